@@ -1,0 +1,104 @@
+"""The entry of the program: decides what a call is, and turns every error into one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tokcap import exits
+from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
+from tokcap.environment import Environment
+from tokcap.errors import ReaderGone, TokcapError
+from tokcap.options import BY_KEY
+from tokcap.record import TYPE_CHECKING
+from tokcap.types import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.arguments import Invocation
+
+
+def main() -> int:
+    """The console script."""
+    return call(sys.argv[1:], Environment.of_this_process())
+
+
+def call(argv: Sequence[str], env: Environment) -> int:
+    """Run one call in the given world and return its exit status."""
+    started = env.clock()
+    request: Request | None = None
+    try:
+        invocation = parse(argv, env)
+        if isinstance(invocation, Request):
+            request = invocation
+        return dispatch(invocation, env)
+    except ReaderGone as error:
+        return error.exit_status
+    except KeyboardInterrupt:
+        return exits.INTERRUPTED
+    except TokcapError as error:
+        problem = error
+    except Exception as error:
+        # A defect of tokcap's own. Its place helps whoever mends it; a traceback helps no user.
+        problem = TokcapError(f"internal error: {where(error)}{type(error).__name__}: {error}")
+    return refuse(problem, argv, request, round((env.clock() - started) * 1000), env)
+
+
+def dispatch(invocation: Invocation, env: Environment) -> int:
+    if isinstance(invocation, HelpWanted):
+        from tokcap.help import full_help
+
+        env.write_stdout(full_help().encode())
+        return exits.OK
+    if isinstance(invocation, VersionWanted):
+        from tokcap import __version__
+
+        env.write_stdout(f"tokcap {__version__}\n".encode())
+        return exits.OK
+    if isinstance(invocation, Subcommand):
+        from tokcap.cli import run_subcommand
+
+        return run_subcommand(invocation.name, invocation.arguments, env)
+    if not invocation.command and env.stdin not in env.closed and os.isatty(env.stdin):
+        from tokcap.help import USAGE
+
+        env.write_stderr(USAGE.encode())
+        return exits.OWN_FAILURE
+
+    from tokcap.pipeline import run
+
+    return run(invocation, env)
+
+
+def refuse(
+    error: TokcapError, argv: Sequence[str], request: Request | None, duration_ms: int, env: Environment
+) -> int:
+    """One line on stderr, and an envelope where one was asked for."""
+    message = " ".join(str(error).splitlines())
+    env.tell(message)
+    output = request.output if request else wanted_output(argv, env.variables)
+    if output != "text":
+        from tokcap.envelope import refusal, rendered
+
+        tokenizer = request.tokenizer if request else str(BY_KEY["tokenizer"].default)
+        try:
+            env.write_stdout(rendered(refusal(error, tokenizer, duration_ms), output))
+        except TokcapError:
+            # Nobody reads the envelope; the line and the status are told all the same.
+            pass
+    return error.exit_status
+
+
+def where(error: BaseException) -> str:
+    """Module and line in which an error arose."""
+    trace = error.__traceback__
+    if trace is None:
+        return ""
+    while trace.tb_next:
+        trace = trace.tb_next
+    return f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}: "
+
+
+if __name__ == "__main__":
+    sys.exit(main())

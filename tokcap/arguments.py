@@ -1,0 +1,207 @@
+"""argv, environment variables and config file in; one decided `Request` out. Reads no payload.
+
+Order of precedence: flag, environment, config file, default.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tokcap.errors import UsageError
+from tokcap.options import BY_FLAG, BY_KEY, BY_SHORT, OPTIONS, SUBCOMMANDS, LineOfText, Option, Switch
+from tokcap.record import TYPE_CHECKING, Record
+from tokcap.types import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
+
+    from tokcap.environment import Environment
+    from tokcap.options import Value
+    from tokcap.types import Output
+
+
+class HelpWanted(Record):
+    """`--help`."""
+
+
+class VersionWanted(Record):
+    """`--version`."""
+
+
+class Subcommand(Record):
+    """`tokcap NAME ...`, left to the application in `cli`."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+if TYPE_CHECKING:
+    Invocation: TypeAlias = Request | HelpWanted | VersionWanted | Subcommand
+
+
+class Words(Record):
+    """A command line taken apart, nothing judged yet but its form."""
+
+    given: tuple[tuple[Option, str], ...]
+    rest: tuple[str, ...]
+    # Whether `--` stood before the rest: then its first word is a command, whatever its name.
+    forced: bool
+    wants_help: bool
+    wants_version: bool
+    problems: tuple[str, ...]
+
+
+def parse(argv: Sequence[str], env: Environment) -> Invocation:
+    """Decide what this call is, or refuse it."""
+    words = take_apart(argv)
+    if words.wants_help:
+        return HelpWanted()
+    if words.wants_version:
+        return VersionWanted()
+    if words.problems:
+        raise UsageError(words.problems[0])
+    if words.rest and not words.forced and words.rest[0] in SUBCOMMANDS:
+        if words.given:
+            option = words.given[0][0]
+            raise UsageError(f"{option.flag} stands before the subcommand {words.rest[0]!r}; write it after")
+        return Subcommand(words.rest[0], words.rest[1:])
+    values = decide(words.given, env)
+    return Request(command=words.rest, **values)  # type: ignore[arg-type]  # the table has the types
+
+
+def take_apart(argv: Sequence[str]) -> Words:
+    """Split a command line into options and the rest. Goes on after a problem, to find `--output`."""
+    given: list[tuple[Option, str]] = []
+    problems: list[str] = []
+    wants_help = wants_version = forced = False
+    position = 0
+    while position < len(argv):
+        word = argv[position]
+        if word == "--":
+            forced = True
+            position += 1
+            break
+        if not word.startswith("-") or word == "-":
+            break
+        position += 1
+        name, equals, value = split_option(word)
+        if name in ("--help", "-h"):
+            wants_help = True
+        elif name in ("--version", "-V"):
+            wants_version = True
+        elif option := BY_FLAG.get(name) or BY_SHORT.get(name):
+            if isinstance(option.kind, Switch):
+                if equals:
+                    problems.append(f"{option.flag} takes no value")
+                given.append((option, "true"))
+            elif equals:
+                given.append((option, as_text(value)))
+            elif position < len(argv):
+                given.append((option, as_text(argv[position])))
+                position += 1
+            else:
+                problems.append(f"{option.flag} needs a value: {option.kind.expected}")
+        elif (negated := negated_switch(name)) and not equals:
+            given.append((negated, "false"))
+        else:
+            problems.append(unknown_option(name))
+            # The call is refused anyway. The next word may be the unknown option's value: going on
+            # behind it finds the form in which the refusal is wanted.
+            if not equals and position < len(argv) and not argv[position].startswith("-"):
+                position += 1
+    rest = tuple(argv[position:])
+    return Words(tuple(given), rest, forced, wants_help, wants_version, tuple(problems))
+
+
+def split_option(word: str) -> tuple[str, bool, str]:
+    """`--name=value`, `-nvalue` -> name, whether a value is attached, value."""
+    if word.startswith("--"):
+        name, equals, value = word.partition("=")
+        return name, bool(equals), value
+    return word[:2], len(word) > 2, word[2:]
+
+
+def negated_switch(name: str) -> Option | None:
+    option = BY_FLAG.get("--" + name.removeprefix("--no-")) if name.startswith("--no-") else None
+    return option if option and isinstance(option.kind, Switch) else None
+
+
+def unknown_option(name: str) -> str:
+    import difflib
+
+    known = [*BY_FLAG, "--help", "--version"]
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else "see tokcap --help"
+    return f"unknown option {as_text(name)}; {hint}"
+
+
+def decide(given: Sequence[tuple[Option, str]], env: Environment) -> dict[str, Value]:
+    """Merge the four sources of values, and refuse the first bad one."""
+    from_flags = {option.key: read_value(option, raw, option.flag) for option, raw in given}
+    from_file = config_values(env)
+    values: dict[str, Value] = {}
+    for option in OPTIONS:
+        raw = env.variables.get(option.variable)
+        if option.key in from_flags:
+            values[option.key] = from_flags[option.key]
+        elif raw or (raw == "" and isinstance(option.kind, LineOfText)):
+            values[option.key] = read_value(option, as_text(raw), option.variable)
+        else:
+            values[option.key] = from_file.get(option.key, option.default)
+    return values
+
+
+def read_value(option: Option, raw: str, origin: str) -> Value:
+    try:
+        return option.kind.read(raw)
+    except ValueError as error:
+        raise UsageError(f"{origin}: {error}") from None
+
+
+def config_values(env: Environment) -> Mapping[str, Value]:
+    """The config file's values; a missing file has none, a bad one is refused."""
+    path = env.config_file()
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        if env.variables.get("TOKCAP_CONFIG"):
+            raise UsageError(f"TOKCAP_CONFIG: there is no file {path}") from None
+        return {}
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+    import tomllib
+
+    try:
+        table = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from None
+    values: dict[str, Value] = {}
+    for key, value in table.items():
+        option = BY_KEY.get(key)
+        if option is None:
+            raise UsageError(f"{path}: unknown key {key!r}")
+        if not isinstance(value, bool | int | str) or isinstance(option.kind, Switch) != isinstance(
+            value, bool
+        ):
+            raise UsageError(f"{path}: {key}: {value!r} is not {option.kind.expected}")
+        raw = ("false", "true")[value] if isinstance(value, bool) else str(value)
+        values[key] = read_value(option, raw, f"{path}: {key}")
+    return values
+
+
+def wanted_output(argv: Sequence[str], variables: Mapping[str, str]) -> Output:
+    """The form in which a refused call wants to hear of it, as far as that can be told."""
+    option = BY_KEY["output"]
+    asked = [raw for given, raw in take_apart(argv).given if given is option]
+    wanted = asked[-1] if asked else variables.get(option.variable)
+    if wanted == "json":
+        return "json"
+    return "jsonl" if wanted == "jsonl" else "text"
+
+
+def as_text(word: str) -> str:
+    """An argument as Unicode text, whatever the locale made of its bytes."""
+    return os.fsencode(word).decode("utf-8", "surrogateescape")

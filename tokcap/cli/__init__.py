@@ -1,0 +1,27 @@
+"""The Typer application: one module per subcommand. The wrapper form never comes here."""
+
+from __future__ import annotations
+
+from tokcap.errors import UsageError
+from tokcap.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.environment import Environment
+
+# Present in this version. The other names of `options.SUBCOMMANDS` are kept free for later ones, so
+# that a script which runs a program of that name today does not change its meaning tomorrow.
+AVAILABLE = ("completion",)
+
+
+def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int:
+    """Hand a subcommand to the application and return its exit status."""
+    if name not in AVAILABLE:
+        raise UsageError(
+            f"{name!r} is a name kept for a subcommand that this version does not have; "
+            f"to run a program of that name: tokcap -- {name}"
+        )
+    from tokcap.cli.application import run
+
+    return run(name, arguments, env)

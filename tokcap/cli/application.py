@@ -1,0 +1,42 @@
+"""The application itself: its commands, and how its errors become one line and a status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from tokcap.cli import completion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.environment import Environment
+
+BAD_USAGE = 2
+
+app = typer.Typer(name="tokcap", add_completion=False, rich_markup_mode=None, no_args_is_help=False)
+
+
+@app.callback()
+def tokcap() -> None:
+    """Cap the output of any command by exact tokens."""
+
+
+app.command("completion")(completion.completion)
+
+
+def run(name: str, arguments: Sequence[str], env: Environment) -> int:
+    """Run one subcommand; bad usage is one line and status 2."""
+    command = typer.main.get_command(app)
+    try:
+        answer = command.main(args=[name, *arguments], prog_name="tokcap", standalone_mode=False, obj=env)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except Exception as error:
+        shown = getattr(error, "format_message", None)
+        if shown is None:
+            raise
+        env.tell(f"{name}: {shown().rstrip('.')}; see tokcap {name} --help")
+        return BAD_USAGE
+    return int(answer or 0)

@@ -1,0 +1,22 @@
+"""`tokcap completion SHELL`: print the completion script for a shell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from tokcap.completions import script_for
+
+if TYPE_CHECKING:
+    from tokcap.environment import Environment
+
+
+def completion(
+    context: typer.Context,
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="the shell to complete in")],
+) -> int:
+    """Print a completion script; put it where the shell looks for such, or source it."""
+    env: Environment = context.obj
+    env.write_stdout(script_for(shell).encode())
+    return 0

@@ -1,0 +1,1 @@
+"""One module per shape; each has `cut(payload, tokens, ask, cost) -> Cut`."""

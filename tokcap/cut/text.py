@@ -1,0 +1,148 @@
+"""Windows over text: lines are records. Payload and token places in, parts and gap out.
+
+Every cut lies where a token ends and a character ends too, and, unless a line is longer than any
+window, where a line ends. `cost` proves each candidate by counting the composed answer.
+"""
+
+from __future__ import annotations
+
+from tokcap.mark import forms_of, marks, note_of
+from tokcap.record import TYPE_CHECKING
+from tokcap.types import Cut, Gap, Kept
+from tokcap.window import largest_fit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.mark import MarkForm
+    from tokcap.types import Align, Ask, Cost, Part, Payload, TokenMap
+
+# A character has at most four bytes, and so at most three tokens begin inside it.
+TOKENS_INSIDE_A_CHARACTER = 3
+NEWLINE = ord("\n")
+
+
+def cut(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
+    """The window that `ask` describes: as much of the payload as `cost` lets into the limit."""
+    first, first_byte = start_of_window(tokens, ask.offset)
+    if ask.limit is None or tokens.total_tokens - first <= ask.limit:
+        data = payload.read(first_byte, payload.size)
+        rest = (Kept(data),) if data else ()
+        if ask.limit is None or cost(rest) <= ask.limit:
+            return Cut(rest, first, gap=None)
+    window = Window(payload, tokens, ask, ask.limit, first, cost)
+    for align, form in attempts(ask):
+        found = window.largest(align, form)
+        if found:
+            return found
+    return window.without_payload()
+
+
+def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
+    """Token `offset` and its byte; if that lies inside a character, where that character begins."""
+    token = min(offset, tokens.total_tokens)
+    earliest = max(token - TOKENS_INSIDE_A_CHARACTER, 0)
+    starts = tokens.starts(earliest, token)
+    while starts[token - earliest] < 0:
+        token -= 1
+    return token, starts[token - earliest]
+
+
+def attempts(ask: Ask) -> Sequence[tuple[Align, MarkForm]]:
+    """What is tried, best first: whole records with a mark, then any token, at last without mark."""
+    forms = forms_of(ask)
+    by_token: list[tuple[Align, MarkForm]] = [("token", form) for form in forms]
+    if ask.align == "token":
+        return by_token
+    return [("record", form) for form in forms if form != "none" or not ask.sentinel] + by_token
+
+
+class Stretch:
+    """The tokens from `first` to `last` with their bytes, and where a cut may lie among them."""
+
+    def __init__(self, payload: Payload, tokens: TokenMap, first: int, last: int) -> None:
+        self._first = first
+        self._starts = tokens.starts(first, last)
+        allowed = [byte for byte in self._starts if byte >= 0]
+        # One byte more, to see whether the first place is the start of a line.
+        self._base = max(allowed[0] - 1, 0)
+        self._data = payload.read(self._base, allowed[-1])
+
+    def cuts(self, align: Align) -> Sequence[int]:
+        """Tokens before which a cut is allowed, in order."""
+        data, before = self._data, self._base + 1
+        return [
+            self._first + number
+            for number, byte in enumerate(self._starts)
+            if byte >= 0
+            if align == "token" or (byte >= before and data[byte - before] == NEWLINE)
+        ]
+
+    def between(self, first: int, end: int) -> bytes:
+        """The bytes of the tokens from `first` up to `end`."""
+        start, stop = self._starts[first - self._first], self._starts[end - self._first]
+        return self._data[start - self._base : stop - self._base]
+
+
+class Window:
+    """One oversized payload, seen through one limit."""
+
+    def __init__(
+        self, payload: Payload, tokens: TokenMap, ask: Ask, limit: int, first: int, cost: Cost
+    ) -> None:
+        self._ask = ask
+        self._limit = limit
+        self._first = first
+        self._total = tokens.total_tokens
+        self._cost = cost
+        # Nothing further than `limit` tokens from either end can be shown.
+        if ask.keep != "tail":
+            self._head = Stretch(payload, tokens, first, min(first + limit, self._total))
+        if ask.keep != "head":
+            self._tail = Stretch(payload, tokens, max(self._total - limit, first), self._total)
+
+    def largest(self, align: Align, form: MarkForm) -> Cut | None:
+        """The largest cut of this kind within the limit; None if there is none."""
+        head = tail = None
+        if self._ask.keep == "head":
+            head = self._largest_head(align, form, self._limit)
+        if self._ask.keep == "ends":
+            bare = self._price(None, None, form)
+            head = self._largest_head(align, form, bare + (self._limit - bare) // 2)
+        if self._ask.keep != "head":
+            tail = self._largest_tail(align, form, head)
+        return None if head is None and tail is None else self._cut(head, tail, form)
+
+    def without_payload(self) -> Cut:
+        """The limit does not admit one character. The mark alone, if that fits; else nothing."""
+        for form in forms_of(self._ask):
+            if self._price(None, None, form) <= self._limit:
+                return self._cut(None, None, form)
+        return Cut((), self._first, Gap(self._first, self._total))
+
+    def _largest_head(self, align: Align, form: MarkForm, limit: int) -> int | None:
+        ends = [token for token in self._head.cuts(align) if self._first < token < self._total]
+        best = largest_fit(len(ends), lambda n: self._price(ends[n], None, form), limit)
+        return None if best is None else ends[best]
+
+    def _largest_tail(self, align: Align, form: MarkForm, head: int | None) -> int | None:
+        hidden_from = self._first if head is None else head
+        starts = [token for token in self._tail.cuts(align) if hidden_from < token < self._total]
+        starts.reverse()
+        best = largest_fit(len(starts), lambda n: self._price(head, starts[n], form), self._limit)
+        return None if best is None else starts[best]
+
+    def _price(self, head: int | None, tail: int | None, form: MarkForm) -> int:
+        return self._cost(self._cut(head, tail, form).parts)
+
+    def _cut(self, head: int | None, tail: int | None, form: MarkForm) -> Cut:
+        """Show the tokens up to `head` and those from `tail` on, with a mark in between."""
+        gap = Gap(self._first if head is None else head, self._total if tail is None else tail)
+        note = note_of(gap, self._first, self._total, self._ask)
+        parts: list[Part] = []
+        if head is not None:
+            parts.append(Kept(self._head.between(self._first, head)))
+        parts += marks(form, note, self._ask)
+        if tail is not None:
+            parts.append(Kept(self._tail.between(tail, self._total)))
+        return Cut(tuple(parts), self._first, gap, hint=note)

@@ -1,0 +1,1 @@
+"""The compiled vocabularies and their compiler. Their origin stands in NOTICE.md."""

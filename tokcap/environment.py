@@ -1,0 +1,98 @@
+"""The world around one call: descriptors, variables, directories, clock. A test hands in its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from tokcap.errors import ReaderGone, StreamError
+from tokcap.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+
+
+class Environment(Record):
+    """Where a call reads, writes, looks things up and tells the time."""
+
+    variables: Mapping[str, str]
+    stdin: int = STDIN
+    stdout: int = STDOUT
+    stderr: int = STDERR
+    # Standard descriptors that were closed when the program started.
+    closed: frozenset[int] = frozenset()
+    clock: Callable[[], float] = time.monotonic
+
+    @classmethod
+    def of_this_process(cls) -> Environment:
+        """The real world, with the holes among descriptors 0 to 2 filled.
+
+        A closed one would be handed out again by the next `pipe` or `open`, and the payload would
+        end up in it. The fillers are not inherited: a command finds them closed, as it would have.
+        """
+        closed = set()
+        for descriptor in (STDIN, STDOUT, STDERR):
+            try:
+                os.fstat(descriptor)
+            except OSError:
+                closed.add(descriptor)
+                os.open(os.devnull, os.O_RDWR)
+        return cls(variables=os.environ, closed=frozenset(closed))
+
+    def config_file(self) -> str:
+        """Path of the user's `config.toml`; `TOKCAP_CONFIG` names another file."""
+        named = self.variables.get("TOKCAP_CONFIG")
+        return named or os.path.join(self._user_config_dir(), "config.toml")
+
+    def _user_config_dir(self) -> str:
+        # Importing platformdirs takes twice as long as starting Python. On Linux its answer is this
+        # one rule; a test compares the two.
+        if sys.platform.startswith("linux"):
+            base = self.variables.get("XDG_CONFIG_HOME", "").strip()
+            return os.path.join(base or os.path.expanduser("~/.config"), "tokcap")
+        import platformdirs
+
+        return platformdirs.user_config_dir("tokcap", appauthor=False)
+
+    def write_stdout(self, data: bytes) -> None:
+        """Write all of `data`, or say why not."""
+        if data:
+            self._write(self.stdout, data, "standard output")
+
+    def write_stderr(self, data: bytes) -> None:
+        """Write as much of `data` as can be. Nobody can be told when that fails."""
+        try:
+            if data:
+                self._write(self.stderr, data, "standard error")
+        except (StreamError, ReaderGone):
+            pass
+
+    def tell(self, message: str) -> None:
+        """One line on stderr."""
+        self.write_stderr(f"tokcap: {message}\n".encode("utf-8", "surrogateescape"))
+
+    def _write(self, descriptor: int, data: bytes, name: str) -> None:
+        if descriptor in self.closed:
+            raise StreamError(f"cannot write {name}: it is closed")
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[os.write(descriptor, left) :]
+            except BlockingIOError:
+                wait_until_ready(descriptor)
+            except BrokenPipeError:
+                raise ReaderGone(f"the reader of {name} has gone") from None
+            except OSError as error:
+                raise StreamError(f"cannot write {name}: {error.strerror}") from None
+
+
+def wait_until_ready(descriptor: int) -> None:
+    """Wait for a descriptor that somebody made non-blocking; terminals and sockets can be such."""
+    import select
+
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN if descriptor == STDIN else select.POLLOUT)
+    poll.poll()

@@ -1,0 +1,66 @@
+"""Everything tokcap refuses or fails at, as one tree. Raised anywhere, caught in `__main__`.
+
+    TokcapError
+    ├── UsageError               USAGE
+    ├── TokenizerUnavailable     TOKENIZER_UNAVAILABLE
+    ├── CommandNotFound          COMMAND_NOT_FOUND
+    ├── CommandNotExecutable     COMMAND_NOT_EXECUTABLE
+    ├── StreamError              IO_ERROR
+    └── ReaderGone               (silent)
+
+Each class carries its stable `code` and its exit status; the message is one line that says what
+happened and what to do.
+"""
+
+from __future__ import annotations
+
+from tokcap import exits
+
+
+class TokcapError(Exception):
+    """Base of all errors that a user may see."""
+
+    code = "INTERNAL"
+    exit_status = exits.OWN_FAILURE
+
+
+class UsageError(TokcapError):
+    """The call itself is wrong; nothing was run."""
+
+    code = "USAGE"
+
+
+class TokenizerUnavailable(TokcapError):
+    """No tokenizer of that name can be loaded here; nothing was run."""
+
+    code = "TOKENIZER_UNAVAILABLE"
+
+
+class CommandNotFound(TokcapError):
+    """There is no such command."""
+
+    code = "COMMAND_NOT_FOUND"
+    exit_status = exits.NOT_FOUND
+
+
+class CommandNotExecutable(TokcapError):
+    """The command exists and cannot be executed."""
+
+    code = "COMMAND_NOT_EXECUTABLE"
+    exit_status = exits.NOT_EXECUTABLE
+
+
+class StreamError(TokcapError):
+    """Standard input cannot be read, or an output cannot be written."""
+
+    code = "IO_ERROR"
+
+
+class ReaderGone(TokcapError):
+    """Whoever read tokcap's output has gone away; this is told by the exit status alone."""
+
+    exit_status = exits.READER_GONE
+
+
+class TokenizerFailed(Exception):
+    """A tokenizer failed on some text. Never reaches the user: the pipeline counts bytes instead."""

@@ -1,0 +1,36 @@
+"""The wording of marks. The same cut gives the same words: no clock, no counter, no path."""
+
+from __future__ import annotations
+
+from tokcap.record import TYPE_CHECKING
+from tokcap.types import Mark
+
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
+    from tokcap.types import Ask, Gap
+
+    MarkForm: TypeAlias = Literal["long", "short", "none"]
+
+# From the most telling to the most frugal. Without a sentinel text only the last applies.
+FORMS: tuple[MarkForm, ...] = ("long", "short", "none")
+
+
+def forms_of(ask: Ask) -> tuple[MarkForm, ...]:
+    """The forms that a mark may take for this call, best first."""
+    return FORMS if ask.sentinel else ("none",)
+
+
+def note_of(gap: Gap, first_token: int, total_tokens: int, ask: Ask) -> str:
+    """What is shown or hidden, and how to get the rest."""
+    way = ask.way.format(gap.first)
+    if gap.end == total_tokens:
+        return f"{ask.label}tokens {first_token}-{gap.first} of {total_tokens}; next: {way}"
+    return f"{ask.label}tokens {gap.first}-{gap.end} of {total_tokens} hidden; next: {way}"
+
+
+def marks(form: MarkForm, note: str, ask: Ask) -> tuple[Mark, ...]:
+    """The mark in one of its forms; nothing for `none`."""
+    if form == "none":
+        return ()
+    return (Mark(ask.sentinel, note if form == "long" else ""),)

@@ -1,0 +1,1 @@
+"""Where bytes come from: a command, or standard input. Each source yields blocks and ends."""

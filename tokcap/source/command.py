@@ -1,0 +1,174 @@
+"""A command as a source of bytes: started with its arguments verbatim, read until it ends.
+
+tokcap's own end of things only: what becomes of the bytes is the caller's business.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+import time
+
+from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
+from tokcap.exits import Ending, ending_of
+from tokcap.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from tokcap.environment import Environment
+    from tokcap.types import StderrMode, Stream
+
+READ_BYTES = 1 << 16
+
+# A grandchild may keep the pipe open for ever. Once the command has ended, what is in the pipe is
+# read, and for no longer than this.
+DRAIN_SECONDS = 0.3
+# Where no descriptor tells of the command's end (macOS), it is asked for this often.
+ASK_MILLISECONDS = 50
+
+# Python ignores these two for itself; a command expects to die of them.
+RESTORED_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
+
+NOT_FOUND_ERRORS = (errno.ENOENT, errno.ENOTDIR)
+OUT_OF_RESOURCES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+
+
+class Command:
+    """One running command. `blocks` must be read to its end, or `end` be called, to reap it."""
+
+    def __init__(self, argv: Sequence[str], stderr: StderrMode, env: Environment) -> None:
+        out_read, out_write = os.pipe()
+        err_read, err_write = os.pipe() if stderr == "separate" else (-1, -1)
+        actions: list[Any] = [(os.POSIX_SPAWN_DUP2, out_write, 1)]
+        if stderr == "separate":
+            actions.append((os.POSIX_SPAWN_DUP2, err_write, 2))
+        elif stderr == "merge":
+            actions.append((os.POSIX_SPAWN_DUP2, out_write, 2))
+        elif stderr == "drop":
+            actions.append((os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0))
+        self._streams: dict[int, Stream] = {out_read: "out"}
+        if stderr == "separate":
+            self._streams[err_read] = "err"
+        try:
+            self._pid = spawn(argv, actions, env)
+        except BaseException:
+            self._close_streams()
+            raise
+        finally:
+            os.close(out_write)
+            if err_write >= 0:
+                os.close(err_write)
+        self._ending: Ending | None = None
+        self._restore_interrupts = leave_interrupts_to_the_command()
+
+    def blocks(self) -> Iterator[tuple[Stream, bytes]]:
+        """What the command writes, as it comes, until it and its output have ended."""
+        exit_descriptor = open_exit_descriptor(self._pid)
+        poll = select.poll()
+        for descriptor in (*self._streams, exit_descriptor):
+            if descriptor is not None:
+                poll.register(descriptor, select.POLLIN)
+        wait = ASK_MILLISECONDS if exit_descriptor is None else None
+        drain_until: float | None = None
+        try:
+            while self._streams:
+                ready = {descriptor for descriptor, _ in poll.poll(wait)}
+                readable = ready.intersection(self._streams)
+                for descriptor in readable:
+                    block = os.read(descriptor, READ_BYTES)
+                    if block:
+                        yield self._streams[descriptor], block
+                    else:
+                        poll.unregister(descriptor)
+                        del self._streams[descriptor]
+                        os.close(descriptor)
+                if drain_until is not None:
+                    if not readable or time.monotonic() > drain_until:
+                        return
+                elif (exit_descriptor is None or exit_descriptor in ready) and self._ended():
+                    # What the command itself wrote is in the pipes by now; others may write for ever.
+                    drain_until = time.monotonic() + DRAIN_SECONDS
+                    wait = 0
+        finally:
+            if exit_descriptor is not None:
+                os.close(exit_descriptor)
+
+    def end(self) -> Ending:
+        """Stop reading and wait for the command; if it still writes, it meets a closed pipe."""
+        self._close_streams()
+        if self._ending is None:
+            self._ending = ending_of(os.waitpid(self._pid, 0)[1])
+        self._restore_interrupts()
+        return self._ending
+
+    def _ended(self) -> bool:
+        if self._ending is None:
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+            if pid:
+                self._ending = ending_of(status)
+        return self._ending is not None
+
+    def _close_streams(self) -> None:
+        for descriptor in self._streams:
+            os.close(descriptor)
+        self._streams.clear()
+
+
+def leave_interrupts_to_the_command() -> Callable[[], None]:
+    """Ctrl-C reaches the whole foreground group: the command decides, and tokcap tells the rest.
+
+    Returns what undoes it. Only the main thread can handle signals; elsewhere nothing changes.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        return lambda: None
+    try:
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+    except ValueError:
+        return lambda: None
+
+    def restore() -> None:
+        signal.signal(signal.SIGINT, before)
+
+    return restore
+
+
+def open_exit_descriptor(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends, where the system has such."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def spawn(argv: Sequence[str], actions: Sequence[Any], env: Environment) -> int:
+    """Start a command as `execvp` would, and say in one line why not."""
+    name = argv[0]
+    try:
+        return start(name, argv, actions, env)
+    except OSError as error:
+        number = error.errno or 0
+    import shutil
+
+    path = name if "/" in name else shutil.which(name, path=env.variables.get("PATH"))
+    if number == errno.ENOEXEC and path:
+        # A script without `#!`: every shell runs it itself.
+        return start("/bin/sh", ("/bin/sh", path, *argv[1:]), actions, env)
+    if number in OUT_OF_RESOURCES:
+        raise TokcapError(f"cannot start {name}: {os.strerror(number)}")
+    if number in NOT_FOUND_ERRORS and not (path and os.path.exists(path)):
+        raise CommandNotFound(f"{name or repr(name)}: command not found")
+    if number in NOT_FOUND_ERRORS:
+        raise CommandNotExecutable(f"{name}: cannot be executed: its interpreter was not found")
+    hint = f"; to cap its content: tokcap < {name}" if path and os.path.isfile(path) else ""
+    raise CommandNotExecutable(f"{name}: cannot be executed: {os.strerror(number)}{hint}")
+
+
+def start(file: str, argv: Sequence[str], actions: Sequence[Any], env: Environment) -> int:
+    return os.posix_spawnp(
+        file, tuple(argv), dict(env.variables), file_actions=actions, setsigdef=RESTORED_SIGNALS
+    )

@@ -1,0 +1,203 @@
+"""Byte-pair tokenizers: tiktoken's encodings, the embedded ones built from our own tables.
+
+tiktoken is asked for short stretches only. On long ones without a certain cut its regular expression
+engine can give up (a million blanks) and its merging takes 50 bytes of memory per byte; these are
+split and merged here in parts, with the same tokens as a result.
+"""
+
+from __future__ import annotations
+
+from tokcap.errors import TokenizerFailed, TokenizerUnavailable
+from tokcap.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Sequence
+
+    import tiktoken
+
+# The pre-split of each embedded encoding, as OpenAI defined it.
+PRE_SPLIT = {
+    "cl100k_base": (
+        r"'(?i:[sdmt]|ll|ve|re)"
+        r"|[^\r\n\p{L}\p{N}]?+\p{L}++"
+        r"|\p{N}{1,3}+"
+        r"| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+        r"|\s++$"
+        r"|\s*[\r\n]"
+        r"|\s+(?!\S)"
+        r"|\s"
+    ),
+    "o200k_base": (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|\p{N}{1,3}"
+        r"| ?[^\s\p{L}\p{N}]+[\r\n/]*"
+        r"|\s*[\r\n]+"
+        r"|\s+(?!\S)"
+        r"|\s+"
+    ),
+}
+
+# Differs from another encoding in its special tokens only, and those are plain text here.
+SAME_ORDINARY_TOKENS = {"o200k_harmony": "o200k_base"}
+
+# What tiktoken is given at once. Its engine gives up near a million blanks.
+PLAIN_CHARACTERS = 1 << 17
+# A longer piece is merged in parts, of which the last tokens are not trusted: merging them again
+# with what follows may group them otherwise.
+PART_BYTES = 1 << 14
+UNSURE_TOKENS = 64
+# Tokens on either side of a seam that must come out the same when encoded together.
+SEAM_TOKENS = 4
+# How often a seam is moved before the piece is merged whole, whatever that costs.
+SEAM_MOVES = 1000
+
+
+class BytePairTokenizer:
+    """A tiktoken encoding, loaded at the first count."""
+
+    one_byte_at_least = True
+
+    def __init__(self, name: str, load: Callable[[], tiktoken.Encoding], lengths: bytes = b"") -> None:
+        self.name = name
+        self._load = load
+        self._loaded: tiktoken.Encoding | None = None
+        self._lengths = lengths
+        self._cuts: re.Pattern[bytes] | None = None
+
+    @property
+    def encoding(self) -> tiktoken.Encoding:
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded
+
+    def count(self, text: str) -> int:
+        return len(self.encode(text))
+
+    def token_lengths(self, text: str) -> Sequence[int]:
+        tokens = self.encode(text)
+        if self._lengths:
+            return list(map(self._lengths.__getitem__, tokens))
+        return list(map(len, self.encoding.decode_tokens_bytes(tokens)))
+
+    def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        if self._cuts is None:
+            from tokcap.tokens.splits import certain_cuts_of
+
+            self._cuts = certain_cuts_of(self.encoding.name)
+            if self._cuts is None:
+                return None
+        match = self._cuts.search(data, search_from)
+        return match.end() if match else None
+
+    def encode(self, text: str) -> list[int]:
+        """All tokens of a text. The text of special tokens is ordinary text."""
+        try:
+            if len(text) <= PLAIN_CHARACTERS:
+                return self.encoding.encode_ordinary(text)
+            return self._encode_long(text)
+        except BaseException as error:
+            # pyo3 turns a panic into an exception that is no Exception. Interrupts pass.
+            if type(error).__name__ == "PanicException" or isinstance(error, Exception):
+                raise TokenizerFailed(f"{self.name} failed on this text: {error}") from error
+            raise
+
+    def _encode_long(self, text: str) -> list[int]:
+        # `regex` is what tiktoken itself brings along; it reads the same patterns, without a limit.
+        import regex
+
+        tokens: list[int] = []
+        for match in regex.finditer(self.encoding._pat_str, text):
+            piece = match.group().encode()
+            if len(piece) <= PART_BYTES:
+                tokens += self._merge(piece)
+            else:
+                tokens += self._merge_in_parts(piece)
+        return tokens
+
+    def _merge(self, piece: bytes) -> list[int]:
+        return self.encoding._encode_single_piece(piece)
+
+    def _merge_in_parts(self, piece: bytes) -> list[int]:
+        """Tokens of one piece of any length, in time and memory proportional to it.
+
+        A sequence of tokens is the encoding of its bytes if and only if every two neighbours are, so
+        two encodings may be joined wherever the tokens around the seam encode to themselves.
+        """
+        tokens: list[int] = []
+        done = moves = 0
+        while done < len(piece):
+            part = self._merge(piece[done : done + PART_BYTES])
+            if not self._joins(tokens, part):
+                # Begin one token earlier; the seam then lies elsewhere.
+                done -= self._length(tokens.pop())
+                moves += 1
+                if moves > SEAM_MOVES:
+                    return self._merge(piece)
+                continue
+            if done + PART_BYTES < len(piece):
+                del part[-UNSURE_TOKENS:]
+            tokens += part
+            done += sum(map(self._length, part))
+        return tokens
+
+    def _joins(self, left: list[int], right: list[int]) -> bool:
+        if not left:
+            return True
+        around = left[-SEAM_TOKENS:] + right[:SEAM_TOKENS]
+        return self._merge(self.encoding.decode_bytes(around)) == around
+
+    def _length(self, token: int) -> int:
+        return len(self.encoding.decode_single_token_bytes(token))
+
+
+def load_embedded(name: str) -> BytePairTokenizer:
+    """An embedded encoding. Reads its vocabulary at the first count, not now."""
+    tokenizer: BytePairTokenizer
+
+    def load() -> tiktoken.Encoding:
+        import tiktoken
+
+        from tokcap.tokens import vocabulary
+
+        table = vocabulary.load(name)
+        tokenizer._lengths = table.lengths
+        return tiktoken.Encoding(
+            name, pat_str=PRE_SPLIT[name], mergeable_ranks=table.ranks(), special_tokens={}
+        )
+
+    tokenizer = BytePairTokenizer(name, load)
+    return tokenizer
+
+
+def encoding_name_of(name: str) -> str:
+    """The encoding that a model uses; an encoding's own name stays."""
+    import tiktoken
+
+    if name not in tiktoken.list_encoding_names():
+        try:
+            name = tiktoken.encoding_name_for_model(name)
+        except KeyError:
+            raise TokenizerUnavailable(
+                f"--tokenizer: {name!r} is no tokenizer, tiktoken encoding or model known here; "
+                "try cl100k_base, o200k_base or approx"
+            ) from None
+    return SAME_ORDINARY_TOKENS.get(name, name)
+
+
+def load_foreign(encoding_name: str) -> BytePairTokenizer:
+    """An encoding whose table tiktoken has to find: in its cache, or on the network."""
+    import tiktoken
+
+    try:
+        encoding = tiktoken.get_encoding(encoding_name)
+    except Exception as error:
+        # tiktoken lets through whatever its download raises.
+        raise TokenizerUnavailable(
+            f"--tokenizer: tiktoken cannot load {encoding_name!r} here ({type(error).__name__}); "
+            "cl100k_base, o200k_base and approx need no download"
+        ) from error
+    return BytePairTokenizer(encoding_name, lambda: encoding)

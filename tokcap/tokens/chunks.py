@@ -1,0 +1,51 @@
+"""A stream of bytes in, chunks out that can be encoded apart; and the count of a whole text.
+
+A chunk ends at a certain cut. Most have some 64 KiB; where no certain cut comes, a chunk is as long
+as it must be.
+"""
+
+from __future__ import annotations
+
+from tokcap.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokcap.types import Tokenizer
+
+CHUNK_BYTES = 1 << 16
+
+# A certain cut is recognised by the bytes around it, at most this many.
+AROUND_A_CUT = 8
+
+
+def split(blocks: Iterable[bytes], tokenizer: Tokenizer) -> Iterator[bytes]:
+    """Regroup blocks of any size into chunks for this tokenizer. They join to the same bytes."""
+    buffer = bytearray()
+    # What was searched for a cut in vain is not searched again: a stretch may be very long.
+    search_from = CHUNK_BYTES
+    for block in blocks:
+        buffer += block
+        begin = 0
+        while search_from < len(buffer):
+            cut = tokenizer.certain_cut(buffer, begin, search_from)
+            if cut is None:
+                search_from = max(search_from, len(buffer) - AROUND_A_CUT)
+                break
+            yield bytes(buffer[begin:cut])
+            begin = cut
+            search_from = begin + CHUNK_BYTES
+        del buffer[:begin]
+        search_from -= begin
+    if buffer:
+        yield bytes(buffer)
+
+
+def count_bytes(data: bytes, tokenizer: Tokenizer) -> int:
+    """Tokens of a finished text; bytes that are no UTF-8 count as their replacement text."""
+    return sum(tokenizer.count(as_text(chunk)) for chunk in split([data], tokenizer))
+
+
+def as_text(data: bytes) -> str:
+    """What the tokenizers see of bytes."""
+    return data.decode("utf-8", "replace")

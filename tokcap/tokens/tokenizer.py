@@ -1,0 +1,129 @@
+"""The interface of a tokenizer, the simple ones, and how a name becomes one."""
+
+from __future__ import annotations
+
+from tokcap.errors import TokenizerFailed, TokenizerUnavailable
+from tokcap.record import TYPE_CHECKING
+from tokcap.tokens import bpe
+from tokcap.tokens.vocabulary import EMBEDDED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.types import Tokenizer
+
+PLUGIN_GROUP = "tokcap.tokenizers"
+
+
+class ApproxTokenizer:
+    """Characters / 4, rounded up. Named an approximation, and exact as such."""
+
+    name = "approx"
+    one_byte_at_least = True
+
+    def count(self, text: str) -> int:
+        return (len(text) + 3) // 4
+
+    def token_lengths(self, text: str) -> Sequence[int]:
+        if text.isascii():
+            full, left = divmod(len(text), 4)
+            return [4] * full + [left] * (left > 0)
+        return [len(text[place : place + 4].encode()) for place in range(0, len(text), 4)]
+
+    def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        """The next multiple of four characters, counted from `begin`."""
+        cut = next_character(data, search_from)
+        characters = len(data[begin:cut].decode("utf-8", "replace"))
+        while cut < len(data) and characters % 4:
+            after = next_character(data, cut + 1)
+            characters += len(data[cut:after].decode("utf-8", "replace"))
+            cut = after
+        # At the end of the data the last character may still be incomplete.
+        return cut if cut < len(data) else None
+
+
+def next_character(data: bytearray, start: int) -> int:
+    """The first place from `start` on that is no continuation byte of UTF-8."""
+    while start < len(data) and data[start] & 0xC0 == 0x80:
+        start += 1
+    return start
+
+
+class ByteTokenizer:
+    """Every byte a token: what remains to count with when a tokenizer fails on a payload."""
+
+    name = "bytes"
+    one_byte_at_least = True
+
+    def count(self, text: str) -> int:
+        return len(text.encode())
+
+    def token_lengths(self, text: str) -> Sequence[int]:
+        return [1] * self.count(text)
+
+    def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        cut = next_character(data, search_from)
+        return cut if cut < len(data) else None
+
+
+class PluginTokenizer:
+    """A tokenizer from the entry-point group `tokcap.tokenizers`.
+
+    The entry point names a callable without arguments. What it returns has `token_lengths(text)`;
+    that alone is enough. Its texts are never cut in pieces, for only it could say where.
+    """
+
+    one_byte_at_least = False
+
+    def __init__(self, name: str, plugin: object) -> None:
+        self.name = name
+        self._token_lengths = getattr(plugin, "token_lengths", None)
+        if not callable(self._token_lengths):
+            raise TokenizerUnavailable(f"--tokenizer: the plug-in {name!r} has no method token_lengths(text)")
+
+    def count(self, text: str) -> int:
+        return len(self.token_lengths(text))
+
+    def token_lengths(self, text: str) -> Sequence[int]:
+        assert callable(self._token_lengths)
+        try:
+            lengths = [int(length) for length in self._token_lengths(text)]
+        except Exception as error:
+            # Foreign code: whatever it raises, the output must still come out.
+            raise TokenizerFailed(f"the plug-in {self.name!r} failed: {error!r}") from error
+        if sum(lengths) != len(text.encode()) or min(lengths, default=0) < 0:
+            raise TokenizerFailed(f"the lengths from the plug-in {self.name!r} do not add up to the text")
+        return lengths
+
+    def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        return None
+
+
+def open_tokenizer(name: str) -> Tokenizer:
+    """The tokenizer of that name, or a refusal. The embedded ones are loaded when first used."""
+    if name == ApproxTokenizer.name:
+        return ApproxTokenizer()
+    if name in EMBEDDED:
+        return bpe.load_embedded(name)
+    if plugin := find_plugin(name):
+        return plugin
+    # Whether tiktoken can load it must be known before a command runs.
+    encoding_name = bpe.encoding_name_of(name)
+    if encoding_name in EMBEDDED:
+        return bpe.load_embedded(encoding_name)
+    return bpe.load_foreign(encoding_name)
+
+
+def find_plugin(name: str) -> Tokenizer | None:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=PLUGIN_GROUP, name=name):
+        try:
+            plugin = entry.load()()
+        except Exception as error:
+            # Foreign code again, this time before anything has run: refuse.
+            raise TokenizerUnavailable(
+                f"--tokenizer: the plug-in {name!r} cannot be loaded: {error!r}"
+            ) from error
+        return PluginTokenizer(name, plugin)
+    return None

@@ -1,0 +1,152 @@
+"""The glossary: the records and interfaces that steps share. No behaviour lives here.
+
+*payload*  the bytes that a command wrote to one stream, or that came from standard input
+*token*    what the chosen tokenizer makes of the payload; token positions count from 0
+*window*   the tokens from `offset` to `offset + limit`, of which the reader gets what fits
+*record*   a unit that is not split if it can be helped: for text, a line
+*mark*     the sentinel text that stands where something was left out
+"""
+
+from __future__ import annotations
+
+from tokcap.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Literal, Protocol, TypeAlias
+
+    from tokcap.exits import Ending
+
+    Output: TypeAlias = Literal["text", "json", "jsonl"]
+    Shape: TypeAlias = Literal["auto", "text"]
+    Keep: TypeAlias = Literal["head", "tail", "ends"]
+    Align: TypeAlias = Literal["record", "token"]
+    StderrMode: TypeAlias = Literal["separate", "merge", "pass", "drop"]
+    Stream: TypeAlias = Literal["out", "err"]
+
+    class Source(Protocol):
+        """Where bytes come from."""
+
+        def blocks(self) -> Iterator[tuple[Stream, bytes]]: ...
+        def end(self) -> Ending | None:
+            """Stop reading, and say how the command ended; None where there is no command."""
+            ...
+
+    class Sink(Protocol):
+        """Where bytes go."""
+
+        def write(self, block: bytes) -> None: ...
+
+    class Payload(Protocol):
+        """Bytes that can be read at any place."""
+
+        @property
+        def size(self) -> int: ...
+        def read(self, start: int, stop: int) -> bytes: ...
+
+    class Tokenizer(Protocol):
+        """Counts text and says how long each token is. All positions are in UTF-8 bytes."""
+
+        name: str
+        # Whether a text can never have more tokens than bytes: then short output needs no count.
+        one_byte_at_least: bool
+
+        def count(self, text: str) -> int: ...
+
+        def token_lengths(self, text: str) -> Sequence[int]:
+            """Bytes of each token; they add up to the bytes of the text."""
+            ...
+
+        def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+            """A place after `search_from` where text that begins at `begin` can be cut for certain.
+
+            Certain means: encoding both sides apart gives the tokens of the whole, whatever follows
+            `data`. None: there is no such place in `data`.
+            """
+            ...
+
+    class TokenMap(Protocol):
+        """Where the tokens of one payload lie."""
+
+        @property
+        def total_tokens(self) -> int: ...
+        def starts(self, first: int, last: int) -> Sequence[int]:
+            """Byte positions at which tokens `first` to `last` begin, both included.
+
+            Token `total_tokens` begins at the payload's end. A token that begins inside a character
+            has the position -1: nothing may be cut there.
+            """
+            ...
+
+    # What a composed answer costs in tokens. Only a count of the final text is a proof.
+    Cost: TypeAlias = Callable[[tuple["Part", ...]], int]
+
+
+class Request(Record):
+    """One call of the wrapper form, fully decided: flags, environment, config and defaults merged."""
+
+    command: tuple[str, ...]
+    token_limit: int | None
+    token_offset: int
+    token_count: bool
+    tokenizer: str
+    output: Output
+    shape: Shape
+    keep: Keep
+    align: Align
+    sentinel: str
+    stderr: StderrMode
+
+
+class Kept(Record):
+    """Bytes of the payload, as they are."""
+
+    data: bytes
+
+
+class Mark(Record):
+    """The mark at a cut, with the note that follows it where there is room."""
+
+    text: str
+    note: str = ""
+
+
+if TYPE_CHECKING:
+    Part: TypeAlias = Kept | Mark
+
+
+class Ask(Record):
+    """Which window is asked for, and how its mark is worded."""
+
+    limit: int | None
+    offset: int
+    keep: Keep
+    align: Align
+    sentinel: str
+    # How the rest is fetched, with `{}` for the token to go on from.
+    way: str = "--token-offset {}"
+    # What is counted, if not the output itself: "stderr ".
+    label: str = ""
+
+
+class Gap(Record):
+    """Tokens that were left out: from `first` up to, not including, `end`."""
+
+    first: int
+    end: int
+
+
+class Cut(Record):
+    """What is shown of a payload, in order, and what is not."""
+
+    parts: tuple[Part, ...]
+    first_token: int
+    gap: Gap | None
+    hint: str = ""
+
+
+class Notice(Record):
+    """Something the caller should know although the answer stands; a warning in the envelope."""
+
+    code: str
+    message: str
