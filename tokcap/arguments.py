@@ -131,7 +131,7 @@ def unknown_option(name: str) -> str:
     import difflib
 
     known = [*BY_FLAG, "--help", "--version"]
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
     hint = f"did you mean {near[0]}?" if near else "see tokcap --help"
     return f"unknown option {as_text(name)}; {hint}"
 

@@ -62,7 +62,7 @@ class Spool:
             if self._file is None:
                 import tempfile
 
-                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # closed with the spool
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # see `close`
             while moved < len(self._memory):
                 written = os.pwrite(self._file.fileno(), self._memory[moved:], self._file_size)
                 self._file_size += written
@@ -84,6 +84,11 @@ class Spool:
             parts.append(bytes(self._memory[start - self._file_size : stop - self._file_size]))
         return b"".join(parts)
 
+    def close(self) -> None:
+        """Give the file back."""
+        if self._file:
+            self._file.close()
+
 
 class Passing:
     """Passes everything on at once, and remembers the end of it."""
@@ -95,3 +100,6 @@ class Passing:
     def write(self, block: bytes) -> None:
         self.tail = (self.tail + block)[-TAIL_BYTES:]
         self._write(block)
+
+    def close(self) -> None:
+        """Nothing to give back."""

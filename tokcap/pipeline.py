@@ -30,12 +30,15 @@ def run(request: Request, env: Environment) -> int:
     out, err = open_sinks(request, env)
     captured = capture(source, {"out": out, "err": err})
     failure = captured.failure
-    if isinstance(out, Spool):
-        streams = Streams(out, err, captured)
-        try:
+    try:
+        if isinstance(out, Spool):
+            streams = Streams(out, err, captured)
             deliver(answer(request, streams, tokenizer, started, env), request, env)
-        except (StreamError, ReaderGone) as error:
-            failure = error
+    except (StreamError, ReaderGone) as error:
+        failure = error
+    finally:
+        out.close()
+        err.close()
     return settle(captured, failure, env)
 
 

@@ -40,6 +40,8 @@ def cut(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
 
 def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
     """Token `offset` and its byte; if that lies inside a character, where that character begins."""
+    if offset == 0:
+        return 0, 0
     token = min(offset, tokens.total_tokens)
     earliest = max(token - TOKENS_INSIDE_A_CHARACTER, 0)
     starts = tokens.starts(earliest, token)

@@ -148,6 +148,8 @@ def open_exit_descriptor(pid: int) -> int | None:
 def spawn(argv: Sequence[str], actions: Sequence[Any], env: Environment) -> int:
     """Start a command as `execvp` would, and say in one line why not."""
     name = argv[0]
+    if not name:
+        raise CommandNotFound("the name of the command is empty: command not found")
     try:
         return start(name, argv, actions, env)
     except OSError as error:
@@ -161,7 +163,7 @@ def spawn(argv: Sequence[str], actions: Sequence[Any], env: Environment) -> int:
     if number in OUT_OF_RESOURCES:
         raise TokcapError(f"cannot start {name}: {os.strerror(number)}")
     if number in NOT_FOUND_ERRORS and not (path and os.path.exists(path)):
-        raise CommandNotFound(f"{name or repr(name)}: command not found")
+        raise CommandNotFound(f"{name}: command not found")
     if number in NOT_FOUND_ERRORS:
         raise CommandNotExecutable(f"{name}: cannot be executed: its interpreter was not found")
     hint = f"; to cap its content: tokcap < {name}" if path and os.path.isfile(path) else ""

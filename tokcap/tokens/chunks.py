@@ -1,6 +1,6 @@
 """A stream of bytes in, chunks out that can be encoded apart; and the count of a whole text.
 
-A chunk ends at a certain cut. Most have some 64 KiB; where no certain cut comes, a chunk is as long
+A chunk ends at a certain cut. Most have some 16 KiB; where no certain cut comes, a chunk is as long
 as it must be.
 """
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tokcap.types import Tokenizer
 
-CHUNK_BYTES = 1 << 16
+CHUNK_BYTES = 1 << 14
 
 # A certain cut is recognised by the bytes around it, at most this many.
 AROUND_A_CUT = 8

@@ -1,6 +1,6 @@
 """Where the tokens of a payload lie: checkpoints at certain cuts, and the exact places between.
 
-Only checkpoints are kept, some 64 KiB apart; the tokens between two of them are found by encoding
+Only checkpoints are kept, some 16 KiB apart; the tokens between two of them are found by encoding
 that stretch again. So memory does not grow with the payload, and a window deep inside it costs no
 more than the first one.
 """

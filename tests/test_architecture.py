@@ -1,0 +1,132 @@
+"""The map of the code holds: imports point one way, heavy libraries stay in their rooms."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "tokcap"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
+
+# Where a library may be imported. Everything else of the program does without it.
+ROOMS = {
+    "typer": "cli/",
+    "tiktoken": "tokens/",
+    "regex": "tokens/",
+    "sqlite3": "ledger.py",
+    "platformdirs": "environment.py",
+    "select": ("environment.py", "source/"),
+}
+
+# From the top down; a module imports from its own line or from lines below it.
+LAYERS = [
+    {"__main__"},
+    {"cli"},
+    {"pipeline"},
+    {"arguments", "help", "completions", "capture", "source", "tokens", "data", "cut", "render", "envelope"},
+    {"window", "mark", "options"},
+    {"environment"},
+    {"errors"},
+    {"exits"},
+    {"types"},
+    {"record"},
+]
+
+
+def name_of(path: Path) -> str:
+    """The room of a module: its top-level name inside the package."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> set[str]:
+    """Modules that are imported at run time; what only a type checker reads does not count."""
+    tree = ast.parse(path.read_text())
+    found = set()
+
+    def visit(node):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            for child in node.orelse:
+                visit(child)
+            return
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and node.module:
+            if node.module in ("tokcap", "tokcap.tokens", "tokcap.cut", "tokcap.cli"):
+                found.update(f"{node.module}.{alias.name}" for alias in node.names)
+            else:
+                found.add(node.module)
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(tree)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_library_is_imported_only_in_its_room(path):
+    place = str(path.relative_to(PACKAGE))
+    for imported in imports_of(path):
+        room = ROOMS.get(imported.partition(".")[0])
+        assert room is None or place.startswith(room), f"{place} imports {imported}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path):
+    room = name_of(path)
+    if room == "__init__":
+        return
+    level = next(number for number, layer in enumerate(LAYERS) if room in layer)
+    for imported in imports_of(path):
+        top, _, rest = imported.partition(".")
+        target = rest.partition(".")[0]
+        if top != "tokcap" or target in ("", "__version__", room):
+            continue
+        target_level = next(number for number, layer in enumerate(LAYERS) if target in layer)
+        # Steps stand side by side: only those named here may lean on another.
+        beside = target_level == level and (room, target) in {("data", "tokens"), ("completions", "cli")}
+        assert target_level > level or beside, f"{room} imports {target}"
+
+
+def modules_loaded_for(*args: str, stdin: bytes) -> set[str]:
+    code = (
+        "import sys; from tokcap.__main__ import call; from tokcap.environment import Environment;"
+        "call(sys.argv[1:], Environment.of_this_process());"
+        "sys.stderr.write(' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, *args], input=stdin, capture_output=True, check=True, timeout=60
+    )
+    return set(done.stderr.decode().split())
+
+
+def test_a_short_output_needs_no_heavy_module():
+    loaded = modules_loaded_for("-n", "50", stdin=b"hi\n")
+    heavy = {"typer", "rich", "click", "orjson", "tiktoken", "regex", "platformdirs", "sqlite3", "asyncio"}
+    heavy |= {"inspect", "typing", "dataclasses", "subprocess", "tomllib", "tempfile", "re", "enum", "json"}
+    assert loaded.isdisjoint(heavy)
+
+
+def test_the_wrapper_form_never_loads_typer():
+    loaded = modules_loaded_for("-n", "5", "-o", "json", "--", "true", stdin=b"")
+    assert loaded.isdisjoint({"typer", "click", "rich", "platformdirs", "requests"})
+    assert "orjson" in loaded
+
+
+def test_the_config_directory_is_the_one_that_platformdirs_names(monkeypatch, tmp_path):
+    import os
+
+    import platformdirs
+
+    from tokcap.environment import Environment
+
+    for value in (None, "", "  ", str(tmp_path / "elsewhere")):
+        if value is None:
+            monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+        else:
+            monkeypatch.setenv("XDG_CONFIG_HOME", value)
+        expected = platformdirs.user_config_path("tokcap", appauthor=False) / "config.toml"
+        assert Path(Environment(os.environ).config_file()) == expected

@@ -1,0 +1,196 @@
+"""The grammar: what a command line means, where values come from, and how bad ones are refused."""
+
+import pytest
+
+from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
+from tokcap.environment import Environment
+from tokcap.errors import UsageError
+from tokcap.options import OPTIONS, SUBCOMMANDS
+from tokcap.types import Request
+
+
+@pytest.fixture
+def read(tmp_path):
+    def parsed(*argv, variables=None, config=None):
+        world = {"XDG_CONFIG_HOME": str(tmp_path), **(variables or {})}
+        if config is not None:
+            (tmp_path / "tokcap").mkdir(exist_ok=True)
+            (tmp_path / "tokcap" / "config.toml").write_text(config)
+        return parse(argv, Environment(world))
+
+    return parsed
+
+
+def test_the_fields_of_a_request_are_the_rows_of_the_table():
+    assert Request._fields == ("command", *(option.key for option in OPTIONS)) or set(Request._fields) == {
+        "command",
+        *(option.key for option in OPTIONS),
+    }
+
+
+def test_without_options_every_value_is_its_default(read):
+    request = read("ls")
+    for option in OPTIONS:
+        assert getattr(request, option.key) == option.default
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--token-limit", "500"], ["--token-limit=500"], ["-n", "500"], ["-n500"], ["-n", "7", "-n", "500"]],
+)
+def test_an_option_can_be_spelled_in_four_ways_and_the_last_one_counts(read, words):
+    request = read(*words, "ls")
+    assert (request.token_limit, request.command) == (500, ("ls",))
+
+
+def test_options_end_at_the_first_word_that_is_none(read):
+    assert read("-n", "5", "grep", "-n", "9", "--", "x").command == ("grep", "-n", "9", "--", "x")
+    assert read("-n", "5", "grep", "-n", "9").token_limit == 5
+
+
+def test_two_dashes_make_any_word_a_command(read):
+    assert read("--", "show", "--help").command == ("show", "--help")
+    assert read("--", "-n").command == ("-n",)
+    assert read("-n", "5", "--").command == ()
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+def test_the_name_of_a_subcommand_is_one_only_as_the_first_word(read, name):
+    assert read(name, "x", "-o", "json") == Subcommand(name, ("x", "-o", "json"))
+    assert read("echo", name).command == ("echo", name)
+
+
+def test_options_before_a_subcommand_are_refused(read):
+    with pytest.raises(UsageError, match="--token-limit stands before the subcommand 'show'"):
+        read("-n", "5", "show")
+
+
+def test_help_and_version_are_found_among_tokcaps_own_options_only(read):
+    assert read("--help") == HelpWanted()
+    assert read("-n", "bad", "-h") == HelpWanted()
+    assert read("-V") == VersionWanted()
+    assert read("ls", "--help").command == ("ls", "--help")
+
+
+def test_switches_take_no_value_and_can_be_turned_off(read):
+    assert read("--token-count").token_count is True
+    assert read("--token-count", "--no-token-count").token_count is False
+    assert read("--no-token-count", variables={"TOKCAP_TOKEN_COUNT": "1"}).token_count is False
+    with pytest.raises(UsageError, match="--token-count takes no value"):
+        read("--token-count=yes")
+
+
+BAD = [
+    (["--token-limit", "0"], "--token-limit: '0' is not a whole number of at least 1"),
+    (["--token-limit", "-1"], "--token-limit: '-1' is not"),
+    (["--token-limit", "1.5"], "--token-limit: '1.5' is not"),
+    (["--token-limit", "foo"], "--token-limit: 'foo' is not"),
+    (["--token-limit", ""], "--token-limit: '' is not"),
+    (["--token-limit", " 5"], "--token-limit: ' 5' is not"),
+    (["--token-limit", "٥"], "--token-limit: '٥' is not"),
+    (["--token-limit", "1" + "0" * 30], "--token-limit: '1000000000000000000000000000000' is too large"),
+    (["--token-limit", "9" * 10_000], "--token-limit: '9999.*is too large"),
+    (["-n", "x"], "--token-limit: 'x'"),
+    (["--token-offset", "-1"], "--token-offset: '-1' is not a whole number of at least 0"),
+    (["--shape", "pdf"], "--shape: 'pdf' is not one of auto, text"),
+    (["--output", "xml"], "--output: 'xml' is not one of text, json, jsonl"),
+    (["--keep", "middle"], "--keep: 'middle' is not one of head, tail, ends"),
+    (["--sentinel", "two\nlines"], "--sentinel: 'two.*lines' is not text without line breaks"),
+    (["--tokenizer", ""], "--tokenizer: '' is not the name of a tokenizer"),
+    (["--token-limit"], "--token-limit needs a value: a whole number"),
+    (["--token-limt", "5"], "unknown option --token-limt; did you mean --token-limit?"),
+    (["--nonsense"], "unknown option --nonsense; see tokcap --help"),
+    (["-x"], "unknown option -x"),
+    (["--no-output"], "unknown option --no-output"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD, ids=lambda value: str(value)[:40])
+def test_a_bad_value_is_refused_and_the_option_named(read, words, message):
+    with pytest.raises(UsageError, match=message.replace("?", r"\?")):
+        read(*words)
+
+
+def test_the_largest_number_is_accepted(read):
+    assert read("-n", str(2**63 - 1)).token_limit == 2**63 - 1
+    assert read("-n", "0000000000000000000000000000005").token_limit == 5
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_every_option_has_a_variable_and_a_key(read, option):
+    value = {
+        "token_limit": "7",
+        "token_offset": "9",
+        "token_count": "true",
+        "keep": "ends",
+        "align": "token",
+        "sentinel": "✂",
+        "tokenizer": "approx",
+        "output": "jsonl",
+        "shape": "text",
+        "stderr": "merge",
+    }[option.key]
+    from_variable = read("ls", variables={option.variable: value})
+    toml = value if value in ("7", "9", "true") else f'"{value}"'
+    from_file = read("ls", config=f"{option.key} = {toml}\n")
+    assert getattr(from_variable, option.key) == getattr(from_file, option.key) == option.kind.read(value)
+    assert getattr(from_file, option.key) != option.default
+
+
+def test_a_flag_beats_a_variable_beats_the_file_beats_the_default(read):
+    config = "token_limit = 3\nkeep = 'tail'\n"
+    variables = {"TOKCAP_TOKEN_LIMIT": "2"}
+    assert read("-n", "1", config=config, variables=variables).token_limit == 1
+    assert read(config=config, variables=variables).token_limit == 2
+    request = read(config=config)
+    assert (request.token_limit, request.keep, request.align) == (3, "tail", "record")
+
+
+def test_an_empty_variable_is_no_value_except_where_empty_text_is_one(read):
+    assert read(variables={"TOKCAP_TOKEN_LIMIT": ""}).token_limit is None
+    assert read(variables={"TOKCAP_SENTINEL": ""}).sentinel == ""
+
+
+def test_a_bad_variable_is_named(read):
+    with pytest.raises(UsageError, match="TOKCAP_TOKEN_LIMIT: 'x' is not a whole number"):
+        read(variables={"TOKCAP_TOKEN_LIMIT": "x"})
+    assert read("-n", "5", variables={"TOKCAP_TOKEN_LIMIT": "x"}).token_limit == 5
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("token_limit = 0", "config.toml: token_limit: '0' is not"),
+        ("token_limit = true", "config.toml: token_limit: True is not"),
+        ("token_limit = [5]", r"config.toml: token_limit: \[5\] is not"),
+        ("token_count = 'yes'", "config.toml: token_count: 'yes' is not"),
+        ("tokenlimit = 5", "config.toml: unknown key 'tokenlimit'"),
+        ("token_limit = = 5", "config.toml: .*line 1"),
+    ],
+)
+def test_a_bad_config_file_is_refused_with_its_name(read, config, message):
+    with pytest.raises(UsageError, match=message):
+        read("ls", config=config)
+
+
+def test_a_config_file_that_was_named_must_exist(read, tmp_path):
+    with pytest.raises(UsageError, match="TOKCAP_CONFIG: there is no file"):
+        read(variables={"TOKCAP_CONFIG": str(tmp_path / "none.toml")})
+    named = tmp_path / "named.toml"
+    named.write_text("token_limit = 11")
+    assert read(variables={"TOKCAP_CONFIG": str(named)}).token_limit == 11
+
+
+@pytest.mark.parametrize(
+    ("argv", "form"),
+    [
+        (["-n", "0", "-o", "json", "ls"], "json"),
+        (["--bogus", "-o", "json"], "json"),
+        (["--bogus", "5", "--output=jsonl"], "jsonl"),
+        (["-o", "json", "-o", "text", "-n", "x"], "text"),
+        (["ls", "-o", "json"], "text"),
+    ],
+)
+def test_a_refused_call_is_told_in_the_form_it_asked_for(argv, form):
+    assert wanted_output(argv, {}) == form
+    assert wanted_output(["-n", "0"], {"TOKCAP_OUTPUT": "json"}) == "json"

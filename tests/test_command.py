@@ -1,0 +1,191 @@
+"""Running a command: its arguments, its streams, its end."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.conftest import recount
+
+
+@pytest.mark.parametrize("status", [0, 1, 2, 3, 42, 119, 120, 124, 125, 126, 127, 128, 200, 255])
+def test_the_exit_status_of_the_command_comes_out(inside, status):
+    assert inside("--", "sh", "-c", f"exit {status}").status == status
+
+
+@pytest.mark.parametrize("name", ["TERM", "KILL", "SEGV", "PIPE"])
+def test_a_killed_command_exits_128_plus_the_signal(inside, name):
+    number = getattr(signal, f"SIG{name}")
+    ran = inside("-o", "json", "--", "sh", "-c", f"echo before; kill -{name} $$")
+    assert ran.status == 128 + number
+    assert ran.json["error"]["code"] == "COMMAND_KILLED"
+    assert ran.json["error"]["message"] == f"the command was killed by signal {int(number)} (SIG{name})"
+    assert ran.json["meta"]["signal"] == number
+    assert ran.json["data"] == ["before\n"]
+
+
+def test_a_failed_command_keeps_its_output_and_the_end_of_its_stderr(inside):
+    ran = inside("-o", "json", "-n", "100", "--", "sh", "-c", "echo result; echo reason >&2; exit 7")
+    assert ran.json["data"] == ["result\n"]
+    assert ran.json["error"] == {
+        "code": "COMMAND_FAILED",
+        "message": "the command exited with status 7",
+        "detail": "reason\n",
+    }
+    assert ran.json["meta"]["exit_code"] == 7
+    assert ran.json["meta"]["exit_from"] == "command"
+    assert ran.err == b"reason\n"
+
+
+def test_detail_is_the_end_of_stderr_in_whole_lines(inside):
+    ran = inside("-o", "json", "--", "sh", "-c", "seq 1000 2000 >&2; exit 1")
+    detail = ran.json["error"]["detail"]
+    assert detail.endswith("1999\n2000\n")
+    assert len(detail) <= 1000
+    assert all(len(line) == 4 for line in detail.splitlines())
+
+
+def test_arguments_reach_the_command_verbatim(inside):
+    odd = ["", " ", "a b", "*", "$HOME", "'", '"', "\\", "\n", "-n", "--", "é", "\udcff"]
+    ran = inside("--", "printf", r"%s\0", *odd)
+    assert ran.out == b"".join(os.fsencode(word) + b"\0" for word in odd)
+
+
+def test_the_command_inherits_stdin_directory_and_environment(tokcap, tmp_path):
+    ran = tokcap(
+        "-n",
+        "500",
+        "--",
+        "sh",
+        "-c",
+        "cat; pwd; echo $COLOUR",
+        stdin=b"given\n",
+        cwd=tmp_path,
+        env={"COLOUR": "red"},
+    )
+    assert ran.out == b"given\n%s\nred\n" % os.fsencode(tmp_path)
+
+
+def test_a_command_that_is_not_there_is_127(inside):
+    ran = inside("-o", "json", "--", "no-such-command-here")
+    assert (ran.status, ran.json["error"]["code"]) == (127, "COMMAND_NOT_FOUND")
+    assert ran.json["meta"]["exit_from"] == "tokcap"
+    assert ran.err == b"tokcap: no-such-command-here: command not found\n"
+    assert inside("--", "").status == 127
+    assert inside("--", "/no/such/path").status == 127
+
+
+def test_a_command_that_cannot_be_executed_is_126_and_a_file_gets_a_hint(inside, tmp_path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("text\n")
+    ran = inside("-o", "json", "--", str(notes))
+    assert (ran.status, ran.json["error"]["code"]) == (126, "COMMAND_NOT_EXECUTABLE")
+    assert f"to cap its content: tokcap < {notes}" in ran.json["error"]["message"]
+    assert inside("--", str(tmp_path)).status == 126
+
+
+def test_a_script_whose_interpreter_is_missing_says_so(inside, tmp_path):
+    script = executable(tmp_path / "script", "#!/no/such/interpreter\n")
+    ran = inside("--", script)
+    assert ran.status == 126
+    assert b"its interpreter was not found" in ran.err
+
+
+def executable(path, text: str) -> str:
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_a_script_without_an_interpreter_line_runs_as_under_a_shell(inside, tokcap, tmp_path):
+    script = executable(tmp_path / "plain", 'echo "$0 got $1 and $2"\nexit 9\n')
+    ran = inside("--", script, "a b", "c")
+    assert (ran.status, ran.out) == (9, f"{script} got a b and c\n".encode())
+    # Found on the PATH, too.
+    ran = tokcap("--", "plain", "x", "y", env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert (ran.status, ran.out) == (9, f"{script} got x and y\n".encode())
+
+
+def test_a_megabyte_on_each_stream_interleaved_does_not_block(inside):
+    script = (
+        "i=0; while [ $i -lt 128 ]; do head -c 8192 /dev/zero; head -c 8192 /dev/zero >&2; i=$((i+1)); done"
+    )
+    ran = inside("--", "sh", "-c", script)
+    assert (len(ran.out), len(ran.err)) == (1 << 20, 1 << 20)
+    ran = inside("-n", "50", "-o", "json", "--", "sh", "-c", script)
+    assert ran.json["meta"]["total_tokens"] == recount(b"\0" * (1 << 20))
+
+
+def test_the_command_runs_to_its_end_whatever_the_limit(inside, tmp_path):
+    proof = tmp_path / "proof"
+    ran = inside("-n", "10", "--", "sh", "-c", f"seq 200000; touch {proof}; exit 3")
+    assert ran.status == 3
+    assert proof.exists()
+
+
+def test_a_flood_on_stdout_never_hides_the_error(inside):
+    ran = inside("-n", "100", "--", "sh", "-c", "seq 5000; echo it broke >&2; exit 1")
+    assert ran.err == b"it broke\n"
+    assert recount(ran.out) + recount(ran.err) <= 100
+    assert recount(ran.out + ran.err) <= 100
+
+
+def test_a_flood_on_stderr_leaves_stdout_its_part_and_keeps_both_ends(inside):
+    ran = inside("-n", "200", "--", "sh", "-c", "seq 1000; seq 5000 9000 >&2")
+    lines = ran.err.splitlines()
+    assert (lines[0], lines[-1]) == (b"5000", b"9000")
+    assert any(line.startswith(b"[TRUNCATED] stderr tokens ") for line in lines)
+    assert recount(ran.err) <= 50
+    assert recount(ran.out) + recount(ran.err) <= 200
+    assert recount(ran.out + ran.err) <= 200
+
+
+def test_stderr_may_have_all_that_stdout_leaves(inside):
+    ran = inside("-n", "300", "--", "sh", "-c", "echo short; seq 1 100 >&2")
+    assert ran.out == b"short\n"
+    assert len(ran.err.splitlines()) == 100
+
+
+def test_merged_streams_keep_their_order(inside):
+    ran = inside("--stderr", "merge", "-n", "100", "--", "sh", "-c", "echo 1; echo 2 >&2; echo 3")
+    assert (ran.out, ran.err) == (b"1\n2\n3\n", b"")
+
+
+def test_stderr_can_be_passed_uncounted_or_dropped(tokcap):
+    script = "seq 100 >&2; echo out"
+    ran = tokcap("--stderr", "pass", "-n", "5", "--", "sh", "-c", script)
+    assert (ran.out, len(ran.err.splitlines())) == (b"out\n", 100)
+    ran = tokcap("--stderr", "drop", "-n", "5", "--", "sh", "-c", script)
+    assert (ran.out, ran.err) == (b"out\n", b"")
+
+
+def test_a_grandchild_that_keeps_the_pipe_does_not_hold_tokcap(tokcap):
+    started = time.monotonic()
+    ran = tokcap("-n", "50", "--", "sh", "-c", "sleep 60 & echo $!")
+    # No timing is asserted beyond 'it did not wait for the sleeper', which would have been a minute.
+    assert time.monotonic() - started < 30
+    os.kill(int(ran.out), signal.SIGKILL)
+    assert ran.status == 0
+
+
+def test_the_last_bytes_of_a_command_that_exits_at_once_are_never_lost(inside):
+    for _ in range(200):
+        assert inside("--", "printf", "Bingo").out == b"Bingo"
+
+
+def test_a_command_that_closes_its_streams_early_is_waited_for(inside):
+    assert inside("--", "sh", "-c", "exec >&- 2>&-; sleep 0.2; exit 5").status == 5
+
+
+def test_the_command_dies_of_a_closed_pipe_as_it_would_without_tokcap():
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m tokcap -- yes | head -n 1"],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (b"y\n", b"")

@@ -1,0 +1,306 @@
+"""The promises from outside: the program as a process, in odd surroundings."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ENCODINGS, recount, reference
+
+SEQ = b"".join(b"%d\n" % n for n in range(1, 100_001))
+PYTHON = sys.executable
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("limit", [1, 2, 7, 30, 77, 500, 600])
+def test_a_pipe_through_two_tokcaps_recounts_to_at_most_the_limit(tokcap, name, limit):
+    shown = tokcap("--token-limit", str(limit), "--tokenizer", name, stdin=SEQ).out
+    counted = int(tokcap("--token-count", "--tokenizer", name, stdin=shown).out)
+    assert counted == recount(shown, name) <= limit
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 9, 40, 333, 600])
+def test_the_limit_covers_data_as_it_is_written(inside, name, limit):
+    ran = inside("-n", str(limit), "-o", "json", "--tokenizer", name, stdin=SEQ)
+    assert json.loads(ran.data_text) == ran.json["data"]
+    assert recount(ran.data_text, name) == ran.json["meta"]["returned_tokens"] <= limit
+    assert ran.json["meta"]["truncated"] is True
+    assert ran.json["meta"]["token_limit"] == limit
+
+
+def test_the_count_is_tiktokens_and_nothing_of_the_payload_is_shown(inside):
+    expected = len(reference("cl100k_base").encode_ordinary("".join(f"{n}\n" for n in range(1, 3001))))
+    ran = inside("--token-count", "-o", "json", "--", "seq", "1", "3000")
+    assert ran.json["data"] is None
+    assert ran.json["meta"]["token_count"] == expected
+    assert inside("--token-count", "--", "seq", "1", "3000").out == b"%d\n" % expected
+    (line,) = inside("--token-count", "-o", "jsonl", "--", "seq", "1", "3000").out.splitlines()
+    assert json.loads(line)["meta"]["token_count"] == expected
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_pages_by_next_offset_join_to_the_original(inside, output):
+    data = b"".join(b"%d green bottles\r\n" % n for n in range(700)) + "漢字 🧑🏽‍🚀".encode()
+    pages, offset, next_offset = [], 0, 0
+    while next_offset is not None:
+        window = ("-n", "400", "--token-offset", str(offset), "--sentinel", "")
+        envelope = inside(*window, "-o", "json", stdin=data).json
+        if output == "text":
+            pages.append(inside(*window, stdin=data).out)
+        else:
+            pages.append("".join(envelope["data"]).encode())
+        next_offset = envelope["meta"].get("next_offset")
+        if output == "text" and next_offset is not None:
+            # The text window of the same limit is longer: it bears no escapes.
+            next_offset = offset + recount(pages[-1])
+        offset = next_offset
+    assert b"".join(pages) == data
+
+
+def test_jsonl_records_join_to_the_text_and_the_last_line_is_meta(inside):
+    ran = inside("-o", "jsonl", "--", "printf", r"one\ntwo\r\n\nlast")
+    *records, last = [json.loads(line) for line in ran.out.splitlines()]
+    assert records == ["one\n", "two\r\n", "\n", "last"]
+    assert list(last) == ["meta"]
+    ran = inside("-o", "jsonl", "-n", "30", "--", "sh", "-c", "seq 100; exit 4")
+    *records, mark, last = [json.loads(line) for line in ran.out.splitlines()]
+    assert mark == {"[TRUNCATED]": True}
+    assert records == [f"{n}\n" for n in range(1, len(records) + 1)]
+    assert last["error"]["code"] == "COMMAND_FAILED"
+    assert recount(b"".join(ran.out.splitlines(keepends=True)[:-1])) <= 30
+
+
+def test_the_envelope_has_the_same_keys_for_every_kind_of_call(inside):
+    calls = [
+        (["-n", "20", "-o", "json"], SEQ),
+        (["-o", "json"], b""),
+        (["-o", "json", "--token-count"], b"x"),
+        (["-n", "0", "-o", "json"], b""),
+        (["-o", "json", "--", "false"], b""),
+        (["-o", "json", "-n", "9", "--token-offset", "50"], b"short"),
+    ]
+    for args, stdin in calls:
+        envelope = inside(*args, stdin=stdin).json
+        assert list(envelope) == ["ok", "data", "error", "warnings", "meta"]
+        assert {"duration_ms", "tokenizer", "schema_version"} <= set(envelope["meta"])
+
+
+def test_meta_tells_the_window(inside):
+    meta = inside("-n", "40", "-o", "json", "--token-offset", "10", stdin=SEQ).json["meta"]
+    assert meta["token_offset"] == 10
+    assert meta["total_tokens"] == recount(SEQ)
+    assert meta["shape"] == "text"
+    assert (
+        meta["truncation_hint"]
+        == f"tokens 10-{meta['next_offset']} of {recount(SEQ)}; next: --token-offset {meta['next_offset']}"
+    )
+    whole = inside("-n", "40", "-o", "json", stdin=b"fits\n").json
+    assert whole["data"] == ["fits\n"]
+    assert whole["meta"]["truncated"] is False
+    assert {"next_offset", "token_offset", "truncation_hint"}.isdisjoint(whole["meta"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"\n", b"no newline", b"a\r\nb\0c\n", "漢字".encode(), b"\xff\xfe\xe2\x82", b"<|endoftext|>\n"],
+)
+@pytest.mark.parametrize(
+    "args", [[], ["-n", "50"], ["-n", "50", "--keep", "tail"], ["-n", "50", "--tokenizer", "approx"]]
+)
+def test_output_that_fits_is_byte_identical(inside, text, args):
+    ran = inside(*args, stdin=text)
+    assert (ran.out, ran.err, ran.status) == (text, b"", 0)
+
+
+def test_special_token_text_is_ordinary_text(inside):
+    expected = len(reference("cl100k_base").encode_ordinary("<|endoftext|>"))
+    assert expected > 1
+    assert inside("--token-count", stdin=b"<|endoftext|>").out == b"%d\n" % expected
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_megabyte_of_blanks_and_a_letter_is_counted_in_bounded_memory(name):
+    done = subprocess.Popen(
+        [PYTHON, "-m", "tokcap", "--token-count", "--tokenizer", name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (400 << 20, 400 << 20)),
+    )
+    out, err = done.communicate(b" " * 1_000_000 + b"x", timeout=120)
+    blanks = reference(name)._encode_single_piece(b" " * 999_999)
+    assert (int(out), err) == (len(blanks) + 1, b"")
+
+
+def test_invalid_utf8_is_called_binary_and_shown_replaced_in_json(inside):
+    envelope = inside("-o", "json", stdin=b"ok \xff\xfe").json
+    assert envelope["data"] == ["ok \ufffd\ufffd"]
+    assert envelope["meta"]["binary"] is True
+
+
+BAD_CALLS = [
+    (["--token-limit", "0"], b"--token-limit"),
+    (["--token-limit", "-1"], b"--token-limit"),
+    (["--token-limit", "1.5"], b"--token-limit"),
+    (["--token-limit", "foo"], b"--token-limit"),
+    (["--token-limit", "1" + "0" * 30], b"--token-limit"),
+    (["--token-offset", "-1"], b"--token-offset"),
+    (["--tokenizer", "no-such"], b"--tokenizer"),
+    (["--no-such-option"], b"--no-such-option"),
+    (["--shape", "pdf"], b"--shape"),
+]
+
+
+@pytest.mark.parametrize(("args", "named"), BAD_CALLS)
+def test_a_bad_call_exits_125_with_one_line_before_the_command_runs(inside, tmp_path, args, named):
+    proof = tmp_path / "ran"
+    ran = inside(*args, "--", "touch", str(proof))
+    assert (ran.status, ran.out, ran.err.count(b"\n")) == (125, b"", 1)
+    assert named in ran.err
+    ran = inside(*args, "-o", "json", "--", "touch", str(proof))
+    assert ran.status == 125
+    assert named.decode() in ran.json["error"]["message"]
+    assert ran.json["error"]["code"] == ("TOKENIZER_UNAVAILABLE" if "--tokenizer" in args else "USAGE")
+    assert not proof.exists()
+
+
+def test_names_kept_for_later_subcommands_are_refused_and_say_how_to_run_a_program_of_that_name(inside):
+    ran = inside("budget", "status")
+    assert ran.status == 125
+    assert b"tokcap -- budget" in ran.err
+
+
+def test_a_limit_too_small_for_anything_says_so(inside):
+    ran = inside("-n", "1", stdin="🧑🧑".encode())
+    assert (ran.out, ran.status) == (b"", 0)
+    assert b"warning: a limit of 1 tokens admits nothing of the payload here" in ran.err
+    envelope = inside("-n", "1", "-o", "json", stdin=SEQ).json
+    assert envelope["data"] == []
+    assert envelope["warnings"][0]["code"] == "LIMIT_TOO_SMALL"
+    assert envelope["meta"]["next_offset"] == 0
+
+
+POSIX = {"LC_ALL": "POSIX", "PYTHONUTF8": "0"}
+
+
+def test_a_posix_locale_changes_nothing(tokcap):
+    text = "漢字 é\n".encode() * 60
+    for args in (
+        ["-n", "40"],
+        ["-n", "40", "-o", "json"],
+        ["-n", "40", "--sentinel", "✂"],
+        ["--token-count"],
+    ):
+        plain, posix = tokcap(*args, stdin=text), tokcap(*args, stdin=text, env=POSIX)
+        assert posix.out.partition(b'"duration_ms"')[0] == plain.out.partition(b'"duration_ms"')[0]
+        assert posix.err == b""
+    ran = tokcap("--", "printf", "%s", "é漢", env=POSIX)
+    assert ran.out == "é漢".encode()
+    ran = tokcap("--", "no-such-é", env=POSIX)
+    assert ran.err == "tokcap: no-such-é: command not found\n".encode()
+
+
+def shell(script: str, **options):
+    return subprocess.run(
+        ["sh", "-c", script.replace("tokcap", f"{PYTHON} -m tokcap")],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("args", ["", "-n 10", "-n 10 -o json", "--token-count", "--help"])
+def test_a_closed_stdout_is_a_failure_told_in_one_line(args):
+    done = shell(f"seq 1000 | tokcap {args} >&-")
+    assert done.returncode == 125
+    assert done.stderr == b"tokcap: cannot write standard output: it is closed\n"
+
+
+@pytest.mark.parametrize("args", ["", "-n 10", "-n 10 -o json", "--token-count", "--help"])
+def test_a_full_device_is_a_failure_told_in_one_line(args):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    done = shell(f"seq 1000 | tokcap {args} > /dev/full")
+    assert done.returncode == 125
+    assert done.stderr == b"tokcap: cannot write standard output: No space left on device\n"
+
+
+def test_a_failed_write_does_not_mask_the_status_of_the_command():
+    assert shell("tokcap -n 10 -- sh -c 'seq 1000; exit 3' >&-").returncode == 3
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "args", ["-n 10", "-n 10 -o json", "-n 10 -- seq 1000", "-- sh -c 'echo x; echo y >&2'"]
+)
+def test_closed_descriptors_never_give_a_traceback(closed, args):
+    done = shell(f"tokcap {args} {closed}")
+    assert b"Traceback" not in done.stderr
+    assert done.returncode in (0, 125)
+
+
+def test_a_command_finds_closed_what_was_closed():
+    done = shell("tokcap -n 50 -- cat <&-")
+    assert done.returncode == 1
+    assert b"Bad file descriptor" in done.stderr
+
+
+def test_a_closed_or_unreadable_stdin_is_told():
+    for stdin in ("<&-", "0>/dev/null"):
+        done = shell(f"tokcap -n 10 -o json {stdin}")
+        assert done.returncode == 125
+        assert json.loads(done.stdout)["error"]["code"] == "IO_ERROR"
+        assert done.stderr.startswith(b"tokcap: cannot read standard input: ")
+
+
+def test_a_reader_that_goes_away_is_met_silently():
+    done = shell("tokcap -n 90000 -- seq 100000 | head -n 1; seq 1 1000000 | tokcap | head -n 1")
+    assert (done.stdout, done.stderr) == (b"1\n1\n", b"")
+
+
+def test_the_same_input_gives_the_same_bytes(inside):
+    assert inside("-n", "50", stdin=SEQ).out == inside("-n", "50", stdin=SEQ).out
+
+
+def test_without_limit_text_is_passed_on_as_it_comes():
+    script = "import sys, time; print('first', flush=True); sys.stdin.read(); print('second')"
+    process = subprocess.Popen(
+        [PYTHON, "-m", "tokcap", "--", PYTHON, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with process:
+        assert process.stdout.readline() == b"first\n"
+        process.stdin.close()
+        assert process.stdout.readline() == b"second\n"
+
+
+def test_no_command_and_a_terminal_gives_a_short_usage():
+    import pty
+
+    parent, child = pty.openpty()
+    done = subprocess.run([PYTHON, "-m", "tokcap"], stdin=child, capture_output=True, timeout=60, check=False)
+    os.close(parent)
+    os.close(child)
+    assert done.returncode == 125
+    assert done.stdout == b""
+    assert done.stderr.startswith(b"usage: tokcap [OPTIONS] [--] COMMAND [ARG]...")
+
+
+def test_an_internal_error_is_one_line_and_no_traceback(inside, monkeypatch):
+    monkeypatch.setattr("tokcap.pipeline.run", lambda *_args: 1 // 0)
+    ran = inside("-n", "5", "-o", "json", stdin=b"x")
+    assert ran.status == 125
+    assert ran.err.count(b"\n") == 1
+    assert b"ZeroDivisionError" in ran.err
+    assert ran.json["error"]["code"] == "INTERNAL"
+
+
+def test_version_and_help(inside):
+    from tokcap import __version__
+
+    assert inside("--version").out == f"tokcap {__version__}\n".encode()
+    assert inside("-h").out == inside("--help").out

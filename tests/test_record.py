@@ -1,0 +1,33 @@
+"""Records behave as frozen dataclasses do."""
+
+import pytest
+
+from tokcap.record import Record
+
+
+class Point(Record):
+    x: int
+    y: int = 2
+
+
+def test_fields_come_by_place_by_name_and_by_default():
+    assert Point(1) == Point(x=1, y=2) == Point(1, y=2)
+    assert Point(1) != Point(3)
+    assert hash(Point(1)) == hash(Point(1))
+    assert repr(Point(1)) == "Point(x=1, y=2)"
+
+
+def test_a_record_cannot_be_changed_only_copied_with_changes():
+    point = Point(1)
+    with pytest.raises(AttributeError, match="frozen"):
+        point.x = 5
+    with pytest.raises(AttributeError, match="frozen"):
+        del point.x
+    assert point.but(y=9) == Point(1, 9)
+    assert point == Point(1)
+
+
+@pytest.mark.parametrize(("args", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"x": 2}), ((1,), {"z": 2})])
+def test_missing_superfluous_and_doubled_values_are_refused(args, named):
+    with pytest.raises(TypeError):
+        Point(*args, **named)

@@ -1,0 +1,164 @@
+"""Counts equal those of tiktoken: for any text, in any chunking, at any length."""
+
+import random
+import sysconfig
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import ENCODINGS, reference
+from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer, splits
+
+# What pre-splits look at: contractions, cases, digits, blanks, newlines, slashes, marks.
+WORDS = (
+    *("'s", "'S", "'ll", "’s", "'ſ", "\n", "\n\n", "\r\n", " ", "  ", "\t", "\u00a0", "\u3000", "\u2028"),
+    *("/", "//", "\n/", "(", "))", "...", "1", "22", "4444", "²", "ab", "AB", "aB", "É", "é", "e\u0301", "ǅ"),
+    *("漢字", "かな", "ไทย", "عربي", "👩‍👩‍👧", "\u200d", "\ufffd", "\0", "\x1b[0m", "<|endoftext|>"),
+)
+AWKWARD = st.lists(st.one_of(st.text(max_size=8), st.sampled_from(WORDS)), max_size=40).map("".join)
+
+TOKENIZERS = {name: open_tokenizer(name) for name in ENCODINGS}
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@settings(max_examples=400, deadline=None)
+@given(text=AWKWARD)
+@example(text="<|endoftext|><|fim_prefix|>")
+def test_any_text_counts_as_tiktoken_counts_it(name, text):
+    tokens = reference(name).encode_ordinary(text)
+    tokenizer = TOKENIZERS[name]
+    assert tokenizer.count(text) == len(tokens)
+    assert list(tokenizer.token_lengths(text)) == list(map(len, reference(name).decode_tokens_bytes(tokens)))
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@settings(max_examples=400, deadline=None)
+@given(text=AWKWARD)
+def test_every_certain_cut_is_one(name, text):
+    data = text.encode()
+    whole = reference(name).encode_ordinary(text)
+    for match in splits.certain_cuts_of(name).finditer(data):
+        left, right = data[: match.end()].decode(), data[match.end() :].decode()
+        apart = reference(name).encode_ordinary(left) + reference(name).encode_ordinary(right)
+        assert apart == whole, (left, right)
+
+
+def test_a_slash_after_a_newline_is_no_certain_cut():
+    assert splits.WORDS_AND_LINES.search(b"--\n/usr") is None
+    assert splits.WORDS_AND_LINES.search(b"--\n-usr").end() == 3
+
+
+@pytest.mark.parametrize("lead", range(0x80, 0xF5))
+def test_no_line_start_is_certain_before_a_blank_of_any_kind(lead):
+    blanks = [
+        chr(n) for n in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+    ]
+    for blank in blanks:
+        if blank.encode()[0] == lead:
+            assert splits.WORDS_AND_LINES.search(b"-\n" + blank.encode() + b"-") is None
+
+
+@pytest.mark.parametrize("name", [*ENCODINGS, "approx"])
+@settings(max_examples=150, deadline=None)
+@given(text=AWKWARD, junk=st.binary(max_size=6), sizes=st.lists(st.integers(1, 7), min_size=1))
+def test_the_count_is_the_same_for_every_chunking_of_the_input(name, text, junk, sizes):
+    data = text.encode() + junk + text.encode()
+    tokenizer = open_tokenizer(name) if name == "approx" else TOKENIZERS[name]
+    blocks, at, turn = [], 0, 0
+    while at < len(data):
+        blocks.append(data[at : at + sizes[turn % len(sizes)]])
+        at += len(blocks[-1])
+        turn += 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "CHUNK_BYTES", 4)
+        pieces = list(chunks.split(blocks, tokenizer))
+    assert b"".join(pieces) == data
+    text_seen = data.decode("utf-8", "replace")
+    assert sum(tokenizer.count(chunks.as_text(piece)) for piece in pieces) == tokenizer.count(text_seen)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_the_standard_library_counts_as_tiktoken_counts_it(name):
+    sources = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
+    assert len(sources) > 100
+    for source in sources:
+        data = source.read_bytes()
+        expected = len(reference(name).encode_ordinary(data.decode("utf-8", "replace")))
+        assert count_bytes(data, TOKENIZERS[name]) == expected, source
+
+
+# What one piece of the pre-split can be made of, each longer than tiktoken is ever given at once.
+LONG_RUNS = {
+    "letters": "a" * 300_000,
+    "capitals": "A" * 300_000 + "b",
+    "signs": "=" * 300_000,
+    "nul bytes": "\0" * 300_000,
+    "digits": "1" * 300_001,
+    "ideographs": "漢字仮名" * 60_000,
+    "emoji": "👩‍👩‍👧‍👦" * 15_000,
+    "thai": "สวัสดี" * 30_000,
+    "marks": "e\u0301" * 100_000,
+    "contractions": "ab'cd" * 50_000,
+    "blanks": " " * 300_000,
+    "blanks and a letter": " " * 300_000 + "x",
+    "blanks and newlines": "\n " * 150_000 + "x",
+    "newlines at last": " " * 200_000 + "\n" * 3,
+    "tabs": "\t " * 150_000 + "y",
+    "dots and blanks": ". " * 120_000,
+}
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("run", LONG_RUNS)
+def test_a_long_run_without_certain_cuts_has_the_same_tokens(name, run):
+    text = LONG_RUNS[run]
+    # tiktoken's other path, its pre-split by `regex` and its own merging, bears long blanks.
+    expected = reference(name)._encode_only_native_bpe(text)
+    assert TOKENIZERS[name].encode(text) == expected
+    if "blank" not in run and "tab" not in run and "newline" not in run:
+        assert reference(name).encode_ordinary(text) == expected
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("alphabet", ["ab", "abc", "aàb", "=-", "=-*", "th", "漢字", "\0\1", "Ab"])
+def test_a_piece_merged_in_parts_has_the_tokens_of_the_whole(name, alphabet):
+    dice = random.Random(alphabet)
+    piece = "".join(dice.choices(alphabet, k=20_000)).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bpe, "PART_BYTES", 256)
+        patch.setattr(bpe, "UNSURE_TOKENS", 8)
+        in_parts = TOKENIZERS[name]._merge_in_parts(piece)
+    assert in_parts == reference(name)._encode_single_piece(piece)
+
+
+def test_a_seam_that_never_joins_falls_back_to_the_whole_piece(monkeypatch):
+    tokenizer = TOKENIZERS["cl100k_base"]
+    monkeypatch.setattr(bpe, "PART_BYTES", 64)
+    monkeypatch.setattr(bpe, "UNSURE_TOKENS", 4)
+    monkeypatch.setattr(bpe.BytePairTokenizer, "_joins", lambda _self, left, _right: not left)
+    piece = b"ab" * 200
+    assert tokenizer._merge_in_parts(piece) == reference("cl100k_base")._encode_single_piece(piece)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_code_point_counts_as_tiktoken_counts_it(name):
+    # In blocks: a certain cut that some character made uncertain would change a block's count.
+    for start in range(0, 0x110000, 0x400):
+        text = "".join(
+            f"a{chr(n)}b {chr(n)}\n{chr(n)}1" for n in range(start, start + 0x400) if not 0xD800 <= n < 0xE000
+        )
+        expected = len(reference(name).encode_ordinary(text))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(chunks, "CHUNK_BYTES", 256)
+            assert count_bytes(text.encode(), TOKENIZERS[name]) == expected, hex(start)
+
+
+@given(text=st.text(max_size=200))
+def test_approx_is_characters_by_four_rounded_up(text):
+    tokenizer = open_tokenizer("approx")
+    assert tokenizer.count(text) == -(-len(text) // 4)
+    lengths = tokenizer.token_lengths(text)
+    assert len(lengths) == tokenizer.count(text)
+    assert sum(lengths) == len(text.encode())

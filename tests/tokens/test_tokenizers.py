@@ -1,0 +1,152 @@
+"""Which names are tokenizers, and what happens when one cannot be had."""
+
+import os
+import sys
+
+import pytest
+
+from tests.conftest import recount
+from tokcap.errors import TokenizerUnavailable
+from tokcap.tokens import bpe, open_tokenizer
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("cl100k_base", "cl100k_base"),
+        ("o200k_base", "o200k_base"),
+        ("o200k_harmony", "o200k_base"),
+        ("gpt-4", "cl100k_base"),
+        ("gpt-4o-mini", "o200k_base"),
+        ("text-embedding-3-small", "cl100k_base"),
+    ],
+)
+def test_an_encoding_or_model_name_finds_its_embedded_table(name, encoding):
+    assert open_tokenizer(name).name == encoding
+
+
+def test_an_unknown_name_is_refused_and_says_what_there_is():
+    with pytest.raises(
+        TokenizerUnavailable, match=r"--tokenizer: 'gpt-nonsense' is no tokenizer.*cl100k_base"
+    ):
+        open_tokenizer("gpt-nonsense")
+
+
+def test_an_encoding_that_tiktoken_cannot_load_is_refused_before_the_command_runs(tokcap, tmp_path):
+    proof = tmp_path / "ran"
+    # A proxy that nobody answers at: tiktoken's download fails at once.
+    world = {
+        "https_proxy": "http://127.0.0.1:9",
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "TIKTOKEN_CACHE_DIR": "",
+    }
+    ran = tokcap("--tokenizer", "p50k_base", "-n", "5", "-o", "json", "--", "touch", str(proof), env=world)
+    assert ran.status == 125
+    assert ran.json["error"]["code"] == "TOKENIZER_UNAVAILABLE"
+    assert ran.err.count(b"\n") == 1
+    assert b"--tokenizer: tiktoken cannot load 'p50k_base'" in ran.err
+    assert not proof.exists()
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    """Registers a tokenizer as an installed distribution would: returns the variables that add it."""
+
+    def register(body: str) -> dict[str, str]:
+        site = tmp_path / "site"
+        (site / "wordy-1.0.dist-info").mkdir(parents=True)
+        (site / "wordy-1.0.dist-info" / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: wordy\nVersion: 1.0\n"
+        )
+        (site / "wordy-1.0.dist-info" / "entry_points.txt").write_text(
+            "[tokcap.tokenizers]\nwords = wordy:Words\n"
+        )
+        (site / "wordy.py").write_text(body)
+        return {"PYTHONPATH": os.pathsep.join([str(site), *sys.path[:1]])}
+
+    return register
+
+
+WORDS = """
+import re
+class Words:
+    def token_lengths(self, text):
+        return [len(word.encode()) for word in re.findall(r"\\S+\\s*|\\s+", text)]
+"""
+
+
+def test_a_plug_in_needs_one_method_and_cuts_like_any_tokenizer(tokcap, plugin):
+    world = plugin(WORDS)
+    assert tokcap("--tokenizer", "words", "--token-count", stdin=b"one two three", env=world).out == b"3\n"
+    ran = tokcap("--tokenizer", "words", "-n", "2", "--sentinel", "", stdin=b"one two three", env=world)
+    assert ran.out == b"one two "
+
+
+def test_a_plug_in_without_the_method_is_refused(tokcap, plugin):
+    ran = tokcap("--tokenizer", "words", "-n", "2", stdin=b"x", env=plugin("class Words: pass"))
+    assert (ran.status, ran.out) == (125, b"")
+    assert b"has no method token_lengths" in ran.err
+
+
+def test_a_plug_in_that_cannot_be_loaded_is_refused(tokcap, plugin):
+    ran = tokcap("--tokenizer", "words", "-n", "2", stdin=b"x", env=plugin("raise RuntimeError('no')"))
+    assert (ran.status, ran.out) == (125, b"")
+    assert b"cannot be loaded: RuntimeError('no')" in ran.err
+
+
+BROKEN = "class Words:\n    def token_lengths(self, text): raise RuntimeError('broken')"
+
+
+def test_a_tokenizer_that_fails_on_the_output_costs_exactness_not_output(tokcap, plugin):
+    world = plugin(BROKEN)
+    ran = tokcap("--tokenizer", "words", "-n", "4", "--", "sh", "-c", "echo abcdefgh; exit 3", env=world)
+    assert ran.status == 3
+    assert ran.out == b"abcd"
+    assert b"warning: the plug-in 'words' failed: RuntimeError('broken')" in ran.err
+    ran = tokcap("--tokenizer", "words", "-n", "40", "-o", "json", "--", "seq", "3", env=world)
+    assert ran.json["data"] == ["1\n2\n3\n"]
+    assert ran.json["warnings"][0]["code"] == "TOKENIZER_FAILED"
+    assert "total_tokens" not in ran.json["meta"]
+    assert ran.json["meta"]["total_tokens_estimate"] == 6
+
+
+def test_a_count_that_a_tokenizer_cannot_give_is_not_made_up(tokcap, plugin):
+    ran = tokcap("--tokenizer", "words", "--token-count", stdin=b"x", env=plugin(BROKEN))
+    assert (ran.status, ran.out) == (125, b"")
+    assert b"nothing was counted" in ran.err
+
+
+def test_lengths_that_do_not_add_up_are_a_failure(tokcap, plugin):
+    world = plugin("class Words:\n    def token_lengths(self, text): return [1]")
+    ran = tokcap("--tokenizer", "words", "-n", "3", stdin=b"abcdef", env=world)
+    assert ran.out == b"abc"
+    assert b"do not add up" in ran.err
+
+
+def test_a_panic_inside_the_encoder_becomes_a_failure_and_interrupts_pass(monkeypatch):
+    class PanicException(BaseException):
+        pass
+
+    class Encoding:
+        name = "cl100k_base"
+
+        def encode_ordinary(self, text):
+            raise {"panic": PanicException, "interrupt": KeyboardInterrupt}[text]("boom")
+
+    tokenizer = bpe.BytePairTokenizer("x", Encoding)
+    with pytest.raises(bpe.TokenizerFailed, match="boom"):
+        tokenizer.count("panic")
+    with pytest.raises(KeyboardInterrupt):
+        tokenizer.count("interrupt")
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+def test_the_embedded_tables_need_neither_network_nor_cache(tokcap, name):
+    world = {
+        "https_proxy": "http://127.0.0.1:9",
+        "TIKTOKEN_CACHE_DIR": "/nonexistent",
+        "TMPDIR": "/nonexistent",
+    }
+    text = b"no network, no cache\n"
+    ran = tokcap("--tokenizer", name, "--token-count", stdin=text, env=world)
+    assert (ran.out, ran.err) == (b"%d\n" % recount(text, name), b"")

@@ -1,0 +1,54 @@
+"""The embedded vocabularies are the published tables, without loss."""
+
+import hashlib
+import subprocess
+import sys
+
+import pytest
+
+from tokcap.data.compile import compiled, published_table
+from tokcap.tokens import vocabulary
+
+PUBLISHED = {
+    "cl100k_base": (100_256, "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
+    "o200k_base": (199_998, "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
+}
+
+
+@pytest.mark.parametrize("name", vocabulary.EMBEDDED)
+def test_a_vocabulary_restores_the_published_table_byte_for_byte(name):
+    loaded = vocabulary.load(name)
+    tokens, sha256 = PUBLISHED[name]
+    assert len(loaded.ranks()) == tokens
+    assert hashlib.sha256(published_table(loaded)).hexdigest() == sha256
+    assert loaded.table_sha256 == sha256
+
+
+@pytest.mark.parametrize("name", vocabulary.EMBEDDED)
+def test_compiling_the_restored_table_gives_the_same_file(name):
+    loaded = vocabulary.load(name)
+    assert compiled(name, published_table(loaded)).packed() == loaded.packed()
+
+
+def test_the_compiler_is_a_command_and_reports_the_digest(tmp_path):
+    table = tmp_path / "toy.tiktoken"
+    table.write_bytes(b"YQ== 0\nYg== 1\nYWI= 2\n")
+    target = tmp_path / "toy.vocab"
+    done = subprocess.run(
+        [sys.executable, "-m", "tokcap.data.compile", table, target],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert hashlib.sha256(table.read_bytes()).hexdigest() in done.stdout
+    assert vocabulary.unpacked(target.read_bytes()).ranks() == {b"a": 0, b"b": 1, b"ab": 2}
+
+
+def test_a_table_whose_ranks_have_a_hole_is_refused():
+    with pytest.raises(ValueError, match="line 2 has rank 5"):
+        compiled("toy", b"YQ== 0\nYg== 5\n")
+
+
+def test_a_file_of_another_format_is_refused():
+    with pytest.raises(ValueError, match="not a vocabulary"):
+        vocabulary.unpacked(b"something\nelse\nx\n0\n")
