@@ -1,0 +1,1 @@
+"""Benchmarks: each prints ratios against a floor or a peer that is measured in the same run."""
