@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from tokcap.errors import UsageError
+from tokcap.options import AVAILABLE
 from tokcap.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.environment import Environment
-
-# Present in this version. The other names of `options.SUBCOMMANDS` are kept free for later ones, so
-# that a script which runs a program of that name today does not change its meaning tomorrow.
-AVAILABLE = ("completion",)
 
 
 def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int:

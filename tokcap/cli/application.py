@@ -37,6 +37,7 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
         shown = getattr(error, "format_message", None)
         if shown is None:
             raise
-        env.tell(f"{name}: {shown().rstrip('.')}; see tokcap {name} --help")
+        message = " ".join(shown().split()).rstrip(".")
+        env.tell(f"{name}: {message}; see tokcap {name} --help")
         return BAD_USAGE
     return int(answer or 0)

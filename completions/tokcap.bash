@@ -1,0 +1,80 @@
+# bash completion for tokcap
+
+_tokcap() {
+    local IFS=$' \t\n' line=${COMP_LINE:0:COMP_POINT}
+    local words=() starts=() last=-1 i
+
+    # Bash also splits at `=` and `:`. Here a word is what stands between blanks.
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        if ((last < 0)) || [[ $line == [[:space:]]* ]]; then
+            starts[++last]=$i
+        fi
+        if ((i < COMP_CWORD)); then
+            words[last]+=${COMP_WORDS[i]}
+            line=${line#*"${COMP_WORDS[i]}"}
+        else
+            # Only up to the cursor.
+            words[last]+=${line#"${line%%[![:space:]]*}"}
+        fi
+    done
+
+    # Find the word that begins the command, or the option that awaits its value.
+    local option='' command=0
+    for ((i = 1; i < last; i++)); do
+        case ${words[i]} in
+            --) command=$((i + 1)) && break ;;
+            -n | --token-limit | --token-offset | --keep | --align | --sentinel | --tokenizer | -o | --output | --shape | --stderr) ((++i < last)) || option=${words[i - 1]} ;;
+            -?*) ;;
+            *) command=$i && break ;;
+        esac
+    done
+
+    local cur=${words[last]} prefix='' values=''
+    if ((!command)) && [[ ! $option ]]; then
+        case $cur in
+            --*=*)
+                option=${cur%%=*} cur=${cur#*=}
+                # Readline replaces only what stands behind a character of COMP_WORDBREAKS.
+                [[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=
+                ;;
+            -n?* | -o?*) option=${cur:0:2} prefix=${cur:0:2} cur=${cur:2} ;;
+            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --tokenizer -o --output --shape --stderr -h --help -V --version' ;;
+            *) command=$last ;;
+        esac
+    fi
+
+    # An option before a subcommand is refused: it can only be the first word.
+    if ((command == 1 && last > 1)); then
+        case ${words[1]} in
+            completion) command=0 && ((last > 2)) || values='bash zsh fish' ;;
+        esac
+    fi
+
+    COMPREPLY=()
+    if ((command)); then
+        if declare -F _comp_command_offset >/dev/null; then
+            _comp_command_offset "${starts[command]}"
+        elif declare -F _command_offset >/dev/null; then
+            _command_offset "${starts[command]}"
+        elif ((command == last)); then
+            compopt -o filenames
+            COMPREPLY=($(compgen -c -- "$cur"))
+        else
+            compopt -o bashdefault -o default
+        fi
+        ((last > 1)) || COMPREPLY+=($(compgen -W 'completion' -- "$cur"))
+        return
+    fi
+
+    case $option in
+        --keep) values='head tail ends' ;;
+        --align) values='record token' ;;
+        --tokenizer) values='cl100k_base o200k_base approx' ;;
+        -o | --output) values='text json jsonl' ;;
+        --shape) values='auto text' ;;
+        --stderr) values='separate merge pass drop' ;;
+    esac
+    COMPREPLY=($(compgen -P "$prefix" -W "$values" -- "$cur"))
+}
+
+complete -F _tokcap tokcap

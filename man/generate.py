@@ -1,0 +1,440 @@
+"""Write the man page beside this file, in mdoc(7) macros: `python man/generate.py`.
+
+What is said of each option comes from the grammar table, the rest stands here.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokcap.envelope import Meta
+from tokcap.options import OPTIONS, SUBCOMMANDS, Choice, Option, Switch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# Changed by hand when the page says something new: the same table gives the same page on any day.
+DATE = "November 16, 2026"
+
+# mandoc complains of longer lines.
+WIDTH = 79
+
+HEAD = r"""
+.Dd @date@
+.Dt TOKCAP 1
+.Os
+.Sh NAME
+.Nm tokcap
+.Nd cap the output of a command by exact tokens
+.Sh SYNOPSIS
+.Nm
+.Op Ar options
+.Op Fl -
+.Ar command
+.Op Ar argument ...
+.Nm
+.Op Ar options
+.Nm
+.Cm completion
+.Cm bash | zsh | fish
+.Nm
+.Fl h | V
+.Sh DESCRIPTION
+.Nm
+runs
+.Ar command ,
+or reads standard input if none is given.
+It counts the output in the tokens that a language model pays for, and passes
+on no more of it than
+.Fl -token-limit
+allows.
+What is written, mark included, never has more tokens than that.
+Without a limit everything is passed on.
+.Pp
+Arguments reach
+.Ar command
+verbatim.
+It runs to its end whatever the limit, and its exit status becomes that of
+.Nm .
+With neither a command nor anything piped into it,
+.Nm
+prints its usage and exits with status 125.
+.Pp
+.Nm
+.Cm completion
+prints a completion script for a shell.
+Behind the options of
+.Nm
+it completes as
+.Ar command
+itself does.
+.Sh OPTIONS
+Options end at
+.Fl -
+or at the first word that is no option; from there on every word belongs to
+.Ar command .
+The words
+@subcommands@
+are kept for
+.Nm
+itself: to run a program of such a name, write
+.Fl -
+before it.
+.Pp
+A value may be the next word or be attached:
+.Fl -token-limit Ar 500 ,
+.Fl -token-limit Ns = Ns Ar 500 ,
+.Fl n Ar 500
+and
+.Fl n Ns Ar 500
+are the same.
+Of an option given twice, the last one counts.
+A bad value is refused before anything runs.
+"""
+
+OTHER_OPTIONS = r"""
+.Ss Other
+.Bl -tag -width indent
+.It Fl h , Fl -help
+Show all options.
+.It Fl V , Fl -version
+Show the version.
+.El
+"""
+
+WINDOWS = r"""
+.Sh WINDOWS
+A window is what is shown of an output that is larger than the limit.
+It begins at the token that
+.Fl -token-offset
+names, the first token being 0.
+It ends between two lines, at a place where a token ends too.
+A line is split only if it does not fit whole into any window of that limit, or
+with
+.Fl -align Cm token ;
+never inside a character.
+An output that fits is passed on byte for byte.
+An offset at or behind the end gives an empty window, which is no error.
+.Pp
+Where something was left out stands the mark, a line of its own that says what
+is shown and where the next window begins:
+.Bd -literal -offset indent
+[TRUNCATED] tokens 0\-38 of 600; next: \-\-token\-offset 38
+.Ed
+.Pp
+The mark is part of the limit.
+A window is therefore a little shorter than the limit.
+To go on, give the offset that the mark names, which is
+.Va next_offset
+in a JSON response, with the same command or input;
+.Nm
+stores nothing.
+Windows fetched so, without their marks, join to the original output, byte for
+byte.
+.Pp
+If the limit is too small, the mark shrinks to its bare text, and then is left
+out; the limit holds in any case.
+With an empty
+.Fl -sentinel
+there is no mark at all.
+.Pp
+.Fl -keep Cm tail
+shows the end instead of the beginning, and
+.Fl -keep Cm ends
+shows both, with the mark in between:
+.Bd -literal -offset indent
+[TRUNCATED] tokens 18\-582 of 600 hidden; next: \-\-token\-offset 18
+.Ed
+.Pp
+One limit covers standard output and standard error of a command.
+A quarter of it is kept for standard error as long as that needs it, and what is
+too long there keeps both its ends.
+.Pp
+This version takes every payload for text, and lines for its records;
+.Fl -shape Cm auto
+and
+.Cm text
+come to the same.
+Bytes that are not UTF-8 are counted as their replacement text, and written as
+they are.
+"""
+
+RESPONSES = r"""
+.Sh RESPONSES
+.Bl -tag -width indent
+.It Fl -output Cm text
+The payload as it is.
+With
+.Fl -token-count ,
+the number and a newline.
+.It Fl -output Cm json
+One JSON object on one line, the envelope.
+It always has these five keys:
+.Bl -tag -width "warnings"
+.It Va ok
+Whether the exit status is 0.
+.It Va data
+An array with the text and, where something was left out, the mark;
+.Dv null
+with
+.Fl -token-count ,
+and if nothing was run.
+The limit covers this value as it is written, escapes included.
+.It Va error
+.Dv null ,
+or an object with
+.Va code ,
+.Va message
+and, if the command wrote to standard error,
+.Va detail ,
+the end of that.
+.It Va warnings
+An array of objects with
+.Va code
+and
+.Va message .
+.It Va meta
+An object with
+@always@
+and, where they apply,
+@sometimes@
+.El
+.It Fl -output Cm jsonl
+One JSON string per line of text, its line end included.
+A mark is a line
+.Ql {"[TRUNCATED]":true} .
+The last line is an object with
+.Va meta
+and, if there are any,
+.Va error
+and
+.Va warnings .
+.El
+.Pp
+The codes of errors do not change between versions:
+.Bl -tag -width indent
+.It Dv COMMAND_FAILED
+The command ended with a status other than 0.
+Its output is in
+.Va data
+all the same.
+.It Dv COMMAND_KILLED
+A signal killed the command.
+.It Dv COMMAND_NOT_FOUND , COMMAND_NOT_EXECUTABLE
+The command could not be started.
+.It Dv USAGE
+The call itself is wrong.
+.It Dv TOKENIZER_UNAVAILABLE
+There is no such tokenizer here.
+.It Dv IO_ERROR
+Standard input could not be read, or the output not be written.
+.It Dv INTERNAL
+Anything else that kept
+.Nm
+from its work.
+.El
+"""
+
+FILES = r"""
+.Sh FILES
+.Bl -tag -width indent
+.It Pa ~/.config/tokcap/config.toml
+Defaults of the user, in TOML, under the keys that
+.Sx OPTIONS
+names.
+An unknown key or a bad value is refused.
+.Ev XDG_CONFIG_HOME
+replaces
+.Pa ~/.config .
+On macOS the file is
+.Pa ~/Library/Application Support/tokcap/config.toml .
+.El
+"""
+
+ENDING = r"""
+.Sh EXIT STATUS
+.Bl -tag -width indent
+.It The command's own
+0 to 255, unchanged; 0 for standard input.
+.It 125
+.Nm
+itself failed or refused the call.
+After bad usage nothing was run.
+.It 126
+The command was found and cannot be executed.
+.It 127
+The command was not found.
+.It 128 + N
+The command was killed by signal N.
+.It 130
+An interrupt ended
+.Nm
+while it read standard input.
+.It 141
+Whoever read the output has gone away.
+.El
+.Pp
+.Nm
+.Cm completion
+exits with 0, or with 2 after bad usage.
+.Sh EXAMPLES
+At most 500 tokens of a log, in whole lines:
+.Bd -literal -offset indent
+$ tokcap \-n 500 \-\- git log
+.Ed
+.Pp
+A window, and the one after it:
+.Bd -literal -offset indent
+$ seq 300 | tokcap \-n 28
+1
+2
+3
+[TRUNCATED] tokens 0\-6 of 600; next: \-\-token\-offset 6
+$ seq 300 | tokcap \-n 28 \-\-token\-offset 6
+4
+5
+6
+[TRUNCATED] tokens 6\-12 of 600; next: \-\-token\-offset 12
+.Ed
+.Pp
+Only the number of tokens:
+.Bd -literal -offset indent
+$ echo to be counted | tokcap \-\-token\-count
+4
+.Ed
+.Pp
+Beginning and end of a build, for a program that reads JSON:
+.Bd -literal -offset indent
+$ tokcap \-n 2000 \-\-keep ends \-o json make
+.Ed
+.Pp
+A limit for every call from this shell:
+.Bd -literal -offset indent
+$ export TOKCAP_TOKEN_LIMIT=4000
+.Ed
+.Pp
+A limit for every call, in
+.Pa config.toml :
+.Bd -literal -offset indent
+token_limit = 4000
+keep = "ends"
+.Ed
+.Pp
+Completion in bash, zsh and fish:
+.Bd -literal -offset indent
+$ source <(tokcap completion bash)
+$ source <(tokcap completion zsh)
+$ tokcap completion fish | source
+.Ed
+.Sh SEE ALSO
+head(1), tail(1), wc(1)
+.Pp
+.Lk https://github.com/openai/tiktoken tiktoken ,
+the encodings.
+.Pp
+.Lk https://toml.io TOML ,
+the form of the configuration file.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    sections = (head(), options(), OTHER_OPTIONS, WINDOWS, responses(), environment(), FILES, ENDING)
+    return "".join(section.lstrip("\n") for section in sections)
+
+
+def head() -> str:
+    return HEAD.replace("@date@", DATE).replace("@subcommands@", enumerated("Cm", SUBCOMMANDS))
+
+
+def options() -> str:
+    """What the table says, group by group."""
+    lines = []
+    for group in dict.fromkeys(option.group for option in OPTIONS):
+        lines += [f".Ss {no_macros(group.split())}", ".Bl -tag -width indent"]
+        for option in OPTIONS:
+            if option.group == group:
+                lines += described(option)
+        lines.append(".El")
+    return joined(lines)
+
+
+def described(option: Option) -> Iterator[str]:
+    short = f"Fl {option.short} , " if option.short else ""
+    yield f".It {short}Fl -{option.name}{value(option)}"
+    yield from sentence(option.help)
+    if isinstance(option.kind, Switch):
+        yield f".Fl -no-{option.name}"
+        yield "turns it off again."
+    # Not to be hyphenated: it is to be typed as it stands.
+    yield f"Default: \\%{escaped(option.shown_default)}."
+    yield "Variable:"
+    yield f".Ev {option.variable} ."
+    yield "Key:"
+    yield f".Va {option.key} ."
+
+
+def value(option: Option) -> str:
+    """The value in macros, with the blank before it; nothing for a switch."""
+    if isinstance(option.kind, Choice):
+        return f" Cm {no_macros(option.kind.words, ' | ')}"
+    return f" Ar {option.metavar}" if option.metavar else ""
+
+
+def responses() -> str:
+    always = ("duration_ms", "tokenizer", "schema_version")
+    sometimes = [field for field in Meta.__annotations__ if field not in always]
+    section = RESPONSES.replace("@always@", enumerated("Va", always))
+    return section.replace("@sometimes@", enumerated("Va", sometimes) + " .")
+
+
+def environment() -> str:
+    lines = [
+        ".Sh ENVIRONMENT",
+        "Each option has a variable.",
+        "A flag comes before the variable, the variable before the configuration file.",
+        "An empty variable is no value, but for",
+        ".Ev TOKCAP_SENTINEL .",
+        "That of a switch is",
+        enumerated("Cm", ("true", "yes", "on", "1", "false", "no", "off", "0"), "or") + " .",
+        ".Bl -tag -width TOKCAP_TOKEN_OFFSET",
+        ".It Ev TOKCAP_CONFIG",
+        "The configuration file to read instead of the user's own; it must exist.",
+    ]
+    for option in OPTIONS:
+        lines += [f".It Ev {option.variable}", f".Fl -{option.name}"]
+    return joined([*lines, ".El"])
+
+
+def enumerated(macro: str, names: Sequence[str], conjunction: str = "and") -> str:
+    """`a, b and c`, each in the given macro."""
+    *first, last = names
+    return f".{macro} {no_macros(first, ' , ')}\n{conjunction}\n.{macro} {no_macros([last])}"
+
+
+def no_macros(words: Sequence[str], between: str = " ") -> str:
+    """Words for a macro's line, where a word such as `In` would be a macro itself."""
+    return between.join(f"\\&{word}" if word.istitle() else word for word in words)
+
+
+def sentence(text: str) -> Iterator[str]:
+    """Text of the table as a sentence; a name at its beginning keeps its spelling."""
+    first = text.split(" ", 1)[0]
+    whole = text[0].upper() + text[1:] if first.isalpha() else text
+    for line in textwrap.wrap(whole + ".", WIDTH, break_on_hyphens=False):
+        # At the beginning of a line these two make a request of it.
+        yield ("\\&" if line.startswith((".", "'")) else "") + escaped(line)
+
+
+def escaped(text: str) -> str:
+    return text.replace("\\", "\\e")
+
+
+def joined(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent / "tokcap.1").write_text(page())
