@@ -166,11 +166,32 @@ def test_a_bad_variable_is_named(read):
         ("token_count = 'yes'", "config.toml: token_count: 'yes' is not"),
         ("tokenlimit = 5", "config.toml: unknown key 'tokenlimit'"),
         ("token_limit = = 5", "config.toml: .*line 1"),
+        (f"token_limit = {'9' * 5000}", "config.toml: a number is too long"),
+        (f"token_limit = {'[' * 20000}", "config.toml: a number is too long, or a value too deep"),
+        (f"token_limit = 0x{'f' * 5000}", "config.toml: token_limit: the number is not"),
+        (f"token_limit = [{'1,' * 20000}]", r"config.toml: token_limit: \[1, 1, .{20,40}\.\.\. is not"),
+        ("keep = 1979-05-27", "config.toml: keep: .* is not one of"),
     ],
 )
 def test_a_bad_config_file_is_refused_with_its_name(read, config, message):
     with pytest.raises(UsageError, match=message):
         read("ls", config=config)
+
+
+def test_a_config_file_may_begin_with_a_byte_order_mark(read):
+    assert read(config="\ufefftoken_limit = 5").token_limit == 5
+
+
+def test_a_config_file_has_its_bounds(read):
+    with pytest.raises(UsageError, match="/dev/zero: too large for a config file"):
+        read(variables={"TOKCAP_CONFIG": "/dev/zero"})
+
+
+def test_a_refusal_takes_the_form_that_the_config_file_asks_for(inside, tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text('output = "json"\n')
+    ran = inside("-n", "0", env={"TOKCAP_CONFIG": str(config)})
+    assert ran.json["error"]["code"] == "USAGE"
 
 
 def test_a_config_file_that_was_named_must_exist(read, tmp_path):
@@ -192,5 +213,5 @@ def test_a_config_file_that_was_named_must_exist(read, tmp_path):
     ],
 )
 def test_a_refused_call_is_told_in_the_form_it_asked_for(argv, form):
-    assert wanted_output(argv, {}) == form
-    assert wanted_output(["-n", "0"], {"TOKCAP_OUTPUT": "json"}) == "json"
+    assert wanted_output(argv, Environment({})) == form
+    assert wanted_output(["-n", "0"], Environment({"TOKCAP_OUTPUT": "json"})) == "json"

@@ -189,3 +189,121 @@ def test_the_command_dies_of_a_closed_pipe_as_it_would_without_tokcap():
         check=True,
     )
     assert (done.stdout, done.stderr) == (b"y\n", b"")
+
+
+def test_a_reader_that_goes_away_closes_stdout_only():
+    script = "trap '' PIPE; seq 1000000 2>/dev/null; echo important >&2; exit 3"
+    done = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f'{sys.executable} -m tokcap -- sh -c "$1" | head -n 1; exit ${{PIPESTATUS[0]}}',
+            "_",
+            script,
+        ],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr, done.returncode) == (b"1\n", b"important\n", 3)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of a pipe can be set on Linux only")
+def test_a_slow_reader_gets_all_that_was_in_the_pipe_when_the_command_ended():
+    big = "import fcntl, os; fcntl.fcntl(1, 1031, 1 << 20); os.write(1, b'x' * (1 << 20))"
+    slow = (
+        "import os, time\nn = 0\nwhile True:\n time.sleep(0.1)\n block = os.read(0, 65536)\n"
+        " if not block: break\n n += len(block)\nprint(n)"
+    )
+    done = subprocess.run(
+        ["sh", "-c", '"$0" -m tokcap -- "$0" -c "$1" | "$0" -c "$2"', sys.executable, big, slow],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (b"%d\n" % (1 << 20), b"")
+
+
+def test_a_small_limit_does_not_hide_the_error_without_a_word(inside):
+    for limit in ("2", "3"):
+        assert inside("-n", limit, "--", "sh", "-c", "seq 100; echo fatal >&2").err
+    ran = inside("-n", "1", "-o", "json", "--", "sh", "-c", "seq 100; echo fatal >&2")
+    assert "STDERR_HIDDEN" in [warning["code"] for warning in ran.json["warnings"]]
+
+
+@pytest.mark.parametrize("limit", range(1, 25))
+@pytest.mark.parametrize("script", ["seq 1000 >&2", "echo hi; seq 1000 >&2", "seq 30; seq 30 >&2"])
+def test_in_json_too_both_streams_stay_within_the_limit(inside, limit, script):
+    ran = inside("-n", str(limit), "-o", "json", "--", "sh", "-c", script)
+    shown = recount(ran.err) if b"warning" not in ran.err else 0
+    assert recount(ran.data_text) + shown <= limit
+    if script == "seq 1000 >&2":
+        assert ran.json["meta"]["truncated"] is False
+    if script.startswith("echo") and limit >= 8:
+        assert ran.json["data"] == ["hi\n"]
+
+
+def test_two_ends_are_never_spliced_without_a_mark_between_them(inside):
+    text = b"do not under any circumstances delete this file\n"
+    assert inside("-n", "4", "--keep", "ends", stdin=text).out == b"do not under any"
+    ran = inside("-n", "12", "--", "sh", "-c", "seq 100; echo fatal: the disk is on fire in room nine >&2")
+    assert ran.err == b"fatal: the"
+
+
+@pytest.mark.parametrize(
+    "script", ["printf 'word %.0s' $(seq 60); echo; seq 100", "seq 100; printf 'word %.0s' $(seq 60); echo"]
+)
+def test_both_ends_are_shown_even_if_one_of_them_is_long(inside, script):
+    shown = inside("-n", "120", "--keep", "ends", "--", "sh", "-c", script).out
+    whole = inside("--", "sh", "-c", script).out
+    head, _, tail = shown.partition(b"[TRUNCATED]")
+    assert head.endswith(b"\n")
+    assert whole.startswith(head)
+    assert whole.endswith(tail.partition(b"\n")[2])
+    assert tail.partition(b"\n")[2]
+
+
+def test_an_interrupt_while_tokcap_still_counts_costs_neither_output_nor_status(tmp_path):
+    numbers = tmp_path / "numbers"
+    numbers.write_text("".join(f"{n}\n" for n in range(1_500_000)))
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "tokcap",
+            "-n",
+            "20",
+            "--",
+            "sh",
+            "-c",
+            f"cat {numbers}; echo done >&2; exit 3",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    # The command has ended when nobody is left to be waited for; what remains is counting.
+    children = f"/proc/{process.pid}/task/{process.pid}/children"
+    if not os.path.exists(children):
+        pytest.skip("this system does not tell the children of a process")
+    seen = False
+    while process.poll() is None:
+        with open(children) as file:
+            running = bool(file.read().strip())
+        if seen and not running:
+            break
+        seen = seen or running
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert out.startswith(b"0\n1\n")
+    assert err == b"done\n"
+
+
+def test_a_nameless_variable_does_not_keep_a_command_from_running():
+    done = subprocess.run(
+        ["env", "-i", "=x", sys.executable, "-m", "tokcap", "--", "/bin/echo", "hi"],
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, b"hi\n")

@@ -304,3 +304,94 @@ def test_version_and_help(inside):
 
     assert inside("--version").out == f"tokcap {__version__}\n".encode()
     assert inside("-h").out == inside("--help").out
+
+
+def test_a_line_that_fits_is_whole_even_where_no_mark_fits(inside):
+    assert inside("-n", "5", "--", "seq", "100").out == b"1\n2\n"
+
+
+@pytest.mark.parametrize("args", [["--", b"/no/\xff"], [b"--\xff"], ["--tokenizer", b"\xff"]])
+def test_a_refusal_may_quote_bytes_that_are_no_utf8(tokcap, args):
+    ran = tokcap("-o", "json", *args)
+    assert ran.status in (125, 127)
+    assert "\ufffd" in ran.json["error"]["message"] or r"'\udcff'" in ran.json["error"]["message"]
+
+
+def test_control_characters_in_a_name_do_not_reach_the_terminal(tokcap):
+    assert tokcap("--", "no\x1b[31m\nsuch").err == rb"tokcap: no\x1b[31m\x0asuch: command not found" + b"\n"
+
+
+def test_a_terminal_and_no_command_is_told_in_json_too():
+    import pty
+
+    parent, child = pty.openpty()
+    done = subprocess.run(
+        [PYTHON, "-m", "tokcap", "-o", "json"], stdin=child, capture_output=True, timeout=60, check=False
+    )
+    os.close(parent)
+    os.close(child)
+    assert done.returncode == 125
+    assert json.loads(done.stdout)["error"]["code"] == "USAGE"
+
+
+def test_what_came_before_a_read_error_is_shown():
+    import socket
+    import struct
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    sender = socket.create_connection(listener.getsockname())
+    receiver, _ = listener.accept()
+    process = subprocess.Popen(
+        [PYTHON, "-m", "tokcap", "-n", "50", "-o", "json"],
+        stdin=receiver,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    sender.sendall(b"one\ntwo\n")
+    # Both lines are taken once nothing is left to be peeked at.
+    receiver.setblocking(False)
+    while True:
+        try:
+            receiver.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            break
+    receiver.setblocking(True)
+    # A reset instead of an orderly end.
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sender.close()
+    out, err = process.communicate(timeout=60)
+    receiver.close()
+    listener.close()
+    envelope = json.loads(out)
+    assert process.returncode == 125
+    assert envelope["data"] == ["one\ntwo\n"]
+    assert envelope["error"]["code"] == "IO_ERROR"
+    assert err == b"tokcap: cannot read standard input: Connection reset by peer\n"
+
+
+def test_megabytes_of_no_utf8_stay_in_bounded_memory():
+    process = subprocess.Popen(
+        [PYTHON, "-m", "tokcap", "-n", "100"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (900 << 20, 900 << 20)),
+    )
+    out, _ = process.communicate(b"\xff" * 4_000_000, timeout=120)
+    assert process.returncode == 0
+    assert recount(out) <= 100
+
+
+def test_an_interrupt_during_start_up_leaves_no_traceback():
+    import signal
+    import time
+
+    for delay in range(0, 40, 2):
+        process = subprocess.Popen(
+            [PYTHON, "-m", "tokcap", "-n", "5", "--", "sleep", "1"],
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        time.sleep(0.02 + delay / 1000)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert b"tokcap/" not in err

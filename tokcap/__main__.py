@@ -5,16 +5,27 @@ from __future__ import annotations
 import os
 import sys
 
+
+def die_quietly(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Ctrl-C while the program is still being loaded is no defect to be traced."""
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+
+
+sys.excepthook = die_quietly
+
+# ruff: noqa: E402  # what follows can be interrupted, and takes most of the time to get here
 from tokcap import exits
 from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
 from tokcap.environment import Environment
-from tokcap.errors import ReaderGone, TokcapError
+from tokcap.errors import ReaderGone, TokcapError, UsageError
 from tokcap.options import BY_KEY
 from tokcap.record import TYPE_CHECKING
 from tokcap.types import Request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import TracebackType
 
     from tokcap.arguments import Invocation
 
@@ -61,6 +72,8 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
 
         return run_subcommand(invocation.name, invocation.arguments, env)
     if not invocation.command and env.stdin not in env.closed and os.isatty(env.stdin):
+        if invocation.output != "text":
+            raise UsageError("there is no command, and standard input is a terminal; see tokcap --help")
         from tokcap.help import USAGE
 
         env.write_stderr(USAGE.encode())
@@ -75,9 +88,8 @@ def refuse(
     error: TokcapError, argv: Sequence[str], request: Request | None, duration_ms: int, env: Environment
 ) -> int:
     """One line on stderr, and an envelope where one was asked for."""
-    message = " ".join(str(error).splitlines())
-    env.tell(message)
-    output = request.output if request else wanted_output(argv, env.variables)
+    env.tell(str(error))
+    output = request.output if request else wanted_output(argv, env)
     if output != "text":
         from tokcap.envelope import refusal, rendered
 

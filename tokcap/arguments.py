@@ -8,7 +8,17 @@ from __future__ import annotations
 import os
 
 from tokcap.errors import UsageError
-from tokcap.options import BY_FLAG, BY_KEY, BY_SHORT, OPTIONS, SUBCOMMANDS, LineOfText, Option, Switch
+from tokcap.options import (
+    BY_FLAG,
+    BY_KEY,
+    BY_SHORT,
+    OPTIONS,
+    SUBCOMMANDS,
+    LineOfText,
+    Option,
+    Switch,
+    shortened,
+)
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.types import Request
 
@@ -19,6 +29,9 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.options import Value
     from tokcap.types import Output
+
+
+LARGEST_CONFIG_BYTES = 1 << 20
 
 
 class HelpWanted(Record):
@@ -102,7 +115,9 @@ def take_apart(argv: Sequence[str]) -> Words:
                 position += 1
             else:
                 problems.append(f"{option.flag} needs a value: {option.kind.expected}")
-        elif (negated := negated_switch(name)) and not equals:
+        elif negated := negated_switch(name):
+            if equals:
+                problems.append(f"{name} takes no value")
             given.append((negated, "false"))
         else:
             problems.append(unknown_option(name))
@@ -162,41 +177,63 @@ def read_value(option: Option, raw: str, origin: str) -> Value:
 def config_values(env: Environment) -> Mapping[str, Value]:
     """The config file's values; a missing file has none, a bad one is refused."""
     path = env.config_file()
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        if env.variables.get("TOKCAP_CONFIG"):
-            raise UsageError(f"TOKCAP_CONFIG: there is no file {path}") from None
-        return {}
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-
-    import tomllib
-
-    try:
-        table = tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from None
     values: dict[str, Value] = {}
-    for key, value in table.items():
+    for key, value in config_table(path, env).items():
         option = BY_KEY.get(key)
         if option is None:
-            raise UsageError(f"{path}: unknown key {key!r}")
-        if not isinstance(value, bool | int | str) or isinstance(option.kind, Switch) != isinstance(
-            value, bool
-        ):
-            raise UsageError(f"{path}: {key}: {value!r} is not {option.kind.expected}")
+            raise UsageError(f"{path}: unknown key {shortened(key)}")
+        fits = isinstance(value, bool) == isinstance(option.kind, Switch) and isinstance(value, int | str)
+        # A number may have more digits than Python turns into text.
+        if not fits or (isinstance(value, int) and value.bit_length() > 64):
+            raise UsageError(f"{path}: {key}: {shortened(value)} is not {option.kind.expected}")
         raw = ("false", "true")[value] if isinstance(value, bool) else str(value)
         values[key] = read_value(option, raw, f"{path}: {key}")
     return values
 
 
-def wanted_output(argv: Sequence[str], variables: Mapping[str, str]) -> Output:
+def config_table(path: str, env: Environment) -> dict[str, object]:
+    """What stands in the config file; nothing if there is none."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        # Somebody else's home directory cannot be looked into; then there is no file for us either.
+        if env.variables.get("TOKCAP_CONFIG"):
+            raise UsageError(f"TOKCAP_CONFIG: there is no file {path}") from None
+        return {}
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_CONFIG_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    if len(data) > LARGEST_CONFIG_BYTES:
+        raise UsageError(f"{path}: too large for a config file")
+
+    import tomllib
+
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: {error}") from None
+    except (ValueError, RecursionError):
+        # Numbers and nesting that Python itself refuses.
+        raise UsageError(f"{path}: a number is too long, or a value too deep") from None
+
+
+def wanted_output(argv: Sequence[str], env: Environment) -> Output:
     """The form in which a refused call wants to hear of it, as far as that can be told."""
     option = BY_KEY["output"]
     asked = [raw for given, raw in take_apart(argv).given if given is option]
-    wanted = asked[-1] if asked else variables.get(option.variable)
+    wanted: object = asked[-1] if asked else env.variables.get(option.variable)
+    if not wanted:
+        try:
+            wanted = config_table(env.config_file(), env).get(option.key)
+        except UsageError:
+            # The file itself may be what the call is refused for.
+            wanted = None
     if wanted == "json":
         return "json"
     return "jsonl" if wanted == "jsonl" else "text"

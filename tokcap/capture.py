@@ -20,22 +20,38 @@ UNLIMITED = 1 << 62
 
 
 class Captured(Record):
-    """How the source ended, and why writing stopped early, if it did."""
+    """How the source ended, and what went wrong on the way."""
 
     ending: Ending | None
-    failure: StreamError | ReaderGone | None
+    # Why its output could not be written on.
+    failure: StreamError | ReaderGone | None = None
+    # Why it could not be read to its end. What came before that was captured.
+    broken: StreamError | None = None
 
 
 def capture(source: Source, sinks: Mapping[Stream, Sink]) -> Captured:
-    """Read a source to its end. When a sink fails, the command meets a closed pipe, as it would have."""
+    """Read a source to its end. When a sink fails, its stream is closed, as it would have been."""
     failure: StreamError | ReaderGone | None = None
-    for stream, block in source.blocks():
+    broken: StreamError | None = None
+    blocks = source.blocks()
+    some = False
+    while True:
+        try:
+            stream, block = next(blocks)
+        except StopIteration:
+            break
+        except StreamError as error:
+            if not some:
+                raise
+            broken = error
+            break
+        some = True
         try:
             sinks[stream].write(block)
         except (ReaderGone, StreamError) as error:
             failure = error
-            break
-    return Captured(source.end(), failure)
+            source.stop(stream)
+    return Captured(source.end(), failure, broken)
 
 
 class Spool:

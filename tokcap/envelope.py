@@ -90,7 +90,8 @@ def refusal(error: TokcapError, tokenizer: str, duration_ms: int) -> Response:
     return Response(
         status=error.exit_status,
         payload=None,
-        failure=Failure(error.code, str(error)),
+        # Names from the command line may hold bytes that are no UTF-8, and JSON must not.
+        failure=Failure(error.code, str(error).encode("utf-8", "surrogateescape").decode("utf-8", "replace")),
         notices=(),
         meta=Meta(duration_ms, tokenizer, exit_code=error.exit_status, exit_from="tokcap"),
     )

@@ -72,7 +72,7 @@ class Environment(Record):
 
     def tell(self, message: str) -> None:
         """One line on stderr."""
-        self.write_stderr(f"tokcap: {message}\n".encode("utf-8", "surrogateescape"))
+        self.write_stderr(f"tokcap: {one_line(message)}\n".encode("utf-8", "surrogateescape"))
 
     def _write(self, descriptor: int, data: bytes, name: str) -> None:
         if descriptor in self.closed:
@@ -87,6 +87,11 @@ class Environment(Record):
                 raise ReaderGone(f"the reader of {name} has gone") from None
             except OSError as error:
                 raise StreamError(f"cannot write {name}: {error.strerror}") from None
+
+
+def one_line(message: str) -> str:
+    """A message without control characters: names and values in it may hold whatever they like."""
+    return "".join(ch if ch >= " " and ch != "\x7f" else f"\\x{ord(ch):02x}" for ch in message)
 
 
 def wait_until_ready(descriptor: int) -> None:

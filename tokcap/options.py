@@ -65,7 +65,7 @@ class Name(Record):
     expected: str
 
     def read(self, raw: str) -> str:
-        if not raw.strip():
+        if not raw.strip() or has_surrogates(raw):
             raise ValueError(f"{shortened(raw)} is not {self.expected}")
         return raw
 
@@ -76,8 +76,7 @@ class LineOfText(Record):
     expected: str = "text without line breaks or control characters"
 
     def read(self, raw: str) -> str:
-        # Surrogates are bytes of the command line that were no UTF-8.
-        if any(ch < " " or ch in "\x7f\x85\u2028\u2029" or "\ud800" <= ch <= "\udfff" for ch in raw):
+        if any(ch < " " or ch in "\x7f\x85\u2028\u2029" for ch in raw) or has_surrogates(raw):
             raise ValueError(f"{shortened(raw)} is not {self.expected}")
         return raw
 
@@ -231,6 +230,17 @@ BY_SHORT = {f"-{option.short}": option for option in OPTIONS if option.short}
 BY_KEY = {option.key: option for option in OPTIONS}
 
 
-def shortened(raw: str) -> str:
+def has_surrogates(text: str) -> bool:
+    """Whether it has bytes of the command line that were no UTF-8."""
+    return any("\ud800" <= ch <= "\udfff" for ch in text)
+
+
+def shortened(value: object) -> str:
     """A value as it is shown in a message: quoted, and never longer than a line can bear."""
-    return repr(raw if len(raw) <= 40 else raw[:37] + "...")
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else value[:37] + "...")
+    try:
+        shown = repr(value)
+    except ValueError:
+        return "the number"  # it has more digits than Python converts
+    return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tokcap import exits
 from tokcap.capture import Passing, Spool, capture
 from tokcap.cut import text as text_shape
-from tokcap.envelope import Meta, Response, failure_of, rendered
+from tokcap.envelope import Failure, Meta, Response, failure_of, rendered
 from tokcap.errors import ReaderGone, StreamError, TokenizerFailed, TokenizerUnavailable
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.render import compose
@@ -19,6 +19,7 @@ from tokcap.window import stderr_limit
 if TYPE_CHECKING:
     from tokcap.capture import Captured
     from tokcap.environment import Environment
+    from tokcap.tokens import Index
     from tokcap.types import Part, Request, Source, Tokenizer
 
 
@@ -39,6 +40,7 @@ def run(request: Request, env: Environment) -> int:
     finally:
         out.close()
         err.close()
+        source.close()
     return settle(captured, failure, env)
 
 
@@ -119,7 +121,8 @@ def cut(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta, *n
 
     limit = request.token_limit
     index = index_payload(streams.out, tokenizer)
-    err_shown = cut_stderr(request, streams, index.total_tokens, tokenizer)
+    err_shown, err_notices = cut_stderr(request, streams, index, tokenizer)
+    notices += err_notices
     err_tokens = count_bytes(err_shown, tokenizer)
 
     def cost(parts: tuple[Part, ...]) -> int:
@@ -164,29 +167,46 @@ def certainly_fits(request: Request, streams: Streams, tokenizer: Tokenizer) -> 
     return len(data.decode("utf-8", "replace").encode()) <= limit
 
 
-def cut_stderr(request: Request, streams: Streams, out_tokens: int, tokenizer: Tokenizer) -> bytes:
+def cut_stderr(
+    request: Request, streams: Streams, out: Index, tokenizer: Tokenizer
+) -> tuple[bytes, tuple[Notice, ...]]:
     """What is shown of stderr: all of it if possible, else both ends within its share."""
-    if request.token_limit is None or not isinstance(streams.err, Spool):
-        return b""
+    limit = request.token_limit
+    if limit is None or not isinstance(streams.err, Spool) or not streams.err.size:
+        return b"", ()
     index = index_payload(streams.err, tokenizer)
-    wanted = max(out_tokens - request.token_offset, 0)
-    share = stderr_limit(request.token_limit, wanted, index.total_tokens)
+    out_tokens = max(out.total_tokens - request.token_offset, 0)
+    if out_tokens <= limit and request.output != "text":
+        # In JSON it costs more than its tokens, even if there is nothing of it.
+        everything = Ask(None, request.token_offset, request.keep, request.align, request.sentinel)
+        rest = text_shape.cut(streams.out, out, everything, lambda _parts: 0).parts
+        out_tokens = count_bytes(compose(rest, request.output), tokenizer)
+    share = stderr_limit(limit, out_tokens, index.total_tokens)
+    if not share:
+        message = f"stderr ({index.total_tokens} tokens) has no room in a limit of {limit}; see --stderr pass"
+        return b"", (Notice("STDERR_HIDDEN", message),)
     ask = Ask(share, 0, "ends", "record", request.sentinel, way="--stderr pass", label="stderr ")
-    shown = text_shape.cut(
-        streams.err, index, ask, lambda parts: count_bytes(compose(parts, "text"), tokenizer)
-    )
-    return compose(shown.parts, "text")
+
+    def cost(parts: tuple[Part, ...]) -> int:
+        return count_bytes(compose(parts, "text"), tokenizer)
+
+    return compose(text_shape.cut(streams.err, index, ask, cost).parts, "text"), ()
 
 
 def respond(streams: Streams, payload: bytes | None, meta: Meta, notices: tuple[Notice, ...]) -> Response:
     """The answer with the command's own ending in it."""
     ending = streams.captured.ending
+    broken = streams.captured.broken
+    failure = failure_of(ending, streams.err_tail)
     if ending is not None:
         meta = meta.but(exit_code=ending.status, exit_from="command", signal=ending.signal)
+    if broken is not None:
+        meta = meta.but(exit_code=broken.exit_status, exit_from="tokcap")
+        failure = Failure(broken.code, str(broken))
     return Response(
-        status=exits.OK if ending is None else ending.status,
+        status=settled_status(streams.captured),
         payload=payload,
-        failure=failure_of(ending, streams.err_tail),
+        failure=failure,
         notices=notices,
         meta=meta,
     )
@@ -203,9 +223,17 @@ def deliver(answered: Answer, request: Request, env: Environment) -> None:
 
 def settle(captured: Captured, failure: StreamError | ReaderGone | None, env: Environment) -> int:
     """The exit status: the command's own, unless only tokcap's own failure is left to tell."""
-    status = captured.ending.status if captured.ending else exits.OK
-    if isinstance(failure, StreamError):
-        env.tell(str(failure))
+    status = settled_status(captured)
+    for error in (captured.broken, failure):
+        if isinstance(error, StreamError):
+            env.tell(str(error))
     if failure and status in (exits.OK, exits.READER_GONE):
         return failure.exit_status
     return status
+
+
+def settled_status(captured: Captured) -> int:
+    """The status that the source alone would give."""
+    if captured.broken:
+        return captured.broken.exit_status
+    return captured.ending.status if captured.ending else exits.OK

@@ -48,17 +48,18 @@ def as_lines(parts: Sequence[Part]) -> bytes:
     """One JSON string per line of text, its line end included: joined, they are the text again."""
     import orjson
 
-    lines = []
+    lines = b""
     for part in parts:
         if isinstance(part, Kept):
             # Not `splitlines`, which knows a dozen other line ends.
             *ended, last = readable(part.data).split("\n")
-            lines += [orjson.dumps(line + "\n") for line in ended]
-            if last:
-                lines.append(orjson.dumps(last))
+            records = [line + "\n" for line in ended] + ([last] if last else [])
+            # As an indented array each record has a line; no other newline is left unescaped.
+            array = orjson.dumps(records, option=orjson.OPT_INDENT_2)
+            lines += array.removeprefix(b"[\n  ").removesuffix(b"\n]").replace(b",\n  ", b"\n") + b"\n"
         else:
-            lines.append(orjson.dumps({part.text: True}))
-    return b"".join(line + b"\n" for line in lines)
+            lines += orjson.dumps({part.text: True}) + b"\n"
+    return lines
 
 
 def readable(data: bytes) -> str:

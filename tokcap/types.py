@@ -32,6 +32,14 @@ if TYPE_CHECKING:
             """Stop reading, and say how the command ended; None where there is no command."""
             ...
 
+        def stop(self, stream: Stream) -> None:
+            """Read no more of one stream."""
+            ...
+
+        def close(self) -> None:
+            """The answer is out."""
+            ...
+
     class Sink(Protocol):
         """Where bytes go."""
 

@@ -14,8 +14,12 @@ PROPORTIONAL_GUESSES = 4
 
 
 def stderr_limit(limit: int, out_tokens: int, err_tokens: int) -> int:
-    """How many of `limit` tokens stderr may have: what stdout leaves, and a quarter in any case."""
-    return min(err_tokens, max(limit // STDERR_SHARE, limit - out_tokens))
+    """How many of `limit` tokens stderr may have: what stdout leaves, and a quarter in any case.
+
+    A quarter is rounded up, so that a small limit does not hide the error; one token is stdout's.
+    """
+    quarter = min(-(-limit // STDERR_SHARE), limit - 1)
+    return min(err_tokens, max(quarter, limit - out_tokens, 0))
 
 
 def largest_fit(number: int, cost: Callable[[int], int], limit: int) -> int | None:

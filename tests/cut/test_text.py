@@ -183,7 +183,8 @@ def test_a_small_limit_drops_the_long_form_first_and_then_the_mark():
     text = Text(b"".join(b"%d\n" % n for n in range(1, 1001)))
     assert b"; next: --token-offset" in text.shown(30)
     assert text.shown(10) == b"1\n2\n[TRUNCATED]\n"
-    assert text.shown(3) == b"1\n2"
+    assert text.shown(5) == b"1\n2\n"
+    assert text.shown(1) == b"1"
 
 
 def test_a_whole_line_with_a_short_mark_beats_a_split_line_with_a_long_one():

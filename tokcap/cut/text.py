@@ -51,12 +51,10 @@ def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
 
 
 def attempts(ask: Ask) -> Sequence[tuple[Align, MarkForm]]:
-    """What is tried, best first: whole records with a mark, then any token, at last without mark."""
-    forms = forms_of(ask)
-    by_token: list[tuple[Align, MarkForm]] = [("token", form) for form in forms]
-    if ask.align == "token":
-        return by_token
-    return [("record", form) for form in forms if form != "none" or not ask.sentinel] + by_token
+    """What is tried, best first: whole records, then any token; without mark only if none fits."""
+    marked = [form for form in forms_of(ask) if form != "none"]
+    ways: tuple[Align, ...] = ("record", "token") if ask.align == "record" else ("token",)
+    return [(way, form) for way in ways for form in marked] + [(way, "none") for way in ways]
 
 
 class Stretch:
@@ -106,14 +104,31 @@ class Window:
     def largest(self, align: Align, form: MarkForm) -> Cut | None:
         """The largest cut of this kind within the limit; None if there is none."""
         head = tail = None
-        if self._ask.keep == "head":
+        # Two ends without a mark between them would read as one text: then it is the beginning only.
+        glued = form == "none" and self._ask.sentinel
+        if self._ask.keep == "head" or (self._ask.keep == "ends" and glued):
             head = self._largest_head(align, form, self._limit)
-        if self._ask.keep == "ends":
-            bare = self._price(None, None, form)
-            head = self._largest_head(align, form, bare + (self._limit - bare) // 2)
-        if self._ask.keep != "head":
-            tail = self._largest_tail(align, form, head)
+        elif self._ask.keep == "tail":
+            tail = self._largest_tail(align, form, None)
+        else:
+            return self._largest_ends(align, form)
         return None if head is None and tail is None else self._cut(head, tail, form)
+
+    def _largest_ends(self, align: Align, form: MarkForm) -> Cut | None:
+        """Both ends, each about half of the limit, each at least one record; None if they do not fit."""
+        heads, tails = self._heads(align), self._tails(align, self._first)
+        if not heads or not tails or heads[0] >= tails[0]:
+            return None
+        bare = self._price(None, None, form)
+        half = bare + (self._limit - bare) // 2
+        best = largest_fit(len(heads), lambda n: self._price(heads[n], None, form), half) or 0
+        # The head gives way to the last record, and both to the limit.
+        heads = [head for head in heads[: best + 1] if head < tails[0]]
+        both = largest_fit(len(heads), lambda n: self._price(heads[n], tails[0], form), self._limit)
+        if both is None:
+            return None
+        head = heads[both]
+        return self._cut(head, self._largest_tail(align, form, head), form)
 
     def without_payload(self) -> Cut:
         """The limit does not admit one character. The mark alone, if that fits; else nothing."""
@@ -123,16 +138,22 @@ class Window:
         return Cut((), self._first, Gap(self._first, self._total))
 
     def _largest_head(self, align: Align, form: MarkForm, limit: int) -> int | None:
-        ends = [token for token in self._head.cuts(align) if self._first < token < self._total]
+        ends = self._heads(align)
         best = largest_fit(len(ends), lambda n: self._price(ends[n], None, form), limit)
         return None if best is None else ends[best]
 
     def _largest_tail(self, align: Align, form: MarkForm, head: int | None) -> int | None:
-        hidden_from = self._first if head is None else head
-        starts = [token for token in self._tail.cuts(align) if hidden_from < token < self._total]
-        starts.reverse()
+        starts = self._tails(align, self._first if head is None else head)
         best = largest_fit(len(starts), lambda n: self._price(head, starts[n], form), self._limit)
         return None if best is None else starts[best]
+
+    def _heads(self, align: Align) -> Sequence[int]:
+        """Tokens before which a head may end, short heads first."""
+        return [token for token in self._head.cuts(align) if self._first < token < self._total]
+
+    def _tails(self, align: Align, hidden_from: int) -> Sequence[int]:
+        """Tokens at which a tail may begin, short tails first; something stays hidden before it."""
+        return [token for token in self._tail.cuts(align) if hidden_from < token < self._total][::-1]
 
     def _price(self, head: int | None, tail: int | None, form: MarkForm) -> int:
         return self._cost(self._cut(head, tail, form).parts)

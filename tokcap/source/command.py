@@ -63,47 +63,63 @@ class Command:
             if err_write >= 0:
                 os.close(err_write)
         self._ending: Ending | None = None
+        self._poll = select.poll()
         self._restore_interrupts = leave_interrupts_to_the_command()
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
         """What the command writes, as it comes, until it and its output have ended."""
         exit_descriptor = open_exit_descriptor(self._pid)
-        poll = select.poll()
         for descriptor in (*self._streams, exit_descriptor):
             if descriptor is not None:
-                poll.register(descriptor, select.POLLIN)
+                self._poll.register(descriptor, select.POLLIN)
         wait = ASK_MILLISECONDS if exit_descriptor is None else None
-        drain_until: float | None = None
+        drain_seconds = DRAIN_SECONDS
         try:
-            while self._streams:
-                ready = {descriptor for descriptor, _ in poll.poll(wait)}
-                readable = ready.intersection(self._streams)
-                for descriptor in readable:
-                    block = os.read(descriptor, READ_BYTES)
-                    if block:
-                        yield self._streams[descriptor], block
-                    else:
-                        poll.unregister(descriptor)
-                        del self._streams[descriptor]
-                        os.close(descriptor)
-                if drain_until is not None:
-                    if not readable or time.monotonic() > drain_until:
+            while self._streams and drain_seconds > 0:
+                # Only reading counts against the time to drain: whoever takes the blocks may be slow.
+                asked = time.monotonic()
+                ready = {descriptor for descriptor, _ in self._poll.poll(wait)}
+                blocks = [
+                    (descriptor, os.read(descriptor, READ_BYTES))
+                    for descriptor in ready.intersection(self._streams)
+                ]
+                if self._ending:
+                    drain_seconds -= time.monotonic() - asked
+                    if not blocks:
                         return
                 elif (exit_descriptor is None or exit_descriptor in ready) and self._ended():
                     # What the command itself wrote is in the pipes by now; others may write for ever.
-                    drain_until = time.monotonic() + DRAIN_SECONDS
                     wait = 0
+                for descriptor, block in blocks:
+                    if not block:
+                        self._close(descriptor)
+                    elif descriptor in self._streams:
+                        yield self._streams[descriptor], block
         finally:
             if exit_descriptor is not None:
                 os.close(exit_descriptor)
+
+    def stop(self, stream: Stream) -> None:
+        """Read no more of one stream. If the command still writes to it, it meets a closed pipe."""
+        for descriptor, name in [*self._streams.items()]:
+            if name == stream:
+                self._close(descriptor)
+
+    def _close(self, descriptor: int) -> None:
+        self._poll.unregister(descriptor)
+        del self._streams[descriptor]
+        os.close(descriptor)
 
     def end(self) -> Ending:
         """Stop reading and wait for the command; if it still writes, it meets a closed pipe."""
         self._close_streams()
         if self._ending is None:
             self._ending = ending_of(os.waitpid(self._pid, 0)[1])
-        self._restore_interrupts()
         return self._ending
+
+    def close(self) -> None:
+        """The answer is out: Ctrl-C means tokcap again."""
+        self._restore_interrupts()
 
     def _ended(self) -> bool:
         if self._ending is None:
@@ -121,19 +137,20 @@ class Command:
 def leave_interrupts_to_the_command() -> Callable[[], None]:
     """Ctrl-C reaches the whole foreground group: the command decides, and tokcap tells the rest.
 
-    Returns what undoes it. Only the main thread can handle signals; elsewhere nothing changes.
+    The second one is for tokcap itself. Returns what undoes it. Only the main thread can handle
+    signals; elsewhere nothing changes.
     """
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler:
-        return lambda: None
-    try:
-        signal.signal(signal.SIGINT, lambda number, frame: None)
-    except ValueError:
         return lambda: None
 
     def restore() -> None:
         signal.signal(signal.SIGINT, before)
 
+    try:
+        signal.signal(signal.SIGINT, lambda _number, _frame: restore())
+    except ValueError:
+        return lambda: None
     return restore
 
 
@@ -171,6 +188,6 @@ def spawn(argv: Sequence[str], actions: Sequence[Any], env: Environment) -> int:
 
 
 def start(file: str, argv: Sequence[str], actions: Sequence[Any], env: Environment) -> int:
-    return os.posix_spawnp(
-        file, tuple(argv), dict(env.variables), file_actions=actions, setsigdef=RESTORED_SIGNALS
-    )
+    # A nameless variable can be inherited, but Python does not hand it on.
+    variables = {name: value for name, value in env.variables.items() if name}
+    return os.posix_spawnp(file, tuple(argv), variables, file_actions=actions, setsigdef=RESTORED_SIGNALS)

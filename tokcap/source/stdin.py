@@ -25,10 +25,14 @@ class StandardInput:
         if env.stdin in env.closed:
             raise StreamError("cannot read standard input: it is closed; name a command, or pipe into tokcap")
         self._descriptor = env.stdin
+        self._stopped = False
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
-        while block := self._read():
+        while not self._stopped and (block := self._read()):
             yield "out", block
+
+    def stop(self, stream: Stream) -> None:
+        self._stopped = self._stopped or stream == "out"
 
     def _read(self) -> bytes:
         while True:
@@ -41,3 +45,6 @@ class StandardInput:
 
     def end(self) -> Ending | None:
         return None
+
+    def close(self) -> None:
+        """Nothing to undo."""

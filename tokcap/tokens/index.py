@@ -98,36 +98,35 @@ REPLACEMENT_BYTES = len("\ufffd".encode())
 
 def ends_in_source(chunk: bytes, ends: Sequence[int]) -> Sequence[int]:
     """Ends in the replacement text, translated to ends in the bytes that it replaces."""
-    starts_of_characters = {}
-    text_byte = source_byte = 0
-    for start, stop in invalid_spans(chunk):
-        for valid in chunk[source_byte:start].decode():
-            starts_of_characters[text_byte] = source_byte
-            text_byte += len(valid.encode())
-            source_byte += len(valid.encode())
-        starts_of_characters[text_byte] = start
-        text_byte += REPLACEMENT_BYTES
-        source_byte = stop
-    for valid in chunk[source_byte:].decode():
-        starts_of_characters[text_byte] = source_byte
-        text_byte += len(valid.encode())
-        source_byte += len(valid.encode())
-    starts_of_characters[text_byte] = source_byte
-    return [starts_of_characters.get(end, INSIDE_A_CHARACTER) for end in ends]
+    text = as_text(chunk).encode()
+    begins, stops = invalid_spans(chunk)
+    found = []
+    # Replacements that lie before the end in hand, and by how much they shift what follows them.
+    passed = shift = 0
+    for end in ends:
+        while passed < len(begins) and begins[passed] - shift + REPLACEMENT_BYTES <= end:
+            shift += stops[passed] - begins[passed] - REPLACEMENT_BYTES
+            # From here on, text byte = source byte - shift.
+            passed += 1
+        inside = end < len(text) and text[end] & 0xC0 == 0x80
+        found.append(INSIDE_A_CHARACTER if inside else end + shift)
+    return found
 
 
-def invalid_spans(data: bytes) -> list[tuple[int, int]]:
-    """The stretches of bytes that decoding replaces, each by one replacement character."""
+def invalid_spans(data: bytes) -> tuple[Sequence[int], Sequence[int]]:
+    """Where the stretches begin and stop that decoding replaces, each by one replacement character."""
     import codecs
 
-    spans: list[tuple[int, int]] = []
+    # There may be as many as bytes, so they are kept small.
+    begins, stops = array("q"), array("q")
 
     def record(error: UnicodeError) -> tuple[str, int]:
         assert isinstance(error, UnicodeDecodeError)
-        spans.append((error.start, error.end))
+        begins.append(error.start)
+        stops.append(error.end)
         return "\ufffd", error.end
 
     # A handler is found by name only. The name is ours alone, and is bound anew for each call.
     codecs.register_error("tokcap.record", record)
     data.decode("utf-8", "tokcap.record")
-    return spans
+    return begins, stops

@@ -43,8 +43,10 @@ class ApproxTokenizer:
 
 
 def next_character(data: bytearray, start: int) -> int:
-    """The first place from `start` on that is no continuation byte of UTF-8."""
-    while start < len(data) and data[start] & 0xC0 == 0x80:
+    """The first place from `start` on where a character, or something that is none, begins."""
+    # At most three continuation bytes follow a leading one: a fourth belongs to no character.
+    furthest = min(start + 3, len(data))
+    while start < furthest and data[start] & 0xC0 == 0x80:
         start += 1
     return start
 
