@@ -8,6 +8,8 @@ import sys
 import time
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.conftest import recount
 
@@ -144,6 +146,39 @@ def test_a_flood_on_stderr_leaves_stdout_its_part_and_keeps_both_ends(inside):
     assert recount(ran.out + ran.err) <= 200
 
 
+def test_the_end_of_a_long_stderr_is_the_error_and_is_shown(inside):
+    fatal = "fatal: could not open /var/lib/thing/config.yaml: permission denied"
+    ran = inside("-n", "240", "--", "sh", "-c", f"seq 1000; seq 100 >&2; echo '{fatal}' >&2; exit 1")
+    assert ran.err.endswith(fatal.encode() + b"\n")
+    assert ran.err.startswith(b"1\n")
+
+
+def test_a_window_near_the_end_leaves_stderr_more(inside):
+    script = "seq 1000; seq 50 >&2"
+    assert len(inside("-n", "200", "--token-offset", "1980", "--", "sh", "-c", script).err.splitlines()) == 50
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    out=st.text("ab'/ \n1é", max_size=60),
+    err=st.text("ab'/ \n1é", max_size=60),
+    limit=st.integers(1, 40),
+    output=st.sampled_from(["text", "json", "jsonl"]),
+)
+def test_one_limit_covers_both_streams_apart_and_joined(inside, out, err, limit, output):
+    ran = inside(
+        "-n", str(limit), "-o", output, "--", "sh", "-c", 'printf %s "$1"; printf %s "$2" >&2', "_", out, err
+    )
+    if output == "text":
+        assert recount(ran.out + ran.err) <= limit
+        shown_out = ran.out
+    elif output == "json":
+        shown_out = ran.data_text
+    else:
+        shown_out = b"".join(ran.out.splitlines(keepends=True)[:-1])
+    assert recount(shown_out) + recount(ran.err) <= limit
+
+
 def test_stderr_may_have_all_that_stdout_leaves(inside):
     ran = inside("-n", "300", "--", "sh", "-c", "echo short; seq 1 100 >&2")
     assert ran.out == b"short\n"
@@ -235,12 +270,23 @@ def test_a_small_limit_does_not_hide_the_error_without_a_word(inside):
 @pytest.mark.parametrize("script", ["seq 1000 >&2", "echo hi; seq 1000 >&2", "seq 30; seq 30 >&2"])
 def test_in_json_too_both_streams_stay_within_the_limit(inside, limit, script):
     ran = inside("-n", str(limit), "-o", "json", "--", "sh", "-c", script)
-    shown = recount(ran.err) if b"warning" not in ran.err else 0
-    assert recount(ran.data_text) + shown <= limit
+    assert recount(ran.data_text) + recount(ran.err) <= limit
     if script == "seq 1000 >&2":
         assert ran.json["meta"]["truncated"] is False
     if script.startswith("echo") and limit >= 8:
         assert ran.json["data"] == ["hi\n"]
+
+
+def test_json_says_that_stderr_was_cut(inside):
+    ran = inside("-n", "100", "-o", "json", "--", "sh", "-c", "seq 1000; seq 1000 >&2")
+    (warning,) = ran.json["warnings"]
+    assert warning["code"] == "STDERR_TRUNCATED"
+    assert warning["message"].startswith("stderr tokens ")
+
+
+def test_a_command_reads_the_worlds_own_stdin(inside):
+    assert inside("-n", "50", "--", "cat", stdin=b"given\n").out == b"given\n"
+    assert inside("--stderr", "pass", "--", "sh", "-c", "echo e >&2").err == b"e\n"
 
 
 def test_two_ends_are_never_spliced_without_a_mark_between_them(inside):

@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -76,10 +75,3 @@ def test_continuous_integration_runs_the_readmes_own_line():
     lines = re.findall(r"^python3 -m venv .*pytest.*$", README, re.MULTILINE)
     assert len(lines) == 1
     assert "grep -m 1 '^python3 -m venv .*pytest' README.md" in (ROOT / ".ci" / "run").read_text()
-
-
-def test_the_changelog_has_the_version():
-    from tokcap import __version__
-
-    changelog = (Path(ROOT) / "CHANGELOG.md").read_text()
-    assert "## [Unreleased]" in changelog or f"## [{__version__}]" in changelog

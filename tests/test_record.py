@@ -13,7 +13,8 @@ class Point(Record):
 def test_fields_come_by_place_by_name_and_by_default():
     assert Point(1) == Point(x=1, y=2) == Point(1, y=2)
     assert Point(1) != Point(3)
-    assert hash(Point(1)) == hash(Point(1))
+    assert hash(Point(x=1, y=2)) == hash(Point(y=2, x=1))
+    assert repr(Point(y=2, x=1)) == repr(Point(x=1, y=2))
     assert repr(Point(1)) == "Point(x=1, y=2)"
 
 

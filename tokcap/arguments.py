@@ -109,9 +109,9 @@ def take_apart(argv: Sequence[str]) -> Words:
                     problems.append(f"{option.flag} takes no value")
                 given.append((option, "true"))
             elif equals:
-                given.append((option, as_text(value)))
+                given.append((option, decoded(value)))
             elif position < len(argv):
-                given.append((option, as_text(argv[position])))
+                given.append((option, decoded(argv[position])))
                 position += 1
             else:
                 problems.append(f"{option.flag} needs a value: {option.kind.expected}")
@@ -148,7 +148,7 @@ def unknown_option(name: str) -> str:
     known = [*BY_FLAG, "--help", "--version"]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
     hint = f"did you mean {near[0]}?" if near else "see tokcap --help"
-    return f"unknown option {as_text(name)}; {hint}"
+    return f"unknown option {decoded(name)}; {hint}"
 
 
 def decide(given: Sequence[tuple[Option, str]], env: Environment) -> dict[str, Value]:
@@ -161,7 +161,7 @@ def decide(given: Sequence[tuple[Option, str]], env: Environment) -> dict[str, V
         if option.key in from_flags:
             values[option.key] = from_flags[option.key]
         elif raw or (raw == "" and isinstance(option.kind, LineOfText)):
-            values[option.key] = read_value(option, as_text(raw), option.variable)
+            values[option.key] = read_value(option, decoded(raw), option.variable)
         else:
             values[option.key] = from_file.get(option.key, option.default)
     return values
@@ -239,6 +239,6 @@ def wanted_output(argv: Sequence[str], env: Environment) -> Output:
     return "jsonl" if wanted == "jsonl" else "text"
 
 
-def as_text(word: str) -> str:
+def decoded(word: str) -> str:
     """An argument as Unicode text, whatever the locale made of its bytes."""
     return os.fsencode(word).decode("utf-8", "surrogateescape")

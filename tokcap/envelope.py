@@ -31,8 +31,8 @@ class Failure(Record):
 class Meta(Record):
     """The `meta` of an envelope. A field that does not apply is None, and is not written."""
 
-    duration_ms: int
-    tokenizer: str
+    duration_ms: int = 0
+    tokenizer: str = ""
     truncated: bool | None = None
     token_limit: int | None = None
     token_offset: int | None = None
@@ -114,7 +114,7 @@ def as_envelope(response: Response) -> bytes:
         # Spliced in as it was composed and counted, never serialised a second time.
         "data": None if response.payload is None else orjson.Fragment(response.payload),
         "error": error_json(response.failure),
-        "warnings": [notice.__dict__ for notice in response.notices],
+        "warnings": warnings_json(response.notices),
         "meta": response.meta.as_json(),
     }
     return orjson.dumps(envelope) + b"\n"
@@ -128,8 +128,12 @@ def as_last_line(response: Response) -> bytes:
     if response.failure:
         line["error"] = error_json(response.failure)
     if response.notices:
-        line["warnings"] = [notice.__dict__ for notice in response.notices]
+        line["warnings"] = warnings_json(response.notices)
     return orjson.dumps(line) + b"\n"
+
+
+def warnings_json(notices: Sequence[Notice]) -> list[dict[str, str]]:
+    return [{"code": notice.code, "message": notice.message} for notice in notices]
 
 
 def error_json(failure: Failure | None) -> dict[str, str] | None:

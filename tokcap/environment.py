@@ -52,7 +52,8 @@ class Environment(Record):
         # one rule; a test compares the two.
         if sys.platform.startswith("linux"):
             base = self.variables.get("XDG_CONFIG_HOME", "").strip()
-            return os.path.join(base or os.path.expanduser("~/.config"), "tokcap")
+            home = self.variables.get("HOME") or os.path.expanduser("~")
+            return os.path.join(base or os.path.join(home, ".config"), "tokcap")
         import platformdirs
 
         return platformdirs.user_config_dir("tokcap", appauthor=False)
@@ -82,7 +83,7 @@ class Environment(Record):
             try:
                 left = left[os.write(descriptor, left) :]
             except BlockingIOError:
-                wait_until_ready(descriptor)
+                wait_until_ready(descriptor, to_write=True)
             except BrokenPipeError:
                 raise ReaderGone(f"the reader of {name} has gone") from None
             except OSError as error:
@@ -94,10 +95,10 @@ def one_line(message: str) -> str:
     return "".join(ch if ch >= " " and ch != "\x7f" else f"\\x{ord(ch):02x}" for ch in message)
 
 
-def wait_until_ready(descriptor: int) -> None:
+def wait_until_ready(descriptor: int, *, to_write: bool) -> None:
     """Wait for a descriptor that somebody made non-blocking; terminals and sockets can be such."""
     import select
 
     poll = select.poll()
-    poll.register(descriptor, select.POLLIN if descriptor == STDIN else select.POLLOUT)
+    poll.register(descriptor, select.POLLOUT if to_write else select.POLLIN)
     poll.poll()

@@ -63,4 +63,4 @@ class ReaderGone(TokcapError):
 
 
 class TokenizerFailed(Exception):
-    """A tokenizer failed on some text. Never reaches the user: the pipeline counts bytes instead."""
+    """A tokenizer failed on some text. Told as a warning: the pipeline counts bytes instead."""

@@ -7,8 +7,6 @@ import os
 from tokcap.record import Record
 
 OK = 0
-BUDGET_EXHAUSTED = 120
-TIMED_OUT = 124
 OWN_FAILURE = 125
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127

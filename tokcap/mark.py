@@ -24,9 +24,10 @@ def forms_of(ask: Ask) -> tuple[MarkForm, ...]:
 def note_of(gap: Gap, first_token: int, total_tokens: int, ask: Ask) -> str:
     """What is shown or hidden, and how to get the rest."""
     way = ask.way.format(gap.first)
+    total = str(total_tokens) if ask.exact else f"about {total_tokens}"
     if gap.end == total_tokens:
-        return f"{ask.label}tokens {first_token}-{gap.first} of {total_tokens}; next: {way}"
-    return f"{ask.label}tokens {gap.first}-{gap.end} of {total_tokens} hidden; next: {way}"
+        return f"{ask.label}tokens {first_token}-{gap.first} of {total}; next: {way}"
+    return f"{ask.label}tokens {gap.first}-{gap.end} of {total} hidden; next: {way}"
 
 
 def marks(form: MarkForm, note: str, ask: Ask) -> tuple[Mark, ...]:

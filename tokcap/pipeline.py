@@ -6,7 +6,7 @@ Request -> tokenizer, source -> capture -> index -> window, cut -> response -> s
 from __future__ import annotations
 
 from tokcap import exits
-from tokcap.capture import Passing, Spool, capture
+from tokcap.capture import TAIL_BYTES, Passing, Spool, capture
 from tokcap.cut import text as text_shape
 from tokcap.envelope import Failure, Meta, Response, failure_of, rendered
 from tokcap.errors import ReaderGone, StreamError, TokenizerFailed, TokenizerUnavailable
@@ -29,19 +29,21 @@ def run(request: Request, env: Environment) -> int:
     tokenizer = open_tokenizer(request.tokenizer)
     source = open_source(request, env)
     out, err = open_sinks(request, env)
-    captured = capture(source, {"out": out, "err": err})
-    failure = captured.failure
     try:
+        captured = capture(source, {"out": out, "err": err})
+        failure, status = captured.failure, status_of(captured)
         if isinstance(out, Spool):
-            streams = Streams(out, err, captured)
-            deliver(answer(request, streams, tokenizer, started, env), request, env)
-    except (StreamError, ReaderGone) as error:
-        failure = error
+            answered = answer(request, Streams(out, err, captured), tokenizer)
+            failure = deliver(answered, round((env.clock() - started) * 1000), request, env)
+            status = answered.response.status
+        for error in (captured.broken, failure):
+            if isinstance(error, StreamError):
+                env.tell(str(error))
+        return exit_status(status, failure)
     finally:
+        source.close()
         out.close()
         err.close()
-        source.close()
-    return settle(captured, failure, env)
 
 
 class Streams(Record):
@@ -53,12 +55,20 @@ class Streams(Record):
     captured: Captured
 
     @property
-    def err_data(self) -> bytes:
-        return self.err.read(0, self.err.size) if isinstance(self.err, Spool) else b""
+    def err_size(self) -> int:
+        return self.err.size if isinstance(self.err, Spool) else 0
 
     @property
     def err_tail(self) -> bytes:
-        return self.err_data if isinstance(self.err, Spool) else self.err.tail
+        """The end of stderr, whatever became of it."""
+        if isinstance(self.err, Spool):
+            return self.err.read(max(self.err.size - TAIL_BYTES, 0), self.err.size)
+        return self.err.tail
+
+    def whole(self) -> tuple[bytes, bytes]:
+        """Everything. For short streams only."""
+        err = self.err.read(0, self.err.size) if isinstance(self.err, Spool) else b""
+        return self.out.read(0, self.out.size), err
 
 
 class Answer(Record):
@@ -66,6 +76,8 @@ class Answer(Record):
 
     response: Response
     stderr: bytes = b""
+    # What tokcap has to say on stderr in every form.
+    told: str = ""
 
 
 def open_source(request: Request, env: Environment) -> Source:
@@ -87,27 +99,27 @@ def open_sinks(request: Request, env: Environment) -> tuple[Spool | Passing, Spo
     return out, Spool() if capped else Passing(env.write_stderr)
 
 
-def answer(
-    request: Request, streams: Streams, tokenizer: Tokenizer, started: float, env: Environment
-) -> Answer:
-    """Count or cut what was captured. A tokenizer that fails here costs exactness, not output."""
-    meta = Meta(duration_ms=0, tokenizer=tokenizer.name)
+def answer(request: Request, streams: Streams, tokenizer: Tokenizer) -> Answer:
+    """Count or cut what was captured. A failure costs exactness, never the output or the status."""
+    meta = Meta(tokenizer=tokenizer.name)
     try:
-        answered = count(request, streams, tokenizer, meta) or cut(request, streams, tokenizer, meta)
-    except TokenizerFailed as error:
         if request.token_count:
-            raise TokenizerUnavailable(f"{error}; nothing was counted") from error
-        notice = Notice("TOKENIZER_FAILED", f"{error}; every byte was taken for a token instead")
-        answered = cut(request, streams, ByteTokenizer(), meta, notice)
-    elapsed = round((env.clock() - started) * 1000)
-    response = answered.response
-    return answered.but(response=response.but(meta=response.meta.but(duration_ms=elapsed)))
+            return count(request, streams, tokenizer, meta)
+        return cut(request, streams, tokenizer, meta)
+    except Exception as error:
+        # The command has run: whatever goes wrong from here on, its output has to come out.
+        reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {error!r}"
+    if request.token_count:
+        failed = respond(streams, None, meta, ())
+        failure = failed.failure or Failure(TokenizerUnavailable.code, f"{reason}; nothing was counted")
+        status = failed.status or TokenizerUnavailable.exit_status
+        return Answer(failed.but(status=status, failure=failure), told=failure.message)
+    notice = Notice("TOKENIZER_FAILED", f"{reason}; every byte was taken for a token instead")
+    return cut(request, streams, ByteTokenizer(), meta, notice)
 
 
-def count(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta) -> Answer | None:
+def count(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta) -> Answer:
     """The answer to `--token-count`: a number, and nothing of the payload."""
-    if not request.token_count:
-        return None
     total = index_payload(streams.out, tokenizer).total_tokens
     number = b"%d\n" % total if request.output == "text" else None
     return Answer(respond(streams, number, meta.but(token_count=total), ()))
@@ -115,9 +127,9 @@ def count(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta) 
 
 def cut(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta, *notices: Notice) -> Answer:
     """The window that was asked for, proven by a count of the very bytes that are written."""
-    if request.output == "text" and certainly_fits(request, streams, tokenizer):
-        whole = streams.out.read(0, streams.out.size)
-        return Answer(respond(streams, whole, meta, notices), streams.err_data)
+    if request.output == "text" and certainly_fits(request, streams):
+        whole, err = streams.whole()
+        return Answer(respond(streams, whole, meta, notices), err)
 
     limit = request.token_limit
     index = index_payload(streams.out, tokenizer)
@@ -133,18 +145,18 @@ def cut(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta, *n
         # Both may end up in one stream; joined, they can cost a token more.
         return max(apart, count_bytes(composed + err_shown, tokenizer))
 
-    ask = Ask(limit, request.token_offset, request.keep, request.align, request.sentinel)
+    exact = not isinstance(tokenizer, ByteTokenizer)
+    ask = Ask(limit, request.token_offset, request.keep, request.align, request.sentinel, exact=exact)
     shown = text_shape.cut(streams.out, index, ask, cost)
     payload = compose(shown.parts, request.output)
     if shown.gap and not any(isinstance(part, Kept) for part in shown.parts):
         too_small = f"a limit of {limit} tokens admits nothing of the payload here; ask for more"
-        notices += (Notice("LIMIT_TOO_SMALL", too_small),)
-    exact = tokenizer.name == meta.tokenizer
+        notices += (Notice("LIMIT_TOO_SMALL", too_small, of_the_cut=True),)
     meta = meta.but(
         truncated=shown.gap is not None,
         token_limit=limit,
         token_offset=shown.first_token if shown.gap or shown.first_token else None,
-        returned_tokens=count_bytes(payload, tokenizer) if request.output != "text" else None,
+        returned_tokens=count_bytes(payload, tokenizer) if exact and request.output != "text" else None,
         total_tokens=index.total_tokens if exact else None,
         total_tokens_estimate=None if exact else index.total_tokens,
         next_offset=shown.gap.first if shown.gap else None,
@@ -155,16 +167,12 @@ def cut(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta, *n
     return Answer(respond(streams, payload, meta, notices), err_shown)
 
 
-def certainly_fits(request: Request, streams: Streams, tokenizer: Tokenizer) -> bool:
+def certainly_fits(request: Request, streams: Streams) -> bool:
     """Whether all of it is so short that it needs no count: a token has at least one byte."""
     limit = request.token_limit
-    if limit is None or request.token_offset or not tokenizer.one_byte_at_least:
+    if limit is None or request.token_offset or streams.out.size + streams.err_size > limit:
         return False
-    err = streams.err_data
-    if streams.out.size + len(err) > limit:
-        return False
-    data = streams.out.read(0, streams.out.size) + err
-    return len(data.decode("utf-8", "replace").encode()) <= limit
+    return len(b"".join(streams.whole()).decode("utf-8", "replace").encode()) <= limit
 
 
 def cut_stderr(
@@ -184,13 +192,15 @@ def cut_stderr(
     share = stderr_limit(limit, out_tokens, index.total_tokens)
     if not share:
         message = f"stderr ({index.total_tokens} tokens) has no room in a limit of {limit}; see --stderr pass"
-        return b"", (Notice("STDERR_HIDDEN", message),)
+        return b"", (Notice("STDERR_HIDDEN", message, of_the_cut=True),)
     ask = Ask(share, 0, "ends", "record", request.sentinel, way="--stderr pass", label="stderr ")
 
     def cost(parts: tuple[Part, ...]) -> int:
         return count_bytes(compose(parts, "text"), tokenizer)
 
-    return compose(text_shape.cut(streams.err, index, ask, cost).parts, "text"), ()
+    shown = text_shape.cut(streams.err, index, ask, cost)
+    notices = (Notice("STDERR_TRUNCATED", shown.hint, of_the_cut=True),) if shown.gap else ()
+    return compose(shown.parts, "text"), notices
 
 
 def respond(streams: Streams, payload: bytes | None, meta: Meta, notices: tuple[Notice, ...]) -> Response:
@@ -204,7 +214,7 @@ def respond(streams: Streams, payload: bytes | None, meta: Meta, notices: tuple[
         meta = meta.but(exit_code=broken.exit_status, exit_from="tokcap")
         failure = Failure(broken.code, str(broken))
     return Response(
-        status=settled_status(streams.captured),
+        status=status_of(streams.captured),
         payload=payload,
         failure=failure,
         notices=notices,
@@ -212,27 +222,37 @@ def respond(streams: Streams, payload: bytes | None, meta: Meta, notices: tuple[
     )
 
 
-def deliver(answered: Answer, request: Request, env: Environment) -> None:
-    """Write the answer. In text form, warnings have no other place than stderr."""
-    env.write_stdout(rendered(answered.response, request.output))
+def deliver(
+    answered: Answer, duration_ms: int, request: Request, env: Environment
+) -> StreamError | ReaderGone | None:
+    """Write the answer; the one to stdout may fail. In text form, warnings can stand on stderr only."""
+    response = answered.response
+    response = response.but(meta=response.meta.but(duration_ms=duration_ms))
+    failure = None
+    try:
+        env.write_stdout(rendered(response, request.output))
+    except (StreamError, ReaderGone) as error:
+        failure = error
     env.write_stderr(answered.stderr)
+    said = [answered.told] if answered.told else []
     if request.output == "text":
-        for notice in answered.response.notices:
-            env.tell(f"warning: {notice.message}")
+        # The mark speaks of the cut, as far as the limit admits one; more words would break the cap.
+        said += [f"warning: {notice.message}" for notice in response.notices if not notice.of_the_cut]
+    if said and answered.stderr[-1:] not in (b"", b"\n"):
+        env.write_stderr(b"\n")
+    for message in said:
+        env.tell(message)
+    return failure
 
 
-def settle(captured: Captured, failure: StreamError | ReaderGone | None, env: Environment) -> int:
-    """The exit status: the command's own, unless only tokcap's own failure is left to tell."""
-    status = settled_status(captured)
-    for error in (captured.broken, failure):
-        if isinstance(error, StreamError):
-            env.tell(str(error))
+def exit_status(status: int, failure: StreamError | ReaderGone | None) -> int:
+    """The answer's own status, unless it is only tokcap's failure to write it that is left to tell."""
     if failure and status in (exits.OK, exits.READER_GONE):
         return failure.exit_status
     return status
 
 
-def settled_status(captured: Captured) -> int:
+def status_of(captured: Captured) -> int:
     """The status that the source alone would give."""
     if captured.broken:
         return captured.broken.exit_status

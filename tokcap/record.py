@@ -42,7 +42,8 @@ class Record:
                         values[name] = getattr(type(self), name)
                     except AttributeError:
                         raise TypeError(f"{type(self).__name__} needs {name!r}") from None
-            self.__dict__.update(values)
+            # In the order of the fields, so that equal records also hash and print alike.
+            self.__dict__.update({name: values[name] for name in fields})
 
     def but(self, **changes: Any) -> Self:
         """The same record with some fields changed."""

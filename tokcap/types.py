@@ -53,11 +53,9 @@ if TYPE_CHECKING:
         def read(self, start: int, stop: int) -> bytes: ...
 
     class Tokenizer(Protocol):
-        """Counts text and says how long each token is. All positions are in UTF-8 bytes."""
+        """Counts text and says how long each token is, in UTF-8 bytes: at least one."""
 
         name: str
-        # Whether a text can never have more tokens than bytes: then short output needs no count.
-        one_byte_at_least: bool
 
         def count(self, text: str) -> int: ...
 
@@ -135,6 +133,8 @@ class Ask(Record):
     way: str = "--token-offset {}"
     # What is counted, if not the output itself: "stderr ".
     label: str = ""
+    # Whether the tokens are those that were asked for, or bytes in their stead.
+    exact: bool = True
 
 
 class Gap(Record):
@@ -158,3 +158,5 @@ class Notice(Record):
 
     code: str
     message: str
+    # Whether it only says what was left out for want of room: the mark does that in text form.
+    of_the_cut: bool = False

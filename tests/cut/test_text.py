@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, recount, reference
@@ -116,19 +116,18 @@ def test_lines_that_fit_are_never_split(keep, lines, limit):
 
 
 @settings(max_examples=80, deadline=None)
-@given(data=LINES, limit=st.integers(1, 60), keep=st.sampled_from(KEEPS))
-def test_output_that_fits_is_passed_on_byte_for_byte(data, limit, keep):
+@given(data=LINES, room=st.integers(0, 9), keep=st.sampled_from(KEEPS))
+def test_output_that_fits_is_passed_on_byte_for_byte(data, room, keep):
     text = Text(data)
-    assume(text.index.total_tokens <= limit)
-    assert text.shown(limit, keep=keep) == data
+    assert text.shown(max(text.index.total_tokens, 1) + room, keep=keep) == data
 
 
 @settings(max_examples=80, deadline=None)
-@given(data=LINES, keep=st.sampled_from(KEEPS), limit=st.integers(60, 100))
-def test_the_gap_is_exactly_what_is_not_shown(data, keep, limit):
+@given(lines=LINES, keep=st.sampled_from(KEEPS), limit=st.integers(60, 100))
+def test_the_gap_is_exactly_what_is_not_shown(lines, keep, limit):
+    data = lines + b"\nand so on" * 100
     text = Text(data)
     page = text.window(limit, keep=keep)
-    assume(page.gap)
     starts = text.index.starts(0, text.index.total_tokens)
     hidden = data[starts[page.gap.first] : starts[page.gap.end]]
     kept = [part.data for part in page.parts if isinstance(part, Kept)]
@@ -237,12 +236,11 @@ def test_an_offset_at_or_past_the_end_gives_an_empty_window():
 
 
 def test_a_run_of_newlines_that_is_one_token_is_not_cut():
-    data = b"a\n\n\n\n\n\n\nb\n" * 40
-    text = Text(data)
-    for limit in range(1, 40):
-        kept = text.window(limit, sentinel="").parts
-        assert kept[0].data in data
-        assert recount(kept[0].data) <= limit
+    text = Text(b"a\n\n\n\n\n\n\nb\n" * 40)
+    assert recount(b"\n\n\n\n\n\n\n") == 1
+    for limit in range(2, 40):
+        (kept,) = text.window(limit, sentinel="").parts
+        assert kept.data.endswith((b"a\n\n\n\n\n\n\n", b"b\n"))
 
 
 def test_a_limit_below_one_character_shows_nothing_rather_than_half_of_it():

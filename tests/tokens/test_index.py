@@ -72,7 +72,7 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
     encoded = []
 
     class Watched:
-        name, one_byte_at_least = "watched", True
+        name = "watched"
 
         def count(self, text):
             return TOKENIZERS["cl100k_base"].count(text)

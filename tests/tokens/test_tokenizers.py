@@ -108,19 +108,40 @@ def test_a_tokenizer_that_fails_on_the_output_costs_exactness_not_output(tokcap,
     assert ran.json["warnings"][0]["code"] == "TOKENIZER_FAILED"
     assert "total_tokens" not in ran.json["meta"]
     assert ran.json["meta"]["total_tokens_estimate"] == 6
+    ran = tokcap("--tokenizer", "words", "-n", "80", "--", "seq", "1000", env=world)
+    assert b" of about 3893; next: " in ran.out
 
 
 def test_a_count_that_a_tokenizer_cannot_give_is_not_made_up(tokcap, plugin):
-    ran = tokcap("--tokenizer", "words", "--token-count", stdin=b"x", env=plugin(BROKEN))
+    world = plugin(BROKEN)
+    ran = tokcap(
+        "--tokenizer", "words", "--token-count", "-o", "json", "--", "sh", "-c", "echo x; exit 3", env=world
+    )
+    assert (ran.status, ran.json["data"], ran.json["error"]["code"]) == (3, None, "COMMAND_FAILED")
+    ran = tokcap("--tokenizer", "words", "--token-count", "-o", "json", stdin=b"x", env=world)
+    assert (ran.status, ran.json["error"]["code"]) == (125, "TOKENIZER_UNAVAILABLE")
+    ran = tokcap("--tokenizer", "words", "--token-count", stdin=b"x", env=world)
     assert (ran.status, ran.out) == (125, b"")
     assert b"nothing was counted" in ran.err
 
 
-def test_lengths_that_do_not_add_up_are_a_failure(tokcap, plugin):
-    world = plugin("class Words:\n    def token_lengths(self, text): return [1]")
+@pytest.mark.parametrize("lengths", ["[1]", "[0] * 9 + [len(text)]", "[-1, len(text) + 1]"])
+def test_lengths_that_do_not_add_up_are_a_failure(tokcap, plugin, lengths):
+    world = plugin(f"class Words:\n    def token_lengths(self, text): return {lengths}")
     ran = tokcap("--tokenizer", "words", "-n", "3", stdin=b"abcdef", env=world)
     assert ran.out == b"abc"
     assert b"do not add up" in ran.err
+
+
+def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, monkeypatch):
+    def unreadable(_name):
+        raise FileNotFoundError("no vocabulary")
+
+    monkeypatch.setattr("tokcap.tokens.vocabulary.load", unreadable)
+    ran = inside("-n", "30", "--", "sh", "-c", "seq 9000; exit 3")
+    assert ran.status == 3
+    assert ran.out.startswith(b"1\n2\n")
+    assert b"every byte was taken for a token instead" in ran.err
 
 
 def test_a_panic_inside_the_encoder_becomes_a_failure_and_interrupts_pass(monkeypatch):

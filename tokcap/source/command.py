@@ -11,6 +11,7 @@ import select
 import signal
 import time
 
+from tokcap.environment import STDERR, STDIN, STDOUT
 from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
 from tokcap.exits import Ending, ending_of
 from tokcap.record import TYPE_CHECKING
@@ -38,18 +39,23 @@ OUT_OF_RESOURCES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 
 class Command:
-    """One running command. `blocks` must be read to its end, or `end` be called, to reap it."""
+    """One running command. `end` reaps it; `close` must be called in any case."""
 
     def __init__(self, argv: Sequence[str], stderr: StderrMode, env: Environment) -> None:
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe() if stderr == "separate" else (-1, -1)
-        actions: list[Any] = [(os.POSIX_SPAWN_DUP2, out_write, 1)]
+        actions: list[Any] = []
+        if env.stdin != STDIN:
+            actions.append((os.POSIX_SPAWN_DUP2, env.stdin, STDIN))
+        actions.append((os.POSIX_SPAWN_DUP2, out_write, STDOUT))
         if stderr == "separate":
-            actions.append((os.POSIX_SPAWN_DUP2, err_write, 2))
+            actions.append((os.POSIX_SPAWN_DUP2, err_write, STDERR))
         elif stderr == "merge":
-            actions.append((os.POSIX_SPAWN_DUP2, out_write, 2))
+            actions.append((os.POSIX_SPAWN_DUP2, out_write, STDERR))
         elif stderr == "drop":
-            actions.append((os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0))
+            actions.append((os.POSIX_SPAWN_OPEN, STDERR, os.devnull, os.O_WRONLY, 0))
+        elif env.stderr != STDERR:
+            actions.append((os.POSIX_SPAWN_DUP2, env.stderr, STDERR))
         self._streams: dict[int, Stream] = {out_read: "out"}
         if stderr == "separate":
             self._streams[err_read] = "err"
@@ -118,7 +124,8 @@ class Command:
         return self._ending
 
     def close(self) -> None:
-        """The answer is out: Ctrl-C means tokcap again."""
+        """The answer is out, or there will be none: Ctrl-C means tokcap again."""
+        self._close_streams()
         self._restore_interrupts()
 
     def _ended(self) -> bool:

@@ -39,7 +39,7 @@ class StandardInput:
             try:
                 return os.read(self._descriptor, READ_BYTES)
             except BlockingIOError:
-                wait_until_ready(self._descriptor)
+                wait_until_ready(self._descriptor, to_write=False)
             except OSError as error:
                 raise StreamError(f"cannot read standard input: {error.strerror}") from None
 

@@ -59,8 +59,6 @@ SEAM_MOVES = 1000
 class BytePairTokenizer:
     """A tiktoken encoding, loaded at the first count."""
 
-    one_byte_at_least = True
-
     def __init__(self, name: str, load: Callable[[], tiktoken.Encoding], lengths: bytes = b"") -> None:
         self.name = name
         self._load = load

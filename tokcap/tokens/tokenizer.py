@@ -19,7 +19,6 @@ class ApproxTokenizer:
     """Characters / 4, rounded up. Named an approximation, and exact as such."""
 
     name = "approx"
-    one_byte_at_least = True
 
     def count(self, text: str) -> int:
         return (len(text) + 3) // 4
@@ -52,10 +51,12 @@ def next_character(data: bytearray, start: int) -> int:
 
 
 class ByteTokenizer:
-    """Every byte a token: what remains to count with when a tokenizer fails on a payload."""
+    """Every byte a token: what remains to count with when a tokenizer fails on a payload.
+
+    No tokenizer has more tokens than bytes, so a cap in bytes holds in tokens as well.
+    """
 
     name = "bytes"
-    one_byte_at_least = True
 
     def count(self, text: str) -> int:
         return len(text.encode())
@@ -75,8 +76,6 @@ class PluginTokenizer:
     that alone is enough. Its texts are never cut in pieces, for only it could say where.
     """
 
-    one_byte_at_least = False
-
     def __init__(self, name: str, plugin: object) -> None:
         self.name = name
         self._token_lengths = getattr(plugin, "token_lengths", None)
@@ -93,7 +92,7 @@ class PluginTokenizer:
         except Exception as error:
             # Foreign code: whatever it raises, the output must still come out.
             raise TokenizerFailed(f"the plug-in {self.name!r} failed: {error!r}") from error
-        if sum(lengths) != len(text.encode()) or min(lengths, default=0) < 0:
+        if sum(lengths) != len(text.encode()) or min(lengths, default=1) < 1:
             raise TokenizerFailed(f"the lengths from the plug-in {self.name!r} do not add up to the text")
         return lengths
 
