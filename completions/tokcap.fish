@@ -10,7 +10,7 @@ function __tokcap_command
                 set -e words[1]
                 string escape -- $words
                 return 0
-            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --stderr
+            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --stderr
                 set -e words[1..2]
             case -
                 break
@@ -52,7 +52,8 @@ complete -c tokcap -n __tokcap_in_options -l align -x -a 'record token' -d 'cut 
 complete -c tokcap -n __tokcap_in_options -l sentinel -x -d 'text of the mark; empty: no mark, windows tile arithmetically'
 complete -c tokcap -n __tokcap_in_options -l tokenizer -x -a 'cl100k_base o200k_base approx' -d 'cl100k_base, o200k_base, any tiktoken encoding or model name, approx (characters / 4), or a registered plug-in'
 complete -c tokcap -n __tokcap_in_options -s o -l output -x -a 'text json jsonl' -d 'form of the response'
-complete -c tokcap -n __tokcap_in_options -l shape -x -a 'auto text' -d 'what the payload is; auto: found out from the payload'
+complete -c tokcap -n __tokcap_in_options -l shape -x -a 'auto text json jsonl csv tsv' -d 'what the payload is; auto: found out from the payload'
+complete -c tokcap -n __tokcap_in_options -l fields -x -d 'keep only these keys or columns, before counting: a,b.c'
 complete -c tokcap -n __tokcap_in_options -l stderr -x -a 'separate merge pass drop' -d 'what becomes of the command'"'"'s stderr: capped on its own descriptor, merged into stdout in order, passed on untouched and uncounted, or dropped'
 complete -c tokcap -n __tokcap_in_options -s h -l help -d 'show all options'
 complete -c tokcap -n __tokcap_in_options -s V -l version -d 'show the version'

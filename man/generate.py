@@ -145,18 +145,29 @@ shows the end instead of the beginning, and
 .Fl -keep Cm ends
 shows both, with the mark in between:
 .Bd -literal -offset indent
-[TRUNCATED] tokens 18\-582 of 600 hidden; next: \-\-token\-offset 18
+[TRUNCATED] tokens 18\-586 of 600 (284 lines) hidden; next: \-\-token\-offset 18
 .Ed
 .Pp
 One limit covers standard output and standard error of a command.
 A quarter of it is kept for standard error as long as that needs it, and what is
 too long there keeps both its ends.
 .Pp
-This version takes every payload for text, and lines for its records;
-.Fl -shape Cm auto
-and
-.Cm text
-come to the same.
+A payload that is valid JSON as a whole, a sequence of JSON objects and
+arrays, or plainly a table of comma- or tab-separated values is cut as that,
+so that it stays valid;
+.Fl -shape
+says what it is instead.
+Values, rows and keys are copied as they stand.
+In JSON the mark is the last element of the array, or the last member of the
+object, that is cut; between JSON values it is a line
+.Ql {"[TRUNCATED]":true} ,
+and in a table a row.
+Windows of a table repeat its header.
+A value that is too long for any window becomes the mark, and a warning gives
+its place and size.
+.Va next_offset
+is the token in which the first value begins that is not shown.
+.Pp
 Bytes that are not UTF-8 are counted as their replacement text, and written as
 they are.
 """
@@ -176,7 +187,8 @@ It always has these five keys:
 .It Va ok
 Whether the exit status is 0.
 .It Va data
-An array with the text and, where something was left out, the mark;
+A JSON payload as itself; of text, an array with the text and, where something
+was left out, the mark;
 .Dv null
 with
 .Fl -token-count ,
@@ -202,7 +214,8 @@ and, where they apply,
 @sometimes@
 .El
 .It Fl -output Cm jsonl
-One JSON string per line of text, its line end included.
+One JSON value per line: of text, a string per line of text, its line end
+included; of an array, its elements.
 A mark is a line
 .Ql {"[TRUNCATED]":true} .
 The last line is an object with

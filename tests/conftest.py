@@ -92,7 +92,9 @@ class Ran:
 
 def checked(args, ran: Ran) -> Ran:
     """Every JSON response in the suite is held against the schema."""
-    wants_json = any(word in ("json", "--output=json", "-ojson") for word in args)
+    wants_json = ("--output=json" in args) or (
+        "json" in args and args[args.index("json") - 1] in ("-o", "--output")
+    )
     if wants_json and ran.out:
         envelope = json.loads(ran.out)
         jsonschema.validate(envelope, SCHEMA)

@@ -89,7 +89,7 @@ BAD = [
     (["--token-limit", "9" * 10_000], "--token-limit: '9999.*is too large"),
     (["-n", "x"], "--token-limit: 'x'"),
     (["--token-offset", "-1"], "--token-offset: '-1' is not a whole number of at least 0"),
-    (["--shape", "pdf"], "--shape: 'pdf' is not one of auto, text"),
+    (["--shape", "pdf"], "--shape: 'pdf' is not one of auto, text, json, jsonl, csv, tsv"),
     (["--output", "xml"], "--output: 'xml' is not one of text, json, jsonl"),
     (["--keep", "middle"], "--keep: 'middle' is not one of head, tail, ends"),
     (["--sentinel", "two\nlines"], "--sentinel: 'two.*lines' is not text without line breaks"),
@@ -125,6 +125,7 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "tokenizer": "approx",
         "output": "jsonl",
         "shape": "text",
+        "fields": "a,b.c",
         "stderr": "merge",
     }[option.key]
     from_variable = read("ls", variables={option.variable: value})

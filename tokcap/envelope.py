@@ -42,6 +42,10 @@ class Meta(Record):
     total_tokens_estimate: int | None = None
     next_offset: int | None = None
     truncation_hint: str | None = None
+    first_pointer: str | None = None
+    next_pointer: str | None = None
+    returned_count: int | None = None
+    total_count: int | None = None
     shape: str | None = None
     exit_code: int | None = None
     exit_from: str | None = None
@@ -132,8 +136,11 @@ def as_last_line(response: Response) -> bytes:
     return orjson.dumps(line) + b"\n"
 
 
-def warnings_json(notices: Sequence[Notice]) -> list[dict[str, str]]:
-    return [{"code": notice.code, "message": notice.message} for notice in notices]
+def warnings_json(notices: Sequence[Notice]) -> list[dict[str, object]]:
+    return [
+        {name: value for name, value in notice.__dict__.items() if value is not None and name != "of_the_cut"}
+        for notice in notices
+    ]
 
 
 def error_json(failure: Failure | None) -> dict[str, str] | None:

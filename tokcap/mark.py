@@ -8,7 +8,7 @@ from tokcap.types import Mark
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
-    from tokcap.types import Ask, Gap
+    from tokcap.types import Ask, Gap, Total
 
     MarkForm: TypeAlias = Literal["long", "short", "none"]
 
@@ -21,13 +21,14 @@ def forms_of(ask: Ask) -> tuple[MarkForm, ...]:
     return FORMS if ask.sentinel else ("none",)
 
 
-def note_of(gap: Gap, first_token: int, total_tokens: int, ask: Ask) -> str:
+def note_of(gap: Gap, first_token: int, total: Total, ask: Ask, hidden_lines: int | None = None) -> str:
     """What is shown or hidden, and how to get the rest."""
     way = ask.way.format(gap.first)
-    total = str(total_tokens) if ask.exact else f"about {total_tokens}"
-    if gap.end == total_tokens:
-        return f"{ask.label}tokens {first_token}-{gap.first} of {total}; next: {way}"
-    return f"{ask.label}tokens {gap.first}-{gap.end} of {total} hidden; next: {way}"
+    words = total.words if ask.exact else f"about {total.tokens}"
+    if gap.end is None:
+        return f"{ask.label}tokens {first_token}-{gap.first} of {words}; next: {way}"
+    lines = "" if hidden_lines is None else f" ({hidden_lines} lines)"
+    return f"{ask.label}tokens {gap.first}-{gap.end} of {words}{lines} hidden; next: {way}"
 
 
 def marks(form: MarkForm, note: str, ask: Ask) -> tuple[Mark, ...]:

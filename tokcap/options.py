@@ -210,10 +210,19 @@ OPTIONS = (
     ),
     Option(
         name="shape",
-        kind=Choice(("auto", "text")),
+        kind=Choice(("auto", "text", "json", "jsonl", "csv", "tsv")),
         default="auto",
         group=FORM,
         help="what the payload is; auto: found out from the payload",
+    ),
+    Option(
+        name="fields",
+        kind=LineOfText(),
+        metavar="NAMES",
+        default="",
+        default_text="all",
+        group=FORM,
+        help="keep only these keys or columns, before counting: a,b.c",
     ),
     Option(
         name="stderr",

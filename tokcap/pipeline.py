@@ -7,20 +7,31 @@ from __future__ import annotations
 
 from tokcap import exits
 from tokcap.capture import TAIL_BYTES, Passing, Spool, capture
+from tokcap.cut import table, values
 from tokcap.cut import text as text_shape
+from tokcap.cut.sniff import sniff
 from tokcap.envelope import Failure, Meta, Response, failure_of, rendered
 from tokcap.errors import ReaderGone, StreamError, TokenizerFailed, TokenizerUnavailable
+from tokcap.fields import select
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.render import compose
-from tokcap.tokens import ByteTokenizer, count_bytes, index_payload, open_tokenizer
-from tokcap.types import Ask, Kept, Notice
+from tokcap.tokens import ByteTokenizer, Index, count_bytes, open_tokenizer
+from tokcap.types import Ask, Notice
 from tokcap.window import stderr_limit
 
 if TYPE_CHECKING:
     from tokcap.capture import Captured
     from tokcap.environment import Environment
-    from tokcap.tokens import Index
-    from tokcap.types import Part, Request, Source, Tokenizer
+    from tokcap.types import CutShape, Part, Payload, Request, Shape, Source, Tokenizer
+
+
+CUTS: dict[Shape, CutShape] = {
+    "text": text_shape.cut,
+    "json": values.cut_document,
+    "jsonl": values.cut_lines,
+    "csv": table.cut_csv,
+    "tsv": table.cut_tsv,
+}
 
 
 def run(request: Request, env: Environment) -> int:
@@ -93,7 +104,7 @@ def open_source(request: Request, env: Environment) -> Source:
 
 def open_sinks(request: Request, env: Environment) -> tuple[Spool | Passing, Spool | Passing]:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
-    everything = request.token_limit is None and request.token_offset == 0 and not request.token_count
+    everything = not (request.token_limit or request.token_offset or request.token_count or request.fields)
     out = Passing(env.write_stdout) if everything and request.output == "text" else Spool()
     capped = request.token_limit is not None and not request.token_count
     return out, Spool() if capped else Passing(env.write_stderr)
@@ -115,26 +126,28 @@ def answer(request: Request, streams: Streams, tokenizer: Tokenizer) -> Answer:
         status = failed.status or TokenizerUnavailable.exit_status
         return Answer(failed.but(status=status, failure=failure), told=failure.message)
     notice = Notice("TOKENIZER_FAILED", f"{reason}; every byte was taken for a token instead")
-    return cut(request, streams, ByteTokenizer(), meta, notice)
+    return cut(request.but(shape="text"), streams, ByteTokenizer(), meta, notice)
 
 
 def count(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta) -> Answer:
     """The answer to `--token-count`: a number, and nothing of the payload."""
-    total = index_payload(streams.out, tokenizer).total_tokens
+    payload = shaped(request, streams)
+    total = Index(payload.payload, tokenizer).total_tokens
     number = b"%d\n" % total if request.output == "text" else None
-    return Answer(respond(streams, number, meta.but(token_count=total), ()))
+    return Answer(respond(streams, number, meta.but(token_count=total), payload.notices))
 
 
 def cut(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta, *notices: Notice) -> Answer:
     """The window that was asked for, proven by a count of the very bytes that are written."""
-    if request.output == "text" and certainly_fits(request, streams):
+    if certainly_fits(request, streams):
         whole, err = streams.whole()
         return Answer(respond(streams, whole, meta, notices), err)
 
     limit = request.token_limit
-    index = index_payload(streams.out, tokenizer)
-    err_shown, err_notices = cut_stderr(request, streams, index, tokenizer)
-    notices += err_notices
+    shape = shaped(request, streams)
+    index = Index(shape.payload, tokenizer)
+    err_shown, err_notices = cut_stderr(request, streams, index, tokenizer, shape)
+    notices += shape.notices + err_notices
     err_tokens = count_bytes(err_shown, tokenizer)
 
     def cost(parts: tuple[Part, ...]) -> int:
@@ -143,57 +156,90 @@ def cut(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta, *n
         if not err_shown or request.output != "text":
             return apart
         # Both may end up in one stream; joined, they can cost a token more.
-        return max(apart, count_bytes(composed + err_shown, tokenizer))
+        joined = (composed + err_shown, err_shown + composed)
+        return max(apart, *(count_bytes(text, tokenizer) for text in joined))
 
     exact = not isinstance(tokenizer, ByteTokenizer)
     ask = Ask(limit, request.token_offset, request.keep, request.align, request.sentinel, exact=exact)
-    shown = text_shape.cut(streams.out, index, ask, cost)
+    shown = CUTS[shape.shape](shape.payload, index, ask, cost)
     payload = compose(shown.parts, request.output)
-    if shown.gap and not any(isinstance(part, Kept) for part in shown.parts):
+    notices += shown.notices
+    if shown.gap and shown.empty:
         too_small = f"a limit of {limit} tokens admits nothing of the payload here; ask for more"
         notices += (Notice("LIMIT_TOO_SMALL", too_small, of_the_cut=True),)
+    total = index.total
     meta = meta.but(
-        truncated=shown.gap is not None,
+        truncated=shown.gap is not None or bool(shown.notices),
         token_limit=limit,
         token_offset=shown.first_token if shown.gap or shown.first_token else None,
         returned_tokens=count_bytes(payload, tokenizer) if exact and request.output != "text" else None,
-        total_tokens=index.total_tokens if exact else None,
-        total_tokens_estimate=None if exact else index.total_tokens,
+        total_tokens=total.tokens if exact and total.exact else None,
+        total_tokens_estimate=None if exact and total.exact else total.tokens,
         next_offset=shown.gap.first if shown.gap else None,
         truncation_hint=shown.hint or None,
-        shape="text",
+        first_pointer=shown.first_pointer if shown.gap or shown.first_token else None,
+        next_pointer=shown.next_pointer,
+        returned_count=shown.returned_count if shape.total_count is not None else None,
+        total_count=shape.total_count,
+        shape=shape.shape,
         binary=True if not index.valid_utf8 else None,
     )
     return Answer(respond(streams, payload, meta, notices), err_shown)
 
 
+class Shaped(Record):
+    """The payload as it is shown: with its shape, and with the fields that were asked for."""
+
+    payload: Payload
+    shape: Shape
+    total_count: int | None
+    notices: tuple[Notice, ...]
+
+
+def shaped(request: Request, streams: Streams) -> Shaped:
+    """Find out what stdout is, and select from it."""
+    if request.token_count and not request.fields:
+        return Shaped(streams.out, "text", None, ())
+    found = sniff(streams.out, request.shape)
+    if not request.fields:
+        return Shaped(streams.out, found.shape, found.total_count, found.notices)
+    selected = select(streams.out.read(0, streams.out.size), found.shape, request.fields)
+    kept = Spool()
+    kept.write(selected.data)
+    return Shaped(kept, found.shape, found.total_count, found.notices + selected.notices)
+
+
 def certainly_fits(request: Request, streams: Streams) -> bool:
     """Whether all of it is so short that it needs no count: a token has at least one byte."""
     limit = request.token_limit
+    if request.output != "text" or request.shape not in ("auto", "text") or request.fields:
+        return False
     if limit is None or request.token_offset or streams.out.size + streams.err_size > limit:
         return False
     return len(b"".join(streams.whole()).decode("utf-8", "replace").encode()) <= limit
 
 
 def cut_stderr(
-    request: Request, streams: Streams, out: Index, tokenizer: Tokenizer
+    request: Request, streams: Streams, out: Index, tokenizer: Tokenizer, shape: Shaped
 ) -> tuple[bytes, tuple[Notice, ...]]:
     """What is shown of stderr: all of it if possible, else both ends within its share."""
     limit = request.token_limit
     if limit is None or not isinstance(streams.err, Spool) or not streams.err.size:
         return b"", ()
-    index = index_payload(streams.err, tokenizer)
-    out_tokens = max(out.total_tokens - request.token_offset, 0)
+    index = Index(streams.err, tokenizer)
+    out_tokens = max(out.reach(request.token_offset + limit + 1) - request.token_offset, 0)
     if out_tokens <= limit and request.output != "text":
         # In JSON it costs more than its tokens, even if there is nothing of it.
         everything = Ask(None, request.token_offset, request.keep, request.align, request.sentinel)
-        rest = text_shape.cut(streams.out, out, everything, lambda _parts: 0).parts
+        rest = CUTS[shape.shape](shape.payload, out, everything, lambda _parts: 0).parts
         out_tokens = count_bytes(compose(rest, request.output), tokenizer)
     share = stderr_limit(limit, out_tokens, index.total_tokens)
     if not share:
         message = f"stderr ({index.total_tokens} tokens) has no room in a limit of {limit}; see --stderr pass"
         return b"", (Notice("STDERR_HIDDEN", message, of_the_cut=True),)
-    ask = Ask(share, 0, "ends", "record", request.sentinel, way="--stderr pass", label="stderr ")
+    # The last words of stderr are mostly the reason.
+    way = "--stderr pass"
+    ask = Ask(share, 0, "ends", "record", request.sentinel, way, label="stderr ", rather="tail")
 
     def cost(parts: tuple[Part, ...]) -> int:
         return count_bytes(compose(parts, "text"), tokenizer)

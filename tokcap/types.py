@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokcap.exits import Ending
 
     Output: TypeAlias = Literal["text", "json", "jsonl"]
-    Shape: TypeAlias = Literal["auto", "text"]
+    Shape: TypeAlias = Literal["auto", "text", "json", "jsonl", "csv", "tsv"]
     Keep: TypeAlias = Literal["head", "tail", "ends"]
     Align: TypeAlias = Literal["record", "token"]
     StderrMode: TypeAlias = Literal["separate", "merge", "pass", "drop"]
@@ -75,7 +75,24 @@ if TYPE_CHECKING:
         """Where the tokens of one payload lie."""
 
         @property
-        def total_tokens(self) -> int: ...
+        def total_tokens(self) -> int:
+            """The exact total. Counts everything: for a window at the beginning, use `reach`."""
+            ...
+
+        @property
+        def total(self) -> Total: ...
+        def reach(self, token: int) -> int:
+            """`token`, or the number of tokens if there are not so many."""
+            ...
+
+        def token_at(self, byte: int) -> int:
+            """The token that holds the byte; the number of tokens for the payload's end."""
+            ...
+
+        def byte_at(self, token: int) -> int:
+            """Where a token begins, be it inside a character; the payload's size past the end."""
+            ...
+
         def starts(self, first: int, last: int) -> Sequence[int]:
             """Byte positions at which tokens `first` to `last` begin, both included.
 
@@ -101,6 +118,7 @@ class Request(Record):
     keep: Keep
     align: Align
     sentinel: str
+    fields: str
     stderr: StderrMode
 
 
@@ -115,10 +133,28 @@ class Mark(Record):
 
     text: str
     note: str = ""
+    # How many records it stands for, where others follow it.
+    hidden: int | None = None
+    # How it stands in a table, with its line end; empty where there is none.
+    row: bytes = b""
+
+
+class Values(Record):
+    """JSON values side by side, each as its source text, with the mark among them where they are cut."""
+
+    # How they are held together: an array, an object (then every value has its key), lines, or
+    # nothing: one bare value.
+    style: ValuesStyle
+    items: tuple[bytes | Mark, ...]
+    # Whether the source ended with a newline, which a terminal will want as well.
+    newline: bool = True
+    # The payload itself, where all of it is shown: as text it is passed on as it is.
+    source: bytes = b""
 
 
 if TYPE_CHECKING:
-    Part: TypeAlias = Kept | Mark
+    ValuesStyle: TypeAlias = Literal["array", "object", "lines", "bare"]
+    Part: TypeAlias = Kept | Mark | Values
 
 
 class Ask(Record):
@@ -135,13 +171,26 @@ class Ask(Record):
     label: str = ""
     # Whether the tokens are those that were asked for, or bytes in their stead.
     exact: bool = True
+    # Which of both ends is kept where there is room for one only.
+    rather: Literal["head", "tail"] = "head"
+
+
+class Total(Record):
+    """How many tokens a payload has, or about how many."""
+
+    tokens: int
+    exact: bool = True
+
+    @property
+    def words(self) -> str:
+        return str(self.tokens) if self.exact else f"about {self.tokens}"
 
 
 class Gap(Record):
-    """Tokens that were left out: from `first` up to, not including, `end`."""
+    """Tokens that were left out: from `first` up to, not including, `end`; None: to the very end."""
 
     first: int
-    end: int
+    end: int | None = None
 
 
 class Cut(Record):
@@ -151,6 +200,24 @@ class Cut(Record):
     first_token: int
     gap: Gap | None
     hint: str = ""
+    # Of structured payloads: where the window begins and goes on, and how many records it has.
+    first_pointer: str | None = None
+    next_pointer: str | None = None
+    returned_count: int | None = None
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing of the payload is in it."""
+        return not any(
+            isinstance(part, Kept)
+            or (isinstance(part, Values) and any(not isinstance(item, Mark) for item in part.items))
+            for part in self.parts
+        )
+
+
+if TYPE_CHECKING:
+    CutShape: TypeAlias = Callable[[Payload, TokenMap, Ask, Cost], Cut]
 
 
 class Notice(Record):
@@ -158,5 +225,8 @@ class Notice(Record):
 
     code: str
     message: str
+    pointer: str | None = None
+    tokens: int | None = None
+    tokens_estimate: int | None = None
     # Whether it only says what was left out for want of room: the mark does that in text form.
     of_the_cut: bool = False

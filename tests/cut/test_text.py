@@ -11,7 +11,7 @@ from tests.tokens.test_counting import AWKWARD, TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tokcap.cut.text import cut
 from tokcap.render import compose
-from tokcap.tokens import count_bytes, index_payload
+from tokcap.tokens import Index, count_bytes
 from tokcap.types import Ask, Kept, Mark
 
 LINES = st.lists(
@@ -28,7 +28,7 @@ class Text:
         self.data = data
         self.name = name
         self.payload = payload_of(data)
-        self.index = index_payload(self.payload, TOKENIZERS[name])
+        self.index = Index(self.payload, TOKENIZERS[name])
 
     def window(self, limit, offset=0, keep="head", align="record", sentinel="[TRUNCATED]", output="text"):
         def cost(parts):
@@ -129,7 +129,8 @@ def test_the_gap_is_exactly_what_is_not_shown(lines, keep, limit):
     text = Text(data)
     page = text.window(limit, keep=keep)
     starts = text.index.starts(0, text.index.total_tokens)
-    hidden = data[starts[page.gap.first] : starts[page.gap.end]]
+    end = text.index.total_tokens if page.gap.end is None else page.gap.end
+    hidden = data[starts[page.gap.first] : starts[end]]
     kept = [part.data for part in page.parts if isinstance(part, Kept)]
     marked = [part for part in page.parts if isinstance(part, Mark)]
     before = kept[: page.parts.index(marked[0])]
@@ -207,7 +208,7 @@ def test_keeping_the_tail_puts_the_mark_first():
     shown = Text(b"".join(b"%d\n" % n for n in range(1, 1001))).shown(60, keep="tail")
     first, *lines = shown.splitlines()
     assert first.startswith(b"[TRUNCATED] tokens 0-")
-    assert first.endswith(b" of 2001 hidden; next: --token-offset 0")
+    assert first.endswith(b" of 2001 (%d lines) hidden; next: --token-offset 0" % (1000 - len(lines)))
     assert lines[-1] == b"1000"
     assert lines == [b"%d" % n for n in range(1001 - len(lines), 1001)]
 
@@ -217,9 +218,10 @@ def test_keeping_both_ends_puts_the_mark_at_the_gap():
     lines = text.shown(100, keep="ends").splitlines()
     place = next(n for n, line in enumerate(lines) if line.startswith(b"[TRUNCATED]"))
     gap = text.window(100, keep="ends").gap
-    assert lines[place] == b"[TRUNCATED] tokens %d-%d of 2001 hidden; next: --token-offset %d" % (
+    assert lines[place] == b"[TRUNCATED] tokens %d-%d of 2001 (%d lines) hidden; next: --token-offset %d" % (
         gap.first,
         gap.end,
+        1000 - (len(lines) - 1),
         gap.first,
     )
     assert lines[:place] == [b"%d" % n for n in range(1, place + 1)]

@@ -152,7 +152,7 @@ def test_a_long_run_without_certain_cuts_has_the_same_tokens(name, run):
     text = LONG_RUNS[run]
     # tiktoken's other path, its pre-split by `regex` and its own merging, bears long blanks.
     expected = reference(name)._encode_only_native_bpe(text)
-    assert TOKENIZERS[name].encode(text) == expected
+    assert list(TOKENIZERS[name].encode(text)) == expected
     if "blank" not in run and "tab" not in run and "newline" not in run:
         assert reference(name).encode_ordinary(text) == expected
 
@@ -167,7 +167,7 @@ def test_a_piece_merged_in_parts_has_the_tokens_of_the_whole(name, alphabet):
         # The last tokens of a part are trusted here, so that seams have to be moved.
         patch.setattr(bpe, "UNSURE_TOKENS", 1)
         in_parts = TOKENIZERS[name]._merge_in_parts(piece)
-    assert in_parts == reference(name)._encode_single_piece(piece)
+    assert list(in_parts) == reference(name)._encode_single_piece(piece)
 
 
 def test_a_seam_that_never_joins_falls_back_to_the_whole_piece(monkeypatch):
@@ -176,7 +176,7 @@ def test_a_seam_that_never_joins_falls_back_to_the_whole_piece(monkeypatch):
     monkeypatch.setattr(bpe, "UNSURE_TOKENS", 4)
     monkeypatch.setattr(bpe.BytePairTokenizer, "_joins", lambda _self, left, _right: not left)
     piece = b"ab" * 200
-    assert tokenizer._merge_in_parts(piece) == reference("cl100k_base")._encode_single_piece(piece)
+    assert list(tokenizer._merge_in_parts(piece)) == reference("cl100k_base")._encode_single_piece(piece)
 
 
 @pytest.mark.parametrize("name", ENCODINGS)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.conftest import ENCODINGS, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
 from tokcap.capture import Spool
-from tokcap.tokens import chunks, index_payload, open_tokenizer
+from tokcap.tokens import Index, chunks, open_tokenizer
 
 
 def payload_of(data: bytes) -> Spool:
@@ -33,7 +33,7 @@ def expected_starts(text: str, name: str) -> list[int]:
 def test_starts_are_those_of_tiktoken_for_any_range(name, text, ends):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "CHUNK_BYTES", 8)
-        index = index_payload(payload_of(text.encode()), TOKENIZERS[name])
+        index = Index(payload_of(text.encode()), TOKENIZERS[name])
         expected = expected_starts(text, name)
         assert index.total_tokens == len(expected) - 1
         first, last = sorted(min(end, index.total_tokens) for end in ends)
@@ -49,7 +49,7 @@ def test_bytes_that_are_no_utf8_count_as_their_replacement_and_are_found_again(n
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "CHUNK_BYTES", 8)
         tokenizer = TOKENIZERS.get(name) or open_tokenizer(name)
-        index = index_payload(payload_of(data), tokenizer)
+        index = Index(payload_of(data), tokenizer)
         assert index.total_tokens == tokenizer.count(text)
         assert index.valid_utf8 == (text.encode() == data)
         starts = index.starts(0, index.total_tokens)
@@ -62,7 +62,7 @@ def test_bytes_that_are_no_utf8_count_as_their_replacement_and_are_found_again(n
 
 
 def test_an_empty_payload_has_one_place_and_no_tokens():
-    index = index_payload(payload_of(b""), TOKENIZERS["cl100k_base"])
+    index = Index(payload_of(b""), TOKENIZERS["cl100k_base"])
     assert index.total_tokens == 0
     assert list(index.starts(0, 0)) == [0]
 
@@ -84,6 +84,6 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
         def certain_cut(self, *where):
             return TOKENIZERS["cl100k_base"].certain_cut(*where)
 
-    index = index_payload(payload_of(data), Watched())
+    index = Index(payload_of(data), Watched())
     index.starts(index.total_tokens - 300, index.total_tokens)
     assert sum(encoded) < 3 * chunks.CHUNK_BYTES

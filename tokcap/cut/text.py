@@ -25,7 +25,7 @@ NEWLINE = ord("\n")
 def cut(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
     """The window that `ask` describes: as much of the payload as `cost` lets into the limit."""
     first, first_byte = start_of_window(tokens, ask.offset)
-    if ask.limit is None or tokens.total_tokens - first <= ask.limit:
+    if ask.limit is None or tokens.reach(first + ask.limit + 1) - first <= ask.limit:
         data = payload.read(first_byte, payload.size)
         rest = (Kept(data),) if data else ()
         if ask.limit is None or cost(rest) <= ask.limit:
@@ -42,7 +42,7 @@ def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
     """Token `offset` and its byte; if that lies inside a character, where that character begins."""
     if offset == 0:
         return 0, 0
-    token = min(offset, tokens.total_tokens)
+    token = tokens.reach(offset)
     earliest = max(token - TOKENS_INSIDE_A_CHARACTER, 0)
     starts = tokens.starts(earliest, token)
     while starts[token - earliest] < 0:
@@ -93,25 +93,33 @@ class Window:
         self._ask = ask
         self._limit = limit
         self._first = first
-        self._total = tokens.total_tokens
         self._cost = cost
         # Nothing further than `limit` tokens from either end can be shown.
         if ask.keep != "tail":
-            self._head = Stretch(payload, tokens, first, min(first + limit, self._total))
+            self._head = Stretch(payload, tokens, first, tokens.reach(first + limit))
+            # One past the limit, or the end of the payload: a head that ends there hides nothing.
+            self._hides_nothing = tokens.reach(first + limit + 1)
         if ask.keep != "head":
-            self._tail = Stretch(payload, tokens, max(self._total - limit, first), self._total)
+            self._end = tokens.total_tokens
+            self._line_ends = line_ends(payload, tokens.byte_at(first))
+            self._tail = Stretch(payload, tokens, max(self._end - limit, first), self._end)
+        self._total = tokens.total
 
     def largest(self, align: Align, form: MarkForm) -> Cut | None:
         """The largest cut of this kind within the limit; None if there is none."""
         head = tail = None
-        # Two ends without a mark between them would read as one text: then it is the beginning only.
-        glued = form == "none" and self._ask.sentinel
-        if self._ask.keep == "head" or (self._ask.keep == "ends" and glued):
+        keep = self._ask.keep
+        if keep == "ends":
+            # Two ends without a mark between them would read as one text, unless that was asked for.
+            glued = form == "none" and self._ask.sentinel
+            both = None if glued else self._largest_ends(align, form)
+            if both or form != "none":
+                return both
+            keep = self._ask.rather
+        if keep == "head":
             head = self._largest_head(align, form, self._limit)
-        elif self._ask.keep == "tail":
-            tail = self._largest_tail(align, form, None)
         else:
-            return self._largest_ends(align, form)
+            tail = self._largest_tail(align, form, None)
         return None if head is None and tail is None else self._cut(head, tail, form)
 
     def _largest_ends(self, align: Align, form: MarkForm) -> Cut | None:
@@ -135,7 +143,7 @@ class Window:
         for form in forms_of(self._ask):
             if self._price(None, None, form) <= self._limit:
                 return self._cut(None, None, form)
-        return Cut((), self._first, Gap(self._first, self._total))
+        return Cut((), self._first, Gap(self._first))
 
     def _largest_head(self, align: Align, form: MarkForm, limit: int) -> int | None:
         ends = self._heads(align)
@@ -149,23 +157,35 @@ class Window:
 
     def _heads(self, align: Align) -> Sequence[int]:
         """Tokens before which a head may end, short heads first."""
-        return [token for token in self._head.cuts(align) if self._first < token < self._total]
+        return [token for token in self._head.cuts(align) if self._first < token < self._hides_nothing]
 
     def _tails(self, align: Align, hidden_from: int) -> Sequence[int]:
         """Tokens at which a tail may begin, short tails first; something stays hidden before it."""
-        return [token for token in self._tail.cuts(align) if hidden_from < token < self._total][::-1]
+        return [token for token in self._tail.cuts(align) if hidden_from < token < self._end][::-1]
 
     def _price(self, head: int | None, tail: int | None, form: MarkForm) -> int:
         return self._cost(self._cut(head, tail, form).parts)
 
     def _cut(self, head: int | None, tail: int | None, form: MarkForm) -> Cut:
         """Show the tokens up to `head` and those from `tail` on, with a mark in between."""
-        gap = Gap(self._first if head is None else head, self._total if tail is None else tail)
-        note = note_of(gap, self._first, self._total, self._ask)
+        gap = Gap(self._first if head is None else head, tail)
+        before = b"" if head is None else self._head.between(self._first, head)
+        behind = b"" if tail is None else self._tail.between(tail, self._end)
+        hidden = None if tail is None else self._line_ends - before.count(b"\n") - behind.count(b"\n")
+        note = note_of(gap, self._first, self._total, self._ask, hidden)
         parts: list[Part] = []
         if head is not None:
-            parts.append(Kept(self._head.between(self._first, head)))
+            parts.append(Kept(before))
         parts += marks(form, note, self._ask)
         if tail is not None:
-            parts.append(Kept(self._tail.between(tail, self._total)))
+            parts.append(Kept(behind))
         return Cut(tuple(parts), self._first, gap, hint=note)
+
+
+def line_ends(payload: Payload, start: int) -> int:
+    """How many lines end in a payload from one place on."""
+    step = 1 << 20
+    return sum(
+        payload.read(place, min(place + step, payload.size)).count(b"\n")
+        for place in range(start, payload.size, step)
+    )

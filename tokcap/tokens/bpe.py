@@ -7,6 +7,8 @@ split and merged here in parts, with the same tokens as a result.
 
 from __future__ import annotations
 
+from array import array
+
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
 from tokcap.record import TYPE_CHECKING
 
@@ -79,7 +81,7 @@ class BytePairTokenizer:
         tokens = self.encode(text)
         if self._lengths:
             return list(map(self._lengths.__getitem__, tokens))
-        return list(map(len, self.encoding.decode_tokens_bytes(tokens)))
+        return list(map(len, self.encoding.decode_tokens_bytes(list(tokens))))
 
     def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
         if self._cuts is None:
@@ -91,7 +93,7 @@ class BytePairTokenizer:
         match = self._cuts.search(data, search_from)
         return match.end() if match else None
 
-    def encode(self, text: str) -> list[int]:
+    def encode(self, text: str) -> Sequence[int]:
         """All tokens of a text. The text of special tokens is ordinary text."""
         try:
             if len(text) <= PLAIN_CHARACTERS:
@@ -103,29 +105,30 @@ class BytePairTokenizer:
                 raise TokenizerFailed(f"{self.name} failed on this text: {error}") from error
             raise
 
-    def _encode_long(self, text: str) -> list[int]:
+    def _encode_long(self, text: str) -> Sequence[int]:
         # `regex` is what tiktoken itself brings along; it reads the same patterns, without a limit.
         import regex
 
-        tokens: list[int] = []
+        # Millions of tokens are kept in four bytes each, not as objects.
+        tokens = array("I")
         for match in regex.finditer(self.encoding._pat_str, text):
             piece = match.group().encode()
             if len(piece) <= PART_BYTES:
-                tokens += self._merge(piece)
+                tokens.extend(self._merge(piece))
             else:
-                tokens += self._merge_in_parts(piece)
+                tokens.extend(self._merge_in_parts(piece))
         return tokens
 
     def _merge(self, piece: bytes) -> list[int]:
         return self.encoding._encode_single_piece(piece)
 
-    def _merge_in_parts(self, piece: bytes) -> list[int]:
+    def _merge_in_parts(self, piece: bytes) -> Sequence[int]:
         """Tokens of one piece of any length, in time and memory proportional to it.
 
         A sequence of tokens is the encoding of its bytes if and only if every two neighbours are, so
         two encodings may be joined wherever the tokens around the seam encode to themselves.
         """
-        tokens: list[int] = []
+        tokens = array("I")
         done = moves = 0
         while done < len(piece):
             part = self._merge(piece[done : done + PART_BYTES])
@@ -138,14 +141,14 @@ class BytePairTokenizer:
                 continue
             if done + PART_BYTES < len(piece):
                 del part[-UNSURE_TOKENS:]
-            tokens += part
+            tokens.extend(part)
             done += sum(map(self._length, part))
         return tokens
 
-    def _joins(self, left: list[int], right: list[int]) -> bool:
+    def _joins(self, left: Sequence[int], right: list[int]) -> bool:
         if not left:
             return True
-        around = left[-SEAM_TOKENS:] + right[:SEAM_TOKENS]
+        around = [*left[-SEAM_TOKENS:], *right[:SEAM_TOKENS]]
         return self._merge(self.encoding.decode_bytes(around)) == around
 
     def _length(self, token: int) -> int:

@@ -1,0 +1,113 @@
+"""Windows over CSV and TSV: whole rows, a header in each, and always rectangular."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import recount
+from tests.tokens.test_counting import TOKENIZERS
+from tests.tokens.test_index import payload_of
+from tokcap.cut.table import cut_csv, cut_tsv
+from tokcap.render import compose
+from tokcap.tokens import Index, count_bytes
+from tokcap.types import Ask
+
+MARK = "[TRUNCATED]"
+CELLS = st.one_of(st.text("abc ,\"\n\r\t'é漢0", max_size=8), st.integers().map(str))
+
+
+def written(rows, delimiter=",", line_end="\r\n") -> bytes:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator=line_end).writerows(rows)
+    return out.getvalue().encode()
+
+
+def read(data: bytes, delimiter=",") -> list[list[str]]:
+    return list(csv.reader(io.StringIO(data.decode(), newline=""), delimiter=delimiter, strict=True))
+
+
+@st.composite
+def tables(draw):
+    columns = draw(st.integers(2, 5))
+    rows = draw(st.lists(st.lists(CELLS, min_size=columns, max_size=columns), min_size=1, max_size=40))
+    return [[f"column {n}" for n in range(columns)], *rows]
+
+
+class Source:
+    def __init__(self, data: bytes, cut_shape=cut_csv) -> None:
+        self.payload = payload_of(data)
+        self.index = Index(self.payload, TOKENIZERS["cl100k_base"])
+        self.cut_shape = cut_shape
+
+    def window(self, limit, offset=0, keep="head", output="text"):
+        def cost(parts):
+            return count_bytes(compose(parts, output), TOKENIZERS["cl100k_base"])
+
+        return self.cut_shape(self.payload, self.index, Ask(limit, offset, keep, "record", MARK), cost)
+
+
+@pytest.mark.parametrize(("delimiter", "cut_shape"), [(",", cut_csv), ("\t", cut_tsv)])
+@settings(max_examples=80, deadline=None)
+@given(rows=tables(), limit=st.integers(60, 200), line_end=st.sampled_from(["\n", "\r\n"]))
+def test_a_window_reads_back_as_the_first_rows_and_the_mark_row(delimiter, cut_shape, rows, limit, line_end):
+    data = written(rows, delimiter, line_end)
+    page = Source(data, cut_shape).window(limit)
+    shown = compose(page.parts, "text")
+    assert recount(shown) <= limit
+    if page.gap is None and not page.notices:
+        assert shown == data
+    elif not page.notices:
+        *kept, mark = read(shown, delimiter)
+        assert kept == read(data, delimiter)[: len(kept)]
+        assert mark == [MARK] + [""] * (len(rows[0]) - 1)
+
+
+@settings(max_examples=80, deadline=None)
+@given(rows=tables(), limit=st.integers(80, 200))
+def test_walking_shows_every_row_once_below_the_header(rows, limit):
+    source = Source(written(rows))
+    walked, offset = [], 0
+    while offset is not None:
+        page = source.window(limit, offset)
+        assert not page.notices
+        header, *body = read(compose(page.parts, "text")) or [rows[0]]
+        assert header == rows[0]
+        walked += [row for row in body if row[0] != MARK]
+        assert page.gap is None or page.gap.first > offset
+        offset = page.gap.first if page.gap else None
+    assert walked == read(written(rows))[1:]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    rows=tables(),
+    limit=st.integers(1, 120),
+    keep=st.sampled_from(["head", "tail", "ends"]),
+    output=st.sampled_from(["text", "json", "jsonl"]),
+)
+def test_whatever_is_written_recounts_to_at_most_the_limit(rows, limit, keep, output):
+    page = Source(written(rows)).window(limit, keep=keep, output=output)
+    assert recount(compose(page.parts, output)) <= limit
+
+
+@pytest.mark.parametrize("keep", ["tail", "ends"])
+def test_the_mark_stands_at_the_gap_and_says_how_many_rows_are_hidden(keep):
+    rows = [["id", "name"], *([str(n), f"n{n}"] for n in range(500))]
+    shown = read(compose(Source(written(rows)).window(80, keep=keep).parts, "text"))
+    place = next(n for n, row in enumerate(shown) if row[0].startswith(MARK))
+    assert shown[place] == [f"{MARK} {500 - (len(shown) - 2)} hidden", ""]
+    assert shown[0] == ["id", "name"]
+    assert shown[-1] == ["499", "n499"]
+    assert (place == 1) == (keep == "tail")
+
+
+def test_a_row_too_long_for_any_window_has_its_long_cells_replaced():
+    rows = [["id", "body"], ["1", "word " * 300], ["2", "short"]]
+    source = Source(written(rows))
+    page = source.window(60)
+    assert read(compose(page.parts, "text"))[1] == ["1", MARK]
+    assert page.notices[0].pointer == "/0/body"
+    assert read(compose(source.window(60, page.gap.first).parts, "text")) == [["id", "body"], ["2", "short"]]

@@ -1,0 +1,280 @@
+"""Windows over JSON and JSON Lines: they parse, they fit, they copy, and walking them loses nothing."""
+
+import itertools
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import recount
+from tests.tokens.test_counting import TOKENIZERS
+from tests.tokens.test_index import payload_of
+from tokcap.cut.values import cut_document, cut_lines
+from tokcap.render import compose
+from tokcap.tokens import Index, count_bytes
+from tokcap.types import Ask
+
+MARK = "[TRUNCATED]"
+LIMITS = (20, 50, 200)
+
+# Leaves as source text: they must come out as they went in.
+SCALARS = st.one_of(
+    st.sampled_from(
+        ["0", "-1", "1.10", "1E400", "12345678901234567890.10", "true", "false", "null", '""', "[]", "{}"]
+    ),
+    st.sampled_from([r'"\ud800"', r'"\u0041\/"', '"]}"', r'"\"\\"', '"漢字 🧑"', '"a b c"']),
+    st.integers(-(10**9), 10**9).map(str),
+    st.text(max_size=10).map(lambda text: json.dumps(text, ensure_ascii=False)),
+)
+KEYS = st.one_of(
+    st.sampled_from(['"a"', '"b"', '""', r'"\u0061"', '"a/b~c"']), st.text(max_size=4).map(json.dumps)
+)
+BLANK = st.sampled_from(["", " ", "\n  ", "\t"])
+
+
+@st.composite
+def members(draw, values):
+    pairs = draw(st.lists(st.tuples(KEYS, values), min_size=1, max_size=5))
+    blank = draw(BLANK)
+    return "{" + ",".join(f"{blank}{key}:{blank}{value}" for key, value in pairs) + blank + "}"
+
+
+@st.composite
+def elements(draw, values):
+    blank = draw(BLANK)
+    return (
+        "["
+        + ",".join(blank + value for value in draw(st.lists(values, min_size=1, max_size=6)))
+        + blank
+        + "]"
+    )
+
+
+DOCUMENTS = st.recursive(SCALARS, lambda values: members(values) | elements(values), max_leaves=40)
+CONTAINERS = DOCUMENTS.map(lambda text: text if text[0] in "[{" else f"[{text}]")
+SEQUENCES = st.lists(CONTAINERS, min_size=2, max_size=6).map("\n".join)
+
+
+class Raw(str):
+    """A number as it is written."""
+
+
+def parsed(text: str):
+    """A document with duplicate keys, numbers as written: objects become tuples of pairs."""
+    return json.loads(text, object_pairs_hook=tuple, parse_int=Raw, parse_float=Raw)
+
+
+def leaves(value, pointer=""):
+    """Every scalar and empty container, with its pointer."""
+    if isinstance(value, tuple) and value:
+        for key, child in value:
+            yield from leaves(child, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(value, list) and value:
+        for number, child in enumerate(value):
+            yield from leaves(child, f"{pointer}/{number}")
+    else:
+        yield pointer, value
+
+
+class Source:
+    def __init__(self, text: str, *, lines: bool = False) -> None:
+        self.payload = payload_of(text.encode("utf-8", "surrogatepass"))
+        self.index = Index(self.payload, TOKENIZERS["cl100k_base"])
+        self.cut_shape = cut_lines if lines else cut_document
+
+    def window(self, limit, offset=0, keep="head", output="json", sentinel=MARK):
+        def cost(parts):
+            return count_bytes(compose(parts, output), TOKENIZERS["cl100k_base"])
+
+        return self.cut_shape(self.payload, self.index, Ask(limit, offset, keep, "record", sentinel), cost)
+
+    def shown(self, limit, output="json", **ask) -> bytes:
+        return compose(self.window(limit, output=output, **ask).parts, output)
+
+    def pages(self, limit):
+        offset = 0
+        while True:
+            page = self.window(limit, offset)
+            yield page
+            if page.gap is None:
+                return
+            assert page.gap.first > offset
+            offset = page.gap.first
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    text=DOCUMENTS,
+    limit=st.one_of(st.integers(1, 11), st.integers(12, 200)),
+    output=st.sampled_from(["text", "json", "jsonl"]),
+    keep=st.sampled_from(["head", "tail", "ends"]),
+    sentinel=st.sampled_from([MARK, "", '"✂"']),
+)
+def test_any_window_of_any_document_parses_and_fits(text, limit, output, keep, sentinel):
+    written = Source(text).shown(limit, output, keep=keep, sentinel=sentinel)
+    assert recount(written) <= limit
+    if output == "jsonl":
+        for line in written.splitlines():
+            json.loads(line)
+    elif written:
+        json.loads(written)
+    else:
+        assert limit < 12 or not sentinel
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=SEQUENCES, limit=st.integers(1, 150), keep=st.sampled_from(["head", "tail", "ends"]))
+def test_any_window_of_any_sequence_is_valid_lines(text, limit, keep):
+    source = Source(text, lines=True)
+    written = source.shown(limit, "text", keep=keep)
+    assert recount(written) <= limit
+    if written != text.encode():
+        for line in written.splitlines():
+            json.loads(line)
+
+
+def without_marks(value):
+    """A page's content: marks are no part of it."""
+    if isinstance(value, tuple):
+        return tuple((key, without_marks(child)) for key, child in value if not key.startswith(MARK))
+    if isinstance(value, list):
+        return [without_marks(child) for child in value if child != MARK]
+    return value
+
+
+@settings(max_examples=120, deadline=None)
+@given(text=CONTAINERS, limit=st.sampled_from(LIMITS))
+def test_walking_shows_every_leaf_once_in_order_as_it_is_written(text, limit):
+    pages = list(Source(text).pages(limit))
+    if any(page.notices for page in pages):
+        # A leaf too large for this limit became a mark, and a warning says so.
+        assert any(notice.code == "FIELD_TRUNCATED" for page in pages for notice in page.notices)
+        return
+    walked = []
+    for page in pages:
+        content = without_marks(parsed(compose(page.parts, "json").decode("utf-8", "surrogatepass")))
+        if content or not page.gap:
+            walked += [value for _, value in leaves(content)] if content or len(pages) == 1 else []
+    assert walked == [value for _, value in leaves(parsed(text))]
+
+
+@settings(max_examples=120, deadline=None)
+@given(text=CONTAINERS, limit=st.sampled_from(LIMITS))
+def test_pointers_tell_where_in_the_source_a_page_lies(text, limit):
+    known = [pointer for pointer, _ in leaves(parsed(text))]
+    pages = list(Source(text).pages(limit))
+    for page, following in itertools.pairwise(pages):
+        assert any(
+            pointer == page.next_pointer or pointer.startswith(page.next_pointer + "/") for pointer in known
+        )
+        # One of them may be a container, and the other what is shown in its place or first inside it.
+        one, other = sorted((page.next_pointer, following.first_pointer), key=len)
+        assert other == one or other.startswith(one + "/") or (other.startswith("/") and not one)
+
+
+@settings(max_examples=80, deadline=None)
+@given(text=DOCUMENTS, limit=st.integers(12, 100))
+def test_every_kept_lexeme_is_byte_identical_to_the_source(text, limit):
+    source = text.encode("utf-8", "surrogatepass")
+    for lexeme in re.findall(rb'"(?:[^"\\]|\\.)*"|[^\s\[\]{},:"]+', Source(text).shown(limit, "text")):
+        assert lexeme in source or MARK.encode() in lexeme or lexeme == b"true"
+
+
+def test_records_are_whole_and_the_mark_is_the_last_element():
+    records = [{"id": n, "name": f"record {n}"} for n in range(10_000)]
+    page = Source(json.dumps({"a": records, "b": 1})).window(500)
+    shown = json.loads(compose(page.parts, "json"))
+    assert list(shown) == ["a"]
+    assert shown["a"][-1] == MARK
+    assert shown["a"][:-1] == records[: len(shown["a"]) - 1]
+    assert (page.returned_count, page.next_pointer) == (len(shown["a"]) - 1, f"/a/{len(shown['a']) - 1}")
+
+
+def test_a_value_is_split_only_if_it_fits_into_no_window():
+    small, large = list(range(20)), list(range(1000))
+    shown = json.loads(Source(json.dumps([small, small, large])).shown(100))
+    assert shown[:2] == [small, small]
+    assert shown[2][:2] == [0, 1]
+    # A value that fits whole into a window of its own waits for it.
+    assert json.loads(Source(json.dumps([small, small, small])).shown(100))[-1] == MARK
+
+
+def test_the_mark_takes_a_key_that_is_free():
+    members = ",".join([f'"{MARK}":0', *(f'"k{n}":{n}' for n in range(100))])
+    shown = json.loads(Source("{" + members + "}").shown(40))
+    assert shown[MARK] == 0
+    assert shown[MARK + "_"] is True
+
+
+def test_duplicate_keys_and_key_order_survive():
+    text = '{"b":1,"a":2,"b":3,' + ",".join(f'"x{n}":{n}' for n in range(99)) + "}"
+    assert Source(text).shown(40).startswith(b'{"b":1,"a":2,"b":3,"x0":0,')
+
+
+def test_a_scalar_too_large_for_any_window_becomes_the_mark_and_a_warning_tells_its_place_and_size():
+    text = json.dumps({"items": [{"id": 1, "body": "word " * 500}, {"id": 2, "body": "short"}]})
+    page = Source(text).window(60)
+    assert json.loads(compose(page.parts, "json"))["items"] == [
+        {"id": 1, "body": MARK},
+        {"id": 2, "body": "short"},
+    ]
+    (notice,) = page.notices
+    assert (notice.code, notice.pointer) == ("FIELD_TRUNCATED", "/items/0/body")
+    assert abs(notice.tokens - recount(b'"body": ' + json.dumps("word " * 500).encode())) <= 2
+    assert page.gap is None
+
+
+def test_values_that_begin_in_one_token_stay_together():
+    text = "[" + ",".join(["[]", "{}", '""'] * 60) + "]"
+    walked = []
+    for page in Source(text).pages(20):
+        walked += [value for value in json.loads(compose(page.parts, "json")) if value != MARK]
+    assert walked == json.loads(text)
+
+
+@pytest.mark.parametrize("keep", ["tail", "ends"])
+def test_a_mark_before_other_records_says_how_many_are_hidden(keep):
+    shown = json.loads(Source(json.dumps(list(range(1000)))).shown(60, keep=keep))
+    place = next(n for n, value in enumerate(shown) if isinstance(value, str))
+    hidden = 1000 - (len(shown) - 1)
+    assert shown[place] == f"{MARK} {hidden} hidden"
+    assert shown[-1] == 999
+    assert (place == 0) == (keep == "tail")
+
+
+def test_the_tail_of_an_object_keeps_the_keys_on_the_way():
+    text = json.dumps({"a": 1, "deep": {"list": list(range(500)), "last": True}})
+    shown = json.loads(Source(text).shown(50, keep="tail"))
+    assert list(shown) == ["deep"]
+    assert shown["deep"]["last"] is True
+    assert shown["deep"]["list"][0].startswith(MARK)
+    assert shown["deep"]["list"][-1] == 499
+
+
+def test_nesting_100000_deep_does_not_hurt():
+    page = Source("[" * 100_000 + "1" + "]" * 100_000).window(100)
+    written = compose(page.parts, "json")
+    assert recount(written) <= 100
+    assert json.loads(written)
+    assert page.notices[0].code == "FIELD_TRUNCATED"
+
+
+def test_a_document_that_fits_is_passed_on_as_it_is_and_compact_in_an_envelope():
+    text = '{ "a" : 1.10 ,\n  "b" : [ ] }\n'
+    assert Source(text).shown(100, "text") == text.encode()
+    assert Source(text).shown(100, "json") == b'{"a":1.10,"b":[]}'
+
+
+def test_a_document_that_only_its_blanks_make_too_long_is_shown_whole_without_them():
+    text = json.dumps(list(range(30)), indent=8)
+    page = Source(text).window(70, output="text")
+    assert json.loads(compose(page.parts, "text")) == list(range(30))
+    assert page.gap is None
+
+
+def test_records_of_an_array_are_lines_in_jsonl():
+    lines = Source(json.dumps([{"a": n} for n in range(99)])).shown(40, "jsonl").splitlines()
+    assert lines[0] == b'{"a":0}'
+    assert lines[-1] == b'{"[TRUNCATED]":true}'

@@ -1,0 +1,135 @@
+"""JSON as source text: valid or not, where values begin and end. Never parsed and dumped again.
+
+Numbers, strings and keys are only ever copied, so that `1E400`, `1.10`, escapes, key order and
+duplicate keys survive. Everything here is iterative: nesting may be 100,000 deep.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tokcap.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokcap.types import Mark
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+# In a document that is known to be valid: a string, a sign, or a number or word.
+LEXEME = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
+# The same without the signs that only separate.
+STRING_OR_BLANKS = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|[ \t\n\r]++', re.DOTALL)
+
+# The grammar of RFC 8259, one lexeme at a time.
+STRICT_LEXEME = re.compile(
+    rb"[ \t\n\r]*+(?:"
+    rb"([\[{])|([\]}])|(,)|(:)|"
+    rb'("(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+")|'
+    rb"(-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|true|false|null))"
+)
+OPEN, CLOSE, COMMA, COLON, STRING, SCALAR = range(1, 7)
+
+# What may follow a number or word that stands alone.
+SEPARATORS = (b"", b" ", b"\t", b"\n", b"\r")
+
+CLOSER = {b"[": b"]", b"{": b"}"}
+
+
+class Span(Record):
+    """A value's place in its source."""
+
+    start: int
+    end: int
+
+
+def top_level_values(data: bytes) -> Iterator[Span]:
+    """The values of a sequence of JSON texts, one after the other; ValueError where it is none."""
+    data.decode()  # a JSON text is UTF-8; UnicodeDecodeError is a ValueError
+    position = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
+    end = len(data.rstrip(b" \t\n\r"))
+    while position < end:
+        start, position = end_of_value(data, position)
+        if data[start] not in b'{["' and data[position : position + 1] not in SEPARATORS:
+            raise ValueError(f"no JSON at byte {position}")
+        yield Span(start, position)
+
+
+def end_of_value(data: bytes, position: int) -> tuple[int, int]:
+    """Where the value after `position` begins and ends, by the strict grammar."""
+    # What may come next, as the kinds of lexemes; the containers that are open, as their closers.
+    value = (OPEN, STRING, SCALAR)
+    expected: tuple[int, ...] = value
+    open_containers = bytearray()
+    begin = -1
+    while True:
+        match = STRICT_LEXEME.match(data, position)
+        if match is None:
+            raise ValueError(f"no JSON at byte {position}")
+        kind = match.lastindex
+        if kind not in expected:
+            raise ValueError(f"no JSON at byte {match.start(kind or 0)}")
+        position = match.end()
+        if begin < 0:
+            begin = match.start(kind)
+        if kind == OPEN:
+            opened = match[OPEN]
+            open_containers += CLOSER[opened]
+            expected = (*value, CLOSE) if opened == b"[" else (STRING, CLOSE)
+            in_key = opened == b"{"
+            continue
+        if kind == CLOSE:
+            if match[CLOSE] != open_containers[-1:]:
+                raise ValueError(f"no JSON at byte {position - 1}")
+            open_containers.pop()
+        elif kind == COMMA:
+            in_key = open_containers[-1:] == b"}"
+            expected = (STRING,) if in_key else value
+            continue
+        elif kind == COLON:
+            in_key = False
+            expected = value
+            continue
+        elif kind == STRING and open_containers and in_key:
+            expected = (COLON,)
+            continue
+        if not open_containers:
+            return begin, position
+        expected = (COMMA, CLOSE)
+        in_key = False
+
+
+def compact(text: bytes) -> bytes:
+    """The same value without insignificant white space."""
+    return STRING_OR_BLANKS.sub(rb"\1", text)
+
+
+def key_text(raw: bytes) -> str:
+    """A key as it reads, from its source text with quotes."""
+    import json
+
+    # Not orjson: it refuses lone surrogates, and a key may have one.
+    return str(json.loads(raw))
+
+
+def pointer_step(raw: bytes) -> str:
+    """A key as a step of a JSON pointer (RFC 6901)."""
+    return key_text(raw).replace("~", "~0").replace("/", "~1")
+
+
+def quoted(text: str) -> bytes:
+    """A text as a JSON string."""
+    import orjson
+
+    return orjson.dumps(text)
+
+
+def mark_element(mark: Mark) -> bytes:
+    """The mark as an element of an array."""
+    return quoted(mark.text if mark.hidden is None else f"{mark.text} {mark.hidden} hidden")
+
+
+def mark_member(mark: Mark) -> bytes:
+    """The mark as a member of an object; on a line of its own, that object has no other."""
+    return quoted(mark.text) + (b":true" if mark.hidden is None else b":%d" % mark.hidden)

@@ -1,0 +1,65 @@
+"""CSV and TSV as source text: where rows and cells begin and end. Cells are only ever copied."""
+
+from __future__ import annotations
+
+import re
+
+from tokcap.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Dialect(Record):
+    """What separates cells, and what a row and a cell look like."""
+
+    delimiter: bytes
+    row: re.Pattern[bytes]
+    cell: re.Pattern[bytes]
+
+
+def dialect(delimiter: bytes) -> Dialect:
+    # A quote is one only at the beginning of a cell; inside quotes everything is the cell's own.
+    cell = rb'(?:"(?:[^"]|"")*+"[^%(d)s\r\n]*+|[^%(d)s\r\n]*+)' % {b"d": delimiter}
+    row = cell + rb"(?:%(d)s%(c)s)*+(?:\r\n|\n|\r|\Z)" % {b"d": delimiter, b"c": cell}
+    return Dialect(delimiter, re.compile(row), re.compile(cell))
+
+
+CSV, TSV = dialect(b","), dialect(b"\t")
+
+
+def end_of_row(data: bytes, start: int, dialect: Dialect) -> int:
+    """Where the row ends that begins at `start`, behind its line end."""
+    match = dialect.row.match(data, start)
+    # A quote that is never closed: the rest is one row.
+    return match.end() if match and match.end() > start else len(data)
+
+
+def cells_of(row: bytes, dialect: Dialect) -> Sequence[bytes]:
+    """The source text of each cell of a row."""
+    cells = []
+    text = row.rstrip(b"\r\n")
+    place = 0
+    while True:
+        match = dialect.cell.match(text, place)
+        stop = match.end() if match else len(text)
+        cells.append(text[place:stop])
+        if stop >= len(text):
+            return cells
+        place = stop + 1
+
+
+def cell_text(cell: bytes) -> str:
+    """What a cell says, without its quotes."""
+    text = cell.decode("utf-8", "replace")
+    if text.startswith('"') and text.endswith('"') and len(text) >= 2:
+        return text[1:-1].replace('""', '"')
+    return text
+
+
+def quoted_cell(text: str, dialect: Dialect) -> bytes:
+    """A text as a cell."""
+    cell = text.encode()
+    if any(sign in cell for sign in (b'"', dialect.delimiter)):
+        return b'"' + cell.replace(b'"', b'""') + b'"'
+    return cell
