@@ -32,6 +32,10 @@ print(len(encoding.encode_ordinary(sys.stdin.read())))
 """
 
 
+# The floor of a JSON window: all of it has to be read and found valid.
+VALIDATE = "import orjson, sys; orjson.loads(sys.stdin.buffer.read())"
+
+
 def commands(place: Path) -> dict[str, tuple[list[str], Path | None]]:
     """Name of the row -> command and standard input."""
     small, large = place / "35KB.txt", place / "5MB.txt"
@@ -40,6 +44,8 @@ def commands(place: Path) -> dict[str, tuple[list[str], Path | None]]:
         "cat, 35 KB": (["cat"], small),
         "cat, 5 MB": (["cat"], large),
         "tokcap -- true": ([PYTHON, "-m", "tokcap", "--", "true"], None),
+        "read and validate, 20 MB JSON": ([PYTHON, "-c", VALIDATE], place / "20MB.json"),
+        "tokcap -n 500, 20 MB JSON": ([PYTHON, "-m", "tokcap", "-n", "500"], place / "20MB.json"),
         "tokcap -n 50, 3 bytes": ([PYTHON, "-m", "tokcap", "-n", "50"], place / "3B.txt"),
     }
     for name in vocabulary.EMBEDDED:
@@ -62,6 +68,11 @@ def prepare(place: Path) -> None:
     (place / "3B.txt").write_bytes(b"hi\n")
     (place / "35KB.txt").write_bytes(text[:35_000])
     (place / "5MB.txt").write_bytes(text[:5_000_000])
+    records = b",".join(
+        b'{"id": %d, "name": "user number %d", "tags": ["a", "b"], "score": %d.50}' % (n, n, n)
+        for n in range(300_000)
+    )
+    (place / "20MB.json").write_bytes(b'{"rows": [' + records + b"]}")
     for name in vocabulary.EMBEDDED:
         (place / f"{name}.tiktoken").write_bytes(published_table(vocabulary.load(name)))
 

@@ -13,8 +13,6 @@ from tokcap.record import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokcap.types import Mark
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # In a document that is known to be valid: a string, a sign, or a number or word.
@@ -116,20 +114,3 @@ def key_text(raw: bytes) -> str:
 def pointer_step(raw: bytes) -> str:
     """A key as a step of a JSON pointer (RFC 6901)."""
     return key_text(raw).replace("~", "~0").replace("/", "~1")
-
-
-def quoted(text: str) -> bytes:
-    """A text as a JSON string."""
-    import orjson
-
-    return orjson.dumps(text)
-
-
-def mark_element(mark: Mark) -> bytes:
-    """The mark as an element of an array."""
-    return quoted(mark.text if mark.hidden is None else f"{mark.text} {mark.hidden} hidden")
-
-
-def mark_member(mark: Mark) -> bytes:
-    """The mark as a member of an object; on a line of its own, that object has no other."""
-    return quoted(mark.text) + (b":true" if mark.hidden is None else b":%d" % mark.hidden)

@@ -36,3 +36,20 @@ def marks(form: MarkForm, note: str, ask: Ask) -> tuple[Mark, ...]:
     if form == "none":
         return ()
     return (Mark(ask.sentinel, note if form == "long" else ""),)
+
+
+def quoted(text: str) -> bytes:
+    """A text as a JSON string."""
+    import orjson
+
+    return orjson.dumps(text)
+
+
+def mark_element(mark: Mark) -> bytes:
+    """The mark as an element of an array."""
+    return quoted(mark.text if mark.hidden is None else f"{mark.text} {mark.hidden} hidden")
+
+
+def mark_member(mark: Mark) -> bytes:
+    """The mark as a member of an object; on a line of its own, that object has no other."""
+    return quoted(mark.text) + (b":true" if mark.hidden is None else b":%d" % mark.hidden)

@@ -6,13 +6,10 @@ Request -> tokenizer, source -> capture -> index -> window, cut -> response -> s
 from __future__ import annotations
 
 from tokcap import exits
-from tokcap.capture import TAIL_BYTES, Passing, Spool, capture
-from tokcap.cut import table, values
+from tokcap.capture import TAIL_BYTES, UNLIMITED, Passing, Spool, capture
 from tokcap.cut import text as text_shape
-from tokcap.cut.sniff import sniff
 from tokcap.envelope import Failure, Meta, Response, failure_of, rendered
 from tokcap.errors import ReaderGone, StreamError, TokenizerFailed, TokenizerUnavailable
-from tokcap.fields import select
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.render import compose
 from tokcap.tokens import ByteTokenizer, Index, count_bytes, open_tokenizer
@@ -23,15 +20,6 @@ if TYPE_CHECKING:
     from tokcap.capture import Captured
     from tokcap.environment import Environment
     from tokcap.types import CutShape, Part, Payload, Request, Shape, Source, Tokenizer
-
-
-CUTS: dict[Shape, CutShape] = {
-    "text": text_shape.cut,
-    "json": values.cut_document,
-    "jsonl": values.cut_lines,
-    "csv": table.cut_csv,
-    "tsv": table.cut_tsv,
-}
 
 
 def run(request: Request, env: Environment) -> int:
@@ -161,7 +149,7 @@ def cut(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta, *n
 
     exact = not isinstance(tokenizer, ByteTokenizer)
     ask = Ask(limit, request.token_offset, request.keep, request.align, request.sentinel, exact=exact)
-    shown = CUTS[shape.shape](shape.payload, index, ask, cost)
+    shown = shape.cut(shape.payload, index, ask, cost)
     payload = compose(shown.parts, request.output)
     notices += shown.notices
     if shown.gap and shown.empty:
@@ -191,22 +179,36 @@ class Shaped(Record):
     """The payload as it is shown: with its shape, and with the fields that were asked for."""
 
     payload: Payload
-    shape: Shape
-    total_count: int | None
-    notices: tuple[Notice, ...]
+    shape: Shape = "text"
+    cut: CutShape = text_shape.cut
+    total_count: int | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 def shaped(request: Request, streams: Streams) -> Shaped:
     """Find out what stdout is, and select from it."""
     if request.token_count and not request.fields:
-        return Shaped(streams.out, "text", None, ())
+        return Shaped(streams.out)
+    # Not loaded for output that is short enough to be passed on unseen.
+    from tokcap.cut import table, values
+    from tokcap.cut.sniff import sniff
+    from tokcap.fields import select
+
+    cuts: dict[Shape, CutShape] = {
+        "text": text_shape.cut,
+        "json": values.cut_document,
+        "jsonl": values.cut_lines,
+        "csv": table.cut_csv,
+        "tsv": table.cut_tsv,
+    }
     found = sniff(streams.out, request.shape)
-    if not request.fields:
-        return Shaped(streams.out, found.shape, found.total_count, found.notices)
-    selected = select(streams.out.read(0, streams.out.size), found.shape, request.fields)
-    kept = Spool()
-    kept.write(selected.data)
-    return Shaped(kept, found.shape, found.total_count, found.notices + selected.notices)
+    payload, notices = streams.out, found.notices
+    if request.fields:
+        selected = select(streams.out.read(0, streams.out.size), found.shape, request.fields)
+        # It is in memory anyway, so it need not go to disk.
+        payload, notices = Spool(UNLIMITED), notices + selected.notices
+        payload.write(selected.data)
+    return Shaped(payload, found.shape, cuts[found.shape], found.total_count, notices)
 
 
 def certainly_fits(request: Request, streams: Streams) -> bool:
@@ -231,7 +233,7 @@ def cut_stderr(
     if out_tokens <= limit and request.output != "text":
         # In JSON it costs more than its tokens, even if there is nothing of it.
         everything = Ask(None, request.token_offset, request.keep, request.align, request.sentinel)
-        rest = CUTS[shape.shape](shape.payload, out, everything, lambda _parts: 0).parts
+        rest = shape.cut(shape.payload, out, everything, lambda _parts: 0).parts
         out_tokens = count_bytes(compose(rest, request.output), tokenizer)
     share = stderr_limit(limit, out_tokens, index.total_tokens)
     if not share:

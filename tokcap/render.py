@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.jsontext import mark_element, mark_member, quoted
+from tokcap.mark import mark_element, mark_member, quoted
 from tokcap.record import TYPE_CHECKING
 from tokcap.types import Kept, Mark, Values
 

@@ -7,8 +7,8 @@ descended into; a scalar that could not, or a container too deep to be shown, be
 from __future__ import annotations
 
 from tokcap.cut.tree import ARRAY, BARE, LINES, OBJECT, Reader
-from tokcap.jsontext import CLOSER, compact, end_of_value, key_text, mark_element, mark_member, quoted
-from tokcap.mark import note_of
+from tokcap.jsontext import CLOSER, compact, end_of_value, key_text
+from tokcap.mark import mark_element, mark_member, note_of, quoted
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.types import Cut, Gap, Mark, Notice, Values
 from tokcap.window import largest_fit
