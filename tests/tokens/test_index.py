@@ -8,6 +8,7 @@ from tests.conftest import ENCODINGS, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
 from tokcap.capture import Spool
 from tokcap.tokens import Index, chunks, open_tokenizer
+from tokcap.tokens import index as index_module
 
 
 def payload_of(data: bytes) -> Spool:
@@ -87,3 +88,17 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
     index = Index(payload_of(data), Watched())
     index.starts(index.total_tokens - 300, index.total_tokens)
     assert sum(encoded) < 3 * chunks.CHUNK_BYTES
+
+
+def test_the_total_of_a_large_payload_is_an_estimate_and_of_a_small_one_exact(monkeypatch):
+    data = b"".join(b"line %d of many\n" % n for n in range(100_000))
+    exact = Index(payload_of(data), TOKENIZERS["cl100k_base"]).total
+    assert exact.exact
+    monkeypatch.setattr(index_module, "EXACT_BYTES", 1000)
+    index = Index(payload_of(data), TOKENIZERS["cl100k_base"])
+    assert not index.total.exact
+    assert abs(index.total.tokens - exact.tokens) < exact.tokens / 10
+    assert index.total.words == f"about {index.total.tokens}"
+    # Once everything is counted, it is exact again.
+    assert index.total_tokens == exact.tokens
+    assert index.total == exact

@@ -6,6 +6,8 @@ passed over for the containers that are open, what lies behind it is not looked 
 
 from __future__ import annotations
 
+from math import inf
+
 from tokcap.jsontext import BYTE_ORDER_MARK, LEXEME, pointer_step
 from tokcap.record import TYPE_CHECKING
 
@@ -102,7 +104,11 @@ class Reader:
         """Keep the values that begin before `byte`, as children of the containers they are in."""
         self._read(keep=True, stop=byte)
 
-    def _read(self, *, keep: bool, stop: int) -> None:
+    def read_top(self) -> None:
+        """Keep the root's own children, and nothing of what is inside them."""
+        self._read(keep=True, stop=len(self._data), deepest=0)
+
+    def _read(self, *, keep: bool, stop: int, deepest: float = inf) -> None:
         data = self._data
         key = self._key
         here = self._open
@@ -138,14 +144,15 @@ class Reader:
             if begin >= stop:
                 self._waiting = span
                 break
-            if not keep and sign != 91 and sign != 123:
+            kept = keep and here.depth <= deepest
+            if not kept and sign != 91 and sign != 123:
                 here.count += 1
                 key = None
                 continue
             kind = data[start : start + 1] if sign == 91 or sign == 123 else b""
             node = Node(here, kind, data[key[0] : key[1]] if key else None, begin, start)
             key = None
-            if keep:
+            if kept:
                 here.children.append(node)
             if kind:
                 here = node

@@ -80,12 +80,13 @@ class ValuesWindow:
     def cut(self) -> Cut:
         """As much as the limit admits."""
         limit = self._limit
-        if limit is None or (self._ask.offset == 0 and self._tokens.reach(limit + 1) <= limit):
-            units = self._read(len(self._data))
-            whole = self._values(units.all, None, (), self._data if self._ask.offset == 0 else b"")
-            if limit is None or self._cost((whole,)) <= limit:
-                return self._finished(whole, units.all, None)
-        assert limit is not None
+        if self._ask.offset == 0 and (limit is None or self._tokens.reach(limit + 1) <= limit):
+            whole = self._whole()
+            if limit is None or self._cost(whole.parts) <= limit:
+                return whole
+        if limit is None:
+            rest = self._read(len(self._data)).all
+            return self._finished(self._values(rest, None), rest, None)
         size = FIRST_BYTES + BYTES_PER_TOKEN * limit
         while True:
             units = self._read(size)
@@ -93,6 +94,14 @@ class ValuesWindow:
             if found is not None:
                 return found
             size *= GROWTH
+
+    def _whole(self) -> Cut:
+        """All of it, whatever it costs: only what lies at the top is looked at one by one."""
+        reader = Reader(self._data, lines=self._lines)
+        self._root = reader.root
+        reader.read_top()
+        units = [Unit(node) for node in reader.root.children]
+        return self._finished(self._values(units, None, (), self._data), units, None)
 
     def _read(self, size: int) -> Units:
         """The units in `size` bytes of source at the beginning of the window, at the end, or both."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 READ_BYTES = 1 << 18
 # The total of a larger payload is estimated, unless everything has to be counted anyway.
 EXACT_BYTES = 16 << 20
+# An estimate is drawn from at least so much.
+SAMPLE_BYTES = 1 << 18
 
 INSIDE_A_CHARACTER = -1
 
@@ -62,8 +64,10 @@ class Index:
         """The exact total, or past `EXACT_BYTES` what the part that was counted lets expect."""
         if self._complete or self._payload.size <= EXACT_BYTES:
             return Total(self.total_tokens)
+        while self._checkpoint_bytes[-1] < SAMPLE_BYTES and not self._complete:
+            self._read_on()
         tokens, counted = self._checkpoint_tokens[-1], self._checkpoint_bytes[-1]
-        return Total(round(tokens * self._payload.size / max(counted, 1)), exact=False)
+        return Total(round(tokens * self._payload.size / counted), exact=False)
 
     def reach(self, token: int) -> int:
         """`token`, or the number of tokens if there are not so many."""
