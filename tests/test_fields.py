@@ -66,3 +66,16 @@ def test_fields_are_selected_before_counting(inside):
     assert envelope["data"] == [{"id": 1}, {"id": 2}]
     assert envelope["warnings"][0]["code"] == "FIELD_UNKNOWN"
     assert envelope["meta"]["total_tokens"] == recount(kept)
+
+
+def test_a_bare_scalar_has_no_fields(inside):
+    ran = inside("--fields", "a", "-o", "json", stdin=b"5\n")
+    assert ran.json["data"] == []
+    assert [warning["code"] for warning in ran.json["warnings"]] == ["FIELD_UNKNOWN"]
+
+
+def test_records_are_counted_after_the_selection(inside):
+    meta = inside("--fields", "x", "-o", "json", stdin=b'{"rows":[1,2,3],"x":5}').json["meta"]
+    assert "total_count" not in meta
+    ran = inside("--fields", "zz", "-o", "json", stdin=rb'{"\ud800":1}')
+    assert "\ufffd" in ran.json["warnings"][0]["message"]

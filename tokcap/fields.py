@@ -6,7 +6,7 @@ names that hold a dot. Values are copied as they stand.
 
 from __future__ import annotations
 
-from tokcap.jsontext import BYTE_ORDER_MARK, CLOSER, LEXEME, compact, key_text
+from tokcap.jsontext import BYTE_ORDER_MARK, CLOSER, LEXEME, compact, key_text, presentable
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.tabletext import CSV, TSV, cell_text, cells_of, end_of_row
 from tokcap.types import Notice
@@ -101,7 +101,7 @@ class ValueSelector:
             if key is not None:
                 name = key_text(key)
                 where = f"{where}.{name}" if where else name
-                self._names[where] = None
+                self._names[presentable(where)] = None
                 wanted = [(path, rest[1:]) for path, rest in wanted if rest and rest[0] == name]
             whole = [path for path, rest in wanted if not rest]
             if whole and key is not None:

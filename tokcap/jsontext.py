@@ -113,4 +113,9 @@ def key_text(raw: bytes) -> str:
 
 def pointer_step(raw: bytes) -> str:
     """A key as a step of a JSON pointer (RFC 6901)."""
-    return key_text(raw).replace("~", "~0").replace("/", "~1")
+    return presentable(key_text(raw)).replace("~", "~0").replace("/", "~1")
+
+
+def presentable(text: str) -> str:
+    """A text that can be written: half a surrogate pair, which a key may hold, cannot."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

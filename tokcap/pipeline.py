@@ -206,8 +206,11 @@ def shaped(request: Request, streams: Streams) -> Shaped:
     if request.fields:
         selected = select(streams.out.read(0, streams.out.size), found.shape, request.fields)
         # It is in memory anyway, so it need not go to disk.
-        payload, notices = Spool(UNLIMITED), notices + selected.notices
+        payload = Spool(UNLIMITED)
         payload.write(selected.data)
+        # Of what is left there may be nothing, or another number of records.
+        found = sniff(payload, found.shape) if selected.data else found.but(shape="text")
+        notices = notices + selected.notices
     return Shaped(payload, found.shape, cuts[found.shape], found.total_count, notices)
 
 

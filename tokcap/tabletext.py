@@ -19,8 +19,9 @@ class Dialect(Record):
 
 
 def dialect(delimiter: bytes) -> Dialect:
-    # A quote is one only at the beginning of a cell; inside quotes everything is the cell's own.
-    cell = rb'(?:"(?:[^"]|"")*+"[^%(d)s\r\n]*+|[^%(d)s\r\n]*+)' % {b"d": delimiter}
+    # A quote is one only at the beginning of a cell; inside quotes everything is the cell's own. One
+    # that is never closed makes no cell, and so no row.
+    cell = rb'(?:"(?:[^"]|"")*+"[^%(d)s\r\n]*+|(?!")[^%(d)s\r\n]*+)' % {b"d": delimiter}
     row = cell + rb"(?:%(d)s%(c)s)*+(?:\r\n|\n|\r|\Z)" % {b"d": delimiter, b"c": cell}
     return Dialect(delimiter, re.compile(row), re.compile(cell))
 

@@ -53,6 +53,15 @@ SHAPES = [
     ("text", b'a,b\n"1,2\n3,4\n'),
     ("text", b"12\t3\tfile.py\n4\t5\tother.py\n"),
     ("text", b"a,b\n"),
+    ("json", b" " * 70_000 + b"[1,2,3]"),
+    ("csv", b"id,name\n1,a\n2,b\n\n"),
+    ("csv", b"id,name\n1,caf\xe9\n2,b\n"),
+    ("text", b"".join(b"2024-01-01 10:00:%02d,%03d INFO request %d done\n" % (n, n, n) for n in range(40))),
+    ("text", b"foo(a,b)\nbar(c,d)\nbaz(e,f)\n"),
+    ("text", b"INFO,start of it\nINFO,other\nWARN,x\n"),
+    ("text", b"M\tREADME.md\nM\tsetup.py\nA\tnew.py\n"),
+    ("text", b"4.0K\t./a\n8.0K\t./b\n12K\t.\n"),
+    ("text", b"100644 blob 1234\ta\n100644 blob 5678\tb\n100644 blob 9abc\tc\n"),
 ]
 
 
@@ -79,6 +88,12 @@ def test_a_column_of_values_is_json_lines_if_one_says_so():
     assert sniff(payload_of(b'{"a":1}'), "jsonl").shape == "jsonl"
 
 
+def test_a_table_with_a_quote_that_is_never_closed_is_text_with_a_warning():
+    found = sniff(payload_of(b'id,name\n1,"open\n2,b\n'), "csv")
+    assert (found.shape, found.notices[0].code) == ("text", "SHAPE_MISMATCH")
+    assert sniff(payload_of(b'a,b\n1,"' + b"x" * 200_000 + b'"\n'), "csv").shape == "csv"
+
+
 def test_a_table_without_evidence_is_one_if_one_says_so():
     assert sniff(payload_of(b"1,2\n3\n"), "csv").shape == "csv"
     assert sniff(payload_of(b""), "csv").shape == "text"
@@ -96,6 +111,14 @@ def test_a_table_without_evidence_is_one_if_one_says_so():
 )
 def test_records_are_those_of_the_array_at_the_top(data, count):
     assert sniff(payload_of(json.dumps(data).encode()), "auto").total_count == count
+
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [(b'{"a":[1,2,3],"a":[4]}', None), (b'{"a":[{"a":1}]}', 1), (b"[1E400,2,3]", 3), (rb'["\ud800",2]', 2)],
+)
+def test_records_are_counted_as_they_stand_in_the_source(data, count):
+    assert sniff(payload_of(data), "auto").total_count == count
 
 
 def test_a_long_table_is_judged_by_its_beginning():

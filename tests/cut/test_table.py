@@ -12,6 +12,7 @@ from tests.tokens.test_counting import TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tokcap.cut.table import cut_csv, cut_tsv
 from tokcap.render import compose
+from tokcap.tabletext import CSV, end_of_row
 from tokcap.tokens import Index, count_bytes
 from tokcap.types import Ask
 
@@ -111,3 +112,26 @@ def test_a_row_too_long_for_any_window_has_its_long_cells_replaced():
     assert read(compose(page.parts, "text"))[1] == ["1", MARK]
     assert page.notices[0].pointer == "/0/body"
     assert read(compose(source.window(60, page.gap.first).parts, "text")) == [["id", "body"], ["2", "short"]]
+
+
+@pytest.mark.parametrize("limit", range(6, 30))
+def test_a_row_of_which_no_cell_fits_is_passed_with_a_warning(limit):
+    source = Source(b"a,b,c\nx," + b"word " * 40 + b",y\n1,2,3\n4,5,6\n")
+    page = source.window(limit)
+    assert recount(compose(page.parts, "text")) <= limit
+    if page.parts:
+        assert page.gap.first > 0
+        assert page.notices[0].code == "FIELD_TRUNCATED"
+    else:
+        assert page.gap.first == 0
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name():
+    data = b'\xef\xbb\xbf"a, b",c\n' + b"1,2\n" * 30
+    assert compose(Source(data).window(25).parts, "text").endswith(b"[TRUNCATED],\n")
+
+
+def test_a_quote_that_is_never_closed_makes_the_rest_one_row():
+    data = b'id,name\n1,"open\n' + b"2,b\n" * 60
+    assert end_of_row(data, 8, CSV) == len(data)
+    assert end_of_row(data, 0, CSV) == 8

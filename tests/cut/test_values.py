@@ -278,3 +278,29 @@ def test_records_of_an_array_are_lines_in_jsonl():
     lines = Source(json.dumps([{"a": n} for n in range(99)])).shown(40, "jsonl").splitlines()
     assert lines[0] == b'{"a":0}'
     assert lines[-1] == b'{"[TRUNCATED]":true}'
+
+
+@pytest.mark.parametrize("keep", ["tail", "ends"])
+def test_a_small_value_behind_a_large_one_is_shown_at_the_end(keep):
+    assert json.loads(Source(json.dumps([1, "word " * 1000, 2])).shown(100, keep=keep))[-1] == 2
+    assert (
+        json.loads(Source(json.dumps({"a": 1, "s": "word " * 1000, "b": 2})).shown(100, keep=keep))["b"] == 2
+    )
+
+
+def test_a_mark_between_two_parts_of_nested_values_counts_nothing_that_it_does_not_hide():
+    text = '[1,{"k":' * 2000 + "1" + ',"z":2},3]' * 2000
+    shown = Source(text).shown(60, keep="ends")
+    assert b" 0 hidden" not in shown
+    json.loads(shown)
+
+
+def test_deep_documents_with_values_on_the_way_are_cut_in_one_go():
+    text = '[1,{"k":' * 20_000 + "1" + ',"z":2},3]' * 20_000
+    assert recount(Source(text).shown(5000)) <= 5000
+
+
+def test_a_key_with_half_a_surrogate_pair_is_pointed_at_with_a_replacement():
+    page = Source(r'{"\ud800":[' + ",".join(map(str, range(300))) + "]}").window(40)
+    assert page.first_pointer == "/\ufffd/0"
+    assert compose(page.parts, "json").startswith(rb'{"\ud800":[0,')

@@ -6,6 +6,7 @@ window reads back as the rows it holds. A row too long for any window has its lo
 
 from __future__ import annotations
 
+from tokcap.jsontext import BYTE_ORDER_MARK
 from tokcap.mark import note_of
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.tabletext import CSV, TSV, cell_text, cells_of, end_of_row, quoted_cell
@@ -54,6 +55,8 @@ class TableWindow:
         self._first_byte = tokens.byte_at(ask.offset)
         self._header_end = end_of_row(self._data, 0, dialect)
         self._header = self._data[: self._header_end]
+        header = self._header.removeprefix(BYTE_ORDER_MARK)
+        self._names = [cell_text(cell) for cell in cells_of(header, dialect)]
         self._line_end = b"\r\n" if self._header.endswith(b"\r\n") else b"\n"
 
     def cut(self) -> Cut:
@@ -152,7 +155,7 @@ class TableWindow:
 
     def _mark(self, hidden: int | None) -> Mark:
         text = self._ask.sentinel if hidden is None else f"{self._ask.sentinel} {hidden} hidden"
-        columns = len(cells_of(self._header, self._dialect))
+        columns = len(self._names)
         row = quoted_cell(text, self._dialect) + self._dialect.delimiter * (columns - 1) + self._line_end
         return Mark(self._ask.sentinel, hidden=hidden, row=row)
 
@@ -163,14 +166,13 @@ class TableWindow:
     def _shortened(self, row: Row, limit: int) -> Cut:
         """A row that fits into no window: the mark in place of as many of its cells as it takes."""
         cells = list(cells_of(self._data[row.start : row.end], self._dialect))
-        names = cells_of(self._header, self._dialect)
         longest_first = sorted(range(len(cells)), key=lambda column: -len(cells[column]))
         more = row.end < len(self._data)
         notices = []
         mark = (self._mark(None),) if more and self._ask.sentinel else ()
         for column in longest_first:
             tokens = self._tokens.token_at(row.end - 1) + 1 - self._tokens.token_at(row.start)
-            name = cell_text(names[column]) if column < len(names) else str(column)
+            name = self._names[column] if column < len(self._names) else str(column)
             pointer = f"/{row.number}/{name}"
             message = (
                 f"the cell at {pointer} is in a row of {tokens} tokens, more than a window of this limit"
@@ -182,10 +184,11 @@ class TableWindow:
             if self._cost(parts) <= limit:
                 gap = Gap(max(self._tokens.token_at(row.end), self._first_token + 1)) if more else None
                 return self._finished(parts, gap).but(notices=tuple(notices))
-        # Header and mark alone, the mark, or nothing.
+        # No cell of it fits: header and mark stand for the row, or the mark alone. Else nothing does.
         for parts in ((Kept(self._header), *mark), mark):
-            if self._cost(parts) <= limit:
-                return self._finished(parts, Gap(self._first_token))
+            if parts and mark and self._cost(parts) <= limit:
+                gap = Gap(max(self._tokens.token_at(row.end), self._first_token + 1))
+                return self._finished(parts, gap).but(notices=tuple(notices))
         return self._finished((), Gap(self._first_token))
 
     def _finished(self, parts: tuple[Kept | Mark, ...], gap: Gap | None) -> Cut:

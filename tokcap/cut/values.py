@@ -30,6 +30,8 @@ MARK_ROOM = 12
 # The size of a larger value that is replaced by the mark is estimated.
 EXACT_VALUE_BYTES = 1 << 20
 LONGEST_POINTER_SHOWN = 80
+# Where a text is divided, its parts can have a few tokens less or more.
+SEAM_TOKENS = 8
 
 STYLES: dict[bytes, ValuesStyle] = {ARRAY: "array", OBJECT: "object", LINES: "lines", BARE: "bare"}
 
@@ -49,6 +51,14 @@ class Unit(Record):
 
     node: Node
     opaque: bool = False
+
+
+class Measured(Record):
+    """A stretch of the source, and how many tokens it has without insignificant white space."""
+
+    start: int
+    end: int
+    tokens: int
 
 
 class Units(Record):
@@ -76,6 +86,7 @@ class ValuesWindow:
         # Behind this, only closing brackets and blanks are left.
         self._last_end = len(self._data.rstrip(b" \t\r\n]}"))
         self._root = Reader(self._data, lines=lines).root
+        self._too_large: Measured | None = None
 
     def cut(self) -> Cut:
         """As much as the limit admits."""
@@ -126,6 +137,7 @@ class ValuesWindow:
         """What is shown whole or as a mark: values as high up as each fits into a window of its own."""
         units: list[Unit] = []
         self._measured_from = self._measured_tokens = 0
+        self._too_large = None
         pending = [iter(reader.root.children)]
         while pending:
             node = next(pending[-1], None)
@@ -171,10 +183,25 @@ class ValuesWindow:
             return True
         if size > LONGEST_TOKEN * self._limit:
             return False
+        # What lies inside something larger has at most as many tokens less as it has bytes less, so
+        # deep nesting needs few counts.
+        outer = self._too_large
+        if outer and outer.start <= node.start and node.end <= outer.end:
+            less = (node.start - outer.start) + (outer.end - node.end)
+            if outer.tokens - less > self._limit + SEAM_TOKENS:
+                return False
         # A container that has no room for a mark beside it is better shown in part, with one. What
         # cannot be divided is shown without.
         whole_only = node.end >= self._last_end or not node.count
-        return self._cost((self._values([Unit(node)], None if whole_only else node.parent),)) <= self._limit
+        tokens = self._cost((self._values([Unit(node)], None if whole_only else node.parent),))
+        if tokens <= self._limit:
+            return True
+        if node.count:
+            source = self._data[node.start : node.end]
+            self._too_large = Measured(
+                node.start, node.end, self._cost((Values("bare", (compact(source),)),))
+            )
+        return False
 
     def _largest(self, units: Units, limit: int) -> Cut | None:
         """The largest cut within the limit; None if more has to be read to find it."""
@@ -190,14 +217,16 @@ class ValuesWindow:
             return self._shown(found, kept, len(found), limit)
         if self._ask.keep == "tail":
             first = self._largest_tail(units, 0, limit)
+            if not units.complete and (first is None or first <= units.head + 1):
+                return None
             if first is None:
                 return self._instead_of(found[-1].node, limit)
-            if first <= units.head + 1 and not units.complete:
-                return None
             return self._shown(found, 0, first, limit)
         bare = self._cost((Values(STYLES[self._root.kind], (Mark(self._ask.sentinel),)),))
         head = self._largest_head(units, min(bare + (limit - bare) // 2, limit)) or 0
         first = self._largest_tail(units, head, limit)
+        if first is None and not units.complete:
+            return None
         if not head and first is None:
             return self._instead_of(found[0].node, limit)
         return self._shown(found, head, len(found) if first is None else first, limit)
@@ -211,7 +240,7 @@ class ValuesWindow:
 
     def _largest_tail(self, units: Units, head: int, limit: int) -> int | None:
         """The first unit of the largest tail that fits together with `head` units at the beginning."""
-        least = max(head + 1, 1 if units.complete else units.head + 1)
+        least = head if units.complete else max(head, units.head) + 1
         number = len(units.all) - least
         best = largest_fit(number, lambda n: self._price(units.all, head, len(units.all) - 1 - n), limit)
         return None if best is None else len(units.all) - 1 - best
@@ -458,7 +487,8 @@ def hidden_between(head: Sequence[Unit], container: Node, tail: Sequence[Unit]) 
     if not tail:
         return None
     first = child_towards(tail[0].node, container).index
-    return first - (child_towards(head[-1].node, container).index + 1 if head else 0)
+    # Nothing between two children that are shown in part: then what is hidden lies inside them.
+    return first - (child_towards(head[-1].node, container).index + 1 if head else 0) or None
 
 
 def child_towards(node: Node, container: Node) -> Node:
