@@ -21,7 +21,7 @@ class Node:
     """A value of the source: a scalar, or a container as far as it was read."""
 
     __slots__ = (
-        *("around", "begin", "children", "count", "depth", "end", "index", "key", "kind"),
+        *("begin", "children", "count", "depth", "end", "index", "key", "kind"),
         *("last_begin", "parent", "start"),
     )
 
@@ -40,13 +40,10 @@ class Node:
         self.index = 0
         self.count = 0
         self.depth = 0
-        # Bytes of the brackets and keys that lead to it.
-        self.around = 2
         self.children: list[Node] = []
         if parent is not None:
             self.index = parent.count
             self.depth = parent.depth + 1
-            self.around = parent.around + 3 + len(key or b"")
             parent.count += 1
 
     @property

@@ -87,6 +87,11 @@ class ValuesWindow:
         self._last_end = len(self._data.rstrip(b" \t\r\n]}"))
         self._root = Reader(self._data, lines=lines).root
         self._too_large: Measured | None = None
+        # Of containers: what those around their children cost at the most; whether that was counted;
+        # and the last one that is too deep to be shown.
+        self._around: dict[Node, int] = {}
+        self._measured: set[Node] = set()
+        self._too_deep: Node | None = None
 
     def cut(self) -> Cut:
         """As much as the limit admits."""
@@ -138,6 +143,7 @@ class ValuesWindow:
         units: list[Unit] = []
         self._measured_from = self._measured_tokens = 0
         self._too_large = None
+        self._around, self._measured, self._too_deep = {}, set(), None
         pending = [iter(reader.root.children)]
         while pending:
             node = next(pending[-1], None)
@@ -178,18 +184,16 @@ class ValuesWindow:
             return True
         if node.end < 0:
             return False
-        size = node.end - node.start + node.around
-        if size + MARK_ROOM + len(self._ask.sentinel.encode()) <= self._limit:
+        assert node.parent is not None
+        size = node.end - node.start + len(node.key or b"") + MARK_ROOM + len(self._ask.sentinel.encode())
+        if size + self._most_around(node.parent) <= self._limit:
             return True
-        if size > LONGEST_TOKEN * self._limit:
+        if node.end - node.start > LONGEST_TOKEN * self._limit or self._inside_too_large(node):
             return False
-        # What lies inside something larger has at most as many tokens less as it has bytes less, so
-        # deep nesting needs few counts.
-        outer = self._too_large
-        if outer and outer.start <= node.start and node.end <= outer.end:
-            less = (node.start - outer.start) + (outer.end - node.end)
-            if outer.tokens - less > self._limit + SEAM_TOKENS:
-                return False
+        # Measured once for a container; then its children need no measure of their own.
+        around = self._measure_around(node.parent)
+        if around > self._limit or around + size <= self._limit:
+            return around <= self._limit
         # A container that has no room for a mark beside it is better shown in part, with one. What
         # cannot be divided is shown without.
         whole_only = node.end >= self._last_end or not node.count
@@ -202,6 +206,43 @@ class ValuesWindow:
                 node.start, node.end, self._cost((Values("bare", (compact(source),)),))
             )
         return False
+
+    def _inside_too_large(self, node: Node) -> bool:
+        """Whether it lies in something so large that it must be too large itself.
+
+        It has at most as many tokens less as it has bytes less, so deep nesting needs few counts.
+        """
+        outer, limit = self._too_large, self._limit
+        if limit is None or outer is None or node.start < outer.start or outer.end < node.end:
+            return False
+        less = (node.start - outer.start) + (outer.end - node.end)
+        return outer.tokens - less > limit + SEAM_TOKENS
+
+    def _most_around(self, container: Node) -> int:
+        """How many tokens the containers around a child cost at the most, known without a count."""
+        path = []
+        node: Node | None = container
+        while node is not None and node not in self._around:
+            path.append(node)
+            node = node.parent
+        most = 2 if node is None else self._around[node]
+        for inner in reversed(path):
+            most += len(inner.key or b"") + 3
+            self._around[inner] = most
+        return most
+
+    def _measure_around(self, container: Node) -> int:
+        """The same by a count, with a mark inside; inside what is too deep already, nothing is counted."""
+        assert self._limit is not None
+        deep = self._too_deep
+        if deep and deep.start <= container.start and (deep.end < 0 or container.start < deep.end):
+            return self._limit + 1
+        if container not in self._measured:
+            self._measured.add(container)
+            self._around[container] = self._cost((self._values((), container),)) + SEAM_TOKENS
+            if self._around[container] > self._limit + 2 * SEAM_TOKENS:
+                self._too_deep = container
+        return self._around[container]
 
     def _largest(self, units: Units, limit: int) -> Cut | None:
         """The largest cut within the limit; None if more has to be read to find it."""
@@ -396,7 +437,7 @@ class Writer:
     def __init__(self, root: Node, sentinel: str) -> None:
         self._open = [root]
         self._filled = [False]
-        self._keys: list[set[str]] = [set()]
+        self._keys: list[list[bytes]] = [[]]
         self._sentinel = sentinel
         self._items: list[bytes | Mark] = []
         self._item: list[bytes] = []
@@ -439,7 +480,7 @@ class Writer:
             self._item.append(opened.kind)
             self._open.append(opened)
             self._filled.append(False)
-            self._keys.append(set())
+            self._keys.append([])
 
     def _begin(self, key: bytes | None) -> None:
         if len(self._open) > 1 and self._filled[-1]:
@@ -447,7 +488,7 @@ class Writer:
         self._filled[-1] = True
         if key is not None:
             self._item += (key, b":")
-            self._keys[-1].add(key_text(key))
+            self._keys[-1].append(key)
 
     def _end_item(self) -> None:
         if len(self._open) == 1:
@@ -457,7 +498,8 @@ class Writer:
     def _free_key(self) -> str:
         """The sentinel, or with as many underscores as no key of the object that is shown has."""
         key = self._sentinel
-        while key in self._keys[-1]:
+        taken = {key_text(raw) for raw in self._keys[-1]}
+        while key in taken:
             key += "_"
         return key
 
