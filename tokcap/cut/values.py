@@ -192,8 +192,8 @@ class ValuesWindow:
             return False
         # Measured once for a container; then its children need no measure of their own.
         around = self._measure_around(node.parent)
-        if around > self._limit or around + size <= self._limit:
-            return around <= self._limit
+        if around is None or around + size <= self._limit:
+            return around is not None
         # A container that has no room for a mark beside it is better shown in part, with one. What
         # cannot be divided is shown without.
         whole_only = node.end >= self._last_end or not node.count
@@ -231,17 +231,21 @@ class ValuesWindow:
             self._around[inner] = most
         return most
 
-    def _measure_around(self, container: Node) -> int:
-        """The same by a count, with a mark inside; inside what is too deep already, nothing is counted."""
+    def _measure_around(self, container: Node) -> int | None:
+        """The same by a count; None inside what is too deep for any child to be shown."""
         assert self._limit is not None
         deep = self._too_deep
         if deep and deep.start <= container.start and (deep.end < 0 or container.start < deep.end):
-            return self._limit + 1
+            return None
         if container not in self._measured:
             self._measured.add(container)
-            self._around[container] = self._cost((self._values((), container),)) + SEAM_TOKENS
-            if self._around[container] > self._limit + 2 * SEAM_TOKENS:
+            writer = Writer(self._root, self._ask.sentinel)
+            writer.add(container, b'""' if container.kind == OBJECT else None, b"0")
+            tokens = self._cost((Values(STYLES[self._root.kind], writer.finish()),))
+            self._around[container] = tokens + SEAM_TOKENS
+            if tokens > self._limit + SEAM_TOKENS:
                 self._too_deep = container
+                return None
         return self._around[container]
 
     def _largest(self, units: Units, limit: int) -> Cut | None:
