@@ -454,7 +454,7 @@ def test_megabytes_of_no_utf8_stay_in_bounded_memory():
     assert recount(out) <= 100
 
 
-def test_an_interrupt_during_start_up_leaves_no_traceback():
+def test_an_interrupt_during_start_up_leaves_no_traceback_of_tokcaps_own():
     import signal
     import time
 

@@ -66,11 +66,11 @@ class TableWindow:
             whole = (Kept(self._data),) if self._data else ()
             if limit is None or self._cost(whole) <= limit:
                 return Cut(whole, 0, gap=None)
-        rows, complete = self._rows(len(self._data))
         if limit is None:
-            return Cut(self._parts(rows, None, ()), self._first_token, gap=None)
+            rest, _ = self._rows(len(self._data))
+            return Cut(self._parts(rest, None, ()), self._first_token, gap=None)
         if self._ask.keep != "head":
-            return self._largest_ends(rows, limit)
+            return self._largest_ends(self._rows(len(self._data))[0], limit)
         size = FIRST_BYTES + BYTES_PER_TOKEN * limit
         while True:
             rows, complete = self._rows(size)

@@ -257,7 +257,7 @@ class ValuesWindow:
             kept = self._largest_head(units, limit)
             if kept is None:
                 return self._without_mark(found, limit) or self._instead_of(found[0].node, limit)
-            if kept == len(found) - (not units.complete) and not units.complete:
+            if not units.complete and kept == len(found) - 1:
                 return None
             return self._shown(found, kept, len(found), limit)
         if self._ask.keep == "tail":
