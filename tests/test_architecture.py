@@ -40,7 +40,7 @@ LAYERS = [
         "envelope",
         "fields",
     },
-    {"window", "mark", "options", "jsontext", "tabletext"},
+    {"window", "mark", "options", "jsontext", "tabletext", "landmarks", "private"},
     {"environment"},
     {"errors"},
     {"exits"},
@@ -128,17 +128,23 @@ def test_the_wrapper_form_never_loads_typer():
     assert "orjson" in loaded
 
 
-def test_the_config_directory_is_the_one_that_platformdirs_names(monkeypatch, tmp_path):
+@pytest.mark.parametrize("kind", ["config", "data"])
+def test_directories_are_those_that_platformdirs_names(kind, monkeypatch, tmp_path):
     import os
 
     import platformdirs
 
     from tokcap.environment import Environment
 
+    variable = f"XDG_{kind.upper()}_HOME"
     for value in (None, "", "  ", str(tmp_path / "elsewhere")):
         if value is None:
-            monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+            monkeypatch.delenv(variable, raising=False)
         else:
-            monkeypatch.setenv("XDG_CONFIG_HOME", value)
-        expected = platformdirs.user_config_path("tokcap", appauthor=False) / "config.toml"
-        assert Path(Environment(os.environ).config_file()) == expected
+            monkeypatch.setenv(variable, value)
+        env = Environment(os.environ)
+        if kind == "config":
+            expected = platformdirs.user_config_path("tokcap", appauthor=False) / "config.toml"
+            assert Path(env.config_file()) == expected
+        else:
+            assert Path(env.data_dir()) == platformdirs.user_data_path("tokcap", appauthor=False)

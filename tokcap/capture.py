@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 
 from tokcap.errors import ReaderGone, StreamError
+from tokcap.landmarks import Landmarks
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from mmap import mmap
     from typing import IO
 
     from tokcap.exits import Ending
@@ -62,6 +64,7 @@ class Spool:
         self._memory_bytes = memory_bytes
         self._file: IO[bytes] | None = None
         self._file_size = 0
+        self.landmarks = Landmarks()
 
     @property
     def size(self) -> int:
@@ -99,6 +102,16 @@ class Spool:
         if start < stop:
             parts.append(bytes(self._memory[start - self._file_size : stop - self._file_size]))
         return b"".join(parts)
+
+    def view(self) -> bytes | mmap:
+        """All of it, to be searched and sliced in place (see `types.Payload`)."""
+        if self._file and self._memory:
+            self._move_to_file()
+        if not self._file or self._memory:
+            return self.read(0, self.size)
+        from mmap import ACCESS_READ, mmap
+
+        return mmap(self._file.fileno(), self._file_size, access=ACCESS_READ)
 
     def close(self) -> None:
         """Give the file back."""

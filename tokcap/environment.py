@@ -45,18 +45,24 @@ class Environment(Record):
     def config_file(self) -> str:
         """Path of the user's `config.toml`; `TOKCAP_CONFIG` names another file."""
         named = self.variables.get("TOKCAP_CONFIG")
-        return named or os.path.join(self._user_config_dir(), "config.toml")
+        return named or os.path.join(self._user_dir("config", "XDG_CONFIG_HOME", ".config"), "config.toml")
 
-    def _user_config_dir(self) -> str:
+    def data_dir(self) -> str:
+        """Where outputs and sessions are stored; `TOKCAP_DATA_DIR` names another place."""
+        named = self.variables.get("TOKCAP_DATA_DIR")
+        return os.path.abspath(named or self._user_dir("data", "XDG_DATA_HOME", ".local/share"))
+
+    def _user_dir(self, kind: str, variable: str, below_home: str) -> str:
         # Importing platformdirs takes twice as long as starting Python. On Linux its answer is this
         # one rule; a test compares the two.
         if sys.platform.startswith("linux"):
-            base = self.variables.get("XDG_CONFIG_HOME", "").strip()
+            base = self.variables.get(variable, "").strip()
             home = self.variables.get("HOME") or os.path.expanduser("~")
-            return os.path.join(base or os.path.join(home, ".config"), "tokcap")
+            return os.path.join(base or os.path.join(home, below_home), "tokcap")
         import platformdirs
 
-        return platformdirs.user_config_dir("tokcap", appauthor=False)
+        find = platformdirs.user_config_dir if kind == "config" else platformdirs.user_data_dir
+        return find("tokcap", appauthor=False)
 
     def write_stdout(self, data: bytes) -> None:
         """Write all of `data`, or say why not."""

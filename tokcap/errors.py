@@ -6,6 +6,8 @@
     ├── CommandNotFound          COMMAND_NOT_FOUND
     ├── CommandNotExecutable     COMMAND_NOT_EXECUTABLE
     ├── StreamError              IO_ERROR
+    ├── NotFound                 NOT_FOUND
+    ├── StoreError               STORE_ERROR
     └── ReaderGone               (silent)
 
 Each class carries its stable `code` and its exit status; the message is one line that says what
@@ -54,6 +56,19 @@ class StreamError(TokcapError):
     """Standard input cannot be read, or an output cannot be written."""
 
     code = "IO_ERROR"
+
+
+class NotFound(TokcapError):
+    """What was asked for is not there, or more than one thing could be meant."""
+
+    code = "NOT_FOUND"
+    exit_status = exits.NO
+
+
+class StoreError(TokcapError):
+    """The data directory cannot be used. While a command runs this is a warning, never a failure."""
+
+    code = "STORE_ERROR"
 
 
 class ReaderGone(TokcapError):

@@ -7,6 +7,10 @@ import os
 from tokcap.record import Record
 
 OK = 0
+# Of subcommands only: it is not there, or the answer is no.
+NO = 1
+# Of subcommands only; the wrapper form has 125 for it.
+BAD_USAGE = 2
 OWN_FAILURE = 125
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127

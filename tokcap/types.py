@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Literal, Protocol, TypeAlias
 
+    from mmap import mmap
+
     from tokcap.exits import Ending
+    from tokcap.landmarks import Landmarks
 
     Output: TypeAlias = Literal["text", "json", "jsonl"]
     Shape: TypeAlias = Literal["auto", "text", "json", "jsonl", "csv", "tsv"]
@@ -48,9 +51,15 @@ if TYPE_CHECKING:
     class Payload(Protocol):
         """Bytes that can be read at any place."""
 
+        # Where reading can begin in the midst of a structure; filled by whoever walks over it.
+        landmarks: Landmarks
+
         @property
         def size(self) -> int: ...
         def read(self, start: int, stop: int) -> bytes: ...
+        def view(self) -> bytes | mmap:
+            """All of it, to be searched and sliced in place: a large payload is not copied for it."""
+            ...
 
     class Tokenizer(Protocol):
         """Counts text and says how long each token is, in UTF-8 bytes: at least one."""

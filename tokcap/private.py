@@ -1,0 +1,124 @@
+"""Directories and files of the user's own: 0700 and 0600 whatever the umask, and no symlink is followed.
+
+Every path below the data directory is made and opened here. A directory that belongs to somebody else
+is refused: whoever owns it could put anything in our way.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from tokcap.errors import StoreError
+
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+
+FOLLOW_NOTHING = os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def make_directory(path: str) -> None:
+    """Make a private directory, or take the one that is there if it is ours; `StoreError` if it is not."""
+    try:
+        # The umask may take away what the owner needs, and a mode can be given only less of it.
+        umask = os.umask(0o777 & ~DIRECTORY_MODE)
+        try:
+            os.makedirs(path, DIRECTORY_MODE, exist_ok=True)
+        finally:
+            os.umask(umask)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | FOLLOW_NOTHING)
+        try:
+            found = os.fstat(descriptor)
+            if found.st_uid != os.geteuid():
+                raise StoreError(
+                    f"{path} belongs to another user; set TOKCAP_DATA_DIR to a directory of yours"
+                )
+            if stat.S_IMODE(found.st_mode) != DIRECTORY_MODE:
+                os.fchmod(descriptor, DIRECTORY_MODE)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise refused(path, error) from None
+
+
+def create_file(path: str) -> int:
+    """A new private file, open for reading and writing. One that exists is never touched."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | FOLLOW_NOTHING, FILE_MODE)
+        os.fchmod(descriptor, FILE_MODE)
+    except OSError as error:
+        raise refused(path, error) from None
+    return descriptor
+
+
+def open_file(path: str) -> int:
+    """An existing file of ours, open for reading. `FileNotFoundError` if there is none."""
+    try:
+        # Not to wait for a writer, should it be a pipe.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | FOLLOW_NOTHING)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise refused(path, error) from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        os.close(descriptor)
+        raise StoreError(f"{path} is no file of yours; remove it")
+    return descriptor
+
+
+def read_file(path: str, most_bytes: int) -> bytes:
+    """What a small file of ours holds. `FileNotFoundError` if there is none."""
+    descriptor = open_file(path)
+    try:
+        data = b""
+        while len(data) <= most_bytes and (block := os.read(descriptor, most_bytes + 1 - len(data))):
+            data += block
+    except OSError as error:
+        raise refused(path, error) from None
+    finally:
+        os.close(descriptor)
+    if len(data) > most_bytes:
+        raise StoreError(f"{path} is larger than tokcap ever writes it; remove it")
+    return data
+
+
+def replace_file(path: str, data: bytes) -> None:
+    """Write a whole file under another name, then put it in place: nobody sees half of it."""
+    other = os.path.join(os.path.dirname(path), temporary_name())
+    descriptor = create_file(other)
+    try:
+        try:
+            write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
+        os.rename(other, path)
+    except OSError as error:
+        try:
+            os.unlink(other)
+        except OSError:
+            pass
+        raise refused(path, error) from None
+
+
+def write_all(descriptor: int, data: bytes | bytearray) -> None:
+    """Write everything, or raise `OSError`."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+TEMPORARY_PREFIX = ".new-"
+
+
+def temporary_name() -> str:
+    """A name that nobody else has, and that cleaning knows for a left-over."""
+    return TEMPORARY_PREFIX + os.urandom(8).hex()
+
+
+def refused(path: str, error: OSError) -> StoreError:
+    """What the system said, as one line."""
+    if error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.islink(path):
+        return StoreError(f"{path} is a symbolic link, and none is followed there")
+    return StoreError(f"{path}: {error.strerror}")
