@@ -13,9 +13,8 @@ from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Literal, Protocol, TypeAlias
-
     from mmap import mmap
+    from typing import Literal, Protocol, TypeAlias
 
     from tokcap.exits import Ending
     from tokcap.landmarks import Landmarks
