@@ -1,0 +1,456 @@
+"""Secrets are masked wherever a terminal shows them, and nothing else is touched."""
+
+import itertools
+import json
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tokcap import redact, secretkinds
+from tokcap.redact import WINDOW_BYTES, Redactor, told
+
+MASK = b"[REDACTED]"
+
+# Made up, and put together here, so that no scanner takes this file for a leak.
+WORD = "A1b2" * 9
+GITHUB = "ghp_" + WORD
+AWS_SECRET = "aB3/" * 10
+JWT = ".".join(("eyJ" + "hbGc1" * 4, "eyJ" + "zdWI1" * 4, "S1g-" * 8))
+BODY = "\n".join(["MII" + "x9Z/" * 15 + "a", "Q2+b" * 16, "c3d="])
+
+
+def pem(label: str, body: str = BODY) -> str:
+    return f"-----BEGIN {label}-----\n{body}\n-----END {label}-----\n"
+
+
+def masked(text: str | bytes) -> tuple[str, dict[str, int]]:
+    redactor = Redactor()
+    data = text.encode() if isinstance(text, str) else text
+    out = redactor.feed(data) + redactor.flush()
+    return out.decode("utf-8", "surrogateescape"), redactor.masked
+
+
+TOKENS = {
+    "github token": [
+        *(f"gh{letter}_{WORD}" for letter in "pousr"),
+        "github_pat_" + "A1b2" * 20,
+    ],
+    "gitlab token": ["glpat-" + "A1b2-" * 4],
+    "aws access key": ["AKIA" + "A1B2" * 4, "ASIA" + "A1B2" * 4],
+    "google key": ["AIza" + "A1b2-" * 7, "GOCSPX-" + "A1b2" * 7, "ya29." + "A1b2" * 20],
+    "slack token": ["xoxb-" + "1234567890-" * 2 + "A1b2" * 6, "xoxp-" + "1234-" * 5, "xapp-1-" + "A1b2" * 8],
+    "stripe key": ["sk_live_" + "A1b2" * 6, "rk_live_" + "A1b2" * 6],
+    "npm token": ["npm_" + WORD],
+    "pypi token": ["pypi-" + "AgEI" + "A1b2-_" * 10],
+    "model api key": ["sk-" + "A1b2" * 12, "sk-proj-" + "A1b2" * 12, "sk-ant-api03-" + "A1b2_-" * 12],
+    "hugging face token": ["hf_" + "A1b2" * 8 + "zz"],
+    "telegram token": ["123456789:" + "AA" + "B1c" * 11],
+    "sendgrid key": ["SG." + "A1" * 11 + "." + "A1b" * 14 + "c"],
+    "twilio key": ["SK" + "0123abcd" * 4],
+    "service token": ["dop_v1_" + "a1b2" * 16, "hvs." + "A1b2" * 8],
+    "jwt": [JWT],
+    "private key": ["LS0tLS1CRUdJTi" + "BSU0EgUFJJVkFURSBLRVkt" + "A1b2" * 20],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "token"), [(name, token) for name, tokens in TOKENS.items() for token in tokens]
+)
+@pytest.mark.parametrize(
+    "around", ["{}", "see {} here", '{{"x": "{}"}}', "a,{},b", "X={}&y", "https://h/?k={}"]
+)
+def test_a_token_is_masked_wherever_it_stands(name, token, around):
+    before, after = around.format("\0").split("\0")
+    out, counts = masked(f"{before}{token}{after}\n")
+    assert out.startswith(before)
+    assert out.endswith(f"{MASK.decode()}{after}\n")
+    assert token[-12:] not in out
+    assert counts == {name: 1}
+
+
+@pytest.mark.parametrize("label", ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY"])
+def test_a_key_block_keeps_its_borders_and_its_number_of_lines(label):
+    out, counts = masked("before\n" + pem(label) + "after\n")
+    assert out == "before\n" + pem(label, "[REDACTED]\n[REDACTED]\n[REDACTED]") + "after\n"
+    assert counts == {"private key": 1}
+
+
+@pytest.mark.parametrize(
+    ("label", "headers"),
+    [
+        ("OPENSSH PRIVATE KEY", ""),
+        ("ENCRYPTED PRIVATE KEY", ""),
+        ("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,0123\n\n"),
+        ("PGP PRIVATE KEY BLOCK", "Version: 1\nComment: a key\n\n"),
+    ],
+)
+def test_a_key_block_may_have_headers_and_is_followed_by_what_follows(label, headers):
+    out, counts = masked(pem(label, headers + BODY) * 2 + "password: str\n")
+    assert out == pem(label, headers + "[REDACTED]\n[REDACTED]\n[REDACTED]") * 2 + "password: str\n"
+    assert counts == {"private key": 2}
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_key_in_a_json_string_is_masked_and_the_document_stays_one(depth):
+    text = {"private_key": pem("PRIVATE KEY"), "client_id": "12"}
+    for _ in range(depth):
+        text = json.dumps(text)
+    out, counts = masked(text)
+    for _ in range(depth):
+        out = json.loads(out)
+    assert out == {"private_key": pem("PRIVATE KEY", "[REDACTED]\n[REDACTED]\n[REDACTED]"), "client_id": "12"}
+    assert counts == {"private key": 1}
+
+
+@pytest.mark.parametrize("prefix", ["    ", "12: ", "2024-01-01T00:00:00Z ", "| ", "> "])
+def test_a_key_is_masked_behind_what_a_tool_puts_before_each_line(prefix):
+    shown = "".join(prefix + line + "\n" for line in pem("RSA PRIVATE KEY").splitlines())
+    out, _ = masked(shown)
+    assert out.count("[REDACTED]") == 3
+    assert [line[: len(prefix)] for line in out.splitlines()] == [prefix] * 5
+    assert "c3d=" not in out
+
+
+def test_a_key_without_an_end_never_leaks_and_does_not_hide_what_follows():
+    out, counts = masked(
+        "-----BEGIN RSA PRIVATE KEY-----\n" + "Q2+b" * 16 + "\nmake: done\nall is well\nbye\n"
+    )
+    assert out == "-----BEGIN RSA PRIVATE KEY-----\n[REDACTED]\nmake: [REDACTED]\nall is well\nbye\n"
+    assert counts == {"private key": 1}
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\\n", b""])
+def test_a_key_of_any_length_is_masked_in_constant_memory(line_end):
+    redactor = Redactor()
+    out = redactor.feed(b'"-----BEGIN PRIVATE KEY-----' + line_end)
+    for _ in range(3000):
+        out += redactor.feed(b"Q2+b" * 16 + line_end)
+        assert len(redactor._held) <= WINDOW_BYTES
+    out += redactor.feed(b'-----END PRIVATE KEY-----", "x"') + redactor.flush()
+    assert b"Q2+b" not in out
+    assert out.endswith(b'-----END PRIVATE KEY-----", "x"')
+    assert redactor.masked == {"private key": 1}
+
+
+SHOWN = [
+    # Assignments: env, ini, yaml, JSON, query strings, command lines, programs.
+    ("password=hunter2", "password={}"),
+    ("DB_PASSWORD=hun;ter&2,x", "DB_PASSWORD={}"),
+    ("A=1\0DB_PASSWORD=hun;ter2\0B=2", "A=1\0DB_PASSWORD={}\0B=2"),
+    ("export API_KEY=abc$def", "export API_KEY={}"),
+    ("PASSWORD=correct make test", "PASSWORD={} make test"),
+    ('"Env": ["DB_PASSWORD=a,b;c", "X=1"]', '"Env": ["DB_PASSWORD={}", "X=1"]'),
+    (f"aws_secret_access_key = {AWS_SECRET}", "aws_secret_access_key = {}"),
+    (f'"SecretAccessKey": "{AWS_SECRET}",', '"SecretAccessKey": "{}",'),
+    (f"AWS_SECRET_ACCESS_KEY=/{AWS_SECRET}", "AWS_SECRET_ACCESS_KEY={}"),
+    ("password: hunter2  # old", "password: {}  # old"),
+    ("  password: aHVudGVyMg==", "  password: {}"),
+    ('{"password": "hunter2", "n": 1}', '{"password": "{}", "n": 1}'),
+    ('{"password": 123456, "n": 1}', '{"password": "{}", "n": 1}'),
+    ('{"password":"hun\\"ter, 2"}', '{"password":"{}"}'),
+    ("{'passwd': 'hunter2'}", "{'passwd': '{}'}"),
+    ('"{\\"secret\\": \\"hun\\\\\\"ter2\\", \\"n\\": 1}"', '"{\\"secret\\": \\"{}\\", \\"n\\": 1}"'),
+    ("$config['password'] = 'hunter2';", "$config['password'] = '{}';"),
+    ("'password' => 'hunter2'", "'password' => '{}'"),
+    ('clientSecret: "it is one"', 'clientSecret: "{}"'),
+    ("?api_key=abc123&page=2", "?api_key={}&page=2"),
+    ("grant&client_secret=abc123&x=y", "grant&client_secret={}&x=y"),
+    ("Server=h;Uid=sa;Pwd=hunter2;Timeout=3", "Server=h;Uid=sa;Pwd={};Timeout=3"),
+    ("tool --password hunter2 --verbose", "tool --password {} --verbose"),
+    ("tool --db-password=hunter2 -x", "tool --db-password={} -x"),
+    ("tool --token 'abc 1' -x", "tool --token '{}' -x"),
+    ("<password>hunter2</password>", "<password>{}</password>"),
+    ("machine h\n  login bob\n  password hunter2\n", "machine h\n  login bob\n  password {}\n"),
+    ("ALTER USER bob PASSWORD 'hunter2';", "ALTER USER bob PASSWORD '{}';"),
+    (f"//registry.npmjs.org/:_authToken={WORD}", "//registry.npmjs.org/:_authToken={}"),
+    ('"auth": "Ym9iOmh1bnRlcjJodW50ZXI="', '"auth": "{}"'),
+    ("client-key-data: " + "A1b2" * 10, "client-key-data: {}"),
+    (f"session_token: {WORD}", "session_token: {}"),
+    (f"csrf token={WORD}", "csrf token={}"),
+    # Headers, as curl and logs show them.
+    ("> Authorization: Bearer abc.def-1", "> Authorization: Bearer {}"),
+    ("authorization: basic Ym9iOng=", "authorization: basic {}"),
+    ("curl -H 'Authorization: token abc123' http://h", "curl -H 'Authorization: token {}' http://h"),
+    ('{"Authorization": "Bearer abc123"}', '{"Authorization": "Bearer {}"}'),
+    ("X-Api-Key: abc123", "X-Api-Key: {}"),
+    (f"sent bearer {WORD} twice", "sent bearer {} twice"),
+    ("curl -s -u bob:hunter2 http://h", "curl -s -u bob:{} http://h"),
+    # Addresses.
+    (
+        "origin\thttps://bob:hunter2@github.com/x.git (fetch)",
+        "origin\thttps://bob:{}@github.com/x.git (fetch)",
+    ),
+    ("postgres://bob:p@ss@db:5432/x", "postgres://bob:{}@db:5432/x"),
+    ("redis://:hunter2@127.0.0.1", "redis://:{}@127.0.0.1"),
+    ("https://" + "A1b2" * 10 + "@github.com/x", "https://{}@github.com/x"),
+    ("AccountName=x;AccountKey=" + "a+B/" * 21 + "==;E=1", "AccountName=x;AccountKey={};E=1"),
+    ("https://hooks.slack.com/services/" + "T0/B0/" * 5, "https://hooks.slack.com/services/{}"),
+    ("https://h/b?se=1&sig=" + "A1b2" * 10 + "%3D&x=1", "https://h/b?se=1&sig={}&x=1"),
+]
+
+
+@pytest.mark.parametrize(("shown", "expected"), SHOWN)
+def test_what_is_named_a_secret_is_masked_and_nothing_around_it(shown, expected):
+    out, counts = masked(shown)
+    assert out == expected.replace("{}", MASK.decode())
+    assert sum(counts.values()) == 1
+
+
+HARMLESS = """
+password=
+password=$PASSWORD
+PASSWORD=${DB_PASSWORD:-}
+password: ${{ secrets.PASSWORD }}
+"password": null
+"password": ""
+password: str
+password: Optional[str] = None,
+    password: string;
+password = get_password()
+token = get_token()
+token = os.environ["TOKEN"]
+self.password = password
+password=args.password,
+api_key=settings.API_KEY
+if password == "":
+"password": "********"
+password: <password>
+password = "%s"
+f"password={password}"
+Enter password:
+error: invalid password: authentication failed for user bob
+tokens: 1234567890123456789
+"total_tokens": 123456, "token_count": 12, "next_token": null
+tokcap --token-limit 500 --token-offset 12 make
+--password PASSWORD   the password
+--password string     Password
+--password is required
+["Enter password:", "Name:"]
+url = "?password=" + word
+PWD=/home/bob/project
+OLDPWD=/home/bob
+PASS: test_one
+pad_token="<pad>", eos_token: "</s>"
+Authorization: Bearer $TOKEN
+Authorization: Bearer <token>
+-H "Authorization: Bearer ${TOKEN}"
+340eeb5e1c9a4b7f8d2e6a3c5b9f0e1d2c3b4a59 Sort imports
+550e8400-e29b-41d4-a716-446655440000
+tokcap show 3f2a91c05d7e --token-offset 464
+data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==
+sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+https://user:$TOKEN@github.com/x.git
+git@github.com:owner/repo.git
+http://localhost:8080/path@v2
+https://example.org/@scope/package
+<div class="sk-container-id-1 sk-text-repr-fallback">
+sk-learn-contrib-projects-are-many
+task-runner-of-the-project-number-1
+hf_model_of_the_day
+AKIA is the start of a key
+npm_config_registry=https://registry.npmjs.org
+-----BEGIN CERTIFICATE-----
+MIIBszCCAVmgAwIBAgIUQ2Fubm90IGJlIGEgc2VjcmV0IG9mIGFueSBraW5kIQ==
+-----END CERTIFICATE-----
+-----BEGIN PUBLIC KEY-----
+if line == "-----BEGIN RSA PRIVATE KEY-----":
+    keys.append(line)
+x = "-----BEGIN PRIVATE KEY-----"
+{"begin": "-----BEGIN PRIVATE KEY-----", "n": 10000000000000000000}
+docker run -u 1000:1000 image
+secretKeyRef: {name: db, key: password}
+private_key_path: /etc/ssl/private/host.key
+private_key = /etc/ssl/private/host2.key
+password_file=/run/secrets/db
+"""
+
+
+@pytest.mark.parametrize("line", HARMLESS.strip("\n").split("\n"))
+def test_what_only_speaks_of_secrets_is_left_alone(line):
+    assert masked(line) == (line, {})
+
+
+def test_harmless_lines_stay_harmless_together():
+    assert masked(HARMLESS) == (HARMLESS, {})
+
+
+def test_a_secret_that_two_kinds_claim_is_counted_once_by_the_more_telling_name():
+    assert masked(f"password={GITHUB}!") == ("password=[REDACTED]", {"github token": 1})
+
+
+def test_a_warning_says_how_many_of_which_kind():
+    _, counts = masked(f"{GITHUB} {GITHUB}\n" + pem("PRIVATE KEY"))
+    assert told(counts) == "masked 3 secrets: 2 github tokens, 1 private key"
+    assert told({"url credentials": 2}) == "masked 2 secrets: 2 url credentials"
+    assert told({"jwt": 1}) == "masked 1 secret: 1 jwt"
+
+
+# Text that is rich in beginnings and ends of secrets.
+PIECES = st.sampled_from(
+    [piece.encode() for tokens in TOKENS.values() for piece in tokens]
+    + [shown.encode() for shown, _ in SHOWN]
+    + [line.encode() for line in HARMLESS.split("\n")]
+    + [pem("EC PRIVATE KEY").encode(), pem("PRIVATE KEY").encode().replace(b"\n", b"\\n")]
+    + [b"-----BEGIN PRIVATE KEY-----", b"-----END PRIVATE KEY-----", b"Q2+b" * 8, b"abc=", b"some words"]
+    + [b"password", b"token", b"_", b"=", b": ", b'"', b"'", b"\\", b"\\n", b"\n", b"\r", b" ", b"--", b"-"]
+    + [b"://", b"@", b":", b"/", b"\0", b"\xff\xfe", b"\xe2\x82", b"[REDACTED]", b"[", b"]", b"x", b"7", b","]
+)
+TEXTS = st.lists(PIECES, max_size=12).map(b"".join)
+
+
+def fed(blocks) -> tuple[bytes, dict[str, int]]:
+    redactor = Redactor()
+    out = b"".join([redactor.feed(block) for block in blocks])
+    return out + redactor.flush(), redactor.masked
+
+
+@given(text=TEXTS, cuts=st.lists(st.integers(0, 2000), max_size=8), small=st.booleans())
+def test_the_result_is_the_same_for_every_chunking(text, cuts, small):
+    with pytest.MonkeyPatch.context() as patch:
+        if small:
+            # So that lines are longer than a window.
+            patch.setattr(redact, "WINDOW_BYTES", 256)
+            patch.setattr(redact, "MARGIN_BYTES", 128)
+        borders = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+        blocks = [text[start:end] for start, end in itertools.pairwise(borders)]
+        whole = fed([text])
+        assert fed(blocks) == whole
+        assert fed([text[i : i + 1] for i in range(len(text))]) == whole
+
+
+@given(text=TEXTS)
+def test_what_was_masked_is_not_masked_again(text):
+    once, _ = fed([text])
+    assert fed([once]) == (once, {})
+
+
+@given(text=TEXTS)
+def test_lines_are_never_added_or_lost(text):
+    out, _ = fed([text])
+    assert (out.count(b"\n"), out.count(b"\r")) == (text.count(b"\n"), text.count(b"\r"))
+
+
+@given(data=st.binary(max_size=300).filter(lambda data: not secretkinds.LANDMARK.search(data.lower())))
+@example(bytes(range(256)))
+def test_bytes_without_a_secret_pass_as_they_are(data):
+    assert fed([data]) == (data, {})
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=8)
+    | PIECES.map(lambda b: b.decode("latin-1")),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["password", "token", "api_key", "url", "x"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(document=VALUES, nested=st.booleans())
+def test_json_stays_json(document, nested):
+    text = json.dumps(json.dumps(document) if nested else document)
+    out = json.loads(fed([text.encode()])[0])
+    assert not nested or isinstance(json.loads(out), type(document))
+
+
+def test_a_complete_line_is_passed_on_at_once():
+    redactor = Redactor()
+    assert redactor.feed(b"one\nsecret=ab") == b"one\n"
+    assert redactor.feed(b"c1\r") == b"secret=[REDACTED]\r"
+    assert redactor.feed(b"-----BEGIN PRIVATE KEY-----\n" + b"Q2+b" * 16 + b"\n").endswith(MASK + b"\n")
+
+
+@pytest.mark.parametrize("before", [*range(-70, 10, 7), -4200, -4096, -4000, -300])
+@pytest.mark.parametrize(
+    "secret", [GITHUB, JWT, "password=hunter2", '"password": "hunter2"', "://u:hunter2@h"]
+)
+def test_a_secret_at_the_border_of_a_window_is_masked(secret, before):
+    line = b"." * (WINDOW_BYTES + before) + b" " + secret.encode() + b" " + b"." * 100
+    out, counts = fed([line])
+    assert sum(counts.values()) == 1
+    assert len(out) < len(line) - 4 or b"hunter2" not in out
+    assert secret.encode() not in out
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b"", b" "), (b'"', b'"'), (b"'", b"'"), (b'\\"', b'\\"')])
+def test_a_secret_longer_than_a_window_is_masked_to_its_end(opening, closing):
+    line = b"{password: " + opening + b"a1" * WINDOW_BYTES + closing + b", n: 1}"
+    out, counts = fed([line])
+    assert out == b"{password: " + opening + MASK + closing + b", n: 1}"
+    assert counts == {"password": 1}
+
+
+ADVERSE = [
+    b"a",
+    b"password=",
+    b"-----BEGIN",
+    b"-----BEGIN PRIVATE KEY-----",
+    b"-",
+    b"token: ",
+    b'password:"\\',
+]
+ADVERSE += [
+    b"--password '",
+    b"eyJ",
+    b" eyJ",
+    b"://a:",
+    b"://",
+    b"curl ",
+    b"password ",
+    b"authorization: ",
+    b"A_",
+]
+ADVERSE += [b"api_key", b"1", b"xox", b"\\", b"\\n", b"Q2+b" * 16 + b" "]
+
+
+@pytest.mark.parametrize("start", [b"", b"-----BEGIN PRIVATE KEY-----\n" + b"Q2+b" * 16 + b"\n"])
+@pytest.mark.parametrize("piece", ADVERSE)
+def test_work_and_memory_grow_with_the_input_and_no_faster(piece, start, monkeypatch):
+    """Every byte is looked at in a bounded number of windows."""
+    looked = []
+    really = Redactor._mask
+
+    def mask(self, text, begin, *, whole):
+        looked.append(len(text))
+        return really(self, text, begin, whole=whole)
+
+    monkeypatch.setattr(Redactor, "_mask", mask)
+    redactor = Redactor()
+    redactor.feed(start)
+    size = len(start)
+    block = piece * (50_000 // len(piece))
+    for _ in range(10):
+        redactor.feed(block)
+        size += len(block)
+        assert len(redactor._held) < WINDOW_BYTES
+    redactor.flush()
+    assert sum(looked) <= size * 1.2 + WINDOW_BYTES
+
+
+def test_no_pattern_can_backtrack_without_bound():
+    """Every repeat is possessive or bounded, so that a match costs no more than a line and a constant."""
+    parser, constants = re._parser, re._constants
+    repeats = (constants.MAX_REPEAT, constants.MIN_REPEAT)
+
+    def unbounded(parsed):
+        for operation, argument in parsed:
+            if operation in repeats and argument[1] == constants.MAXREPEAT:
+                yield argument
+            parts = argument if isinstance(argument, (tuple, list)) else [argument]
+            for part in parts:
+                if isinstance(part, parser.SubPattern):
+                    yield from unbounded(part)
+                elif isinstance(part, list):
+                    for one in part:
+                        if isinstance(one, parser.SubPattern):
+                            yield from unbounded(one)
+
+    for kind in secretkinds.KINDS:
+        parsed = parser.parse(kind.pattern.pattern, kind.pattern.flags)
+        assert not list(unbounded(parsed)), kind.pattern.pattern

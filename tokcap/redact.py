@@ -1,0 +1,176 @@
+"""`--redact`: the bytes of a stream in, the same with its secrets masked out, before anything keeps them.
+
+What is passed on does not depend on the blocks in which the stream came. At most a window is held back, and
+a line that is complete never is.
+"""
+
+from __future__ import annotations
+
+from tokcap.keyblock import BEGIN, MARKER_BYTES, KeyBlock
+from tokcap.record import TYPE_CHECKING
+from tokcap.secretkinds import KINDS, VALUE_BYTES, Found, find
+
+if TYPE_CHECKING:
+    import re
+
+# A longer line is looked at in windows of this size, which begin at places that only the line decides.
+WINDOW_BYTES = 64 * 1024
+# What begins so close to the end of a window is left to the next one, to be seen whole.
+MARGIN_BYTES = 4 * 1024
+# As far as patterns look back.
+CONTEXT_BYTES = 256
+assert MARGIN_BYTES > 2 * VALUE_BYTES + CONTEXT_BYTES + MARKER_BYTES
+
+
+class Redactor:
+    """Masks the secrets of one stream."""
+
+    def __init__(self) -> None:
+        # How many secrets of each kind were masked so far, in the order in which kinds came up.
+        self.masked: dict[str, int] = {}
+        self._held = bytearray()
+        # What stands in front of it in the same line.
+        self._context = b""
+        self._key: KeyBlock | None = None
+        # How a secret goes on that is longer than a window.
+        self._rest: re.Pattern[bytes] | None = None
+
+    def feed(self, block: bytes) -> bytes:
+        """What can be passed on by now."""
+        self._held += block
+        if b"\n" in block or b"\r" in block or len(self._held) >= WINDOW_BYTES:
+            return self._advance(last=False)
+        return b""
+
+    def flush(self) -> bytes:
+        """The rest. The stream has ended."""
+        return self._advance(last=True)
+
+    def _advance(self, *, last: bool) -> bytes:
+        held, start = bytes(self._held), 0
+        out = []
+        while start < len(held):
+            window_end = start + WINDOW_BYTES
+            lines_end = 1 + max(held.rfind(b"\n", start, window_end), held.rfind(b"\r", start, window_end))
+            if lines_end:
+                end, whole = lines_end, True
+            elif window_end <= len(held):
+                end, whole = window_end, False
+            elif last:
+                end, whole = len(held), True
+            else:
+                break
+            masked, taken = self._mask(self._context + held[start:end], len(self._context), whole=whole)
+            out.append(masked)
+            taken += start
+            self._context = b"" if lines_end else (self._context + held[start:taken])[-CONTEXT_BYTES:]
+            start = taken
+        del self._held[:start]
+        return b"".join(out)
+
+    def _mask(self, text: bytes, begin: int, *, whole: bool) -> tuple[bytes, int]:
+        """Mask from `begin` on; says how many bytes were dealt with: all of them, if the lines are whole."""
+        out = []
+        folded = text.lower()
+        position, end = begin, len(text)
+        limit = end if whole else end - MARGIN_BYTES
+        if self._rest is not None:
+            position = self._skip_rest(text, position, whole=whole)
+        while position < limit:
+            if self._key is not None:
+                key = self._key
+                masked_before = key.masked
+                stop = limit if whole else before_escape(text, limit)
+                if stop <= position:
+                    break
+                masked, position = key.pass_through(text, position, stop)
+                out.append(masked)
+                if key.masked and not masked_before:
+                    self._count("private key")
+                if not key.open:
+                    self._key = None
+                continue
+            marker = BEGIN.search(text, position, end)
+            if marker and marker.start() < limit:
+                # No secret reaches into the marker, by which the block is known when it is read again.
+                masked, position = self._mask_plain(
+                    text, folded, position, marker.start(), marker.end(), whole=True
+                )
+                self._key = KeyBlock()
+            else:
+                masked, position = self._mask_plain(text, folded, position, end, limit, whole=whole)
+            out.append(masked)
+        return b"".join(out), position - begin
+
+    def _mask_plain(
+        self, text: bytes, folded: bytes, position: int, end: int, limit: int, *, whole: bool
+    ) -> tuple[bytes, int]:
+        """Mask what is in no key block, up to `limit` or the end of a secret that spans it."""
+        out = []
+        for found in joined(sorted(find(text, folded, position, end), key=order)):
+            if found.first >= limit:
+                break
+            out += [text[position : found.start], found.mask]
+            position = found.end
+            self._count(KINDS[found.rank].name)
+            # A backslash at the end of the window may escape what comes next.
+            if not whole and position >= end - 1:
+                self._rest = found.rest
+        if position < limit:
+            out.append(text[position:limit])
+            position = limit
+        return b"".join(out), position
+
+    def _skip_rest(self, text: bytes, position: int, *, whole: bool) -> int:
+        """Leave out more of a secret whose mask was passed on with an earlier window."""
+        assert self._rest is not None
+        match = self._rest.match(text, position)
+        assert match is not None
+        if whole or match.end() < len(text) - 1:
+            self._rest = None
+        return match.end()
+
+    def _count(self, name: str) -> None:
+        self.masked[name] = self.masked.get(name, 0) + 1
+
+
+def order(found: Found) -> tuple[int, int]:
+    return found.start, found.rank
+
+
+def joined(ordered: list[Found]) -> list[Found]:
+    """Secrets that overlap as one, so that nothing is left of either."""
+    result: list[Found] = []
+    for found in ordered:
+        last = result[-1] if result else None
+        if last is None or found.start >= last.end:
+            result.append(found)
+            continue
+        longer = found if found.end > last.end else last
+        result[-1] = last.but(
+            first=min(last.first, found.first),
+            end=longer.end,
+            rest=longer.rest,
+            mask=longer.mask,
+            rank=min(last.rank, found.rank),
+        )
+    return result
+
+
+def before_escape(text: bytes, limit: int) -> int:
+    """The limit, moved so that it does not cut `\\n` in two, however often that is escaped within reason."""
+    near = text[limit - 8 : limit]
+    return limit - len(near) + len(near.rstrip(b"\\"))
+
+
+def told(masked: dict[str, int]) -> str:
+    """One line for a warning: `masked 3 secrets: 2 github tokens, 1 private key`."""
+    total = sum(masked.values())
+    kinds = ", ".join(numbered(count, name) for name, count in masked.items())
+    return f"masked {numbered(total, 'secret')}: {kinds}"
+
+
+def numbered(count: int, name: str) -> str:
+    if count == 1 or name.endswith("credentials"):
+        return f"{count} {name}"
+    return f"{count} {name}s"
