@@ -10,7 +10,7 @@ function __tokcap_command
                 set -e words[1]
                 string escape -- $words
                 return 0
-            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --stderr
+            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --stderr --spill --max-bytes --spill-days --spill-total
                 set -e words[1..2]
             case -
                 break
@@ -55,9 +55,19 @@ complete -c tokcap -n __tokcap_in_options -s o -l output -x -a 'text json jsonl'
 complete -c tokcap -n __tokcap_in_options -l shape -x -a 'auto text json jsonl csv tsv' -d 'what the payload is; auto: found out from the payload'
 complete -c tokcap -n __tokcap_in_options -l fields -x -d 'keep only these keys or columns, before counting: a,b.c'
 complete -c tokcap -n __tokcap_in_options -l stderr -x -a 'separate merge pass drop' -d 'what becomes of the command'"'"'s stderr: capped on its own descriptor, merged into stdout in order, passed on untouched and uncounted, or dropped'
+complete -c tokcap -n __tokcap_in_options -l spill -x -a 'auto always never' -d 'store the full output; auto: when anything of it was withheld'
+complete -c tokcap -n __tokcap_in_options -l max-bytes -x -d 'most bytes stored of one output'
+complete -c tokcap -n __tokcap_in_options -l redact -d 'mask what looks like a secret, in what is shown and in what is stored'
+complete -c tokcap -n __tokcap_in_options -l no-redact -d 'turn --redact off again'
+complete -c tokcap -n __tokcap_in_options -l record-arguments -d 'store the command'"'"'s arguments with its output'
+complete -c tokcap -n __tokcap_in_options -l no-record-arguments -d 'turn --record-arguments off again'
+complete -c tokcap -n __tokcap_in_options -l spill-days -x -d 'remove stored outputs that are older'
+complete -c tokcap -n __tokcap_in_options -l spill-total -x -d 'remove the oldest stored outputs when all of them are larger'
 complete -c tokcap -n __tokcap_in_options -s h -l help -d 'show all options'
 complete -c tokcap -n __tokcap_in_options -s V -l version -d 'show the version'
 # An option before a subcommand is refused: it can only be the first word.
-complete -c tokcap -n __tokcap_behind -a 'completion' -d subcommand
+complete -c tokcap -n __tokcap_behind -a 'show spill completion' -d subcommand
+complete -c tokcap -n '__tokcap_behind show' -a '@last --token-limit --token-offset --token-count --keep --align --sentinel --tokenizer --output --shape --fields --stream --pointer --grep --context'
+complete -c tokcap -n '__tokcap_behind spill' -a 'list path rm gc'
 complete -c tokcap -n '__tokcap_behind completion' -a 'bash zsh fish'
-complete -c tokcap -n 'not contains -- (commandline -opc)[2] completion' -a '(__tokcap_complete_command)'
+complete -c tokcap -n 'not contains -- (commandline -opc)[2] show spill completion' -a '(__tokcap_complete_command)'

@@ -37,6 +37,13 @@ HEAD = r"""
 .Nm
 .Op Ar options
 .Nm
+.Cm show
+.Ar handle
+.Op Ar options
+.Nm
+.Cm spill list | path | rm | gc
+.Op Ar handle ...
+.Nm
 .Cm completion
 .Cm bash | zsh | fish
 .Nm
@@ -61,6 +68,12 @@ It runs to its end whatever the limit, and its exit status becomes that of
 With neither a command nor anything piped into it,
 .Nm
 prints its usage and exits with status 125.
+.Pp
+What is withheld is stored, and
+.Nm
+.Cm show
+reads it without running the command again: see
+.Sx THE STORE .
 .Pp
 .Nm
 .Cm completion
@@ -121,16 +134,18 @@ An offset at or behind the end gives an empty window, which is no error.
 Where something was left out stands the mark, a line of its own that says what
 is shown and where the next window begins:
 .Bd -literal -offset indent
-[TRUNCATED] tokens 0\-38 of 600; next: \-\-token\-offset 38
+[TRUNCATED] tokens 0\-24 of 600; next: \c
+tokcap show a5a119b9b9c0 \-\-token\-offset 24
 .Ed
 .Pp
 The mark is part of the limit.
 A window is therefore a little shorter than the limit.
-To go on, give the offset that the mark names, which is
+To go on, run the command that the mark names; its offset is
 .Va next_offset
-in a JSON response, with the same command or input;
-.Nm
-stores nothing.
+in a JSON response.
+With
+.Fl -spill Cm never
+the mark names the offset only.
 Windows fetched so, without their marks, join to the original output, byte for
 byte.
 .Pp
@@ -145,7 +160,8 @@ shows the end instead of the beginning, and
 .Fl -keep Cm ends
 shows both, with the mark in between:
 .Bd -literal -offset indent
-[TRUNCATED] tokens 18\-586 of 600 (284 lines) hidden; next: \-\-token\-offset 18
+[TRUNCATED] tokens 12\-592 of 600 (290 lines) hidden; next: \c
+tokcap show a5a119b9b9c0 \-\-token\-offset 12
 .Ed
 .Pp
 One limit covers standard output and standard error of a command.
@@ -170,6 +186,53 @@ is the token in which the first value begins that is not shown.
 .Pp
 Bytes that are not UTF-8 are counted as their replacement text, and written as
 they are.
+"""
+
+STORE = r"""
+.Sh THE STORE
+An output of which anything is withheld is stored, both streams of it, before
+the mark names it.
+Its handle is made from its bytes: equal outputs are stored once.
+With
+.Fl -token-count
+the output is stored too.
+.Pp
+.Nm
+.Cm show
+takes the handle, four or more of its first digits, or
+.Ql @last ,
+and every option of
+.Sx What is shown ,
+.Sx \&In which form
+and
+.Sx From a stored output .
+Without a limit of its own it takes that of the run.
+What it shows is not stored again.
+Positions that
+.Fl -grep
+puts in front of a line are offsets for
+.Fl -token-offset .
+.Pp
+.Nm
+.Cm spill list
+lists what is stored,
+.Cm spill path Ar handle
+names the file with the plain bytes,
+.Cm spill rm Ar handle
+removes, and
+.Cm spill gc
+removes what is too old or too much; storing does that too, once in a while.
+What was stored or read within the hour is kept.
+.Pp
+Of an output larger than
+.Fl -max-bytes
+the beginning is stored, and the mark says so.
+What cannot be stored is shown all the same, with a warning.
+Directories have mode 0700, files 0600; no symbolic link is followed.
+.Fl -redact
+masks secrets before anything is stored: private keys, tokens of clouds and
+forges, authorization headers, passwords in assignments and URLs.
+It finds what looks like one, and no more.
 """
 
 RESPONSES = r"""
@@ -241,6 +304,10 @@ The command could not be started.
 The call itself is wrong.
 .It Dv TOKENIZER_UNAVAILABLE
 There is no such tokenizer here.
+.It Dv NOT_FOUND
+There is no such handle, value or line.
+.It Dv STORE_ERROR
+The data directory cannot be used.
 .It Dv IO_ERROR
 Standard input could not be read, or the output not be written.
 .It Dv INTERNAL
@@ -263,6 +330,16 @@ replaces
 .Pa ~/.config .
 On macOS the file is
 .Pa ~/Library/Application Support/tokcap/config.toml .
+.It Pa ~/.local/share/tokcap/spill
+Stored outputs.
+.Ev TOKCAP_DATA_DIR
+names another directory in place of
+.Pa ~/.local/share/tokcap ,
+.Ev XDG_DATA_HOME
+replaces
+.Pa ~/.local/share .
+On macOS it is
+.Pa ~/Library/Application Support/tokcap .
 .El
 """
 
@@ -289,27 +366,29 @@ while it read standard input.
 Whoever read the output has gone away.
 .El
 .Pp
-.Nm
-.Cm completion
-exits with 0, or with 2 after bad usage.
+Subcommands exit with 0, with 1 if there is no such handle, value or line, with
+2 after bad usage, or with 125.
 .Sh EXAMPLES
 At most 500 tokens of a log, in whole lines:
 .Bd -literal -offset indent
 $ tokcap \-n 500 \-\- git log
 .Ed
 .Pp
-A window, and the one after it:
+A window, and the end of the same output:
 .Bd -literal -offset indent
-$ seq 300 | tokcap \-n 28
+$ seq 300 | tokcap \-n 28 \-\-spill never
 1
 2
 3
 [TRUNCATED] tokens 0\-6 of 600; next: \-\-token\-offset 6
-$ seq 300 | tokcap \-n 28 \-\-token\-offset 6
-4
-5
-6
-[TRUNCATED] tokens 6\-12 of 600; next: \-\-token\-offset 12
+$ tokcap \-\-token\-count \-\- seq 300
+600
+$ tokcap show @last \-\-token\-offset 596
+299
+300
+$ tokcap show @last \-\-grep '^1?99'
+99:196:99
+199:396:199
 .Ed
 .Pp
 Only the number of tokens:
@@ -354,7 +433,7 @@ the form of the configuration file.
 
 def page() -> str:
     """The whole page."""
-    sections = (head(), options(), OTHER_OPTIONS, WINDOWS, responses(), environment(), FILES, ENDING)
+    sections = (head(), options(), OTHER_OPTIONS, WINDOWS, STORE, responses(), environment(), FILES, ENDING)
     return "".join(section.lstrip("\n") for section in sections)
 
 
@@ -383,10 +462,11 @@ def described(option: Option) -> Iterator[str]:
         yield "turns it off again."
     # Not to be hyphenated: it is to be typed as it stands.
     yield f"Default: \\%{escaped(option.shown_default)}."
-    yield "Variable:"
-    yield f".Ev {option.variable} ."
-    yield "Key:"
-    yield f".Va {option.key} ."
+    if option.ambient:
+        yield "Variable:"
+        yield f".Ev {option.variable} ."
+        yield "Key:"
+        yield f".Va {option.key} ."
 
 
 def value(option: Option) -> str:
@@ -406,7 +486,7 @@ def responses() -> str:
 def environment() -> str:
     lines = [
         ".Sh ENVIRONMENT",
-        "Each option has a variable.",
+        "Each option that is not about one stored output has a variable.",
         "A flag comes before the variable, the variable before the configuration file.",
         "An empty variable is no value, but for",
         ".Ev TOKCAP_SENTINEL .",
@@ -415,8 +495,10 @@ def environment() -> str:
         ".Bl -tag -width TOKCAP_TOKEN_OFFSET",
         ".It Ev TOKCAP_CONFIG",
         "The configuration file to read instead of the user's own; it must exist.",
+        ".It Ev TOKCAP_DATA_DIR",
+        "The directory for what is stored, instead of the user's own.",
     ]
-    for option in OPTIONS:
+    for option in (option for option in OPTIONS if option.ambient):
         lines += [f".It Ev {option.variable}", f".Fl -{option.name}"]
     return joined([*lines, ".El"])
 

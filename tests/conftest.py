@@ -45,6 +45,16 @@ def own_world(tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    # Tests of windows are about windows. Those of the store ask for `with_store`.
+    monkeypatch.setenv("TOKCAP_SPILL", "never")
+
+
+@pytest.fixture
+def with_store(monkeypatch, tmp_path):
+    """The default: what is withheld is stored. Gives the data directory."""
+    monkeypatch.delenv("TOKCAP_SPILL")
+    monkeypatch.setenv("TOKCAP_DATA_DIR", str(tmp_path / "data"))
+    return tmp_path / "data"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,8 +5,8 @@ import pytest
 from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
-from tokcap.options import OPTIONS, SUBCOMMANDS
-from tokcap.types import Request
+from tokcap.options import OPTIONS, SUBCOMMANDS, options_of
+from tokcap.types import Request, ShowRequest
 
 
 @pytest.fixture
@@ -22,12 +22,13 @@ def read(tmp_path):
 
 
 def test_the_fields_of_a_request_are_the_rows_of_the_table():
-    assert set(Request._fields) == {"command", *(option.key for option in OPTIONS)}
+    assert set(Request._fields) == {"command", *(option.key for option in options_of("run"))}
+    assert set(ShowRequest._fields) == {"handle", *(option.key for option in options_of("show"))}
 
 
 def test_without_options_every_value_is_its_default(read):
     request = read("ls")
-    for option in OPTIONS:
+    for option in options_of("run"):
         assert getattr(request, option.key) == option.default
 
 
@@ -51,7 +52,7 @@ def test_two_dashes_make_any_word_a_command(read):
     assert read("-n", "5", "--").command == ()
 
 
-@pytest.mark.parametrize("name", SUBCOMMANDS)
+@pytest.mark.parametrize("name", [name for name in SUBCOMMANDS if name != "show"])
 def test_the_name_of_a_subcommand_is_one_only_as_the_first_word(read, name):
     assert read(name, "x", "-o", "json") == Subcommand(name, ("x", "-o", "json"))
     assert read("echo", name).command == ("echo", name)
@@ -113,7 +114,63 @@ def test_the_largest_number_is_accepted(read):
     assert read("-n", "0000000000000000000000000000005").token_limit == 5
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_show_takes_options_before_and_behind_its_handle(read):
+    request = read("show", "-n", "5", "3f2a", "--token-offset", "7", "--grep", "x", "--context=2")
+    assert (request.handle, request.token_limit, request.token_offset) == ("3f2a", 5, 7)
+    assert (request.grep, request.context, request.stream) == ("x", 2, "out")
+    assert read("show", "--help") == HelpWanted("show")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "show: which handle"),
+        (["3f2a", "91c0"], "show: one handle at a time, not 2"),
+        (["3f2a", "--context", "3"], "show: --context is for --grep"),
+        (["3f2a", "--spill", "never"], "show: unknown option --spill"),
+        (["3f2a", "--gerp", "x"], r"show: unknown option --gerp; did you mean --grep\?"),
+        (["3f2a", "-n", "0"], "show: --token-limit: '0' is not"),
+    ],
+)
+def test_bad_usage_of_show_is_refused_with_status_2(read, words, message):
+    with pytest.raises(UsageError, match=message) as refused:
+        read("show", *words)
+    assert refused.value.exit_status == 2
+
+
+def test_what_is_about_one_output_cannot_be_set_for_all(read):
+    assert read("show", "3f2a", variables={"TOKCAP_GREP": "x", "TOKCAP_STREAM": "err"}).grep == ""
+    with pytest.raises(UsageError, match="unknown key 'grep'"):
+        read("ls", config="grep = 'x'")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1", 1),
+        ("4096", 4096),
+        ("64K", 65536),
+        ("64KiB", 65536),
+        ("64kb", 64000),
+        ("1.5M", 1572864),
+        ("2G", 2 << 30),
+    ],
+)
+def test_sizes_are_read(read, text, size):
+    assert read("--max-bytes", text).max_bytes == size
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "", "K", "-1", "1.2.3", "1e3", "5X", "5KKB", "٥", "9" * 40, "10000000T"]
+)
+def test_bad_sizes_are_refused(read, text):
+    with pytest.raises(UsageError, match=r"--max-bytes: .* is not a size such as"):
+        read("--max-bytes", text)
+
+
+@pytest.mark.parametrize(
+    "option", [option for option in OPTIONS if option.ambient], ids=lambda option: option.name
+)
 def test_every_option_has_a_variable_and_a_key(read, option):
     value = {
         "token_limit": "7",
@@ -127,9 +184,15 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "shape": "text",
         "fields": "a,b.c",
         "stderr": "merge",
+        "spill": "always",
+        "max_bytes": "8",
+        "redact": "true",
+        "record_arguments": "false",
+        "spill_days": "3",
+        "spill_total": "7",
     }[option.key]
     from_variable = read("ls", variables={option.variable: value})
-    toml = value if value in ("7", "9", "true") else f'"{value}"'
+    toml = value if value.isdigit() or value in ("true", "false") else f'"{value}"'
     from_file = read("ls", config=f"{option.key} = {toml}\n")
     assert getattr(from_variable, option.key) == getattr(from_file, option.key) == option.kind.read(value)
     assert getattr(from_file, option.key) != option.default

@@ -21,7 +21,7 @@ from tokcap.environment import Environment
 from tokcap.errors import ReaderGone, TokcapError, UsageError
 from tokcap.options import BY_KEY
 from tokcap.record import TYPE_CHECKING
-from tokcap.types import Request
+from tokcap.types import ShowRequest, View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,11 +38,11 @@ def main() -> int:
 def call(argv: Sequence[str], env: Environment) -> int:
     """Run one call in the given world and return its exit status."""
     started = env.clock()
-    request: Request | None = None
+    view: View | None = None
     try:
         invocation = parse(argv, env)
-        if isinstance(invocation, Request):
-            request = invocation
+        if isinstance(invocation, View):
+            view = invocation
         return dispatch(invocation, env)
     except ReaderGone as error:
         return error.exit_status
@@ -53,14 +53,14 @@ def call(argv: Sequence[str], env: Environment) -> int:
     except Exception as error:
         # A defect of tokcap's own. Its place helps whoever mends it; a traceback helps no user.
         problem = TokcapError(f"internal error: {where(error)}{type(error).__name__}: {error}")
-    return refuse(problem, argv, request, round((env.clock() - started) * 1000), env)
+    return refuse(problem, argv, view, round((env.clock() - started) * 1000), env)
 
 
 def dispatch(invocation: Invocation, env: Environment) -> int:
     if isinstance(invocation, HelpWanted):
-        from tokcap.help import full_help
+        from tokcap.help import full_help, show_help
 
-        env.write_stdout(full_help().encode())
+        env.write_stdout((full_help() if invocation.form == "run" else show_help()).encode())
         return exits.OK
     if isinstance(invocation, VersionWanted):
         from tokcap import __version__
@@ -71,6 +71,10 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
         from tokcap.cli import run_subcommand
 
         return run_subcommand(invocation.name, invocation.arguments, env)
+    if isinstance(invocation, ShowRequest):
+        from tokcap.pipeline import show
+
+        return show(invocation, env)
     if not invocation.command and env.stdin not in env.closed and os.isatty(env.stdin):
         if invocation.output != "text":
             raise UsageError("there is no command, and standard input is a terminal; see tokcap --help")
@@ -85,15 +89,15 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
 
 
 def refuse(
-    error: TokcapError, argv: Sequence[str], request: Request | None, duration_ms: int, env: Environment
+    error: TokcapError, argv: Sequence[str], view: View | None, duration_ms: int, env: Environment
 ) -> int:
     """One line on stderr, and an envelope where one was asked for."""
     env.tell(str(error))
-    output = request.output if request else wanted_output(argv, env)
+    output = view.output if view else wanted_output(argv, env)
     if output != "text":
         from tokcap.envelope import refusal, rendered
 
-        tokenizer = request.tokenizer if request else str(BY_KEY["tokenizer"].default)
+        tokenizer = view.tokenizer if view else str(BY_KEY["tokenizer"].default)
         try:
             env.write_stdout(rendered(refusal(error, tokenizer, duration_ms), output))
         except TokcapError:

@@ -1,4 +1,4 @@
-"""argv, environment variables and config file in; one decided `Request` out. Reads no payload.
+"""argv, environment variables and config file in; one decided request out. Reads no payload.
 
 Order of precedence: flag, environment, config file, default.
 """
@@ -8,26 +8,16 @@ from __future__ import annotations
 import os
 
 from tokcap.errors import UsageError
-from tokcap.options import (
-    BY_FLAG,
-    BY_KEY,
-    BY_SHORT,
-    OPTIONS,
-    SUBCOMMANDS,
-    LineOfText,
-    Option,
-    Switch,
-    shortened,
-)
+from tokcap.options import BY_KEY, SUBCOMMANDS, LineOfText, Option, Switch, options_of, shortened
 from tokcap.record import TYPE_CHECKING, Record
-from tokcap.types import Request
+from tokcap.types import Request, ShowRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import TypeAlias
 
     from tokcap.environment import Environment
-    from tokcap.options import Value
+    from tokcap.options import Form, Value
     from tokcap.types import Output
 
 
@@ -36,6 +26,8 @@ LARGEST_CONFIG_BYTES = 1 << 20
 
 class HelpWanted(Record):
     """`--help`."""
+
+    form: Form = "run"
 
 
 class VersionWanted(Record):
@@ -50,7 +42,7 @@ class Subcommand(Record):
 
 
 if TYPE_CHECKING:
-    Invocation: TypeAlias = Request | HelpWanted | VersionWanted | Subcommand
+    Invocation: TypeAlias = Request | ShowRequest | HelpWanted | VersionWanted | Subcommand
 
 
 class Words(Record):
@@ -67,7 +59,10 @@ class Words(Record):
 
 def parse(argv: Sequence[str], env: Environment) -> Invocation:
     """Decide what this call is, or refuse it."""
-    words = take_apart(argv)
+    # `show` is asked for one page after the other, so it does not wait for the application to load.
+    if argv[:1] == ("show",) or argv[:1] == ["show"]:
+        return parse_show(argv[1:], env)
+    words = take_apart(argv, "run")
     if words.wants_help:
         return HelpWanted()
     if words.wants_version:
@@ -79,13 +74,39 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
             option = words.given[0][0]
             raise UsageError(f"{option.flag} stands before the subcommand {words.rest[0]!r}; write it after")
         return Subcommand(words.rest[0], words.rest[1:])
-    values = decide(words.given, env)
+    values = decide(words.given, "run", env)
     return Request(command=words.rest, **values)  # type: ignore[arg-type]  # the table has the types
 
 
-def take_apart(argv: Sequence[str]) -> Words:
-    """Split a command line into options and the rest. Goes on after a problem, to find `--output`."""
+def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWanted:
+    """The same for `tokcap show`: one handle, with options before and behind it."""
+    words = take_apart(argv, "show")
+    if words.wants_help:
+        return HelpWanted("show")
+    try:
+        if words.problems:
+            raise UsageError(words.problems[0])
+        if len(words.rest) != 1:
+            problem = f"one handle at a time, not {len(words.rest)}" if words.rest else "which handle?"
+            raise UsageError(f"{problem} Try tokcap show @last, or see tokcap spill list")
+        values = decide(words.given, "show", env)
+        if values["context"] and not values["grep"]:
+            raise UsageError("--context is for --grep")
+        return ShowRequest(handle=words.rest[0], **values)  # type: ignore[arg-type]  # as above
+    except UsageError as error:
+        raise UsageError(f"show: {error}", of_a_subcommand=True) from None
+
+
+def take_apart(argv: Sequence[str], form: Form) -> Words:
+    """Split a command line into options and the rest. Goes on after a problem, to find `--output`.
+
+    In the wrapper form the first word that is no option begins the command, and all that follows is
+    the command's own. `show` has options behind its handle as well.
+    """
+    by_name = {option.flag: option for option in options_of(form)}
+    by_name |= {f"-{option.short}": option for option in by_name.values() if option.short}
     given: list[tuple[Option, str]] = []
+    rest: list[str] = []
     problems: list[str] = []
     wants_help = wants_version = forced = False
     position = 0
@@ -96,14 +117,18 @@ def take_apart(argv: Sequence[str]) -> Words:
             position += 1
             break
         if not word.startswith("-") or word == "-":
-            break
+            if form == "run":
+                break
+            rest.append(word)
+            position += 1
+            continue
         position += 1
         name, equals, value = split_option(word)
         if name in ("--help", "-h"):
             wants_help = True
         elif name in ("--version", "-V"):
             wants_version = True
-        elif option := BY_FLAG.get(name) or BY_SHORT.get(name):
+        elif option := by_name.get(name):
             if isinstance(option.kind, Switch):
                 if equals:
                     problems.append(f"{option.flag} takes no value")
@@ -115,18 +140,18 @@ def take_apart(argv: Sequence[str]) -> Words:
                 position += 1
             else:
                 problems.append(f"{option.flag} needs a value: {option.kind.expected}")
-        elif negated := negated_switch(name):
+        elif negated := negated_switch(name, by_name):
             if equals:
                 problems.append(f"{name} takes no value")
             given.append((negated, "false"))
         else:
-            problems.append(unknown_option(name))
+            problems.append(unknown_option(name, by_name, form))
             # The call is refused anyway. The next word may be the unknown option's value: going on
             # behind it finds the form in which the refusal is wanted.
             if not equals and position < len(argv) and not argv[position].startswith("-"):
                 position += 1
-    rest = tuple(argv[position:])
-    return Words(tuple(given), rest, forced, wants_help, wants_version, tuple(problems))
+    rest += argv[position:]
+    return Words(tuple(given), tuple(rest), forced, wants_help, wants_version, tuple(problems))
 
 
 def split_option(word: str) -> tuple[str, bool, str]:
@@ -137,27 +162,27 @@ def split_option(word: str) -> tuple[str, bool, str]:
     return word[:2], len(word) > 2, word[2:]
 
 
-def negated_switch(name: str) -> Option | None:
-    option = BY_FLAG.get("--" + name.removeprefix("--no-")) if name.startswith("--no-") else None
+def negated_switch(name: str, by_name: Mapping[str, Option]) -> Option | None:
+    option = by_name.get("--" + name.removeprefix("--no-")) if name.startswith("--no-") else None
     return option if option and isinstance(option.kind, Switch) else None
 
 
-def unknown_option(name: str) -> str:
+def unknown_option(name: str, by_name: Mapping[str, Option], form: Form) -> str:
     import difflib
 
-    known = [*BY_FLAG, "--help", "--version"]
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
-    hint = f"did you mean {near[0]}?" if near else "see tokcap --help"
+    near = difflib.get_close_matches(name, [*by_name, "--help", "--version"], n=1, cutoff=0.7)
+    help_form = "tokcap --help" if form == "run" else f"tokcap {form} --help"
+    hint = f"did you mean {near[0]}?" if near else f"see {help_form}"
     return f"unknown option {decoded(name)}; {hint}"
 
 
-def decide(given: Sequence[tuple[Option, str]], env: Environment) -> dict[str, Value]:
+def decide(given: Sequence[tuple[Option, str]], form: Form, env: Environment) -> dict[str, Value]:
     """Merge the four sources of values, and refuse the first bad one."""
     from_flags = {option.key: read_value(option, raw, option.flag) for option, raw in given}
     from_file = config_values(env)
     values: dict[str, Value] = {}
-    for option in OPTIONS:
-        raw = env.variables.get(option.variable)
+    for option in options_of(form):
+        raw = env.variables.get(option.variable) if option.ambient else None
         if option.key in from_flags:
             values[option.key] = from_flags[option.key]
         elif raw or (raw == "" and isinstance(option.kind, LineOfText)):
@@ -180,7 +205,7 @@ def config_values(env: Environment) -> Mapping[str, Value]:
     values: dict[str, Value] = {}
     for key, value in config_table(path, env).items():
         option = BY_KEY.get(key)
-        if option is None:
+        if option is None or not option.ambient:
             raise UsageError(f"{path}: unknown key {shortened(key)}")
         fits = isinstance(value, bool) == isinstance(option.kind, Switch) and isinstance(value, int | str)
         # A number may have more digits than Python turns into text.
@@ -226,7 +251,9 @@ def config_table(path: str, env: Environment) -> dict[str, object]:
 def wanted_output(argv: Sequence[str], env: Environment) -> Output:
     """The form in which a refused call wants to hear of it, as far as that can be told."""
     option = BY_KEY["output"]
-    asked = [raw for given, raw in take_apart(argv).given if given is option]
+    subcommand = argv and argv[0] in SUBCOMMANDS
+    words = take_apart(argv[1:], "show") if subcommand else take_apart(argv, "run")
+    asked = [raw for given, raw in words.given if given is option]
     wanted: object = asked[-1] if asked else env.variables.get(option.variable)
     if not wanted:
         try:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 
-from tokcap.errors import ReaderGone, StreamError
+from tokcap.errors import ReaderGone, StoreError, StreamError
 from tokcap.landmarks import Landmarks
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from mmap import mmap
-    from typing import IO
 
     from tokcap.exits import Ending
-    from tokcap.types import Sink, Source, Stream
+    from tokcap.fingerprint import Fingerprint
+    from tokcap.types import Filter, Sink, Source, Stream
 
 MEMORY_BYTES = 8 << 20
 TAIL_BYTES = 8 << 10
@@ -53,48 +53,91 @@ def capture(source: Source, sinks: Mapping[Stream, Sink]) -> Captured:
         except (ReaderGone, StreamError) as error:
             failure = error
             source.stop(stream)
-    return Captured(source.end(), failure, broken)
+    ending = source.end()
+    for sink in sinks.values():
+        try:
+            sink.finish()
+        except (ReaderGone, StreamError) as error:
+            failure = failure or error
+    return Captured(ending, failure, broken)
+
+
+def open_nameless_file() -> int:
+    """A file that nobody else sees, and that is gone when it is closed."""
+    import tempfile
+
+    with tempfile.TemporaryFile(buffering=0) as file:
+        return os.dup(file.fileno())
 
 
 class Spool:
-    """Keeps everything: in memory first, in a nameless file past `MEMORY_BYTES`."""
+    """Keeps what it is given: in memory first, in a file past `memory_bytes`."""
 
-    def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
+    def __init__(
+        self,
+        memory_bytes: int = MEMORY_BYTES,
+        *,
+        open_file: Callable[[], int] = open_nameless_file,
+        # Past this, bytes are only counted.
+        keep_bytes: int = UNLIMITED,
+        # Of these the answer may need any: they are kept even where no file can be written.
+        needed_bytes: int = UNLIMITED,
+    ) -> None:
         self._memory = bytearray()
         self._memory_bytes = memory_bytes
-        self._file: IO[bytes] | None = None
+        self._open_file = open_file
+        self._keep_bytes = keep_bytes
+        self._needed_bytes = needed_bytes
+        self._file: int | None = None
         self._file_size = 0
+        # Taken of all that is written, once somebody wants one.
+        self.fingerprint: Fingerprint | None = None
         self.landmarks = Landmarks()
+        # Bytes that were not kept.
+        self.lost = 0
+        # Why no file could be written.
+        self.failure: str = ""
 
     @property
     def size(self) -> int:
         return self._file_size + len(self._memory)
 
     def write(self, block: bytes) -> None:
+        if self.fingerprint:
+            self.fingerprint.update(block)
+        room = self._keep_bytes - self.size
+        if len(block) > room:
+            self.lost += len(block) - max(room, 0)
+            block = block[: max(room, 0)]
         self._memory += block
         if len(self._memory) > self._memory_bytes:
-            self._move_to_file()
+            self.move_to_file()
 
-    def _move_to_file(self) -> None:
+    def finish(self) -> None:
+        """Nothing was held back."""
+
+    def move_to_file(self) -> None:
+        """Write what is in memory to the file. When that fails, it stays where it is."""
         moved = 0
         try:
             if self._file is None:
-                import tempfile
-
-                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # see `close`
+                self._file = self._open_file()
             while moved < len(self._memory):
-                written = os.pwrite(self._file.fileno(), self._memory[moved:], self._file_size)
+                written = os.pwrite(self._file, self._memory[moved:], self._file_size)
                 self._file_size += written
                 moved += written
-        except OSError:
-            # A full or missing temporary directory must not cost output: the rest stays in memory.
+        except (OSError, StoreError) as error:
+            # A full or missing directory must not cost what the answer needs.
+            self.failure = str(error) if isinstance(error, StoreError) else str(error.strerror)
             self._memory_bytes = UNLIMITED
+            if self._keep_bytes < UNLIMITED:
+                self._keep_bytes = max(self._needed_bytes, self.size - moved)
         del self._memory[:moved]
 
     def read(self, start: int, stop: int) -> bytes:
         parts = []
-        while self._file and start < min(stop, self._file_size):
-            part = os.pread(self._file.fileno(), min(stop, self._file_size) - start, start)
+        while self._file is not None and start < min(stop, self._file_size):
+            part = os.pread(self._file, min(stop, self._file_size) - start, start)
             if not part:
                 raise StreamError("the temporary file has become shorter while it was read")
             parts.append(part)
@@ -105,18 +148,27 @@ class Spool:
 
     def view(self) -> bytes | mmap:
         """All of it, to be searched and sliced in place (see `types.Payload`)."""
-        if self._file and self._memory:
-            self._move_to_file()
-        if not self._file or self._memory:
+        if self._file is not None and self._memory:
+            self.move_to_file()
+        if self._file is None or self._memory:
             return self.read(0, self.size)
         from mmap import ACCESS_READ, mmap
 
-        return mmap(self._file.fileno(), self._file_size, access=ACCESS_READ)
+        return mmap(self._file, self._file_size, access=ACCESS_READ)
+
+    def cut_file(self, most_bytes: int) -> None:
+        """Make the file a whole one of at most so many bytes: the last thing that is done with it."""
+        self.move_to_file()
+        if self.failure:
+            raise StoreError(self.failure)
+        if self._file is not None and self._file_size > most_bytes:
+            os.ftruncate(self._file, most_bytes)
 
     def close(self) -> None:
         """Give the file back."""
-        if self._file:
-            self._file.close()
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
 
 class Passing:
@@ -130,5 +182,47 @@ class Passing:
         self.tail = (self.tail + block)[-TAIL_BYTES:]
         self._write(block)
 
+    def finish(self) -> None:
+        """Nothing was held back."""
+
     def close(self) -> None:
         """Nothing to give back."""
+
+
+class PassingAndKeeping:
+    """Passes everything on at once, and keeps it as well."""
+
+    def __init__(self, passing: Passing, spool: Spool) -> None:
+        self._passing = passing
+        self.spool = spool
+
+    @property
+    def tail(self) -> bytes:
+        return self._passing.tail
+
+    def write(self, block: bytes) -> None:
+        self.spool.write(block)
+        self._passing.write(block)
+
+    def finish(self) -> None:
+        """Nothing was held back."""
+
+    def close(self) -> None:
+        self.spool.close()
+
+
+class Filtered:
+    """Hands everything to another sink through a filter that may hold some of it back for a while."""
+
+    def __init__(self, step: Filter, sink: Sink) -> None:
+        self._step = step
+        self._sink = sink
+
+    def write(self, block: bytes) -> None:
+        if passed := self._step.feed(block):
+            self._sink.write(passed)
+
+    def finish(self) -> None:
+        if rest := self._step.flush():
+            self._sink.write(rest)
+        self._sink.finish()

@@ -6,7 +6,7 @@ the line to the completion of the wrapped command.
 
 from __future__ import annotations
 
-from tokcap.options import AVAILABLE, OPTIONS, Choice, Switch
+from tokcap.options import AVAILABLE, Choice, Switch, options_of
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -23,7 +23,12 @@ SHELLS: tuple[Shell, ...] = ("bash", "zsh", "fish")
 TOKENIZERS = ("cl100k_base", "o200k_base", "approx")
 
 # What may follow each subcommand of this version.
-WORDS_AFTER = {name: {"completion": SHELLS}.get(name, ()) for name in AVAILABLE}
+FIRST_WORDS = {
+    "show": ("@last", *(option.flag for option in options_of("show"))),
+    "spill": ("list", "path", "rm", "gc"),
+    "completion": SHELLS,
+}
+WORDS_AFTER = {name: FIRST_WORDS.get(name, ()) for name in AVAILABLE}
 
 BASH = r"""# bash completion for tokcap
 
@@ -213,7 +218,7 @@ class Flag(Record):
 
 def flags() -> Iterator[Flag]:
     """All flags in the order of the table, then those that every program has."""
-    for option in OPTIONS:
+    for option in options_of("run"):
         spellings = (f"-{option.short}", option.flag) if option.short else (option.flag,)
         if isinstance(option.kind, Switch):
             yield Flag(spellings, option.help)

@@ -46,6 +46,9 @@ class Meta(Record):
     next_pointer: str | None = None
     returned_count: int | None = None
     total_count: int | None = None
+    handle: str | None = None
+    spill_path: str | None = None
+    spill_truncated: bool | None = None
     shape: str | None = None
     exit_code: int | None = None
     exit_from: str | None = None

@@ -25,6 +25,8 @@ class Environment(Record):
     # Standard descriptors that were closed when the program started.
     closed: frozenset[int] = frozenset()
     clock: Callable[[], float] = time.monotonic
+    # Seconds since 1970. May jump; nothing that is shown depends on it.
+    now: Callable[[], float] = time.time
 
     @classmethod
     def of_this_process(cls) -> Environment:

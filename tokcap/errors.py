@@ -31,6 +31,11 @@ class UsageError(TokcapError):
 
     code = "USAGE"
 
+    def __init__(self, message: str, *, of_a_subcommand: bool = False) -> None:
+        super().__init__(message)
+        if of_a_subcommand:
+            self.exit_status = exits.BAD_USAGE
+
 
 class TokenizerUnavailable(TokcapError):
     """No tokenizer of that name can be loaded here; nothing was run."""

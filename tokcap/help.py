@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from tokcap.options import OPTIONS, Option
+from tokcap.options import Option, options_of
+from tokcap.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 USAGE = """\
 usage: tokcap [OPTIONS] [--] COMMAND [ARG]...    run COMMAND and cap its output
        COMMAND | tokcap [OPTIONS]                cap standard input
+       tokcap show HANDLE [OPTIONS]              read a stored output
+       tokcap spill list|path|rm|gc              stored outputs: list, find, remove
        tokcap completion bash|zsh|fish           print a completion script
 """
 
@@ -14,8 +20,19 @@ INTRODUCTION = """
 Counts output in the tokens a language model pays for, and passes on no more than asked.
 
   tokcap -n 500 -- git log              at most 500 tokens, whole lines, and a mark at the cut
-  tokcap -n 500 --token-offset 464 ...  the next window: the mark says where it starts
+  tokcap show @last --token-offset 464  the next window, without running git again: see the mark
   tokcap --token-count -- cat notes.md  only the number of tokens
+"""
+
+SHOW_USAGE = """\
+usage: tokcap show HANDLE [OPTIONS]
+
+Reads an output that tokcap has stored; the command does not run again. HANDLE is what the mark
+names, four or more of its first digits, or @last. Without a limit of its own it takes the run's.
+
+  tokcap show 3f2a --token-offset 464     the window that begins at token 464
+  tokcap show @last --grep 'error|warn'   matching lines, with line number and token offset
+  tokcap show @last --pointer /items/3    one value of a JSON document
 """
 
 CLOSING = """
@@ -30,12 +47,24 @@ WIDTH = 96
 
 def full_help() -> str:
     """The text of `tokcap --help`."""
-    blocks = [USAGE, INTRODUCTION]
-    for group in dict.fromkeys(option.group for option in OPTIONS):
-        rows = [described(option) for option in OPTIONS if option.group == group]
+    other = "\nOther:\n" + row("  -h, --help", "this text") + row("  -V, --version", "the version")
+    return USAGE + INTRODUCTION + groups(options_of("run")) + other + CLOSING
+
+
+def show_help() -> str:
+    """The text of `tokcap show --help`."""
+    # What only `show` has comes first.
+    in_order = sorted(options_of("show"), key=lambda option: option.forms != ("show",))
+    exits = "\nExit status: 0; 1 no such handle, value or line; 2 bad usage; 125 tokcap's own failure.\n"
+    return SHOW_USAGE + groups(in_order) + exits
+
+
+def groups(options: Sequence[Option]) -> str:
+    """Options under the names of their groups."""
+    blocks = []
+    for group in dict.fromkeys(option.group for option in options):
+        rows = [described(option) for option in options if option.group == group]
         blocks.append(f"\n{group}:\n" + "".join(rows))
-    blocks.append("\nOther:\n" + row("  -h, --help", "this text") + row("  -V, --version", "the version"))
-    blocks.append(CLOSING)
     return "".join(blocks)
 
 

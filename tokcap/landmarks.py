@@ -11,7 +11,9 @@ from bisect import bisect_right
 from tokcap.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from typing import Self
+
+MAGIC = b"tokcap landmarks 1\n"
 
 
 class Landmarks:
@@ -20,6 +22,12 @@ class Landmarks:
     def __init__(self) -> None:
         self.bytes: list[int] = []
         self.states: list[bytes] = []
+        self._stored = 0
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether somebody has left some that are not stored yet."""
+        return len(self.bytes) > self._stored
 
     def before(self, byte: int) -> tuple[int, bytes] | None:
         """The last landmark at or before a byte."""
@@ -37,5 +45,36 @@ class Landmarks:
         """How far somebody has walked."""
         return self.bytes[-1] if self.bytes else 0
 
-    def pairs(self) -> Sequence[tuple[int, bytes]]:
-        return list(zip(self.bytes, self.states, strict=True))
+    def packed(self, size: int) -> bytes:
+        """As the content of a file, for a payload of this size."""
+        import marshal
+
+        body = MAGIC + marshal.dumps((size, self.bytes, self.states))
+        return body + checksum(body)
+
+    @classmethod
+    def unpacked(cls, data: bytes, size: int) -> Self | None:
+        """What `packed` wrote; None if it is something else, or of another payload."""
+        import marshal
+
+        body, seal = data[:-4], data[-4:]
+        # `marshal` is for data that we wrote ourselves: the checksum says that it is undamaged, and that
+        # nobody else wrote it is what private files are for.
+        if not body.startswith(MAGIC) or seal != checksum(body):
+            return None
+        try:
+            found_size, places, states = marshal.loads(body[len(MAGIC) :])  # noqa: S302  # see above
+        except (ValueError, TypeError, EOFError):
+            return None
+        if found_size != size or len(places) != len(states):
+            return None
+        found = cls()
+        found.bytes, found.states = places, states
+        found._stored = len(places)
+        return found
+
+
+def checksum(data: bytes) -> bytes:
+    import binascii
+
+    return binascii.crc32(data).to_bytes(4, "little")

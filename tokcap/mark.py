@@ -23,12 +23,14 @@ def forms_of(ask: Ask) -> tuple[MarkForm, ...]:
 
 def note_of(gap: Gap, first_token: int, total: Total, ask: Ask, hidden_lines: int | None = None) -> str:
     """What is shown or hidden, and how to get the rest."""
-    way = ask.way.format(gap.first)
+    # Only the first: what else a way names may hold braces of its own.
+    way = "the rest was not stored" if gap.lost else f"next: {ask.way.replace('{}', str(gap.first), 1)}"
     words = total.words if ask.exact else f"about {total.tokens}"
+    remark = f"{ask.remark}; " if ask.remark and not gap.lost else ""
     if gap.end is None:
-        return f"{ask.label}tokens {first_token}-{gap.first} of {words}; next: {way}"
+        return f"{ask.label}tokens {first_token}-{gap.first} of {words}; {remark}{way}"
     lines = "" if hidden_lines is None else f" ({hidden_lines} lines)"
-    return f"{ask.label}tokens {gap.first}-{gap.end} of {words}{lines} hidden; next: {way}"
+    return f"{ask.label}tokens {gap.first}-{gap.end} of {words}{lines} hidden; {remark}{way}"
 
 
 def marks(form: MarkForm, note: str, ask: Ask) -> tuple[Mark, ...]:

@@ -1,4 +1,4 @@
-"""The grammar of the wrapper form, stated once: this table.
+"""The grammar of the wrapper form and of `show`, stated once: this table.
 
 Parsing, help, environment variables, config keys, man page, completions and the README's table all
 come from here. A row added is an option added everywhere.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Literal, TypeAlias
 
     Value: TypeAlias = "int | bool | str | None"
 
@@ -20,7 +20,7 @@ SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest",
 
 # Those of them that this version has. The other names are kept free, so that a script which runs a
 # program of that name today does not change its meaning tomorrow.
-AVAILABLE = ("completion",)
+AVAILABLE = ("show", "spill", "completion")
 
 
 class WholeNumber(Record):
@@ -81,6 +81,33 @@ class LineOfText(Record):
         return raw
 
 
+class Size(Record):
+    """A number of bytes: `4096`, `64KiB`, `1.5G`. `KB` is 1,000 bytes; `K` and `KiB` are 1,024."""
+
+    expected: str = "a size such as 4096, 64KiB, 100MB or 2G, of at least one byte"
+
+    def read(self, raw: str) -> int:
+        number = raw.rstrip("BKMGTibkmgt")
+        unit = raw[len(number) :].lower()
+        whole, _, fraction = number.partition(".")
+        if not (number.isascii() and (whole + fraction).isdigit()) or len(number) > 30 or not whole:
+            raise ValueError(f"{shortened(raw)} is not {self.expected}")
+        scale = self._scale(unit)
+        size = int(whole + fraction) * scale // 10 ** len(fraction) if scale else 0
+        if not 1 <= size <= LARGEST_NUMBER:
+            raise ValueError(f"{shortened(raw)} is not {self.expected}")
+        return size
+
+    @staticmethod
+    def _scale(unit: str) -> int:
+        """How many bytes a unit is; 0 if it is none."""
+        if unit in ("", "b"):
+            return 1
+        power = "kmgt".find(unit[0]) + 1
+        base = {"": 1024, "ib": 1024, "b": 1000}.get(unit[1:], 0)
+        return base**power if power and base else 0
+
+
 class Switch(Record):
     """On or off. As a flag it takes no value, and `--no-NAME` turns it off again."""
 
@@ -96,7 +123,9 @@ class Switch(Record):
 
 
 if TYPE_CHECKING:
-    Kind: TypeAlias = WholeNumber | Choice | Name | LineOfText | Switch
+    Kind: TypeAlias = WholeNumber | Choice | Name | LineOfText | Size | Switch
+
+    Form: TypeAlias = Literal["run", "show"]
 
 
 class Option(Record):
@@ -111,6 +140,10 @@ class Option(Record):
     short: str = ""
     # What the help says of the default where the value itself does not speak.
     default_text: str = ""
+    # Which forms of a call take it.
+    forms: tuple[Form, ...] = ("run", "show")
+    # Whether a variable and the config file can set it too; not what is about one output only.
+    ambient: bool = True
 
     @property
     def flag(self) -> str:
@@ -142,6 +175,7 @@ class Option(Record):
 
 
 WINDOW, FORM, COMMAND = "What is shown", "In which form", "The command"
+STORE, STORED = "The store", "From a stored output"
 
 OPTIONS = (
     Option(
@@ -231,12 +265,110 @@ OPTIONS = (
         group=COMMAND,
         help="what becomes of the command's stderr: capped on its own descriptor, merged into "
         "stdout in order, passed on untouched and uncounted, or dropped",
+        forms=("run",),
+    ),
+    Option(
+        name="spill",
+        kind=Choice(("auto", "always", "never")),
+        default="auto",
+        group=STORE,
+        help="store the full output; auto: when anything of it was withheld",
+        forms=("run",),
+    ),
+    Option(
+        name="max-bytes",
+        kind=Size(),
+        metavar="SIZE",
+        default=256 << 20,
+        default_text="256MiB",
+        group=STORE,
+        help="most bytes stored of one output",
+        forms=("run",),
+    ),
+    Option(
+        name="redact",
+        kind=Switch(),
+        default=False,
+        group=STORE,
+        help="mask what looks like a secret, in what is shown and in what is stored",
+        forms=("run",),
+    ),
+    Option(
+        name="record-arguments",
+        kind=Switch(),
+        default=True,
+        group=STORE,
+        help="store the command's arguments with its output",
+        forms=("run",),
+    ),
+    Option(
+        name="spill-days",
+        kind=WholeNumber(minimum=1),
+        metavar="N",
+        default=14,
+        group=STORE,
+        help="remove stored outputs that are older",
+        forms=("run",),
+    ),
+    Option(
+        name="spill-total",
+        kind=Size(),
+        metavar="SIZE",
+        default=2 << 30,
+        default_text="2GiB",
+        group=STORE,
+        help="remove the oldest stored outputs when all of them are larger",
+        forms=("run",),
+    ),
+    Option(
+        name="stream",
+        kind=Choice(("out", "err")),
+        default="out",
+        group=STORED,
+        help="which stream of the command is read",
+        forms=("show",),
+        ambient=False,
+    ),
+    Option(
+        name="pointer",
+        kind=LineOfText(),
+        metavar="POINTER",
+        default="",
+        default_text="none: all of it",
+        group=STORED,
+        help="only the value at this JSON pointer: /items/3/body; a string comes out as text",
+        forms=("show",),
+        ambient=False,
+    ),
+    Option(
+        name="grep",
+        kind=LineOfText(),
+        metavar="REGEX",
+        default="",
+        default_text="none",
+        group=STORED,
+        help="only lines that match, with line number and token offset in front",
+        forms=("show",),
+        ambient=False,
+    ),
+    Option(
+        name="context",
+        kind=WholeNumber(minimum=0),
+        metavar="N",
+        default=0,
+        group=STORED,
+        help="with --grep: also N lines before and after each match",
+        forms=("show",),
+        ambient=False,
     ),
 )
 
-BY_FLAG = {option.flag: option for option in OPTIONS}
-BY_SHORT = {f"-{option.short}": option for option in OPTIONS if option.short}
 BY_KEY = {option.key: option for option in OPTIONS}
+
+
+def options_of(form: Form) -> tuple[Option, ...]:
+    """The rows that one form of a call takes."""
+    return tuple(option for option in OPTIONS if form in option.forms)
 
 
 def has_surrogates(text: str) -> bool:

@@ -1,25 +1,35 @@
 """The whole flow of one call, top to bottom. Every step is a module; they meet here and only here.
 
-Request -> tokenizer, source -> capture -> index -> window, cut -> response -> stdout, stderr
+run:   Request -> tokenizer, source -> capture -> answer -> store -> deliver -> exit status
+show:  ShowRequest -> stored output -> part of it -> answer -> deliver
 """
 
 from __future__ import annotations
 
 from tokcap import exits
-from tokcap.capture import TAIL_BYTES, UNLIMITED, Passing, Spool, capture
-from tokcap.cut import text as text_shape
-from tokcap.envelope import Failure, Meta, Response, failure_of, rendered
-from tokcap.errors import ReaderGone, StreamError, TokenizerFailed, TokenizerUnavailable
-from tokcap.record import TYPE_CHECKING, Record
-from tokcap.render import compose
-from tokcap.tokens import ByteTokenizer, Index, count_bytes, open_tokenizer
-from tokcap.types import Ask, Notice
-from tokcap.window import stderr_limit
+from tokcap.answer import Streams, Ways, answer, status_of
+from tokcap.capture import TAIL_BYTES, Filtered, Passing, PassingAndKeeping, Spool, capture
+from tokcap.envelope import rendered
+from tokcap.errors import ReaderGone, StoreError, StreamError
+from tokcap.keeping import Keeping
+from tokcap.options import BY_KEY
+from tokcap.record import TYPE_CHECKING
+from tokcap.tokens import open_tokenizer
+from tokcap.types import Notice, ShowRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
+
+    from tokcap.answer import Answer
     from tokcap.capture import Captured
     from tokcap.environment import Environment
-    from tokcap.types import CutShape, Part, Payload, Request, Shape, Source, Tokenizer
+    from tokcap.redact import Redactor
+    from tokcap.store import EntryRecord
+    from tokcap.types import Request, Sink, Source, Stream, Tokenizer, View
+
+    # Where a stream goes: kept, passed on, or both.
+    Place: TypeAlias = Spool | Passing | PassingAndKeeping
 
 
 def run(request: Request, env: Environment) -> int:
@@ -27,14 +37,24 @@ def run(request: Request, env: Environment) -> int:
     started = env.clock()
     tokenizer = open_tokenizer(request.tokenizer)
     source = open_source(request, env)
-    out, err = open_sinks(request, env)
+    keeping = None if request.spill == "never" else Keeping(request, env)
+    out, err = open_places(request, env, keeping)
+    masks = open_masks(request)
     try:
-        captured = capture(source, {"out": out, "err": err})
+        captured = capture(source, {"out": masked(out, "out", masks), "err": masked(err, "err", masks)})
         failure, status = captured.failure, status_of(captured)
+        notices = notices_of(masks)
         if isinstance(out, Spool):
-            answered = answer(request, Streams(out, err, captured), tokenizer)
-            failure = deliver(answered, round((env.clock() - started) * 1000), request, env)
+            shown_err = err if isinstance(err, Spool) else None
+            streams = Streams(out, shown_err, tail_of(err), captured, notices=notices)
+            answered = answer_and_store(request, streams, tokenizer, keeping, env.clock() - started)
+            failure = deliver(answered, env.clock() - started, request, env)
             status = answered.response.status
+        else:
+            if keeping and request.spill == "always":
+                notices += store_what_was_passed(request, captured, keeping, env.clock() - started)
+            for message in warnings_of(notices):
+                env.tell(message)
         for error in (captured.broken, failure):
             if isinstance(error, StreamError):
                 env.tell(str(error))
@@ -43,40 +63,39 @@ def run(request: Request, env: Environment) -> int:
         source.close()
         out.close()
         err.close()
+        if keeping:
+            keeping.close()
 
 
-class Streams(Record):
-    """What was captured of both streams, and how it ended."""
+def show(request: ShowRequest, env: Environment) -> int:
+    """Answer from a stored output. The command does not run again, and nothing is stored."""
+    started = env.clock()
+    tokenizer = open_tokenizer(request.tokenizer)
+    from tokcap.parts import open_part, save_what_was_learnt
+    from tokcap.store import Shelf
 
-    out: Spool
-    # A spool if stderr is part of the answer; else it was passed on as it came.
-    err: Spool | Passing
-    captured: Captured
-
-    @property
-    def err_size(self) -> int:
-        return self.err.size if isinstance(self.err, Spool) else 0
-
-    @property
-    def err_tail(self) -> bytes:
-        """The end of stderr, whatever became of it."""
-        if isinstance(self.err, Spool):
-            return self.err.read(max(self.err.size - TAIL_BYTES, 0), self.err.size)
-        return self.err.tail
-
-    def whole(self) -> tuple[bytes, bytes]:
-        """Everything. For short streams only."""
-        err = self.err.read(0, self.err.size) if isinstance(self.err, Spool) else b""
-        return self.out.read(0, self.out.size), err
-
-
-class Answer(Record):
-    """A response, and the part of stderr that goes with it."""
-
-    response: Response
-    stderr: bytes = b""
-    # What tokcap has to say on stderr in every form.
-    told: str = ""
+    entry = Shelf(env).open(request.handle)
+    try:
+        # The command that a mark prints has no limit in it: it goes on as the run began.
+        request = request.but(token_limit=request.token_limit or entry.record.token_limit)
+        part = open_part(entry, request, tokenizer)
+        lost = entry.record.lost_bytes.get(request.stream, 0)
+        ways = Ways(way_to(entry.handle, request), remark=remark_on(part.size) if lost else "")
+        answered = answer(request, part, tokenizer, lambda: ways)
+        answered = answered.with_meta(
+            *(Notice("STORE_DAMAGED", message) for message in entry.damage),
+            *capped_notice(entry.record.stored_bytes.get(request.stream, 0), lost, answered),
+            handle=entry.handle,
+            spill_path=entry.path(request.stream),
+            spill_truncated=True if lost else None,
+        )
+        failure = deliver(answered, env.clock() - started, request, env)
+        if isinstance(failure, StreamError):
+            env.tell(str(failure))
+        save_what_was_learnt(entry, request.stream, answered)
+        return exit_status(answered.response.status, failure)
+    finally:
+        entry.close()
 
 
 def open_source(request: Request, env: Environment) -> Source:
@@ -90,205 +109,171 @@ def open_source(request: Request, env: Environment) -> Source:
     return StandardInput(env)
 
 
-def open_sinks(request: Request, env: Environment) -> tuple[Spool | Passing, Spool | Passing]:
+def open_places(request: Request, env: Environment, keeping: Keeping | None) -> tuple[Place, Place]:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
     everything = not (request.token_limit or request.token_offset or request.token_count or request.fields)
-    out = Passing(env.write_stdout) if everything and request.output == "text" else Spool()
+    if everything and request.output == "text":
+        passing = Passing(env.write_stdout)
+        kept = keeping.spool("out", whole=False) if keeping and request.spill == "always" else None
+        return PassingAndKeeping(passing, kept) if kept else passing, Passing(env.write_stderr)
     capped = request.token_limit is not None and not request.token_count
-    return out, Spool() if capped else Passing(env.write_stderr)
+    # A window at the beginning of a text needs no more of it than the store keeps.
+    beginning = capped and request.keep == "head" and not request.fields and request.shape in ("auto", "text")
+    out = keeping.spool("out", whole=not beginning) if keeping else Spool()
+    if not capped:
+        return out, Passing(env.write_stderr)
+    return out, keeping.spool("err", whole=True) if keeping else Spool()
 
 
-def answer(request: Request, streams: Streams, tokenizer: Tokenizer) -> Answer:
-    """Count or cut what was captured. A failure costs exactness, never the output or the status."""
-    meta = Meta(tokenizer=tokenizer.name)
+def open_masks(request: Request) -> Mapping[Stream, Redactor]:
+    """For each stream what masks its secrets, if they are to be masked."""
+    if not request.redact:
+        return {}
+    from tokcap.redact import Redactor
+
+    return {"out": Redactor(), "err": Redactor()}
+
+
+def masked(place: Place, stream: Stream, masks: Mapping[Stream, Redactor]) -> Sink:
+    return Filtered(masks[stream], place) if stream in masks else place
+
+
+def notices_of(masks: Mapping[Stream, Redactor]) -> tuple[Notice, ...]:
+    """What was masked, as a warning."""
+    if not masks:
+        return ()
+    from tokcap.redact import told
+
+    counts: dict[str, int] = {}
+    for mask in masks.values():
+        for kind, number in mask.masked.items():
+            counts[kind] = counts.get(kind, 0) + number
+    return (Notice("SECRETS_MASKED", told(counts)),) if counts else ()
+
+
+def tail_of(place: Place) -> bytes:
+    """The end of a stream, whatever became of it."""
+    if isinstance(place, Spool):
+        return place.read(max(place.size - TAIL_BYTES, 0), place.size)
+    return place.tail
+
+
+def answer_and_store(
+    request: Request, streams: Streams, tokenizer: Tokenizer, keeping: Keeping | None, seconds: float
+) -> Answer:
+    """The answer, with a handle to all that it withholds: stored before anybody is told of it."""
+    if keeping is None:
+        return answer(request, streams, tokenizer, Ways)
+
+    def ways() -> Ways:
+        handle = keeping.handle()
+        if not handle:
+            return Ways()
+        remark = remark_on(keeping.stored_bytes()["out"]) if keeping.lost_bytes()["out"] else ""
+        return Ways(way_to(handle, request), way_to(handle, request, "err"), remark)
+
+    answered = answer(request, streams, tokenizer, ways)
+    if request.spill == "auto" and not answered.withheld:
+        return answered
     try:
-        if request.token_count:
-            return count(request, streams, tokenizer, meta)
-        return cut(request, streams, tokenizer, meta)
-    except Exception as error:
-        # The command has run: whatever goes wrong from here on, its output has to come out.
-        reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {error!r}"
-    if request.token_count:
-        failed = respond(streams, None, meta, ())
-        failure = failed.failure or Failure(TokenizerUnavailable.code, f"{reason}; nothing was counted")
-        status = failed.status or TokenizerUnavailable.exit_status
-        return Answer(failed.but(status=status, failure=failure), told=failure.message)
-    notice = Notice("TOKENIZER_FAILED", f"{reason}; every byte was taken for a token instead")
-    return cut(request.but(shape="text"), streams, ByteTokenizer(), meta, notice)
-
-
-def count(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta) -> Answer:
-    """The answer to `--token-count`: a number, and nothing of the payload."""
-    payload = shaped(request, streams)
-    total = Index(payload.payload, tokenizer).total_tokens
-    number = b"%d\n" % total if request.output == "text" else None
-    return Answer(respond(streams, number, meta.but(token_count=total), payload.notices))
-
-
-def cut(request: Request, streams: Streams, tokenizer: Tokenizer, meta: Meta, *notices: Notice) -> Answer:
-    """The window that was asked for, proven by a count of the very bytes that are written."""
-    if certainly_fits(request, streams):
-        whole, err = streams.whole()
-        return Answer(respond(streams, whole, meta, notices), err)
-
-    limit = request.token_limit
-    shape = shaped(request, streams)
-    index = Index(shape.payload, tokenizer)
-    err_shown, err_notices = cut_stderr(request, streams, index, tokenizer, shape)
-    notices += shape.notices + err_notices
-    err_tokens = count_bytes(err_shown, tokenizer)
-
-    def cost(parts: tuple[Part, ...]) -> int:
-        composed = compose(parts, request.output)
-        apart = count_bytes(composed, tokenizer) + err_tokens
-        if not err_shown or request.output != "text":
-            return apart
-        # Both may end up in one stream; joined, they can cost a token more.
-        joined = (composed + err_shown, err_shown + composed)
-        return max(apart, *(count_bytes(text, tokenizer) for text in joined))
-
-    exact = not isinstance(tokenizer, ByteTokenizer)
-    ask = Ask(limit, request.token_offset, request.keep, request.align, request.sentinel, exact=exact)
-    shown = shape.cut(shape.payload, index, ask, cost)
-    payload = compose(shown.parts, request.output)
-    notices += shown.notices
-    if shown.gap and shown.empty:
-        too_small = f"a limit of {limit} tokens admits nothing of the payload here; ask for more"
-        notices += (Notice("LIMIT_TOO_SMALL", too_small, of_the_cut=True),)
-    total = index.total
-    meta = meta.but(
-        truncated=shown.gap is not None or bool(shown.notices),
-        token_limit=limit,
-        token_offset=shown.first_token if shown.gap or shown.first_token else None,
-        returned_tokens=count_bytes(payload, tokenizer) if exact and request.output != "text" else None,
-        total_tokens=total.tokens if exact and total.exact else None,
-        total_tokens_estimate=None if exact and total.exact else total.tokens,
-        next_offset=shown.gap.first if shown.gap else None,
-        truncation_hint=shown.hint or None,
-        first_pointer=shown.first_pointer if shown.gap or shown.first_token else None,
-        next_pointer=shown.next_pointer,
-        returned_count=shown.returned_count if shape.total_count is not None else None,
-        total_count=shape.total_count,
-        shape=shape.shape,
-        binary=True if not index.valid_utf8 else None,
+        path = keeping.keep(record_of(request, streams.captured, answered, seconds), answered.indexes)
+    except StoreError as error:
+        # Nobody may be sent to an entry that is not there.
+        without = answer(request, streams, tokenizer, Ways)
+        return without.with_meta(Notice("NOT_STORED", f"the output was not stored: {error}"))
+    stored, lost = keeping.stored_bytes()["out"], keeping.lost_bytes()["out"]
+    return answered.with_meta(
+        *capped_notice(stored, lost, answered),
+        handle=keeping.handle(),
+        spill_path=path,
+        spill_truncated=True if keeping.truncated else None,
     )
-    return Answer(respond(streams, payload, meta, notices), err_shown)
 
 
-class Shaped(Record):
-    """The payload as it is shown: with its shape, and with the fields that were asked for."""
-
-    payload: Payload
-    shape: Shape = "text"
-    cut: CutShape = text_shape.cut
-    total_count: int | None = None
-    notices: tuple[Notice, ...] = ()
-
-
-def shaped(request: Request, streams: Streams) -> Shaped:
-    """Find out what stdout is, and select from it."""
-    if request.token_count and not request.fields:
-        return Shaped(streams.out)
-    # Not loaded for output that is short enough to be passed on unseen.
-    from tokcap.cut import table, values
-    from tokcap.cut.sniff import sniff
-    from tokcap.fields import select
-
-    cuts: dict[Shape, CutShape] = {
-        "text": text_shape.cut,
-        "json": values.cut_document,
-        "jsonl": values.cut_lines,
-        "csv": table.cut_csv,
-        "tsv": table.cut_tsv,
-    }
-    found = sniff(streams.out, request.shape)
-    payload, notices = streams.out, found.notices
-    if request.fields:
-        selected = select(streams.out.read(0, streams.out.size), found.shape, request.fields)
-        # It is in memory anyway, so it need not go to disk.
-        payload = Spool(UNLIMITED)
-        payload.write(selected.data)
-        # Of what is left there may be nothing, or another number of records.
-        found = sniff(payload, found.shape) if selected.data else found.but(shape="text")
-        notices = notices + selected.notices
-    return Shaped(payload, found.shape, cuts[found.shape], found.total_count, notices)
+def store_what_was_passed(
+    request: Request, captured: Captured, keeping: Keeping, seconds: float
+) -> tuple[Notice, ...]:
+    """Store an output that is out already, because it was asked for."""
+    try:
+        keeping.keep(record_of(request, captured, None, seconds), {})
+    except StoreError as error:
+        return (Notice("NOT_STORED", f"the output was not stored: {error}"),)
+    return capped_notice(keeping.stored_bytes()["out"], keeping.lost_bytes()["out"], None)
 
 
-def certainly_fits(request: Request, streams: Streams) -> bool:
-    """Whether all of it is so short that it needs no count: a token has at least one byte."""
-    limit = request.token_limit
-    if request.output != "text" or request.shape not in ("auto", "text") or request.fields:
-        return False
-    if limit is None or request.token_offset or streams.out.size + streams.err_size > limit:
-        return False
-    return len(b"".join(streams.whole()).decode("utf-8", "replace").encode()) <= limit
+def record_of(
+    request: Request, captured: Captured | None, answered: Answer | None, seconds: float
+) -> EntryRecord:
+    """What the store writes down of a run."""
+    from tokcap.store import EntryRecord
 
+    ending = captured.ending if captured else None
+    command = request.command if request.record_arguments and request.command else None
+    if command and request.redact:
+        from tokcap.redact import redacted_words
 
-def cut_stderr(
-    request: Request, streams: Streams, out: Index, tokenizer: Tokenizer, shape: Shaped
-) -> tuple[bytes, tuple[Notice, ...]]:
-    """What is shown of stderr: all of it if possible, else both ends within its share."""
-    limit = request.token_limit
-    if limit is None or not isinstance(streams.err, Spool) or not streams.err.size:
-        return b"", ()
-    index = Index(streams.err, tokenizer)
-    out_tokens = max(out.reach(request.token_offset + limit + 1) - request.token_offset, 0)
-    if out_tokens <= limit and request.output != "text":
-        # In JSON it costs more than its tokens, even if there is nothing of it.
-        everything = Ask(None, request.token_offset, request.keep, request.align, request.sentinel)
-        rest = shape.cut(shape.payload, out, everything, lambda _parts: 0).parts
-        out_tokens = count_bytes(compose(rest, request.output), tokenizer)
-    share = stderr_limit(limit, out_tokens, index.total_tokens)
-    if not share:
-        message = f"stderr ({index.total_tokens} tokens) has no room in a limit of {limit}; see --stderr pass"
-        return b"", (Notice("STDERR_HIDDEN", message, of_the_cut=True),)
-    # The last words of stderr are mostly the reason.
-    way = "--stderr pass"
-    ask = Ask(share, 0, "ends", "record", request.sentinel, way, label="stderr ", rather="tail")
-
-    def cost(parts: tuple[Part, ...]) -> int:
-        return count_bytes(compose(parts, "text"), tokenizer)
-
-    shown = text_shape.cut(streams.err, index, ask, cost)
-    notices = (Notice("STDERR_TRUNCATED", shown.hint, of_the_cut=True),) if shown.gap else ()
-    return compose(shown.parts, "text"), notices
-
-
-def respond(streams: Streams, payload: bytes | None, meta: Meta, notices: tuple[Notice, ...]) -> Response:
-    """The answer with the command's own ending in it."""
-    ending = streams.captured.ending
-    broken = streams.captured.broken
-    failure = failure_of(ending, streams.err_tail)
-    if ending is not None:
-        meta = meta.but(exit_code=ending.status, exit_from="command", signal=ending.signal)
-    if broken is not None:
-        meta = meta.but(exit_code=broken.exit_status, exit_from="tokcap")
-        failure = Failure(broken.code, str(broken))
-    return Response(
-        status=status_of(streams.captured),
-        payload=payload,
-        failure=failure,
-        notices=notices,
-        meta=meta,
+        command = redacted_words(command)
+    indexes = answered.indexes if answered else {}
+    totals = {stream: index.total_tokens for stream, index in indexes.items() if index.checkpoints.complete}
+    return EntryRecord(
+        shape=answered.shape if answered else "auto",
+        total_count=answered.total_count if answered else None,
+        tokens={request.tokenizer: totals} if totals else {},
+        token_limit=request.token_limit,
+        exit_status=ending.status if ending else None,
+        signal=ending.signal if ending else None,
+        duration_ms=round(seconds * 1000),
+        command=command,
     )
+
+
+def way_to(handle: str, view: View, stream: Stream = "out") -> str:
+    """The command that shows the rest of a stored output, with all that its token positions depend on."""
+    way = f"tokcap show {handle} --token-offset {{}}"
+    wanted = view.but(stream=stream) if isinstance(view, ShowRequest) and stream == "err" else view
+    values = {**wanted.__dict__, "stream": wanted.stream if isinstance(wanted, ShowRequest) else stream}
+    for key in ("stream", "tokenizer", "shape", "fields", "pointer", "grep", "context"):
+        option = BY_KEY[key]
+        value = values.get(key, option.default)
+        if value != option.default:
+            import shlex
+
+            way += f" {option.flag} {shlex.quote(str(value))}"
+    return way
+
+
+def remark_on(stored_bytes: int) -> str:
+    return f"only the first {stored_bytes} bytes are stored"
+
+
+def capped_notice(stored: int, lost: int, answered: Answer | None) -> tuple[Notice, ...]:
+    """That the store has not all of it. Where there is a mark in the text, it says so too."""
+    if not lost:
+        return ()
+    marked = (
+        answered is not None
+        and answered.response.meta.shape == "text"
+        and bool(answered.response.meta.truncated)
+    )
+    message = f"only the first {stored} of {stored + lost} bytes were stored (--max-bytes)"
+    return (Notice("SPILL_TRUNCATED", message, of_the_cut=marked),)
 
 
 def deliver(
-    answered: Answer, duration_ms: int, request: Request, env: Environment
+    answered: Answer, seconds: float, view: View, env: Environment
 ) -> StreamError | ReaderGone | None:
     """Write the answer; the one to stdout may fail. In text form, warnings can stand on stderr only."""
     response = answered.response
-    response = response.but(meta=response.meta.but(duration_ms=duration_ms))
+    response = response.but(meta=response.meta.but(duration_ms=round(seconds * 1000)))
     failure = None
     try:
-        env.write_stdout(rendered(response, request.output))
+        env.write_stdout(rendered(response, view.output))
     except (StreamError, ReaderGone) as error:
         failure = error
     env.write_stderr(answered.stderr)
     said = [answered.told] if answered.told else []
-    if request.output == "text":
-        # The mark speaks of the cut, as far as the limit admits one; more words would break the cap.
-        said += [f"warning: {notice.message}" for notice in response.notices if not notice.of_the_cut]
+    if view.output == "text":
+        said += warnings_of(response.notices)
     if said and answered.stderr[-1:] not in (b"", b"\n"):
         env.write_stderr(b"\n")
     for message in said:
@@ -296,15 +281,13 @@ def deliver(
     return failure
 
 
+def warnings_of(notices: Sequence[Notice]) -> Sequence[str]:
+    """The mark speaks of the cut, as far as the limit admits one; more words would break the cap."""
+    return [f"warning: {notice.message}" for notice in notices if not notice.of_the_cut]
+
+
 def exit_status(status: int, failure: StreamError | ReaderGone | None) -> int:
     """The answer's own status, unless it is only tokcap's failure to write it that is left to tell."""
     if failure and status in (exits.OK, exits.READER_GONE):
         return failure.exit_status
     return status
-
-
-def status_of(captured: Captured) -> int:
-    """The status that the source alone would give."""
-    if captured.broken:
-        return captured.broken.exit_status
-    return captured.ending.status if captured.ending else exits.OK

@@ -12,6 +12,7 @@ from tokcap.secretkinds import KINDS, VALUE_BYTES, Found, find
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Sequence
 
 # A longer line is looked at in windows of this size, which begin at places that only the line decides.
 WINDOW_BYTES = 64 * 1024
@@ -161,6 +162,14 @@ def before_escape(text: bytes, limit: int) -> int:
     """The limit, moved so that it does not cut `\\n` in two, however often that is escaped within reason."""
     near = text[limit - 8 : limit]
     return limit - len(near) + len(near.rstrip(b"\\"))
+
+
+def redacted_words(words: Sequence[str]) -> tuple[str, ...]:
+    """The words of a command without its secrets; a secret may be in the word behind its name."""
+    line = " ".join(words).encode("utf-8", "surrogateescape")
+    redactor = Redactor()
+    masked = redactor.feed(line) + redactor.flush()
+    return tuple(masked.decode("utf-8", "surrogateescape").split(" ")) if redactor.masked else tuple(words)
 
 
 def told(masked: dict[str, int]) -> str:

@@ -5,6 +5,8 @@
 *window*   the tokens from `offset` to `offset + limit`, of which the reader gets what fits
 *record*   a unit that is not split if it can be helped: for text, a line
 *mark*     the sentinel text that stands where something was left out
+*handle*   the short name of a stored output, made from its bytes
+*entry*    a stored output: its bytes, what is known of them, and indexes to read them by
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     Align: TypeAlias = Literal["record", "token"]
     StderrMode: TypeAlias = Literal["separate", "merge", "pass", "drop"]
     Stream: TypeAlias = Literal["out", "err"]
+    SpillMode: TypeAlias = Literal["auto", "always", "never"]
 
     class Source(Protocol):
         """Where bytes come from."""
@@ -46,12 +49,28 @@ if TYPE_CHECKING:
         """Where bytes go."""
 
         def write(self, block: bytes) -> None: ...
+        def finish(self) -> None:
+            """No more will come."""
+            ...
+
+    class Filter(Protocol):
+        """Changes bytes on their way. The result is the same however they are divided into blocks."""
+
+        def feed(self, block: bytes) -> bytes:
+            """What can be passed on by now."""
+            ...
+
+        def flush(self) -> bytes:
+            """The rest."""
+            ...
 
     class Payload(Protocol):
         """Bytes that can be read at any place."""
 
         # Where reading can begin in the midst of a structure; filled by whoever walks over it.
         landmarks: Landmarks
+        # Bytes that followed and were not kept.
+        lost: int
 
         @property
         def size(self) -> int: ...
@@ -64,6 +83,8 @@ if TYPE_CHECKING:
         """Counts text and says how long each token is, in UTF-8 bytes: at least one."""
 
         name: str
+        # Whether the same text has the same tokens in every process, today and tomorrow.
+        stable: bool
 
         def count(self, text: str) -> int: ...
 
@@ -77,6 +98,10 @@ if TYPE_CHECKING:
             Certain means: encoding both sides apart gives the tokens of the whole, whatever follows
             `data`. None: there is no such place in `data`.
             """
+            ...
+
+        def proven_cut(self, data: bytes) -> int | None:
+            """The same for a long stretch in which there is none: a place found by encoding it."""
             ...
 
     class TokenMap(Protocol):
@@ -113,10 +138,9 @@ if TYPE_CHECKING:
     Cost: TypeAlias = Callable[[tuple["Part", ...]], int]
 
 
-class Request(Record):
-    """One call of the wrapper form, fully decided: flags, environment, config and defaults merged."""
+class View(Record):
+    """How an output is looked at. Fully decided: flags, environment, config and defaults merged."""
 
-    command: tuple[str, ...]
     token_limit: int | None
     token_offset: int
     token_count: bool
@@ -127,7 +151,29 @@ class Request(Record):
     align: Align
     sentinel: str
     fields: str
+
+
+class Request(View):
+    """One call of the wrapper form."""
+
+    command: tuple[str, ...]
     stderr: StderrMode
+    spill: SpillMode
+    max_bytes: int
+    redact: bool
+    record_arguments: bool
+    spill_days: int
+    spill_total: int
+
+
+class ShowRequest(View):
+    """One call of `show`: a stored output, or a part of it."""
+
+    handle: str
+    stream: Stream
+    pointer: str
+    grep: str
+    context: int
 
 
 class Kept(Record):
@@ -177,6 +223,8 @@ class Ask(Record):
     way: str = "--token-offset {}"
     # What is counted, if not the output itself: "stderr ".
     label: str = ""
+    # What else the mark has to say.
+    remark: str = ""
     # Whether the tokens are those that were asked for, or bytes in their stead.
     exact: bool = True
     # Which of both ends is kept where there is room for one only.
@@ -199,6 +247,8 @@ class Gap(Record):
 
     first: int
     end: int | None = None
+    # Whether they are nowhere: the store was full before they came.
+    lost: bool = False
 
 
 class Cut(Record):

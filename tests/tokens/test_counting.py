@@ -199,3 +199,52 @@ def test_approx_is_characters_by_four_rounded_up(text):
     lengths = tokenizer.token_lengths(text)
     assert len(lengths) == tokenizer.count(text)
     assert sum(lengths) == len(text.encode())
+
+
+PARTS = st.sampled_from(
+    [
+        "\x00",
+        " ",
+        "a",
+        "A",
+        "=",
+        "-",
+        "\n",
+        "\t",
+        "0",
+        "'",
+        "/",
+        "é",
+        "中",
+        "中文字",
+        "word ",
+        "x1",
+        "'s",
+        "\r\n",
+    ]
+)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@settings(max_examples=60, deadline=None)
+@given(runs=st.lists(st.tuples(PARTS, st.integers(1, 6000)), min_size=1, max_size=6))
+def test_a_cut_that_is_proven_changes_no_count(name, runs):
+    """Long stretches without a certain cut, with the constants made small so that they are met often."""
+    text = "".join(part * number for part, number in runs)[:20_000].encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bpe, "RUN_BYTES", 256)
+        patch.setattr(chunks, "LONG_STRETCH", 1500)
+        patch.setattr(chunks, "CHUNK_BYTES", 500)
+        tokenizer = TOKENIZERS[name]
+        pieces = list(chunks.split([text[at : at + 700] for at in range(0, len(text), 700)], tokenizer))
+        assert b"".join(pieces) == text
+        apart = [tokenizer.encode(piece.decode("utf-8", "replace")) for piece in pieces]
+    whole = tokenizer.encode(text.decode())
+    assert [token for tokens in apart for token in tokens] == list(whole)
+
+
+@pytest.mark.parametrize("character", [b"\x00", b" ", b"a", b"=", b"\n"])
+def test_a_long_run_of_one_character_is_counted_in_parts(character):
+    pieces = list(chunks.split([character * (1 << 20)] * 3, TOKENIZERS["cl100k_base"]))
+    assert b"".join(pieces) == character * (3 << 20)
+    assert max(map(len, pieces)) <= 2 << 20

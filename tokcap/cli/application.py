@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokcap.cli import completion
+from tokcap import exits
+from tokcap.cli import completion, spill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.environment import Environment
-
-BAD_USAGE = 2
 
 app = typer.Typer(name="tokcap", add_completion=False, rich_markup_mode=None, no_args_is_help=False)
 
@@ -24,6 +23,7 @@ def tokcap() -> None:
 
 
 app.command("completion")(completion.completion)
+app.add_typer(spill.application, name="spill")
 
 
 def run(name: str, arguments: Sequence[str], env: Environment) -> int:
@@ -39,5 +39,5 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
             raise
         message = " ".join(shown().split()).rstrip(".")
         env.tell(f"{name}: {message}; see tokcap {name} --help")
-        return BAD_USAGE
+        return exits.BAD_USAGE
     return int(answer or 0)

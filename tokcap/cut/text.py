@@ -28,7 +28,8 @@ def cut(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
     if ask.limit is None or tokens.reach(first + ask.limit + 1) - first <= ask.limit:
         data = payload.read(first_byte, payload.size)
         rest = (Kept(data),) if data else ()
-        if ask.limit is None or cost(rest) <= ask.limit:
+        # What was lost behind it must be said, and saying it takes room.
+        if ask.limit is None or (not payload.lost and cost(rest) <= ask.limit):
             return Cut(rest, first, gap=None)
     window = Window(payload, tokens, ask, ask.limit, first, cost)
     for align, form in attempts(ask):
@@ -97,8 +98,13 @@ class Window:
         # Nothing further than `limit` tokens from either end can be shown.
         if ask.keep != "tail":
             self._head = Stretch(payload, tokens, first, tokens.reach(first + limit))
-            # One past the limit, or the end of the payload: a head that ends there hides nothing.
+            # One past the limit, or the end of the payload: a head that ends there hides nothing, unless
+            # the payload has lost its end.
             self._hides_nothing = tokens.reach(first + limit + 1)
+            self._end_of_store = -1
+            if payload.lost and self._hides_nothing <= first + limit:
+                self._end_of_store = self._hides_nothing
+                self._hides_nothing += 1
         if ask.keep != "head":
             self._end = tokens.total_tokens
             self._line_ends = line_ends(payload, tokens.byte_at(first))
@@ -169,6 +175,8 @@ class Window:
     def _cut(self, head: int | None, tail: int | None, form: MarkForm) -> Cut:
         """Show the tokens up to `head` and those from `tail` on, with a mark in between."""
         gap = Gap(self._first if head is None else head, tail)
+        if tail is None and self._ask.keep != "tail" and gap.first == self._end_of_store:
+            gap = gap.but(lost=True)
         before = b"" if head is None else self._head.between(self._first, head)
         behind = b"" if tail is None else self._tail.between(tail, self._end)
         hidden = None if tail is None else self._line_ends - before.count(b"\n") - behind.count(b"\n")

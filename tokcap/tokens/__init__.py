@@ -4,12 +4,14 @@
 `count_bytes` proves a finished text. Nothing else in the program touches a tokenizer.
 """
 
+from tokcap.tokens.checkpoints import Checkpoints
 from tokcap.tokens.chunks import count_bytes
 from tokcap.tokens.index import Index
 from tokcap.tokens.tokenizer import ByteTokenizer, open_tokenizer
 
 __all__ = [
     "ByteTokenizer",
+    "Checkpoints",
     "Index",
     "count_bytes",
     "open_tokenizer",

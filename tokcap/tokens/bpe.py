@@ -54,12 +54,16 @@ PART_BYTES = 1 << 14
 UNSURE_TOKENS = 64
 # Tokens on either side of a seam that must come out the same when encoded together.
 SEAM_TOKENS = 4
+# A run of one character has at least that many bytes on either side of a cut inside it.
+RUN_BYTES = 1 << 15
 # How often a seam is moved before the piece is merged whole, whatever that costs.
 SEAM_MOVES = 1000
 
 
 class BytePairTokenizer:
     """A tiktoken encoding, loaded at the first count."""
+
+    stable = True
 
     def __init__(self, name: str, load: Callable[[], tiktoken.Encoding], lengths: bytes = b"") -> None:
         self.name = name
@@ -92,6 +96,41 @@ class BytePairTokenizer:
                 return None
         match = self._cuts.search(data, search_from)
         return match.end() if match else None
+
+    def proven_cut(self, data: bytes) -> int | None:
+        """A place in a stretch without certain cuts: between two pieces, or inside a run of one character."""
+        if self.encoding.name not in PRE_SPLIT:
+            return None
+        return self._cut_in_run(data) or self._cut_between_pieces(data)
+
+    def _cut_in_run(self, data: bytes) -> int | None:
+        """A place in a long run of one ASCII character: all of it is one piece, on either side of the cut.
+
+        Digits are not: they come in pieces of three.
+        """
+        middle = len(data) // 2
+        around = data[middle - RUN_BYTES : middle + RUN_BYTES]
+        if around != around[:1] * (2 * RUN_BYTES) or around[0] >= 0x80 or around[:1].isdigit():
+            return None
+        tokens = self.encode(data[:middle].decode("utf-8", "replace"))
+        left, unsure = tokens[:-UNSURE_TOKENS], tokens[-UNSURE_TOKENS:]
+        cut = middle - sum(map(self._length, unsure))
+        if cut < middle - RUN_BYTES // 2 or not left or not self._joins(left, self._merge(around)):
+            return None
+        return cut
+
+    def _cut_between_pieces(self, data: bytes) -> int | None:
+        """Where a piece of the pre-split ends that is certain to end there: others follow it whole."""
+        import regex
+
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return None
+        ends = [0, 0, 0]
+        for match in regex.finditer(self.encoding._pat_str, text):
+            ends = [*ends[1:], match.end()]
+        return len(text[: ends[0]].encode()) or None
 
     def encode(self, text: str) -> Sequence[int]:
         """All tokens of a text. The text of special tokens is ordinary text."""

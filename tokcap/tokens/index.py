@@ -12,6 +12,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from tokcap.record import TYPE_CHECKING
+from tokcap.tokens.checkpoints import Checkpoints
 from tokcap.tokens.chunks import as_text, split
 from tokcap.types import Total
 
@@ -32,55 +33,68 @@ INSIDE_A_CHARACTER = -1
 class Index:
     """Token positions of one payload under one tokenizer, known as far as somebody has asked."""
 
-    def __init__(self, payload: Payload, tokenizer: Tokenizer) -> None:
+    def __init__(self, payload: Payload, tokenizer: Tokenizer, known: Checkpoints | None = None) -> None:
         self._payload = payload
         self._tokenizer = tokenizer
-        self._unread = split(blocks(payload), tokenizer)
-        self._complete = False
-        self.valid_utf8 = True
-        # Parallel: token `_checkpoint_tokens[i]` begins at byte `_checkpoint_bytes[i]`.
-        self._checkpoint_tokens = array("q", [0])
-        self._checkpoint_bytes = array("q", [0])
+        self.checkpoints = known or Checkpoints()
+        self._known = (len(known), known.complete) if known else None
+        self._unread = split(blocks(payload, self.checkpoints.bytes[-1]), tokenizer)
+        # The stretch that was looked at last: what is asked for next mostly lies in it too.
+        self._stretch = -1
+        self._stretch_ends: Sequence[int] = ()
+
+    @property
+    def valid_utf8(self) -> bool:
+        return self.checkpoints.valid_utf8
+
+    @property
+    def tokenizer(self) -> str:
+        return self._tokenizer.name
+
+    @property
+    def storable(self) -> bool:
+        """Whether another process can make use of the checkpoints, and does not know them already."""
+        now = (len(self.checkpoints), self.checkpoints.complete)
+        return self._tokenizer.stable and now != self._known
 
     def _read_on(self) -> None:
         """Count one chunk more."""
         chunk = next(self._unread, None)
         if chunk is None:
-            self._complete = True
+            self.checkpoints.complete = True
             return
-        self.valid_utf8 = self.valid_utf8 and is_utf8(chunk)
-        tokens = self._tokenizer.count(as_text(chunk))
-        self._checkpoint_tokens.append(self._checkpoint_tokens[-1] + tokens)
-        self._checkpoint_bytes.append(self._checkpoint_bytes[-1] + len(chunk))
+        self.checkpoints.valid_utf8 = self.checkpoints.valid_utf8 and is_utf8(chunk)
+        self.checkpoints.add(self._tokenizer.count(as_text(chunk)), len(chunk))
 
     @property
     def total_tokens(self) -> int:
-        while not self._complete:
+        while not self.checkpoints.complete:
             self._read_on()
-        return self._checkpoint_tokens[-1]
+        return self.checkpoints.tokens[-1]
 
     @property
     def total(self) -> Total:
         """The exact total, or past `EXACT_BYTES` what the part that was counted lets expect."""
-        if self._complete or self._payload.size <= EXACT_BYTES:
+        whole = self._payload.size + self._payload.lost
+        known = self.checkpoints
+        if not self._payload.lost and (known.complete or whole <= EXACT_BYTES):
             return Total(self.total_tokens)
-        while self._checkpoint_bytes[-1] < SAMPLE_BYTES and not self._complete:
+        while known.bytes[-1] < SAMPLE_BYTES and not known.complete:
             self._read_on()
-        tokens, counted = self._checkpoint_tokens[-1], self._checkpoint_bytes[-1]
-        return Total(round(tokens * self._payload.size / counted), exact=False)
+        return Total(round(known.tokens[-1] * whole / max(known.bytes[-1], 1)), exact=False)
 
     def reach(self, token: int) -> int:
         """`token`, or the number of tokens if there are not so many."""
-        while self._checkpoint_tokens[-1] < token and not self._complete:
+        while self.checkpoints.tokens[-1] < token and not self.checkpoints.complete:
             self._read_on()
-        return min(token, self._checkpoint_tokens[-1])
+        return min(token, self.checkpoints.tokens[-1])
 
     def starts(self, first: int, last: int) -> Sequence[int]:
         """Byte positions at which tokens `first` to `last` begin (see `types.TokenMap`)."""
         self.reach(last)
-        place = bisect_right(self._checkpoint_tokens, first) - 1
-        token = self._checkpoint_tokens[place]
-        byte = self._checkpoint_bytes[place]
+        place = bisect_right(self.checkpoints.tokens, first) - 1
+        token = self.checkpoints.tokens[place]
+        byte = self.checkpoints.bytes[place]
         found = array("q")
         for chunk in split(blocks(self._payload, byte), self._tokenizer):
             ends = token_ends(chunk, self._tokenizer)
@@ -100,26 +114,31 @@ class Index:
 
     def token_at(self, byte: int) -> int:
         """The token that holds the byte; the number of tokens for the payload's end."""
-        while self._checkpoint_bytes[-1] <= byte and not self._complete:
+        while self.checkpoints.bytes[-1] <= byte and not self.checkpoints.complete:
             self._read_on()
         if byte >= self._payload.size:
             return self.total_tokens
-        place = bisect_right(self._checkpoint_bytes, byte) - 1
-        token = self._checkpoint_tokens[place]
-        chunk = self._payload.read(self._checkpoint_bytes[place], self._checkpoint_bytes[place + 1])
-        ends = known_ends(token_ends(chunk, self._tokenizer, allowed_only=False))
-        return token + bisect_right(ends, byte - self._checkpoint_bytes[place])
+        place = bisect_right(self.checkpoints.bytes, byte) - 1
+        ends = self._ends_behind(place)
+        return self.checkpoints.tokens[place] + bisect_right(ends, byte - self.checkpoints.bytes[place])
 
     def byte_at(self, token: int) -> int:
         """Where a token begins, be it inside a character; the payload's size past the end."""
         token = self.reach(token)
-        place = bisect_right(self._checkpoint_tokens, token) - 1
-        if place + 1 == len(self._checkpoint_bytes):
-            return self._checkpoint_bytes[place]
-        chunk = self._payload.read(self._checkpoint_bytes[place], self._checkpoint_bytes[place + 1])
-        ends = known_ends(token_ends(chunk, self._tokenizer, allowed_only=False))
-        number = token - self._checkpoint_tokens[place]
-        return self._checkpoint_bytes[place] + (ends[number - 1] if number else 0)
+        place = bisect_right(self.checkpoints.tokens, token) - 1
+        if place + 1 == len(self.checkpoints):
+            return self.checkpoints.bytes[place]
+        number = token - self.checkpoints.tokens[place]
+        return self.checkpoints.bytes[place] + (self._ends_behind(place)[number - 1] if number else 0)
+
+    def _ends_behind(self, place: int) -> Sequence[int]:
+        """Where the tokens between a checkpoint and the next one end, in order."""
+        if place != self._stretch:
+            start, stop = self.checkpoints.bytes[place : place + 2]
+            chunk = self._payload.read(start, stop)
+            self._stretch_ends = known_ends(token_ends(chunk, self._tokenizer, allowed_only=False))
+            self._stretch = place
+        return self._stretch_ends
 
 
 def known_ends(ends: Sequence[int]) -> Sequence[int]:

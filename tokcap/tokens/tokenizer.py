@@ -19,6 +19,7 @@ class ApproxTokenizer:
     """Characters / 4, rounded up. Named an approximation, and exact as such."""
 
     name = "approx"
+    stable = True
 
     def count(self, text: str) -> int:
         return (len(text) + 3) // 4
@@ -40,6 +41,9 @@ class ApproxTokenizer:
         # At the end of the data the last character may still be incomplete.
         return cut if cut < len(data) else None
 
+    def proven_cut(self, data: bytes) -> int | None:
+        return None
+
 
 def next_character(data: bytearray, start: int) -> int:
     """The first place from `start` on where a character, or something that is none, begins."""
@@ -57,6 +61,7 @@ class ByteTokenizer:
     """
 
     name = "bytes"
+    stable = False
 
     def count(self, text: str) -> int:
         return len(text.encode())
@@ -68,6 +73,9 @@ class ByteTokenizer:
         cut = next_character(data, search_from)
         return cut if cut < len(data) else None
 
+    def proven_cut(self, data: bytes) -> int | None:
+        return None
+
 
 class PluginTokenizer:
     """A tokenizer from the entry-point group `tokcap.tokenizers`.
@@ -75,6 +83,8 @@ class PluginTokenizer:
     The entry point names a callable without arguments. What it returns has `token_lengths(text)`;
     that alone is enough. Its texts are never cut in pieces, for only it could say where.
     """
+
+    stable = False
 
     def __init__(self, name: str, plugin: object) -> None:
         self.name = name
@@ -97,6 +107,9 @@ class PluginTokenizer:
         return lengths
 
     def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        return None
+
+    def proven_cut(self, data: bytes) -> int | None:
         return None
 
 

@@ -1,0 +1,332 @@
+"""Nothing half-written is ever seen, nothing of others is touched, and a store that fails costs no output."""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.conftest import recount
+from tokcap.environment import Environment
+from tokcap.store import Retention, Shelf, clean, clean_if_due
+from tokcap.store.retention import CLEAN_SECONDS, DAY_SECONDS, READ_SECONDS
+
+pytestmark = pytest.mark.usefixtures("with_store")
+
+LINES = b"".join(b"%d\n" % number for number in range(3000))
+
+
+def shelf_of(data) -> Shelf:
+    return Shelf(Environment({"TOKCAP_DATA_DIR": str(data)}))
+
+
+def start(*args, **options) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tokcap", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+    )
+
+
+class TestManyAtOnce:
+    def test_equal_and_different_outputs_on_a_fresh_directory(self, with_store):
+        """32 processes: all succeed, equal outputs share one entry, and only whole entries are ever seen."""
+        running = [start("-n", "50", "--", "seq", "1", str(1000 + number % 8)) for number in range(32)]
+        seen = set()
+        while any(process.poll() is None for process in running):
+            for entry in (with_store / "spill").glob("[0-9a-f][0-9a-f]/*"):
+                seen.add(entry.name)
+                record = json.loads((entry / "record.json").read_text())
+                assert (entry / "out").stat().st_size == record["stored_bytes"]["out"]
+        results = [(process.returncode, *process.communicate()) for process in running]
+        assert {(status, err) for status, _, err in results} == {(0, b"")}
+        assert len({out for _, out, _ in results}) == 8
+        assert len(list(shelf_of(with_store).entries())) == 8
+        assert seen <= {entry.handle for entry in shelf_of(with_store).entries()}
+        assert not list((with_store / "spill").glob(".new-*"))
+
+    def test_a_process_that_is_killed_leaves_no_half_entry(self, with_store, inside):
+        chance = random.Random(7)
+        script = "import sys; [print(i, sys.argv[1] * 50) for i in range(3000)]"
+        for number in range(int(os.environ.get("STORE_KILLS", "25"))):
+            process = start("-n", "50", "--", sys.executable, "-c", script, str(number))
+            time.sleep(chance.uniform(0.02, 0.3))
+            process.kill()
+            process.communicate()
+        for listed in shelf_of(with_store).entries():
+            assert listed.record is not None
+            shown = inside("show", listed.handle, "-n", "10000000")
+            assert (shown.status, shown.err) == (0, b"")
+            assert shown.out.count(b"\n") == 3000
+            assert inside("show", listed.handle, "--token-count").out == b"%d\n" % recount(shown.out)
+
+    def test_what_the_killed_left_behind_goes_and_what_is_being_written_stays(self, with_store):
+        spill = with_store / "spill"
+        script = "import sys, time; sys.stdout.write('x\\n' * 6_000_000); sys.stdout.flush(); time.sleep(60)"
+        writing = start("-n", "50", "--", sys.executable, "-c", script)
+        killed = start("-n", "50", "--", sys.executable, "-c", script)
+        try:
+            while len(list(spill.glob(".new-*/out"))) < 2:
+                time.sleep(0.05)
+            killed.kill()
+            killed.wait()
+            (spill / ".new-file").write_bytes(b"half an index")
+            drafts = list(spill.glob(".new-*"))
+            shelf = shelf_of(with_store)
+            assert clean(shelf, Retention(14, 2 << 30), time.time()).left_overs == 0, "they are too young"
+            for draft in drafts:
+                os.utime(draft, (1, 1))
+            assert clean(shelf, Retention(14, 2 << 30), time.time()).left_overs == 2
+            assert len(list(spill.glob(".new-*/out"))) == 1
+        finally:
+            for process in (writing, killed):
+                process.kill()
+                process.communicate()
+
+
+class TestRetention:
+    @pytest.fixture
+    def aged(self, inside, with_store):
+        """Four entries of some 14 KB, 4, 3, 2 and 1 days old and not read since."""
+        handles = []
+        now = time.time()
+        for days in (4, 3, 2, 1):
+            data = LINES + b"%d" % days
+            handle = inside("--token-count", "-o", "json", stdin=data).json["meta"]["handle"]
+            entry = with_store / "spill" / handle[:2] / handle
+            then = now - days * DAY_SECONDS
+            os.utime(entry / "out", (then, then))
+            os.utime(entry, (then, then))
+            handles.append(handle)
+        return handles
+
+    def left(self, data):
+        return {entry.handle for entry in shelf_of(data).entries()}
+
+    def test_what_is_too_old_goes(self, aged, with_store):
+        cleaned = clean(shelf_of(with_store), Retention(2, 2 << 30), time.time() + 60)
+        assert [entry.handle for entry in cleaned.removed] == aged[:3]
+        assert self.left(with_store) == set(aged[3:])
+
+    def test_of_too_much_the_oldest_go(self, aged, with_store):
+        size = next(entry.size for entry in shelf_of(with_store).entries())
+        clean(shelf_of(with_store), Retention(14, int(size * 2.5)), time.time())
+        assert self.left(with_store) == set(aged[2:])
+
+    def test_what_was_read_within_the_hour_stays(self, aged, with_store, inside):
+        inside("show", aged[0], "-n", "20")
+        clean(shelf_of(with_store), Retention(1, 1), time.time() + 60)
+        assert self.left(with_store) == {aged[0]}
+        clean(shelf_of(with_store), Retention(1, 1), time.time() + READ_SECONDS + 60)
+        assert self.left(with_store) == set()
+
+    def test_an_entry_from_the_future_ages_from_now_on(self, aged, with_store):
+        entry = with_store / "spill" / aged[3][:2] / aged[3]
+        future = time.time() + 400 * DAY_SECONDS
+        os.utime(entry / "out", (future, future))
+        os.utime(entry, (future, future))
+        clean(shelf_of(with_store), Retention(2, 2 << 30), time.time())
+        assert aged[3] in self.left(with_store)
+        clean(shelf_of(with_store), Retention(2, 2 << 30), time.time() + 3 * DAY_SECONDS)
+        assert aged[3] not in self.left(with_store)
+
+    def test_storing_cleans_once_in_a_while(self, aged, with_store):
+        shelf, rules, now = shelf_of(with_store), Retention(2, 2 << 30), time.time()
+        clean_if_due(shelf, rules, 100, now)
+        assert len(self.left(with_store)) == 4, "not yet"
+        clean_if_due(shelf, rules, 100, now + CLEAN_SECONDS + 1)
+        assert self.left(with_store) == set(aged[3:])
+
+    def test_storing_much_cleans_at_once(self, aged, with_store):
+        clean_if_due(shelf_of(with_store), Retention(2, 2 << 30), 1 << 30, time.time())
+        assert self.left(with_store) == set(aged[3:])
+
+    def test_a_clock_that_went_back_does_not_stop_cleaning(self, aged, with_store):
+        (with_store / "spill" / ".cleaned").write_text("99999999999 0\n")
+        clean_if_due(shelf_of(with_store), Retention(2, 2 << 30), 1, time.time())
+        assert self.left(with_store) == set(aged[3:])
+
+    def test_gc_removes_by_the_settings_and_says_what(self, aged, inside, with_store):
+        ran = inside("spill", "gc", env={"TOKCAP_SPILL_DAYS": "2"})
+        assert ran.out.startswith(b"removed 3 (")
+        assert self.left(with_store) == set(aged[3:])
+        data = inside("spill", "gc", "-o", "json").json["data"]
+        assert (data["removed"], data["kept"]) == ([], 1)
+
+    def test_a_reader_that_has_an_entry_open_reads_it_to_its_end(self, aged, with_store):
+        entry = shelf_of(with_store).open(aged[0])
+        clean(shelf_of(with_store), Retention(1, 1), time.time() + 2 * READ_SECONDS)
+        assert self.left(with_store) == set()
+        stream = entry.streams["out"]
+        assert stream.read(0, stream.size) == LINES + b"4"
+        assert bytes(stream.view()[:10]) == LINES[:10]
+        entry.close()
+
+
+class TestDamage:
+    @pytest.fixture
+    def entry(self, inside, with_store):
+        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        inside("-n", "50", stdin=LINES + b"other")
+        return with_store / "spill" / handle[:2] / handle
+
+    @pytest.mark.parametrize(
+        "damage", [b"", b"{", b"[]", b"{}", b'{"schema_version": 99}', b"\xff" * 100, b"[" * 100_000]
+    )
+    def test_of_a_record_is_told_and_the_bytes_are_read(self, entry, inside, damage):
+        (entry / "record.json").write_bytes(damage)
+        shown = inside("show", entry.name, "-n", "100000")
+        assert shown.out == LINES
+        assert f"warning: record.json of {entry.name} is damaged".encode() in shown.err
+        assert (
+            inside("show", entry.name, "-n", "50", "-o", "json").json["warnings"][0]["code"]
+            == "STORE_DAMAGED"
+        )
+        listed = inside("spill", "list").out.decode()
+        assert "record is damaged" in listed
+        assert len(listed.splitlines()) == 3
+        assert inside("spill", "gc").status == 0
+
+    def test_a_missing_record_is_told(self, entry, inside):
+        (entry / "record.json").unlink()
+        shown = inside("show", entry.name, "-n", "100000")
+        assert (shown.out, b"record.json of" in shown.err) == (LINES, True)
+
+    def test_of_an_index_is_told_and_it_is_made_anew(self, entry, inside):
+        whole = (entry / "index-cl100k_base").read_bytes()
+        for damage in (
+            b"",
+            whole[:-1],
+            whole[:20] + bytes([whole[20] ^ 1]) + whole[21:],
+            whole * 2,
+            b"x" * 1000,
+        ):
+            (entry / "index-cl100k_base").write_bytes(damage)
+            shown = inside("show", entry.name, "-n", "50", "--token-offset", "1000")
+            assert f"index-cl100k_base of {entry.name} is damaged".encode() in shown.err
+            again = inside("show", entry.name, "-n", "50", "--token-offset", "1000")
+            assert (again.out, again.err) == (shown.out, b"")
+
+    def test_of_the_output_itself_is_told(self, entry, inside):
+        (entry / "out").write_bytes(LINES[:100])
+        shown = inside("show", entry.name, "-n", "100000")
+        assert shown.out == LINES[:100]
+        assert f"out of {entry.name} is damaged: it has 100 bytes, not {len(LINES)}".encode() in shown.err
+
+    def test_an_output_that_is_gone_is_not_found(self, entry, inside):
+        (entry / "out").unlink()
+        assert inside("show", entry.name).status == 1
+
+    def test_the_same_output_can_be_stored_again_beside_a_damaged_one(self, entry, inside):
+        (entry / "record.json").write_bytes(b"{")
+        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        assert handle.startswith(entry.name)
+        assert handle != entry.name
+        assert inside("show", handle, "-n", "100000").out == LINES
+
+    def test_what_was_stored_last_may_be_gone(self, entry, inside):
+        inside("spill", "rm", "@last")
+        ran = inside("show", "@last")
+        assert (ran.status, b"has been removed; the latest are" in ran.err) == (1, True)
+
+
+class TestAStoreThatFails:
+    """The output and the status come out, with one warning and without a handle to nowhere."""
+
+    def check(self, ran, reason):
+        assert ran.status == 3
+        assert ran.out.startswith(b"1\n2\n3\n")
+        assert b"next: --token-offset" in ran.out
+        assert b"tokcap show" not in ran.out
+        (line,) = ran.err.decode().splitlines()
+        assert line.startswith("tokcap: warning: the output was not stored: ")
+        assert reason in line
+
+    COMMAND = ("-n", "60", "--", "sh", "-c", "seq 1 3000; exit 3")
+
+    def test_a_file_in_place_of_the_directory(self, tokcap, with_store):
+        with_store.write_text("in the way")
+        self.check(tokcap(*self.COMMAND), str(with_store))
+
+    def test_a_symbolic_link_in_place_of_the_directory(self, tokcap, with_store, tmp_path):
+        (tmp_path / "target").mkdir()
+        with_store.symlink_to(tmp_path / "target")
+        self.check(tokcap(*self.COMMAND), "symbolic link")
+        assert not list((tmp_path / "target").iterdir())
+
+    def test_a_planted_link_below_it(self, tokcap, with_store, tmp_path):
+        (tmp_path / "target").mkdir()
+        with_store.mkdir(mode=0o700)
+        (with_store / "spill").symlink_to(tmp_path / "target")
+        self.check(tokcap(*self.COMMAND), "symbolic link")
+        assert not list((tmp_path / "target").iterdir())
+
+    def test_a_home_that_is_no_directory(self, tokcap, monkeypatch):
+        monkeypatch.delenv("TOKCAP_DATA_DIR")
+        self.check(tokcap(*self.COMMAND, env={"HOME": "/dev/null"}), "Not a directory")
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
+    def test_a_directory_of_another_user(self, tokcap, with_store):
+        with_store.mkdir(mode=0o700)
+        os.chown(with_store, 12345, -1)
+        self.check(tokcap(*self.COMMAND), "belongs to another user")
+
+    def test_a_quota(self, tokcap):
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+        self.check(tokcap(*self.COMMAND, preexec_fn=small_files), "File too large")
+
+    def test_a_quota_met_by_a_large_output_while_it_arrives(self, tokcap, with_store):
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))
+
+        # The command itself must be able to write: it writes to a pipe only.
+        ran = tokcap("-n", "60", "--", "sh", "-c", "seq 1 4000000; exit 3", preexec_fn=small_files)
+        self.check(ran, "File too large")
+        assert not list((with_store / "spill").glob("[0-9a-f]*"))
+        assert not list((with_store / "spill").glob(".new-*"))
+
+    def test_a_full_disk(self, tokcap, with_store):
+        mounted = subprocess.run(
+            [
+                "sh",
+                "-c",
+                f"mkdir -m 700 {with_store} && mount -t tmpfs -o size=256k,mode=700 none {with_store}",
+            ],
+            capture_output=True,
+            check=False,
+        )
+        if mounted.returncode:
+            pytest.skip("a small file system cannot be mounted here")
+        try:
+            ran = tokcap("-n", "60", "--", "sh", "-c", "seq 1 200000; exit 3")
+            self.check(ran, "No space left")
+            assert tokcap("-n", "60", "--", "seq", "1", "3000").err == b""
+        finally:
+            subprocess.run(["umount", str(with_store)], check=True)
+
+    def test_with_always_it_is_a_warning_too(self, tokcap, with_store):
+        with_store.write_text("in the way")
+        ran = tokcap("--spill", "always", "--", "sh", "-c", "echo all; exit 3")
+        assert (ran.status, ran.out) == (3, b"all\n")
+        assert ran.err.startswith(b"tokcap: warning: the output was not stored: ")
+
+    def test_in_json_it_is_a_warning_of_the_envelope(self, tokcap, with_store):
+        with_store.write_text("in the way")
+        ran = tokcap("-o", "json", *self.COMMAND)
+        assert [warning["code"] for warning in ran.json["warnings"]] == ["NOT_STORED"]
+        assert "handle" not in ran.json["meta"]
+
+
+def test_an_interrupted_run_stores_what_there_was(with_store, inside):
+    process = start("-n", "60", "--", "sh", "-c", "seq 1 3000; exec sleep 60", start_new_session=True)
+    time.sleep(1.0)
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert b"next: tokcap show" in out
+    assert inside("show", "@last", "--token-count").out == b"8001\n"

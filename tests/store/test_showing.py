@@ -1,0 +1,330 @@
+"""`tokcap show`: windows, fields, values and matching lines of a stored output."""
+
+import json
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import recount
+
+pytestmark = pytest.mark.usefixtures("with_store")
+
+DOCUMENT = json.dumps(
+    {
+        "items": [
+            {"id": number, "body": f"line one of {number}\nline \u00e9 two\n" * 20} for number in range(30)
+        ],
+        "a/b": {"m~n": [1, 2.50, None]},
+    }
+).encode()
+
+
+@pytest.fixture
+def stored(inside):
+    """Store a payload and return its handle."""
+
+    def store(payload: bytes, *args: str) -> str:
+        return inside("--token-count", "-o", "json", *args, stdin=payload).json["meta"]["handle"]
+
+    return store
+
+
+def test_a_handle_can_be_shortened_and_the_last_one_has_a_name(inside, stored):
+    handle = stored(b"some words\n")
+    for name in (handle, handle[:4], handle[:9], "@last"):
+        assert inside("show", name, "-n", "100").out == b"some words\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["0000", "../../etc", "3f2", "", "@first", "ABCD", "3f2a\x00", "3f2a/../..", "z" * 10_000]
+)
+def test_an_unknown_handle_is_one_line_that_lists_what_there_is(inside, stored, name):
+    handle = stored(b"some words\n")
+    if handle.startswith(name or "-"):
+        pytest.skip("that handle exists")
+    ran = inside("show", name)
+    assert (ran.status, ran.out) == (1, b"")
+    assert ran.err.count(b"\n") == 1
+    assert handle.encode() in ran.err
+    assert inside("show", "-o", "json", name).json["error"]["code"] == "NOT_FOUND"
+
+
+def test_an_ambiguous_handle_lists_the_candidates(inside, with_store, stored):
+    handle = stored(b"some words\n")
+    twin = handle[:6] + ("0" * 6 if handle[6:] != "0" * 6 else "1" * 6)
+    place = with_store / "spill" / handle[:2]
+    (place / twin).mkdir()
+    for name in ("out", "record.json"):
+        (place / twin / name).write_bytes((place / handle / name).read_bytes())
+    ran = inside("show", handle[:5])
+    assert ran.status == 1
+    assert handle.encode() in ran.err
+    assert twin.encode() in ran.err
+    assert inside("show", handle, "-n", "100").status == 0
+
+
+def test_nothing_is_stored_by_showing(inside, with_store, stored):
+    handle = stored(b"".join(b"%d\n" % number for number in range(5000)))
+    before = sorted(path.name for path in (with_store / "spill").glob("??/*"))
+    for args in (
+        ["-n", "50"],
+        ["--token-count"],
+        ["--grep", "77", "-n", "30"],
+        ["-n", "50", "--keep", "tail"],
+    ):
+        inside("show", handle, *args)
+    assert sorted(path.name for path in (with_store / "spill").glob("??/*")) == before == [handle]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    text=st.text(st.sampled_from("ab1 \n\té漢😀,"), min_size=1, max_size=300),
+    limit=st.integers(1, 120),
+    name=st.sampled_from(["cl100k_base", "o200k_base", "approx"]),
+)
+def test_pages_of_a_stored_text_join_to_it(inside, text, limit, name):
+    handle = inside("--token-count", "-o", "json", stdin=text.encode()).json["meta"]["handle"]
+    pages, offset = [], 0
+    while offset is not None:
+        args = ["--token-offset", str(offset), "-n", str(limit), "--tokenizer", name, "--sentinel", ""]
+        page = inside("show", handle, *args, "-o", "json").json
+        pages += [part for part in page["data"] if part != "[TRUNCATED]"]
+        following = page["meta"].get("next_offset")
+        if following == offset:
+            return  # the limit admits no character here, and says so
+        offset = following
+    assert "".join(pages) == text
+
+
+def test_a_window_of_a_stored_output_is_that_of_the_run(inside):
+    """Whatever the shape: reading from the store, from its index and landmarks, changes nothing."""
+    rows = "".join(
+        f'{{"id": {number}, "name": "n{number}", "tags": ["x", {{"y": {number}}}]}},'
+        for number in range(4000)
+    )
+    payloads = {
+        "json": f"[{rows[:-1]}]",
+        "jsonl": rows.replace("},{", "}\n{")[:-1],
+        "csv": "id,name\n" + "".join(f'{number},"a ""b"", c\n{number}"\n' for number in range(4000)),
+        "text": "".join(f"line {number} of it\n" for number in range(4000)),
+    }
+    for shape, payload in payloads.items():
+        data = payload.encode()
+        handle = inside("-n", "100", "-o", "json", stdin=data).json["meta"]["handle"]
+        for offset in (0, 1, 777, 30_000, 31_000, 15_000, 10**9):
+            for keep in ("head", "tail", "ends"):
+                args = ["-n", "150", "--token-offset", str(offset), "--keep", keep, "-o", "json"]
+                run = inside(*args, "--spill", "never", stdin=data).json
+                shown = inside("show", handle, *args).json
+                assert shown["data"] == run["data"], (shape, offset, keep)
+                assert shown["meta"]["shape"] == run["meta"]["shape"] == shape
+                assert shown["meta"].get("next_offset") == run["meta"].get("next_offset")
+                assert shown["meta"].get("returned_count") == run["meta"].get("returned_count")
+
+
+class TestPointer:
+    def test_a_string_comes_out_decoded_and_can_be_paged(self, inside, stored):
+        handle = stored(DOCUMENT)
+        body = json.loads(DOCUMENT)["items"][3]["body"]
+        assert inside("show", handle, "--pointer", "/items/3/body", "-n", "5000").out.decode() == body
+        page = inside("show", handle, "--pointer", "/items/3/body", "-n", "60")
+        assert recount(page.out) <= 60
+        way = page.out.decode().partition("next: tokcap ")[2].split()
+        assert way[-2:] == ["--pointer", "/items/3/body"]
+        shown = page.out[: page.out.rindex(b"[TRUNCATED]")]
+        assert (shown + inside(*way, "-n", "5000").out).decode() == body
+
+    @pytest.mark.parametrize(
+        ("pointer", "value"),
+        [
+            ("/items/0/id", b"0"),
+            ("/a~1b/m~0n", b"[1, 2.5, null]"),
+            ("/a~1b/m~0n/2", b"null"),
+            ("/items/29/id", b"29"),
+        ],
+    )
+    def test_other_values_come_out_as_they_stand(self, inside, stored, pointer, value):
+        assert inside("show", stored(DOCUMENT), "--pointer", pointer).out == value
+
+    def test_structured_values_are_structured_in_the_envelope(self, inside, stored):
+        envelope = inside("show", stored(DOCUMENT), "--pointer", "/items/3", "-o", "json").json
+        assert envelope["data"] == json.loads(DOCUMENT)["items"][3]
+        assert envelope["meta"]["shape"] == "json"
+
+    @pytest.mark.parametrize(
+        ("pointer", "message"),
+        [
+            ("/items/30", "/items has the elements 0 to 29"),
+            ("/items/x", "/items has the elements 0 to 29"),
+            ("/items/3/bdy", "/items/3 has the keys id, body"),
+            ("/nope", "the document has the keys items, a/b"),
+            ("/items/3/id/x", "/items/3/id is no object or array"),
+        ],
+    )
+    def test_a_pointer_that_leads_nowhere_says_what_there_is(self, inside, stored, pointer, message):
+        ran = inside("show", stored(DOCUMENT), "--pointer", pointer)
+        assert (ran.status, ran.out) == (1, b"")
+        assert message in ran.err.decode()
+
+    def test_a_pointer_begins_with_a_slash(self, inside, stored):
+        assert inside("show", stored(DOCUMENT), "--pointer", "items").status == 2
+
+    def test_json_lines_and_tables_have_pointers_too(self, inside, stored):
+        lines = stored(b'{"a": "x"}\n{"a": "y"}\n[7]\n')
+        assert inside("show", lines, "--pointer", "/1/a").out == b"y"
+        assert inside("show", lines, "--pointer", "/2/0").out == b"7"
+        assert inside("show", lines, "--pointer", "/3").status == 1
+        table = stored(b'id,body\n1,"say ""hi"", or\nnot"\n2,plain\n')
+        assert inside("show", table, "--pointer", "/0/body").out == b'say "hi", or\nnot'
+        assert inside("show", table, "--pointer", "/1/1").out == b"plain"
+        assert inside("show", table, "--pointer", "/2/body").status == 1
+        assert inside("show", stored(b"words\n"), "--pointer", "/0").status == 1
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(
+        value=st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+            lambda inner: (
+                st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
+            ),
+            max_leaves=25,
+        ),
+        indent=st.sampled_from([None, 2]),
+    )
+    def test_every_pointer_leads_to_its_value(self, inside, value, indent):
+        document = json.dumps({"top": value}, indent=indent).encode()
+        handle = inside("--token-count", "-o", "json", stdin=document).json["meta"]["handle"]
+
+        def check(pointer, expected):
+            shown = inside("show", handle, "--pointer", pointer).out.decode()
+            assert (shown if isinstance(expected, str) else json.loads(shown)) == expected
+            children = (
+                expected.items()
+                if isinstance(expected, dict)
+                else enumerate(expected)
+                if isinstance(expected, list)
+                else ()
+            )
+            for key, child in children:
+                check(f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}", child)
+
+        # A line break in a key cannot be written on a command line of ours.
+        if all(
+            ch >= " " and ch not in "\x7f\x85\u2028\u2029"
+            for ch in document.decode("unicode_escape", "replace")
+            if indent is None
+        ):
+            keys = re.findall(r'"((?:[^"\\]|\\.)*)":', document.decode())
+            if all(json.loads(f'"{key}"').isprintable() for key in keys):
+                check("/top", value)
+
+
+class TestGrep:
+    LOG = b"".join(
+        b"%d %s happened\n" % (number, b"error" if number % 100 == 7 else b"thing") for number in range(1000)
+    )
+
+    def test_matching_lines_have_their_number_and_place(self, inside, stored):
+        handle = stored(self.LOG)
+        lines = inside("show", handle, "--grep", "err.r").out.decode().splitlines()
+        assert len(lines) == 10
+        for number, line in enumerate(lines):
+            at, token, text = line.split(":", 2)
+            assert text == f"{number * 100 + 7} error happened"
+            assert int(at) == number * 100 + 8
+            assert int(token) == recount(b"".join(self.LOG.splitlines(keepends=True)[: int(at) - 1]))
+            page = inside("show", handle, "--token-offset", token, "-n", "9")
+            assert page.out.startswith(text.encode())
+
+    def test_context_is_marked_as_grep_does_it(self, inside, stored):
+        shown = inside("show", stored(self.LOG), "--grep", "^(7|9|507) ", "--context", "1").out.decode()
+        assert [re.sub(r"([:-])\d+([:-])", r"\1\2", line) for line in shown.splitlines()] == [
+            "7--6 thing happened",
+            "8::7 error happened",
+            "9--8 thing happened",
+            "10::9 thing happened",
+            "11--10 thing happened",
+            "--",
+            "507--506 thing happened",
+            "508::507 error happened",
+            "509--508 thing happened",
+        ]
+
+    def test_matches_are_bounded_and_paged_like_everything_else(self, inside, stored):
+        handle = stored(self.LOG)
+        whole = inside("show", handle, "--grep", "[02468] thing", "-n", "1000000").out
+        assert whole.count(b"\n") == 500
+        pages, args = b"", ["show", handle, "--grep", "[02468] thing", "-n", "300"]
+        while True:
+            page = inside(*args).out
+            assert recount(page) <= 300
+            way = re.search(
+                rb"\[TRUNCATED\].*next: tokcap (show \w+ --token-offset \d+) --grep '\[02468\] thing'", page
+            )
+            pages += page[: page.rindex(b"[TRUNCATED]")] if way else page
+            if not way:
+                break
+            args = [*way[1].decode().split(), "--grep", "[02468] thing", "-n", "300"]
+        assert pages == whole
+
+    def test_how_many_match_is_told_even_if_few_are_shown(self, inside, stored):
+        meta = inside("show", stored(self.LOG * 20), "--grep", "thing", "-n", "100", "-o", "json").json[
+            "meta"
+        ]
+        assert meta["total_count"] == 990 * 20
+        assert meta["truncated"] is True
+
+    def test_a_very_long_line_is_shown_around_its_matches(self, inside, stored):
+        line = (
+            b"x" * 50_000 + b" NEEDLE one " + b"y " * 50_000 + "é NEEDLE two".encode() + b" z" * 1000 + b"\n"
+        )
+        handle = stored(b"short\n" + line)
+        shown = inside("show", handle, "--grep", "NEEDLE", "-n", "2000").out.decode().splitlines()
+        assert len(shown) == 2
+        for excerpt, word in zip(shown, ("one", "two"), strict=True):
+            number, token, text = excerpt.split(":", 2)
+            assert number == "2"
+            assert f"NEEDLE {word}" in text
+            assert len(text) < 500
+            page = inside("show", handle, "--token-offset", token, "-n", "50", "--align", "token").out
+            assert f"NEEDLE {word}".encode() in page
+
+    def test_no_match_is_status_1(self, inside, stored):
+        ran = inside("show", stored(self.LOG), "--grep", "nowhere")
+        assert (ran.status, ran.out, ran.err) == (1, b"", b"tokcap: no line matches 'nowhere'\n")
+
+    @pytest.mark.parametrize("pattern", ["(", "[", "*", "(?P<a", "a{99999999999}"])
+    def test_a_bad_pattern_is_bad_usage(self, inside, stored, pattern):
+        ran = inside("show", stored(self.LOG), "--grep", pattern)
+        assert ran.status == 2
+        assert b"is no regular expression" in ran.err
+
+    def test_bytes_that_are_no_utf_8_do_not_hide_a_match(self, inside, stored):
+        handle = stored(b"\xff\xfe good\r\nplain\n\x80 good")
+        token = recount(b"\xff\xfe good\r\nplain\n")
+        assert inside("show", handle, "--grep", "good").out == b"1:0:\xff\xfe good\n3:%d:\x80 good\n" % token
+
+    def test_values_can_be_searched(self, inside, stored):
+        shown = inside(
+            "show", stored(DOCUMENT), "--pointer", "/items/3/body", "--grep", "two", "-n", "60"
+        ).out
+        assert shown.startswith(b"2:")
+        assert "é two".encode() in shown
+
+
+def test_stderr_is_shown_when_asked_for_and_missing_if_there_is_none(inside):
+    inside("--spill", "always", "-n", "100", "--", "sh", "-c", "echo out; echo err >&2")
+    assert inside("show", "@last", "--stream", "err").out == b"err\n"
+    inside("--spill", "always", "-n", "100", "--", "echo", "out")
+    ran = inside("show", "@last", "--stream", "err")
+    assert (ran.status, b"has no stored stderr" in ran.err) == (1, True)
+
+
+def test_a_limit_of_its_own_counts_more_than_that_of_the_run(inside, monkeypatch):
+    inside("-n", "40", "--", "seq", "1", "500")
+    assert recount(inside("show", "@last").out) <= 40
+    assert recount(inside("show", "@last", "-n", "100").out) > 40
+    monkeypatch.setenv("TOKCAP_TOKEN_LIMIT", "200")
+    assert 100 < recount(inside("show", "@last").out) <= 200

@@ -1,0 +1,78 @@
+"""`tokcap spill list | path | rm | gc`."""
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("with_store")
+
+LINES = b"".join(b"%d\n" % number for number in range(3000))
+
+
+def test_nothing_is_stored_at_first(inside):
+    assert inside("spill", "list").out == b"nothing is stored\n"
+    assert inside("spill", "list", "-o", "json").json["data"] == []
+    assert inside("spill", "gc").out == b"removed 0 (0B); kept 0 (0B)\n"
+    assert inside("show", "@last").err == b"tokcap: nothing has been stored yet\n"
+
+
+def test_the_list_shows_age_size_tokens_status_and_command(inside):
+    inside("-n", "50", "--", "sh", "-c", "seq 1 3000; exit 4")
+    inside("-n", "50", stdin=LINES)
+    head, latest, first = inside("spill", "list").out.decode().splitlines()
+    assert head.split() == ["HANDLE", "AGE", "SIZE", "TOKENS", "EXIT", "COMMAND"]
+    assert latest.split()[1:] == ["0s", "14K", "8000", "-", "-"] or latest.split()[1].endswith("s")
+    assert first.split()[2:] == ["14K", "8001", "4", "sh", "-c", "seq", "1", "3000;", "exit", "4"]
+
+
+def test_the_list_for_programs(inside, with_store):
+    inside("-n", "50", "--", "seq", "1", "3000")
+    (entry,) = inside("spill", "list", "-o", "json").json["data"]
+    assert entry["command"] == ["seq", "1", "3000"]
+    assert (entry["exit_status"], entry["complete"], entry["damaged"], entry["shape"]) == (
+        0,
+        True,
+        False,
+        "text",
+    )
+    lines = inside("spill", "list", "-o", "jsonl").out.splitlines()
+    assert len(lines) == 2
+
+
+def test_control_characters_in_a_command_do_not_reach_the_terminal(inside):
+    inside("-n", "5", "--", "printf", "%0900d\x1b[31m\n", "1")
+    assert b"\x1b" not in inside("spill", "list").out
+
+
+def test_the_path_is_that_of_the_plain_bytes(inside):
+    inside("-n", "50", "--", "sh", "-c", "seq 1 3000; echo e >&2")
+    path = inside("spill", "path", "@last").out.decode().strip()
+    with open(path, "rb") as file:
+        assert file.read().endswith(b"2999\n3000\n")
+    err = inside("spill", "path", "@last", "--stream", "err").out.decode().strip()
+    with open(err, "rb") as file:
+        assert file.read() == b"e\n"
+    inside("-n", "50", stdin=LINES)
+    assert inside("spill", "path", "@last", "--stream", "err").status == 1
+
+
+def test_removing_is_all_or_nothing(inside):
+    one = inside("--token-count", "-o", "json", stdin=LINES).json["meta"]["handle"]
+    other = inside("--token-count", "-o", "json", stdin=LINES + b"x").json["meta"]["handle"]
+    assert inside("spill", "rm", one, "0000").status == 1
+    assert inside("show", one, "-n", "5").status == 0
+    assert inside("spill", "rm", one, other[:6], one).out == f"removed {one}\nremoved {other}\n".encode()
+    assert inside("spill", "list").out == b"nothing is stored\n"
+
+
+@pytest.mark.parametrize(
+    "words", [["lst"], ["list", "--nope"], ["path"], ["path", "@last", "--stream", "both"], ["rm"]]
+)
+def test_bad_usage_is_one_line_and_status_2(inside, words):
+    ran = inside("spill", *words)
+    assert (ran.status, ran.out) == (2, b"")
+    assert ran.err.count(b"\n") == 1
+
+
+def test_an_unknown_handle_is_status_1_in_every_form(inside):
+    assert inside("spill", "path", "0000").status == 1
+    envelope = inside("spill", "path", "0000", "-o", "json").json
+    assert envelope["error"]["code"] == "NOT_FOUND"

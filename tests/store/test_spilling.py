@@ -1,0 +1,248 @@
+"""What is withheld is stored once, found by its handle, and read back without running the command again."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import recount
+from tokcap.capture import MEMORY_BYTES
+
+pytestmark = pytest.mark.usefixtures("with_store")
+
+SEQ = "".join(f"{number}\n" for number in range(1, 3001)).encode()
+NEXT = re.compile(rb"next: (tokcap show ([0-9a-f]{12}) --token-offset (\d+)(.*))$", re.MULTILINE)
+
+
+def entries(data):
+    return sorted(path for path in (data / "spill").glob("??/*") if not path.name.startswith("."))
+
+
+def record_of(entry) -> dict:
+    return json.loads((entry / "record.json").read_text())
+
+
+def test_a_cut_names_the_command_that_gets_the_rest(inside):
+    ran = inside("-n", "60", stdin=SEQ)
+    shown, mark = ran.out[: ran.out.rindex(b"[TRUNCATED]")], NEXT.search(ran.out)
+    rest = inside("show", mark[2].decode(), "--token-offset", mark[3].decode(), "-n", "100000")
+    assert shown + rest.out == SEQ
+    assert recount(ran.out) <= 60
+
+
+def test_pages_by_the_printed_command_join_and_the_command_runs_once(tokcap, tmp_path):
+    script = "echo run >> log; seq 1 400"
+    page = tokcap("-n", "200", "--", "sh", "-c", script, cwd=tmp_path)
+    joined = b""
+    while mark := NEXT.search(page.out):
+        assert recount(page.out) <= 200
+        joined += page.out[: page.out.rindex(b"[TRUNCATED]")]
+        # The printed command has no limit: it goes on with that of the run.
+        page = tokcap(*mark[1].decode().split()[1:], cwd=tmp_path)
+    assert joined + page.out == "".join(f"{number}\n" for number in range(1, 401)).encode()
+    assert (tmp_path / "log").read_text() == "run\n"
+
+
+def test_output_that_fits_is_not_stored(inside, with_store):
+    assert inside("-n", "9000", stdin=SEQ).out == SEQ
+    assert inside(stdin=SEQ).out == SEQ
+    assert not with_store.exists()
+
+
+@pytest.mark.parametrize("args", [["-n", "9000"], [], ["-o", "json"], ["-n", "50", "--token-offset", "10"]])
+def test_with_always_everything_is_stored(inside, with_store, args):
+    inside("--spill", "always", *args, stdin=SEQ)
+    (entry,) = entries(with_store)
+    assert (entry / "out").read_bytes() == SEQ
+
+
+def test_with_never_nothing_is_stored_and_the_mark_has_no_handle(inside, with_store):
+    ran = inside("--spill", "never", "-n", "50", stdin=SEQ)
+    assert b"next: --token-offset" in ran.out
+    assert not with_store.exists()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["-n", "50"],
+        ["--token-count"],
+        ["-n", "9000", "--token-offset", "100"],
+        ["-n", "50", "--keep", "tail"],
+        ["-n", "50", "--keep", "ends"],
+        ["-n", "50", "-o", "json"],
+        ["-n", "50", "-o", "jsonl"],
+    ],
+)
+def test_whatever_withholds_something_stores_all_of_it(inside, with_store, args):
+    inside(*args, stdin=SEQ)
+    (entry,) = entries(with_store)
+    assert (entry / "out").read_bytes() == SEQ
+
+
+def test_who_asked_for_the_price_can_then_read_without_running_again(inside):
+    counted = inside("--token-count", "-o", "json", stdin=SEQ).json
+    page = inside("show", counted["meta"]["handle"], "-n", "40", "-o", "json").json
+    assert page["meta"]["total_tokens"] == counted["meta"]["token_count"]
+    assert page["meta"]["truncated"] is True
+
+
+def test_both_streams_are_stored_and_a_hidden_stderr_can_be_read(inside, with_store):
+    script = "seq 1 500; seq 1000 1600 >&2; exit 7"
+    ran = inside("-n", "400", "--", "sh", "-c", script)
+    (entry,) = entries(with_store)
+    assert ran.status == 7
+    assert (entry / "err").read_bytes() == "".join(f"{number}\n" for number in range(1000, 1601)).encode()
+    way = re.search(rb"next: tokcap (show \w+ --token-offset \d+ --stream err)", ran.err)[1].decode()
+    assert inside(*way.split(), "-n", "5000").out.endswith(b"1600\n")
+
+
+def test_a_record_says_what_was_run_and_what_came_out(inside, with_store):
+    inside("-n", "50", "--", "sh", "-c", "seq 1 3000; echo oops >&2; exit 3")
+    (entry,) = entries(with_store)
+    record = record_of(entry)
+    assert record["command"] == ["sh", "-c", "seq 1 3000; echo oops >&2; exit 3"]
+    assert (record["exit_status"], record["signal"], record["shape"]) == (3, None, "text")
+    assert record["stored_bytes"] == {"out": len(SEQ), "err": 5}
+    assert record["tokens"] == {"cl100k_base": {"out": recount(SEQ), "err": recount(b"oops\n")}}
+    assert record["complete"] is True
+    assert record["handle"] == entry.name
+    assert entry.parent.name == entry.name[:2]
+
+
+def test_arguments_are_not_recorded_if_that_is_switched_off(inside, with_store):
+    inside("-n", "50", "--no-record-arguments", "--", "seq", "1", "3000")
+    (entry,) = entries(with_store)
+    assert record_of(entry)["command"] is None
+    assert b"3000" not in (entry / "record.json").read_bytes()
+
+
+def test_arguments_that_are_no_utf_8_come_back(inside, with_store):
+    word = os.fsdecode(b"\xff\xfe")
+    inside("-n", "5", "--", "printf", f"{word}%0500d", "7")
+    (entry,) = entries(with_store)
+    assert record_of(entry)["command"] == ["printf", f"{word}%0500d", "7"]
+    listed = inside("spill", "list", "-o", "json").json
+    assert listed["data"][0]["command"][1] == "\ufffd\ufffd%0500d"
+
+
+def test_equal_outputs_have_one_entry_and_print_the_same_bytes(tokcap, with_store, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    one = tokcap("-n", "70", "--", "seq", "1", "900", cwd=tmp_path)
+    other = tokcap("-n", "70", "--", "sh", "-c", "seq 1 900", cwd=tmp_path / "elsewhere")
+    assert one == other
+    (entry,) = entries(with_store)
+    assert record_of(entry)["command"] == ["sh", "-c", "seq 1 900"]
+    tokcap("-n", "70", "--", "seq", "1", "901")
+    assert len(entries(with_store)) == 2
+
+
+def test_what_the_offsets_depend_on_is_part_of_the_printed_command(inside):
+    rows = b'{"a":1,"b":"x y z"}\n' * 200
+    args = ["--tokenizer", "o200k_base", "--shape", "jsonl", "--fields", "a"]
+    ran = inside("-n", "60", "-o", "json", *args, stdin=rows).json
+    hint = ran["meta"]["truncation_hint"]
+    assert hint.endswith(" --tokenizer o200k_base --shape jsonl --fields a")
+    way = hint.partition("next: tokcap ")[2].split()
+    rest = inside(*way, "-n", "100000").out
+    assert ran["data"] == [{"a": 1}] * (len(ran["data"]) - 1) + ["[TRUNCATED]"]
+    assert rest == b'{"a":1}\n' * (200 - len(ran["data"]) + 1)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_only_the_owner_can_read_what_is_stored(tokcap, with_store, umask):
+    tokcap("-n", "50", "--", "seq", "1", "3000", preexec_fn=lambda: os.umask(umask))
+    for path in [with_store, *with_store.rglob("*")]:
+        mode = stat.S_IMODE(path.lstat().st_mode)
+        assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_no_argument_is_in_a_file_name(tokcap, with_store):
+    tokcap("-n", "50", "--", "sh", "-c", "seq 1 3000", "VERYSECRET")
+    assert not [path for path in with_store.rglob("*") if "VERYSECRET" in path.name]
+
+
+def test_a_large_output_goes_to_disk_while_it_arrives_and_no_draft_is_left(inside, with_store):
+    script = f"import os; os.write(1, b'x' * {MEMORY_BYTES}); os.write(1, b'y\\n' * 1000000)"
+    ran = inside("-n", "50", "--", sys.executable, "-c", script)
+    (entry,) = entries(with_store)
+    assert (entry / "out").stat().st_size == MEMORY_BYTES + 2_000_000
+    assert not list((with_store / "spill").glob(".new-*"))
+    assert entry.name.encode() in ran.out
+
+
+class TestAStoreThatIsFull:
+    """An output larger than `--max-bytes`: what is stored is said to be less than there was."""
+
+    def test_it_is_said_in_the_mark_the_envelope_and_the_record(self, inside, with_store):
+        ran = inside("-n", "60", "--max-bytes", "1000", "-o", "json", stdin=SEQ)
+        (entry,) = entries(with_store)
+        meta = ran.json["meta"]
+        assert (entry / "out").read_bytes() == SEQ[:1000]
+        assert meta["spill_truncated"] is True
+        assert "only the first 1000 bytes are stored; next: tokcap show" in meta["truncation_hint"]
+        assert [warning["code"] for warning in ran.json["warnings"]] == ["SPILL_TRUNCATED"]
+        record = record_of(entry)
+        assert (record["complete"], record["lost_bytes"]) == (False, {"out": len(SEQ) - 1000})
+        text = inside("-n", "60", "--max-bytes", "1000", stdin=SEQ)
+        assert b"only the first 1000 bytes are stored" in text.out
+        assert text.err == b""
+
+    def test_the_last_page_says_that_the_rest_was_not_stored(self, inside):
+        # The window itself is kept even where it is larger than the store.
+        inside("-n", "5", "--max-bytes", "1000", stdin=SEQ)
+        page = inside("show", "@last", "-n", "500", "--token-offset", "400")
+        assert recount(page.out) <= 500
+        assert page.out.rstrip().endswith(b"the rest was not stored")
+        shown = page.out[: page.out.rindex(b"[TRUNCATED]")]
+        assert SEQ[:1000].startswith(inside("show", "@last", "-n", "5000", "--token-offset", "0").out[:50])
+        assert shown.strip() in SEQ[:1000]
+        envelope = inside("show", "@last", "-n", "900", "-o", "json").json
+        assert envelope["meta"]["spill_truncated"] is True
+        assert envelope["meta"]["truncated"] is True
+        assert "next_offset" not in envelope["meta"]
+        assert envelope["data"][-1] == "[TRUNCATED]"
+
+    def test_without_any_limit_it_is_a_warning(self, inside):
+        inside("--spill", "always", "--max-bytes", "1000", stdin=SEQ)
+        shown = inside("show", "@last")
+        assert shown.out == SEQ[:1000]
+        assert b"warning: only the first 1000 of" in shown.err
+
+    @pytest.mark.parametrize("keep", ["tail", "ends"])
+    def test_the_end_is_shown_although_it_is_not_stored(self, inside, keep):
+        ran = inside("-n", "90", "--keep", keep, "--max-bytes", "1000", stdin=SEQ)
+        assert ran.out.endswith(b"2999\n3000\n")
+        assert b"only the first 1000 bytes are stored" in ran.out
+        assert inside("show", "@last", "-n", "5000").out.startswith(SEQ[:900])
+
+    def test_the_count_is_that_of_everything(self, inside):
+        assert inside("--token-count", "--max-bytes", "1000", stdin=SEQ).out == b"%d\n" % recount(SEQ)
+
+    def test_two_outputs_that_differ_behind_it_are_two_entries(self, inside, with_store):
+        inside("-n", "60", "--max-bytes", "1000", stdin=SEQ)
+        inside("-n", "60", "--max-bytes", "1000", stdin=SEQ + b"more")
+        assert len(entries(with_store)) == 2
+
+
+def test_memory_does_not_grow_with_the_output(with_store):
+    """A quarter of a gigabyte each, and room for a seventh of it."""
+    for source in ("head -c 256M /dev/zero", "yes 'a line of plain text, again and again' | head -c 256M"):
+        code = (
+            "import resource, subprocess, sys;"
+            "done = subprocess.run([sys.executable, '-m', 'tokcap', '-n', '100', '--max-bytes', '100M',"
+            f" '--', 'sh', '-c', {source!r}], stdout=subprocess.PIPE);"
+            "peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss;"
+            "print(done.returncode, peak // 1024, done.stdout)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+        )
+        status, megabytes, shown = done.stdout.split(maxsplit=2)
+        assert status == "0"
+        assert int(megabytes) < 150, done.stdout
+        assert "only the first 104857600 bytes are stored" in shown

@@ -1,0 +1,310 @@
+"""What was captured in, the answer out: a count, or the window that was asked for, with what there is to say.
+
+Streams -> shape, index -> window, cut -> response. Nothing here reads from or writes to the world.
+"""
+
+from __future__ import annotations
+
+from tokcap.cut import text as text_shape
+from tokcap.envelope import Failure, Meta, Response, failure_of
+from tokcap.errors import TokenizerFailed, TokenizerUnavailable
+from tokcap.exits import OK
+from tokcap.record import TYPE_CHECKING, Record
+from tokcap.render import compose
+from tokcap.tokens import ByteTokenizer, Index, count_bytes
+from tokcap.types import Ask, Notice
+from tokcap.window import stderr_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokcap.capture import Captured
+    from tokcap.tokens import Checkpoints
+    from tokcap.types import CutShape, Part, Payload, Shape, Stream, Tokenizer, View
+
+
+class Streams(Record):
+    """What there is to answer from: both streams, how the command ended, what is known already."""
+
+    out: Payload
+    # None if stderr is no part of the answer: it was passed on as it came, or there is none.
+    err: Payload | None = None
+    err_tail: bytes = b""
+    captured: Captured | None = None
+    # Of a stored output: where its tokens lie, as far as somebody has counted; its shape, records and
+    # notices, if somebody has looked.
+    checkpoints: Mapping[Stream, Checkpoints] = {}
+    shape: Shape = "auto"
+    total_count: int | None = None
+    notices: tuple[Notice, ...] = ()
+    # Whether `out` is no stream itself, but made from one; and what was counted to make it.
+    derived: bool = False
+    counted: Mapping[Stream, Index] = {}
+
+    @property
+    def size(self) -> int:
+        return self.out.size + (self.err.size if self.err else 0)
+
+    def whole(self) -> tuple[bytes, bytes]:
+        """Everything. For short streams only."""
+        err = self.err.read(0, self.err.size) if self.err else b""
+        return self.out.read(0, self.out.size), err
+
+    @property
+    def status(self) -> int:
+        return status_of(self.captured) if self.captured else OK
+
+
+class Ways(Record):
+    """How the rest of each stream is fetched, with `{}` for the token to go on from."""
+
+    out: str = "--token-offset {}"
+    err: str = "--stderr pass"
+    # What the mark has to say of the store.
+    remark: str = ""
+
+
+class Answer(Record):
+    """A response, the part of stderr that goes with it, and what was found out on the way."""
+
+    response: Response
+    stderr: bytes = b""
+    # What tokcap has to say on stderr in every form.
+    told: str = ""
+    # Whether there is more than is shown.
+    withheld: bool = False
+    shape: Shape = "auto"
+    total_count: int | None = None
+    indexes: Mapping[Stream, Index] = {}
+
+    def with_meta(self, *notices: Notice, **changes: object) -> Answer:
+        response = self.response
+        meta = response.meta.but(**changes)
+        return self.but(response=response.but(meta=meta, notices=(*response.notices, *notices)))
+
+
+def answer(view: View, streams: Streams, tokenizer: Tokenizer, find_ways: Callable[[], Ways]) -> Answer:
+    """Count or cut what was captured. A failure costs exactness, never the output or the status."""
+    meta = Meta(tokenizer=tokenizer.name)
+    try:
+        if view.token_count:
+            return count(view, streams, tokenizer, meta)
+        return cut(view, streams, tokenizer, find_ways, meta)
+    except Exception as error:
+        # The command has run: whatever goes wrong from here on, its output has to come out.
+        reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {error!r}"
+    if view.token_count:
+        failed = respond(streams, None, meta, ())
+        failure = failed.failure or Failure(TokenizerUnavailable.code, f"{reason}; nothing was counted")
+        status = failed.status or TokenizerUnavailable.exit_status
+        return Answer(failed.but(status=status, failure=failure), told=failure.message, withheld=True)
+    notice = Notice("TOKENIZER_FAILED", f"{reason}; every byte was taken for a token instead")
+    return cut(view.but(shape="text"), streams, ByteTokenizer(), find_ways, meta, notice)
+
+
+def count(view: View, streams: Streams, tokenizer: Tokenizer, meta: Meta) -> Answer:
+    """The answer to `--token-count`: a number, and nothing of the payload."""
+    shape = shaped(view, streams)
+    index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
+    total = index.total_tokens
+    number = b"%d\n" % total if view.output == "text" else None
+    return Answer(
+        respond(streams, number, meta.but(token_count=total), streams.notices + shape.notices),
+        withheld=True,
+        indexes={"out": index} if shape.original else streams.counted,
+    )
+
+
+def cut(
+    view: View,
+    streams: Streams,
+    tokenizer: Tokenizer,
+    find_ways: Callable[[], Ways],
+    meta: Meta,
+    *notices: Notice,
+) -> Answer:
+    """The window that was asked for, proven by a count of the very bytes that are written."""
+    notices = streams.notices + notices
+    if certainly_fits(view, streams):
+        whole, err = streams.whole()
+        return Answer(respond(streams, whole, meta, notices), err)
+
+    limit, ways = view.token_limit, find_ways()
+    shape = shaped(view, streams)
+    index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
+    stderr = cut_stderr(view, streams, index, tokenizer, shape, ways)
+    notices += shape.notices + stderr.notices
+    err_tokens = count_bytes(stderr.shown, tokenizer)
+
+    def cost(parts: tuple[Part, ...]) -> int:
+        composed = compose(parts, view.output)
+        apart = count_bytes(composed, tokenizer) + err_tokens
+        if not stderr.shown or view.output != "text":
+            return apart
+        # Both may end up in one stream; joined, they can cost a token more.
+        joined = (composed + stderr.shown, stderr.shown + composed)
+        return max(apart, *(count_bytes(text, tokenizer) for text in joined))
+
+    exact = not isinstance(tokenizer, ByteTokenizer)
+    ask = Ask(
+        limit,
+        view.token_offset,
+        view.keep,
+        view.align,
+        view.sentinel,
+        ways.out,
+        remark=ways.remark,
+        exact=exact,
+    )
+    shown = shape.cut(shape.payload, index, ask, cost)
+    payload = compose(shown.parts, view.output)
+    notices += shown.notices
+    if shown.gap and shown.empty and not shown.gap.lost:
+        too_small = f"a limit of {limit} tokens admits nothing of the payload here; ask for more"
+        notices += (Notice("LIMIT_TOO_SMALL", too_small, of_the_cut=True),)
+    total = index.total
+    meta = meta.but(
+        truncated=shown.gap is not None or bool(shown.notices),
+        token_limit=limit,
+        token_offset=shown.first_token if shown.gap or shown.first_token else None,
+        returned_tokens=count_bytes(payload, tokenizer) if exact and view.output != "text" else None,
+        total_tokens=total.tokens if exact and total.exact else None,
+        total_tokens_estimate=None if exact and total.exact else total.tokens,
+        next_offset=shown.gap.first if shown.gap and not shown.gap.lost else None,
+        truncation_hint=shown.hint or None,
+        first_pointer=shown.first_pointer if shown.gap or shown.first_token else None,
+        next_pointer=shown.next_pointer,
+        returned_count=shown.returned_count if shape.total_count is not None else None,
+        total_count=shape.total_count,
+        shape=shape.shape,
+        binary=True if not index.valid_utf8 else None,
+    )
+    known: Mapping[Stream, Index] = {"out": index} if shape.original else streams.counted
+    return Answer(
+        respond(streams, payload, meta, notices),
+        stderr.shown,
+        withheld=bool(meta.truncated or shown.first_token or view.fields or stderr.withheld),
+        shape=shape.shape if shape.original else "auto",
+        total_count=shape.total_count if shape.original else None,
+        indexes={**known, **stderr.indexes},
+    )
+
+
+class Shaped(Record):
+    """The payload as it is shown: with its shape, and with the fields that were asked for."""
+
+    payload: Payload
+    shape: Shape = "text"
+    cut: CutShape = text_shape.cut
+    total_count: int | None = None
+    notices: tuple[Notice, ...] = ()
+    # Whether it is the output itself, and not a selection from it.
+    original: bool = True
+
+
+def shaped(view: View, streams: Streams) -> Shaped:
+    """Find out what stdout is, and select from it."""
+    if view.token_count and not view.fields:
+        return Shaped(streams.out, original=not streams.derived)
+    # Not loaded for output that is short enough to be passed on unseen.
+    from tokcap.cut import table, values
+    from tokcap.cut.sniff import Sniffed, sniff
+
+    cuts: dict[Shape, CutShape] = {
+        "text": text_shape.cut,
+        "json": values.cut_document,
+        "jsonl": values.cut_lines,
+        "csv": table.cut_csv,
+        "tsv": table.cut_tsv,
+    }
+    if view.shape == "auto" and streams.shape != "auto":
+        found = Sniffed(streams.shape, streams.total_count)
+    else:
+        found = sniff(streams.out, view.shape)
+    if not view.fields:
+        cut = cuts[found.shape]
+        return Shaped(
+            streams.out, found.shape, cut, found.total_count, found.notices, original=not streams.derived
+        )
+    from tokcap.capture import UNLIMITED, Spool
+    from tokcap.fields import select
+
+    selected = select(streams.out.read(0, streams.out.size), found.shape, view.fields)
+    # It is in memory anyway, so it need not go to disk.
+    payload = Spool(UNLIMITED)
+    payload.write(selected.data)
+    notices = found.notices + selected.notices
+    # Of what is left there may be nothing, or another number of records.
+    found = sniff(payload, found.shape) if selected.data else found.but(shape="text")
+    return Shaped(payload, found.shape, cuts[found.shape], found.total_count, notices, original=False)
+
+
+def certainly_fits(view: View, streams: Streams) -> bool:
+    """Whether all of it is so short that it needs no count: a token has at least one byte."""
+    limit = view.token_limit
+    if view.output != "text" or view.shape not in ("auto", "text") or view.fields:
+        return False
+    if limit is None or view.token_offset or streams.size > limit or streams.out.lost:
+        return False
+    return len(b"".join(streams.whole()).decode("utf-8", "replace").encode()) <= limit
+
+
+class Stderr(Record):
+    """What is shown of stderr."""
+
+    shown: bytes = b""
+    notices: tuple[Notice, ...] = ()
+    withheld: bool = False
+    indexes: Mapping[Stream, Index] = {}
+
+
+def cut_stderr(
+    view: View, streams: Streams, out: Index, tokenizer: Tokenizer, shape: Shaped, ways: Ways
+) -> Stderr:
+    """All of stderr if possible, else both ends within its share."""
+    limit = view.token_limit
+    if limit is None or streams.err is None or not streams.err.size:
+        return Stderr()
+    index = Index(streams.err, tokenizer)
+    out_tokens = max(out.reach(view.token_offset + limit + 1) - view.token_offset, 0)
+    if out_tokens <= limit and view.output != "text":
+        # In JSON it costs more than its tokens, even if there is nothing of it.
+        everything = Ask(None, view.token_offset, view.keep, view.align, view.sentinel)
+        rest = shape.cut(shape.payload, out, everything, lambda _parts: 0).parts
+        out_tokens = count_bytes(compose(rest, view.output), tokenizer)
+    share = stderr_limit(limit, out_tokens, index.total_tokens)
+    known: dict[Stream, Index] = {"err": index}
+    if not share:
+        way = ways.err.replace("{}", "0", 1)
+        message = f"stderr ({index.total_tokens} tokens) has no room in a limit of {limit}; see {way}"
+        return Stderr(b"", (Notice("STDERR_HIDDEN", message, of_the_cut=True),), withheld=True, indexes=known)
+    # The last words of stderr are mostly the reason.
+    ask = Ask(share, 0, "ends", "record", view.sentinel, ways.err, label="stderr ", rather="tail")
+
+    def cost(parts: tuple[Part, ...]) -> int:
+        return count_bytes(compose(parts, "text"), tokenizer)
+
+    shown = text_shape.cut(streams.err, index, ask, cost)
+    notices = (Notice("STDERR_TRUNCATED", shown.hint, of_the_cut=True),) if shown.gap else ()
+    return Stderr(compose(shown.parts, "text"), notices, withheld=shown.gap is not None, indexes=known)
+
+
+def respond(streams: Streams, payload: bytes | None, meta: Meta, notices: tuple[Notice, ...]) -> Response:
+    """The answer with the command's own ending in it."""
+    failure = None
+    if streams.captured:
+        ending, broken = streams.captured.ending, streams.captured.broken
+        failure = failure_of(ending, streams.err_tail)
+        if ending is not None:
+            meta = meta.but(exit_code=ending.status, exit_from="command", signal=ending.signal)
+        if broken is not None:
+            meta = meta.but(exit_code=broken.exit_status, exit_from="tokcap")
+            failure = Failure(broken.code, str(broken))
+    return Response(streams.status, payload, failure, notices, meta)
+
+
+def status_of(captured: Captured) -> int:
+    """The status that the source alone would give."""
+    if captured.broken:
+        return captured.broken.exit_status
+    return captured.ending.status if captured.ending else OK

@@ -1,0 +1,187 @@
+"""`tokcap spill list | path | rm | gc`: stored outputs, for people and for scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from tokcap import exits
+from tokcap.arguments import decide
+from tokcap.cli.responses import respond, say
+from tokcap.errors import NotFound
+from tokcap.store import Retention, Shelf, clean
+
+if TYPE_CHECKING:
+    from tokcap.environment import Environment
+    from tokcap.store import Listed
+
+application = typer.Typer(help="List, find and remove stored outputs.", no_args_is_help=True)
+
+Output = Annotated[
+    Literal["text", "json", "jsonl"], typer.Option("-o", "--output", help="form of the response")
+]
+Handle = Annotated[str, typer.Argument(help="a handle, four or more of its digits, or @last")]
+
+COMMAND_WIDTH = 60
+UNITS = ("B", "K", "M", "G", "T")
+
+
+@application.command("list")
+def list_entries(context: typer.Context, output: Output = "text") -> int:
+    """Stored outputs, the latest first: handle, age, size, tokens, exit status, command."""
+    env: Environment = context.obj
+    entries = sorted(Shelf(env).entries(), key=lambda entry: -entry.stored_at)
+    if output == "text":
+        now = env.now()
+        rows = [
+            ("HANDLE", "AGE", "SIZE", "TOKENS", "EXIT", "COMMAND"),
+            *(row_of(entry, now) for entry in entries),
+        ]
+        say(table(rows) if entries else "nothing is stored\n", env)
+        return exits.OK
+    return respond([described(entry) for entry in entries], output, env)
+
+
+@application.command("path")
+def path(
+    context: typer.Context,
+    handle: Handle,
+    stream: Annotated[Literal["out", "err"], typer.Option(help="which stream of the command")] = "out",
+    output: Output = "text",
+) -> int:
+    """The file that holds a stored output: plain bytes, for any tool."""
+    env: Environment = context.obj
+    entry = Shelf(env).open(handle)
+    entry.close()
+    if stream not in entry.streams:
+        raise NotFound(f"{entry.handle} has no stored {'stderr' if stream == 'err' else 'output'}")
+    if output == "text":
+        say(f"{entry.path(stream)}\n", env)
+        return exits.OK
+    return respond({"handle": entry.handle, "path": entry.path(stream)}, output, env)
+
+
+@application.command("rm")
+def remove(
+    context: typer.Context,
+    handles: Annotated[list[str], typer.Argument(help="handles, or enough of their digits, or @last")],
+    output: Output = "text",
+) -> int:
+    """Remove stored outputs. None is removed if one of them cannot be found."""
+    env: Environment = context.obj
+    shelf = Shelf(env)
+    places = dict.fromkeys(shelf.find(handle) for handle in handles)
+    for place in places:
+        shelf.remove(place)
+    removed = [place.rpartition("/")[2] for place in places]
+    if output == "text":
+        say("".join(f"removed {handle}\n" for handle in removed), env)
+        return exits.OK
+    return respond({"removed": removed}, output, env)
+
+
+@application.command("gc")
+def collect(context: typer.Context, output: Output = "text") -> int:
+    """Remove what is too old or too much, and what those left behind who were killed while storing.
+
+    This is part of storing, too; --spill-days and --spill-total, their variables and config keys say how much
+    is kept. What was stored or read within the hour is kept in any case.
+    """
+    env: Environment = context.obj
+    settings = decide((), "run", env)
+    retention = Retention(int(settings["spill_days"] or 0), int(settings["spill_total"] or 0))
+    cleaned = clean(Shelf(env), retention, env.now())
+    freed = sum(entry.size for entry in cleaned.removed)
+    if output == "text":
+        left_overs = f", {cleaned.left_overs} left over by others" if cleaned.left_overs else ""
+        say(
+            f"removed {len(cleaned.removed)} ({size_of(freed)}){left_overs}; "
+            f"kept {cleaned.kept} ({size_of(cleaned.kept_bytes)})\n",
+            env,
+        )
+        return exits.OK
+    counts = {"freed_bytes": freed, "kept": cleaned.kept, "kept_bytes": cleaned.kept_bytes}
+    removed = [entry.handle for entry in cleaned.removed]
+    return respond({"removed": removed, **counts, "left_overs": cleaned.left_overs}, output, env)
+
+
+def described(entry: Listed) -> dict[str, object]:
+    """An entry for programs. One whose record is damaged has what its files tell."""
+    found: dict[str, object] = {
+        "handle": entry.handle,
+        "path": entry.directory,
+        "size_bytes": entry.size,
+        "stored_at": int(entry.stored_at),
+        "damaged": entry.record is None,
+    }
+    if entry.record:
+        record = entry.record
+        command = None if record.command is None else [readable(word) for word in record.command]
+        found |= {
+            "complete": record.complete,
+            "shape": record.shape,
+            "stored_bytes": dict(record.stored_bytes),
+            "lost_bytes": dict(record.lost_bytes),
+            "tokens": dict(record.tokens),
+            "exit_status": record.exit_status,
+            "signal": record.signal,
+            "duration_ms": record.duration_ms,
+            "command": command,
+        }
+    return found
+
+
+def row_of(entry: Listed, now: float) -> tuple[str, ...]:
+    """An entry for people."""
+    record = entry.record
+    if record is None:
+        return (
+            entry.handle,
+            age_of(now - entry.stored_at),
+            size_of(entry.size),
+            "?",
+            "?",
+            "(record is damaged)",
+        )
+    totals = [streams["out"] for streams in record.tokens.values() if "out" in streams]
+    status = "-" if record.exit_status is None else str(record.exit_status)
+    command = " ".join(map(readable, record.command)) if record.command else "-"
+    printable = "".join(character if character.isprintable() else "?" for character in command)
+    shown = printable if len(printable) <= COMMAND_WIDTH else printable[: COMMAND_WIDTH - 1] + "…"
+    size = size_of(sum(record.stored_bytes.values())) + ("" if record.complete else " of more")
+    return (
+        entry.handle,
+        age_of(now - entry.stored_at),
+        size,
+        str(totals[0]) if totals else "?",
+        status,
+        shown,
+    )
+
+
+def table(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "".join(line.rstrip() + "\n" for line in lines)
+
+
+def age_of(seconds: float) -> str:
+    """A time in the largest unit that fits: `5m`."""
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)}{unit}"
+    return f"{max(int(seconds), 0)}s"
+
+
+def size_of(count: float) -> str:
+    """Bytes in the largest unit that fits: `1.5M`."""
+    unit = 0
+    while count >= 1024 and unit < len(UNITS) - 1:
+        count, unit = count / 1024, unit + 1
+    return f"{count:.0f}{UNITS[unit]}" if unit == 0 or count >= 10 else f"{count:.1f}{UNITS[unit]}"
+
+
+def readable(word: str) -> str:
+    """An argument as text; what was no UTF-8 in it becomes the replacement character."""
+    return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,41 @@
+"""Fingerprints: the bytes of an output in, the digest by which it is stored out."""
+
+from __future__ import annotations
+
+from tokcap.record import TYPE_CHECKING
+
+try:
+    # hashlib brings OpenSSL along, which takes half as long to load as Python to start.
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DIGEST_BYTES = 20
+
+
+class Fingerprint:
+    """Of one stream: the digest of the bytes that are stored, and how many there were in all."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._hash = blake2b(digest_size=DIGEST_BYTES)
+        self._room = most_bytes
+        self._size = 0
+
+    def update(self, block: bytes, lost: int = 0) -> None:
+        """These bytes, behind which so many followed that nobody kept."""
+        self._size += len(block) + lost
+        if self._room:
+            self._hash.update(block[: self._room])
+            self._room -= min(self._room, len(block))
+
+    def sealed(self) -> bytes:
+        return self._hash.digest() + self._size.to_bytes(8, "little")
+
+
+def digest_of(fingerprints: Iterable[Fingerprint]) -> str:
+    """The digest of an output, from those of its streams."""
+    joined = b"".join(fingerprint.sealed() for fingerprint in fingerprints)
+    return blake2b(joined, digest_size=DIGEST_BYTES).hexdigest()

@@ -1,0 +1,146 @@
+"""The store's part in one run: where output goes while it arrives, its handle, and its entry in the end.
+
+Nothing here fails a run: what cannot be stored is delivered all the same, with one warning. The store itself
+is loaded when it is needed, for most outputs are short and never get there.
+"""
+
+from __future__ import annotations
+
+from tokcap.capture import Spool, open_nameless_file
+from tokcap.errors import StoreError
+from tokcap.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokcap.environment import Environment
+    from tokcap.store import Draft, EntryRecord, Shelf
+    from tokcap.tokens import Index
+    from tokcap.types import Request, Stream
+
+# No token of the embedded vocabularies has more bytes.
+LONGEST_TOKEN = 128
+
+
+class Keeping:
+    """Spools that can become an entry."""
+
+    def __init__(self, request: Request, env: Environment) -> None:
+        self._request = request
+        self._env = env
+        self._spools: dict[Stream, Spool] = {}
+        self._opened: tuple[Shelf, Draft] | None = None
+        self._digest = ""
+        self._handle = ""
+        self._stored = False
+        # Why nothing can be stored.
+        self.failure = ""
+
+    def spool(self, stream: Stream, *, whole: bool) -> Spool:
+        """A place for a stream. Unless `whole`, what lies past the window and the store's limit is lost."""
+        request = self._request
+        needed_bytes = ((request.token_limit or 0) + request.token_offset + 1) * LONGEST_TOKEN
+        bounds = {} if whole else {"keep_bytes": max(request.max_bytes, needed_bytes)}
+        spool = Spool(open_file=lambda: self._open_file(stream), needed_bytes=needed_bytes, **bounds)
+        self._spools[stream] = spool
+        return spool
+
+    def _open(self) -> tuple[Shelf, Draft]:
+        if self._opened is None:
+            from tokcap.store import Shelf
+
+            shelf = Shelf(self._env)
+            self._opened = shelf, shelf.draft()
+        return self._opened
+
+    def _open_file(self, stream: Stream) -> int:
+        self._take_fingerprint(self._spools[stream])
+        try:
+            return self._open()[1].create(stream)
+        except StoreError as error:
+            # It cannot be stored, but it need not stay in memory either.
+            self.failure = str(error)
+            return open_nameless_file()
+
+    def _take_fingerprint(self, spool: Spool) -> None:
+        """While everything is in memory, or never."""
+        if spool.fingerprint is None:
+            from tokcap.fingerprint import Fingerprint
+
+            fingerprint = Fingerprint(self._request.max_bytes)
+            fingerprint.update(spool.read(0, spool.size), spool.lost)
+            spool.fingerprint = fingerprint
+
+    def handle(self) -> str:
+        """The handle that the output has in the store; empty if it cannot have one."""
+        if not self._handle and not self.failure:
+            from tokcap.fingerprint import digest_of
+
+            for spool in self._spools.values():
+                self._take_fingerprint(spool)
+            self._digest = digest_of(
+                spool.fingerprint for spool in self._spools.values() if spool.fingerprint
+            )
+            self._handle = self._open()[0].handle_for(self._digest)
+        return "" if self.failure else self._handle
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the store has less than there was."""
+        return any(self.lost_bytes().values())
+
+    def stored_bytes(self) -> dict[Stream, int]:
+        most = self._request.max_bytes
+        return {stream: min(spool.size, most) for stream, spool in self._spools.items()}
+
+    def lost_bytes(self) -> dict[Stream, int]:
+        stored = self.stored_bytes()
+        return {stream: spool.size + spool.lost - stored[stream] for stream, spool in self._spools.items()}
+
+    def keep(self, record: EntryRecord, indexes: Mapping[Stream, Index]) -> str:
+        """Store everything and return the path of the output, or raise `StoreError`."""
+        record = record.but(
+            handle=self.handle(),
+            digest=self._digest,
+            stored_at=int(self._env.now()),
+            stored_bytes={name: size for name, size in self.stored_bytes().items() if size or name == "out"},
+            lost_bytes={name: size for name, size in self.lost_bytes().items() if size},
+        )
+        files = self._files(indexes)
+        for name in record.stored_bytes:
+            self._spools[name].cut_file(self._request.max_bytes)
+        if self.failure:
+            raise StoreError(self.failure)
+        shelf, draft = self._open()
+        directory = shelf.keep(draft, record, files)
+        self._stored = True
+        return f"{directory}/out"
+
+    def _files(self, indexes: Mapping[Stream, Index]) -> dict[str, bytes]:
+        """What was found out on the way and saves time later."""
+        from tokcap.store.entry import LANDMARKS, index_name
+
+        files = {}
+        stored = self.stored_bytes()
+        for stream, index in indexes.items():
+            # One that reaches behind what is stored would be of another payload.
+            if index.storable and index.checkpoints.bytes[-1] <= stored[stream]:
+                files[index_name(stream, index.tokenizer)] = index.checkpoints.packed(stored[stream])
+        landmarks = self._spools["out"].landmarks
+        if landmarks.has_grown and landmarks.known_to <= stored["out"]:
+            files[LANDMARKS] = landmarks.packed(stored["out"])
+        return files
+
+    def close(self) -> None:
+        """Remove what did not become an entry. After storing, make room if it is time for that."""
+        for spool in self._spools.values():
+            spool.close()
+        if self._opened is None:
+            return
+        shelf, draft = self._opened
+        draft.close()
+        if self._stored:
+            from tokcap.store import Retention, clean_if_due
+
+            retention = Retention(self._request.spill_days, self._request.spill_total)
+            clean_if_due(shelf, retention, sum(self.stored_bytes().values()), self._env.now())

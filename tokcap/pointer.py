@@ -1,0 +1,182 @@
+"""A structured payload and a JSON pointer (RFC 6901) in, the value that it leads to out, as it stands.
+
+In JSON Lines the first step is the number of the record, in a table the row and then the column. Of a key
+that stands twice, the first is meant.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tokcap.errors import NotFound, UsageError
+from tokcap.jsontext import BYTE_ORDER_MARK, LEXEME, key_text, presentable
+from tokcap.record import TYPE_CHECKING, Record
+from tokcap.tabletext import CSV, TSV, cell_text, cells_of, end_of_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from mmap import mmap
+    from typing import TypeAlias
+
+    from tokcap.types import Payload, Shape
+
+    Source: TypeAlias = "bytes | mmap"
+
+NAMES_SHOWN = 12
+
+# Inside a container: what is no bracket, strings whatever they hold, and containers that hold no others; this
+# nested a few times skips nearly every value in one go, without a step of Python.
+STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+INSIDE = rb'(?:[^"\[\]{}]++|' + STRING + rb")*+"
+for _ in range(4):
+    INSIDE = rb'(?:[^"\[\]{}]++|' + STRING + rb"|[\[{]" + INSIDE + rb"[\]}])*+"
+CONTAINER = re.compile(rb"[\[{]" + INSIDE + rb"[\]}]", re.DOTALL)
+SCALAR = re.compile(STRING + rb"|[^\s\[\]{},:]++", re.DOTALL)
+BLANKS = re.compile(rb"[ \t\r\n]*+")
+
+
+class Value(Record):
+    """What a pointer leads to: text if it is a string or a cell, else JSON."""
+
+    data: bytes
+    shape: Shape
+
+
+def value_at(payload: Payload, shape: Shape, pointer: str) -> Value:
+    """The value at a pointer, or a refusal that says what there is instead."""
+    if not pointer.startswith("/"):
+        message = f"show: --pointer: {pointer[:80]!r} does not begin with /, as in /items/3/body"
+        raise UsageError(message, of_a_subcommand=True)
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
+    if shape in ("csv", "tsv"):
+        return cell_at(payload.view(), shape, steps, pointer)
+    if shape not in ("json", "jsonl"):
+        raise NotFound("the stored output is text: there is nothing that a pointer could lead to; see --grep")
+    source = payload.view()
+    begin = len(BYTE_ORDER_MARK) if source[:3] == BYTE_ORDER_MARK else 0
+    start = after_blanks(source, begin)
+    if shape == "jsonl":
+        start = element(siblings(source, start), steps[0], "", pointer)
+        steps = steps[1:]
+    passed = "" if shape == "json" else f"/{pointer[1:].split('/')[0]}"
+    for step in steps:
+        sign = source[start : start + 1]
+        if sign == b"[":
+            start = element(elements(source, start), step, passed, pointer)
+        elif sign == b"{":
+            start = member(source, start, step, passed, pointer)
+        else:
+            raise NotFound(f"no value at {pointer}: {passed or 'the document'} is no object or array")
+        passed += f"/{step}"
+    text = source[start : end_of(source, start)]
+    if text[:1] == b'"':
+        return Value(presentable(key_text(text)).encode(), "text")
+    return Value(text, "json")
+
+
+def element(starts: Iterator[int], step: str, passed: str, pointer: str) -> int:
+    """Where the element of that number begins."""
+    wanted = int(step) if step.isascii() and step.isdigit() and len(step) < 19 else -1
+    number = -1
+    for number, start in enumerate(starts):
+        if number == wanted:
+            return start
+    where = passed or "the top"
+    raise NotFound(
+        f"no value at {pointer}: {where} has the elements 0 to {number}"
+        if number >= 0
+        else f"no value at {pointer}: {where} is empty"
+    )
+
+
+def member(source: Source, start: int, step: str, passed: str, pointer: str) -> int:
+    """Where the value of that key begins."""
+    names: list[str] = []
+    for key, value in members(source, start):
+        name = key_text(key)
+        if name == step:
+            return value
+        if len(names) <= NAMES_SHOWN:
+            names.append(presentable(name))
+    shown = ", ".join(names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
+    raise NotFound(f"no value at {pointer}: {passed or 'the document'} has the keys {shown or '(none)'}")
+
+
+def elements(source: Source, start: int) -> Iterator[int]:
+    """Where the elements of an array begin."""
+    place = after_blanks(source, start + 1)
+    while source[place : place + 1] != b"]":
+        yield place
+        place = after_blanks(source, end_of(source, place))
+        if source[place : place + 1] == b",":
+            place = after_blanks(source, place + 1)
+
+
+def siblings(source: Source, start: int) -> Iterator[int]:
+    """Where the values of a sequence begin."""
+    place = start
+    while place < len(source):
+        yield place
+        place = after_blanks(source, end_of(source, place))
+
+
+def members(source: Source, start: int) -> Iterator[tuple[bytes, int]]:
+    """The keys of an object, and where their values begin."""
+    place = after_blanks(source, start + 1)
+    while source[place : place + 1] != b"}":
+        key_end = end_of(source, place)
+        value = after_blanks(source, after_blanks(source, key_end) + 1)
+        yield source[place:key_end], value
+        place = after_blanks(source, end_of(source, value))
+        if source[place : place + 1] == b",":
+            place = after_blanks(source, place + 1)
+
+
+def end_of(source: Source, start: int) -> int:
+    """Where the value ends that begins at `start`, in a document that is known to be valid."""
+    if source[start : start + 1] not in (b"[", b"{"):
+        match = SCALAR.match(source, start)
+        return match.end() if match else start + 1
+    match = CONTAINER.match(source, start)
+    if match:
+        return match.end()
+    # Nested deeper than the pattern.
+    depth = 0
+    for lexeme in LEXEME.finditer(source, start):
+        sign = lexeme[0]
+        depth += (sign in (b"[", b"{")) - (sign in (b"]", b"}"))
+        if not depth:
+            return lexeme.end()
+    return len(source)
+
+
+def after_blanks(source: Source, place: int) -> int:
+    match = BLANKS.match(source, place)
+    return match.end() if match else place
+
+
+def cell_at(source: Source, shape: Shape, steps: list[str], pointer: str) -> Value:
+    """The text of a cell: rows count from 0 behind the header, a column has a name or a number."""
+    dialect = TSV if shape == "tsv" else CSV
+    if len(steps) != 2:
+        raise NotFound(f"no value at {pointer}: in a table it is /ROW/COLUMN")
+    begin = len(BYTE_ORDER_MARK) if source[:3] == BYTE_ORDER_MARK else 0
+    place = end_of_row(source, begin, dialect)
+    names = [cell_text(cell) for cell in cells_of(source[begin:place], dialect)]
+    row, column = steps
+    if column not in names and not (column.isascii() and column.isdigit() and int(column[:9]) < len(names)):
+        raise NotFound(f"no value at {pointer}: the columns are {', '.join(names[:NAMES_SHOWN])}")
+    wanted = int(row) if row.isascii() and row.isdigit() and len(row) < 19 else -1
+    number = 0
+    while place < len(source):
+        end = end_of_row(source, place, dialect)
+        if number == wanted:
+            cells = cells_of(source[place:end], dialect)
+            at = names.index(column) if column in names else int(column)
+            return Value(cell_text(cells[at]).encode() if at < len(cells) else b"", "text")
+        place, number = end, number + 1
+    raise NotFound(
+        f"no value at {pointer}: the rows are 0 to {number - 1}"
+        if number
+        else f"no value at {pointer}: there are no rows"
+    )

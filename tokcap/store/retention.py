@@ -1,0 +1,122 @@
+"""What is kept how long: entries by age and total size, left-overs of those who died. Part of storing."""
+
+from __future__ import annotations
+
+import os
+
+from tokcap import private
+from tokcap.errors import StoreError
+from tokcap.record import TYPE_CHECKING, Record
+from tokcap.store.drafts import lock_directory, remove_directory
+from tokcap.store.shelf import names_in
+
+if TYPE_CHECKING:
+    from tokcap.store.shelf import Listed, Shelf
+
+DAY_SECONDS = 24 * 60 * 60
+# What was read within this time is kept, whatever its age.
+READ_SECONDS = 60 * 60
+# A directory without a lock that is younger may belong to somebody who is about to lock it.
+LEFT_OVER_SECONDS = 60
+
+# Cleaning looks at every entry, so it is done once in a while, or when much was stored since.
+CLEAN_SECONDS = 10 * 60
+CLEAN_SHARE = 16
+LEDGER = ".cleaned"
+
+
+class Retention(Record):
+    """How much is kept."""
+
+    days: int
+    total_bytes: int
+
+
+class Cleaned(Record):
+    """What cleaning did."""
+
+    removed: tuple[Listed, ...]
+    kept: int
+    kept_bytes: int
+    left_overs: int
+
+
+def clean(shelf: Shelf, retention: Retention, now: float) -> Cleaned:
+    """Remove what is too old, then the oldest until the rest is small enough."""
+    entries = [settled(entry, now) for entry in shelf.entries()]
+    kept: list[Listed] = []
+    removed: list[Listed] = []
+    for entry in sorted(entries, key=lambda entry: entry.stored_at):
+        expired = now - entry.stored_at > retention.days * DAY_SECONDS
+        (removed if expired and not in_use(entry, now) else kept).append(entry)
+    total = sum(entry.size for entry in kept)
+    for entry in list(kept):
+        if total <= retention.total_bytes:
+            break
+        if not in_use(entry, now):
+            kept.remove(entry)
+            removed.append(entry)
+            total -= entry.size
+    for entry in removed:
+        shelf.remove(entry.directory)
+    return Cleaned(tuple(removed), len(kept), total, remove_left_overs(shelf, now))
+
+
+def in_use(entry: Listed, now: float) -> bool:
+    """Whether it was stored or read just now: somebody may be in the midst of paging through it."""
+    return now - max(entry.read_at, entry.stored_at) < READ_SECONDS
+
+
+def settled(entry: Listed, now: float) -> Listed:
+    """The entry with times that are not in the future: a clock that was wrong must not keep it for ever."""
+    if max(entry.stored_at, entry.read_at) <= now + LEFT_OVER_SECONDS:
+        return entry
+    try:
+        for path in (os.path.join(entry.directory, "out"), entry.directory):
+            os.utime(path, (now, now), follow_symlinks=False)
+    except OSError:
+        pass
+    return entry.but(stored_at=min(entry.stored_at, now), read_at=min(entry.read_at, now))
+
+
+def remove_left_overs(shelf: Shelf, now: float) -> int:
+    """Remove directories and files that somebody was writing who is gone; how many there were."""
+    removed = 0
+    for name in names_in(shelf.spill):
+        path = os.path.join(shelf.spill, name)
+        if not name.startswith(private.TEMPORARY_PREFIX):
+            continue
+        try:
+            if abs(now - os.lstat(path).st_mtime) < LEFT_OVER_SECONDS:
+                continue
+            if not os.path.isdir(path) or os.path.islink(path):
+                os.unlink(path)
+                removed += 1
+                continue
+        except OSError:
+            continue
+        lock = lock_directory(path)
+        if lock >= 0:
+            remove_directory(path)
+            os.close(lock)
+            removed += 1
+    return removed
+
+
+def clean_if_due(shelf: Shelf, retention: Retention, stored_bytes: int, now: float) -> None:
+    """Clean once in a while. Whoever stores pays for it in turn; what fails is left to the next."""
+    path = os.path.join(shelf.spill, LEDGER)
+    try:
+        words = private.read_file(path, 100).split()
+        cleaned_at, since = int(words[0]), int(words[1])
+    except (FileNotFoundError, StoreError, ValueError, IndexError):
+        cleaned_at, since = int(now), 0
+    since += stored_bytes
+    due = not 0 <= now - cleaned_at < CLEAN_SECONDS or since * CLEAN_SHARE > retention.total_bytes
+    try:
+        # Written first, so that others who store meanwhile do not clean as well.
+        private.replace_file(path, b"%d %d\n" % ((int(now), 0) if due else (cleaned_at, since)))
+        if due:
+            clean(shelf, retention, now)
+    except StoreError:
+        pass
