@@ -12,6 +12,11 @@ from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from mmap import mmap
+    from typing import TypeAlias
+
+    # A payload in place. Slices of it are bytes, and patterns take it as it is.
+    View: TypeAlias = bytes | mmap
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -31,6 +36,9 @@ OPEN, CLOSE, COMMA, COLON, STRING, SCALAR = range(1, 7)
 
 # What may follow a number or word that stands alone.
 SEPARATORS = (b"", b" ", b"\t", b"\n", b"\r")
+
+# What stands at the end of a payload is looked for in steps of this size.
+TRAILING_BYTES = 1 << 12
 
 CLOSER = {b"[": b"]", b"{": b"}"}
 
@@ -96,6 +104,18 @@ def end_of_value(data: bytes, position: int) -> tuple[int, int]:
             return begin, position
         expected = (COMMA, CLOSE)
         in_key = False
+
+
+def length_without(data: View, signs: bytes) -> int:
+    """How long it is without these signs at its end."""
+    end = len(data)
+    while end:
+        block = data[max(end - TRAILING_BYTES, 0) : end]
+        kept = len(block.rstrip(signs))
+        if kept:
+            return end - len(block) + kept
+        end -= len(block)
+    return 0
 
 
 def compact(text: bytes) -> bytes:

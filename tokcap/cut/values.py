@@ -7,7 +7,9 @@ descended into; a scalar that could not, or a container too deep to be shown, be
 from __future__ import annotations
 
 from tokcap.cut.tree import ARRAY, BARE, LINES, OBJECT, Reader
-from tokcap.jsontext import CLOSER, compact, end_of_value, key_text
+from tokcap.cut.passing import end_of_known_value
+from tokcap.jsontext import CLOSER, compact, key_text, length_without
+from tokcap.landmarks import Trail
 from tokcap.mark import mark_element, mark_member, note_of, quoted
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.types import Cut, Gap, Mark, Notice, Values
@@ -75,7 +77,8 @@ class ValuesWindow:
     """One structured payload, seen through one limit."""
 
     def __init__(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost, *, lines: bool) -> None:
-        self._data = payload.read(0, payload.size)
+        self._data = payload.view()
+        self._trail = Trail(payload.landmarks, "jsonl" if lines else "json", self._data)
         self._tokens = tokens
         self._ask = ask
         self._limit = ask.limit
@@ -84,8 +87,8 @@ class ValuesWindow:
         self._first_token = tokens.reach(ask.offset)
         self._first_byte = tokens.byte_at(ask.offset)
         # Behind this, only closing brackets and blanks are left.
-        self._last_end = len(self._data.rstrip(b" \t\r\n]}"))
-        self._root = Reader(self._data, lines=lines).root
+        self._last_end = length_without(self._data, b" \t\r\n]}")
+        self._root = self._reader().root
         self._too_large: Measured | None = None
         # Of containers: what those around their children cost at the most; whether that was counted;
         # and the last one that is too deep to be shown.
@@ -111,18 +114,21 @@ class ValuesWindow:
                 return found
             size *= GROWTH
 
+    def _reader(self) -> Reader:
+        return Reader(self._data, lines=self._lines, trail=self._trail)
+
     def _whole(self) -> Cut:
         """All of it, whatever it costs: only what lies at the top is looked at one by one."""
-        reader = Reader(self._data, lines=self._lines)
+        reader = self._reader()
         self._root = reader.root
         reader.read_top()
         units = [Unit(node) for node in reader.root.children]
-        return self._finished(self._values(units, None, (), self._data), units, None)
+        return self._finished(self._values(units, None, (), self._data[:]), units, None)
 
     def _read(self, size: int) -> Units:
         """The units in `size` bytes of source at the beginning of the window, at the end, or both."""
         keep, length = self._ask.keep, len(self._data)
-        reader = Reader(self._data, lines=self._lines)
+        reader = self._reader()
         self._root = reader.root
         reader.pass_over(self._first_byte)
         begin = reader.next_begin
@@ -332,7 +338,18 @@ class ValuesWindow:
 
     def _begins_later(self, before: Node, after: Node) -> bool:
         """Whether the token in which a value begins lies behind the beginning of those before it."""
-        return self._tokens.byte_at(self._tokens.token_at(after.begin)) > before.last_begin
+        return self._tokens.byte_at(self._tokens.token_at(after.begin)) > self._last_begin(before)
+
+    def _last_begin(self, node: Node) -> int:
+        """Where the last value inside a value begins; its own beginning if there is none."""
+        while node.children and node.children[-1].index == node.count - 1:
+            node = node.children[-1]
+        if not node.count or node.end < 0:
+            return node.begin
+        # Its last child was passed over.
+        inside = Reader(self._data[node.start : node.end], lines=False)
+        inside.read_until(node.end)
+        return node.start + max(leaf.begin for leaf in inside.root.leaves())
 
     def _instead_of(self, node: Node, limit: int) -> Cut:
         """Not even one value fits: the mark in its place, or in that of a container around it."""
@@ -351,8 +368,8 @@ class ValuesWindow:
         if best is None and not any(values.items for values in marked.parts if isinstance(values, Values)):
             return marked
         hidden = around[best or 0]
-        end = hidden.end if hidden.end >= 0 else end_of_value(self._data, hidden.start)[1]
-        following = Reader(self._data, lines=self._lines)
+        end = hidden.end if hidden.end >= 0 else end_of_known_value(self._data, hidden.start)
+        following = self._reader()
         following.pass_over(end)
         unit = Unit(hidden, opaque=True)
         last = following.next_begin >= len(self._data) or self._ask.keep == "tail"
@@ -390,7 +407,7 @@ class ValuesWindow:
         )
 
     def _notice(self, node: Node) -> Notice:
-        end = node.end if node.end >= 0 else end_of_value(self._data, node.start)[1]
+        end = node.end if node.end >= 0 else end_of_known_value(self._data, node.start)
         pointer = node.pointer()
         place = f"at {shortened_pointer(pointer)}" if pointer else "of the document"
         if end - node.start > EXACT_VALUE_BYTES:
@@ -427,7 +444,7 @@ class ValuesWindow:
         for unit in tail:
             writer.add(unit.node.parent, unit.node.key, self._text(unit))
         style = STYLES[self._root.kind]
-        return Values(style, writer.finish(), self._data.endswith(b"\n"), source)
+        return Values(style, writer.finish(), self._data[-1:] == b"\n", source)
 
     def _text(self, unit: Unit) -> bytes:
         if unit.opaque:
