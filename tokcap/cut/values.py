@@ -73,6 +73,14 @@ class Units(Record):
     complete: bool
 
 
+class Following(Record):
+    """Where the next window begins, if there is one, and what neither window shows."""
+
+    gap: Gap | None = None
+    pointer: str | None = None
+    notices: tuple[Notice, ...] = ()
+
+
 class ValuesWindow:
     """One structured payload, seen through one limit."""
 
@@ -310,12 +318,13 @@ class ValuesWindow:
     def _shown(self, units: Sequence[Unit], head: int, tail: int, limit: int) -> Cut:
         """The cut that shows all units but those from `head` to `tail`."""
         # Values that begin in one token stay together: else one of them would be shown twice.
+        fitting = head
         while 0 < head < tail == len(units) and not self._begins_later(
             units[head - 1].node, units[head].node
         ):
             head -= 1
         if not head and tail == len(units):
-            return self._instead_of(units[0].node, limit)
+            return self._apart(units, fitting) if fitting else self._instead_of(units[0].node, limit)
         kept = (*units[:head], *units[tail:])
         if head == tail:
             return self._finished(self._values(kept, None), kept, None)
@@ -325,6 +334,39 @@ class ValuesWindow:
         )
         values = self._values(units[:head], self._mark_at(units, head, tail), units[tail:])
         return self._finished(values, kept, gap, units[head].node.pointer())
+
+    def _apart(self, units: Sequence[Unit], fitting: int) -> Cut:
+        """The first units of those that ought to stay together, where there is no room for all."""
+        following = self._following(units[fitting].node.begin, self._last_begin(units[fitting - 1].node))
+        mark_at = self._mark_at(units, fitting, len(units))
+        shown = units[:fitting]
+        cut = self._finished(self._values(shown, mark_at), shown, following.gap, following.pointer)
+        return cut.but(notices=cut.notices + following.notices)
+
+    def _following(self, byte: int, begun: int) -> Following:
+        """What comes at `byte` or behind it, after a window whose last value began at `begun`.
+
+        A window begins with a token. Where the next value begins in a token that began before, only
+        the token after that can follow; what begins in between is in no window, and is told instead.
+        """
+        reader = self._reader()
+        reader.pass_over(byte)
+        if reader.next_begin >= len(self._data):
+            return Following()
+        token = self._tokens.token_at(reader.next_begin)
+        notices: tuple[Notice, ...] = ()
+        if token <= self._first_token or self._tokens.byte_at(token) <= begun:
+            token = max(token, self._first_token) + 1
+            reader.read_until(self._tokens.byte_at(token))
+            notices = tuple(
+                missed_notice(leaf.pointer()) for leaf in reader.root.leaves() if leaf.begin >= byte
+            )
+            reader = self._reader()
+            reader.pass_over(self._tokens.byte_at(token))
+            if reader.next_begin >= len(self._data):
+                return Following(notices=notices)
+        reader.read_until(reader.next_begin + 1)
+        return Following(Gap(token), reader.first_read.pointer(), notices)
 
     def _without_mark(self, units: Sequence[Unit], limit: int) -> Cut | None:
         """The first value alone, where the limit has no room for a mark beside it."""
@@ -369,18 +411,13 @@ class ValuesWindow:
             return marked
         hidden = around[best or 0]
         end = hidden.end if hidden.end >= 0 else end_of_known_value(self._data, hidden.start)
-        following = self._reader()
-        following.pass_over(end)
         unit = Unit(hidden, opaque=True)
-        last = following.next_begin >= len(self._data) or self._ask.keep == "tail"
-        gap, pointer = None, None
-        if not last:
-            following.read_until(following.next_begin + 1)
-            pointer = following.first_read.pointer()
-            gap = Gap(max(self._tokens.token_at(following.first_read.begin), self._first_token + 1))
-        if best is None:
-            return self._finished(None, [unit], gap, pointer).but(parts=marked.parts)
-        return self._finished(self._values([unit], None if last else hidden.parent), [unit], gap, pointer)
+        following = Following() if self._ask.keep == "tail" else self._following(end, hidden.begin)
+        marked_behind = hidden.parent if following.gap or following.notices else None
+        values = None if best is None else self._values([unit], marked_behind)
+        cut = self._finished(values, [unit], following.gap, following.pointer)
+        parts = marked.parts if best is None else cut.parts
+        return cut.but(parts=parts, notices=cut.notices + following.notices)
 
     def _nothing(self, limit: int) -> Cut:
         """Not even a mark in place of a value fits: one for everything, an empty container, or nothing."""
@@ -523,6 +560,15 @@ class Writer:
         while key in taken:
             key += "_"
         return key
+
+
+def missed_notice(pointer: str) -> Notice:
+    """Of a value that no window can show."""
+    message = (
+        f"the value at {shortened_pointer(pointer)} begins in one token with the value before it, "
+        "and a window of this limit does not admit both"
+    )
+    return Notice("FIELD_TRUNCATED", message, pointer=pointer)
 
 
 def shortened_pointer(pointer: str) -> str:
