@@ -74,15 +74,15 @@ def state_of(reader):
     return levels, reader.next_begin
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(source=SOURCES)
 def test_at_every_byte_a_glance_finds_what_a_look_at_each_lexeme_finds(source):
     text, lines = source
     data = text.encode("utf-8", "surrogatepass")
-    kept = Landmarks()
+    trail = Trail(Landmarks(), "json", data)
     for byte, expected in enumerate(lexeme_by_lexeme(data, lines)):
-        for trail in (None, Trail(Landmarks(), "json", data), Trail(kept, "json", data)):
-            reader = Reader(data, lines=lines, trail=trail)
+        for followed in (None, trail):
+            reader = Reader(data, lines=lines, trail=followed)
             reader.pass_over(byte)
             assert state_of(reader) == expected
             assert reader.complete == (reader.next_begin == len(data))
@@ -110,7 +110,7 @@ def test_the_top_of_a_document_is_the_same_read_alone_or_with_all_that_is_inside
             assert one.count == other.count
 
 
-WINDOWS = list(itertools.product(["head", "tail", "ends"], [0, 7, 30, 90]))
+WINDOWS = list(itertools.product(["head", "tail", "ends"], [0, 30]))
 TABLES = test_table.tables().map(lambda rows: ("csv", test_table.written(rows)))
 PAYLOADS = st.one_of(
     CONTAINERS.map(lambda text: ("json", text)), SEQUENCES.map(lambda text: ("jsonl", text)), TABLES
@@ -128,7 +128,7 @@ def windows(source, limit):
     return [source.window(limit, offset, keep) for keep, offset in WINDOWS]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(payload=PAYLOADS, limit=st.integers(15, 60), data=st.data())
 def test_any_of_the_landmarks_give_the_windows_that_none_give(payload, limit, data):
     source = source_of(payload)
@@ -145,7 +145,7 @@ def test_any_of_the_landmarks_give_the_windows_that_none_give(payload, limit, da
     assert windows(source, limit) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(payload=PAYLOADS, other=PAYLOADS, limit=st.integers(15, 60), data=st.data())
 def test_landmarks_that_are_damaged_or_of_something_else_change_nothing(payload, other, limit, data):
     source, foreign = source_of(payload), source_of(other)
@@ -157,7 +157,7 @@ def test_landmarks_that_are_damaged_or_of_something_else_change_nothing(payload,
         changed = data.draw(st.sampled_from([b"", b"0", b" ", b"-", b"x"]))
         ruined = state[:place] + changed + state[place + 1 :]
         pairs.append((byte, ruined if ruined != state else b""))
-    for byte, state in pairs:
+    for byte, state in pairs[:: len(pairs) // 8 + 1]:
         source.payload.landmarks.forget()
         source.payload.landmarks.add(byte, state)
         assert windows(source, limit) == expected
@@ -212,6 +212,16 @@ def test_hidden_records_are_counted_over_landmarks():
         mark = next(value for value in shown if isinstance(value, str))
         assert mark == f"{test_values.MARK} {5000 - (len(shown) - 1)} hidden"
         assert shown[-1] == 4999
+
+
+@pytest.mark.parametrize("wrap", ["%s", '{"a": 1, "b": %s, "c": [%s]}', "[[%s], %s]"])
+def test_both_ends_of_a_long_document_are_the_same_with_landmarks(wrap):
+    source = test_values.Source(wrap.replace("%s", json.dumps(RECORDS[:60])))
+    for offset in range(0, 300, 7):
+        source.payload.landmarks.forget()
+        expected = source.window(40, offset, "ends")
+        source.window(1, 10**6)
+        assert source.window(40, offset, "ends") == expected
 
 
 def test_deep_nesting_leaves_no_long_landmarks():

@@ -136,9 +136,7 @@ def test_any_window_of_any_sequence_is_valid_lines(text, limit, keep):
 
 
 # Two values begin in one token, and a window of 20 tokens has no room for both.
-TWO_IN_ONE_TOKEN = (
-    '[{"a":0,"a":0,"a":0,"a":["\\ud800","","\ud7fc\\u001f"],"b":[\n  0,\n  "\\ud800"\n  ]}]'
-)
+TWO_IN_ONE_TOKEN = '[{"a":0,"a":0,"a":0,"a":["\\ud800","","\ud7fc\\u001f"],"b":[\n  0,\n  "\\ud800"\n  ]}]'
 
 
 def shown_leaves(page):

@@ -6,8 +6,8 @@ descended into; a scalar that could not, or a container too deep to be shown, be
 
 from __future__ import annotations
 
-from tokcap.cut.tree import ARRAY, BARE, LINES, OBJECT, Reader
 from tokcap.cut.passing import end_of_known_value
+from tokcap.cut.tree import ARRAY, BARE, LINES, OBJECT, Reader
 from tokcap.jsontext import CLOSER, compact, key_text, length_without
 from tokcap.landmarks import Trail
 from tokcap.mark import mark_element, mark_member, note_of, quoted
