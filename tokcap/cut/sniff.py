@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # As much of a payload is looked at before all of it is.
 SAMPLE_BYTES = 1 << 16
+# Of less than this, a look at all of it costs less than one at its beginning by the grammar.
+SMALL_BYTES = 1 << 20
 SAMPLE_ROWS = 200
 LONGEST_NAME = 40
 MOST_WORDS = 4
@@ -59,13 +61,15 @@ def sniff_json(payload: Payload, *, bare_lines: bool = False) -> Sniffed | None:
     # Whatever does not begin like a value is none; most output ends here.
     if sample[:1] not in b'{["-0123456789tfn' or not sample:
         return None
-    try:
-        beginning = beginning_of_values(sample)
-    except ValueError:
-        return None
-    many = len(beginning.values) + beginning.more > 1
-    if many and not bare_lines and any(is_bare(sample, span) for span in beginning.values):
-        return None
+    many = False
+    if payload.size > SMALL_BYTES:
+        try:
+            beginning = beginning_of_values(sample)
+        except ValueError:
+            return None
+        many = len(beginning.values) + beginning.more > 1
+        if many and not bare_lines and any(is_bare(sample, span) for span in beginning.values):
+            return None
     data = payload.view()
     if not many:
         import orjson
