@@ -127,8 +127,8 @@ class Keeping:
             if index.storable and index.checkpoints.bytes[-1] <= stored[stream]:
                 files[index_name(stream, index.tokenizer)] = index.checkpoints.packed(stored[stream])
         landmarks = self._spools["out"].landmarks
-        if landmarks.has_grown and landmarks.known_to <= stored["out"]:
-            files[LANDMARKS] = landmarks.packed(stored["out"])
+        if landmarks.changed and landmarks.known_to <= stored["out"]:
+            files[LANDMARKS] = landmarks.packed()
         return files
 
     def close(self) -> None:

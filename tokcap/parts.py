@@ -52,7 +52,7 @@ def load_landmarks(entry: Entry) -> None:
     if data is None:
         return
     out = entry.streams["out"]
-    found = Landmarks.unpacked(data, out.size)
+    found = Landmarks.unpacked(data)
     if found is None:
         entry.is_damaged(LANDMARKS, "the output was read from its beginning")
     else:
@@ -101,8 +101,8 @@ def save_what_was_learnt(entry: Entry, stream: Stream, answered: Answer) -> None
     if stream != "out":
         return
     out = entry.streams["out"]
-    if out.landmarks.has_grown:
-        entry.write(LANDMARKS, out.landmarks.packed(out.size))
+    if out.landmarks.changed:
+        entry.write(LANDMARKS, out.landmarks.packed())
     if entry.record.digest and entry.record.shape == "auto" and answered.shape != "auto":
         record = entry.record.but(shape=answered.shape, total_count=answered.total_count)
         entry.write(RECORD, record.packed())

@@ -3,9 +3,13 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.cut.test_values import DOCUMENTS
 from tests.tokens.test_index import payload_of
-from tokcap.cut.sniff import sniff
+from tokcap.cut.sniff import SAMPLE_BYTES, sniff
+from tokcap.jsontext import beginning_of_values, top_level_values
 
 SHAPES = [
     ("json", b'{"a":1}'),
@@ -124,3 +128,63 @@ def test_records_are_counted_as_they_stand_in_the_source(data, count):
 def test_a_long_table_is_judged_by_its_beginning():
     rows = b"".join(b'%d,"some text, quoted, number %d"\n' % (n, n) for n in range(20_000))
     assert sniff(payload_of(b"id,text\n" + rows), "auto").shape == "csv"
+
+
+class Glanced:
+    """A payload of which only the beginning may be read."""
+
+    def __init__(self, data):
+        self.size = 1 << 40
+        self._data = data * (2 * SAMPLE_BYTES // len(data))
+
+    def read(self, start, stop):
+        assert stop <= 2 * SAMPLE_BYTES
+        return self._data[start:stop]
+
+
+NOT_FOR_LONG_JSON = [
+    *(b"[INFO] started\n", b"{not} JSON\n", b"2024-01-01 a line\n", b"true story\n", b"-\n"),
+    *(b"123\n", b'"a"\n', b"{}\n1\n", b'{"a":1}\nwords\n', b"[1,2,\n]\n", b'["\xff"]\n', b'["\x01"]\n'),
+]
+
+
+@pytest.mark.parametrize("line", NOT_FOR_LONG_JSON)
+def test_a_text_that_only_begins_like_json_is_refused_by_its_beginning(line):
+    assert sniff(Glanced(line), "auto").shape == "text"
+
+
+@settings(max_examples=150, deadline=None)
+@given(values=st.lists(DOCUMENTS, min_size=1, max_size=3), data=st.data())
+def test_every_beginning_of_valid_json_may_go_on(values, data):
+    text = "\n".join(values).encode("utf-8", "surrogatepass")
+    size = data.draw(st.integers(0, len(text)))
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return
+    found = beginning_of_values(text[:size])
+    whole = list(top_level_values(text))
+    assert found.values == whole[: len(found.values)]
+    assert found.more or len(found.values) == sum(end <= size for _, end in whole)
+
+
+@pytest.mark.parametrize("number", [1, 7, 60_000])
+@pytest.mark.parametrize(
+    "value",
+    [b'{"a":1}\n', b'{\n"a":1\n}\n', b'{"a":1}', rb'{"a":"\ud800"}' + b"\n", b'{"a":1}\r', b"[1E400] \n"],
+)
+def test_lines_and_values_of_other_forms_are_counted_alike(value, number):
+    mixed = value * number + b'{"b":[]}\n' * number
+    assert sniff(payload_of(mixed), "auto").total_count == 2 * number
+    assert sniff(payload_of(mixed + b"words"), "auto").shape == "text"
+
+
+def test_one_document_declared_as_lines_is_one_record():
+    assert sniff(payload_of(b"[1,2,3]"), "jsonl").total_count == 1
+
+
+def test_a_declared_table_is_read_block_by_block_whatever_ends_its_lines():
+    for line_end in (b"\n", b"\r\n", b"\r"):
+        rows = b"".join(b'%d,"a%sb \xc3\xa9"' % (n, line_end) + line_end for n in range(20_000))
+        assert sniff(payload_of(b"id,text" + line_end + rows), "csv").shape == "csv"
+        assert sniff(payload_of(b"id,text" + line_end + rows + b'1,"open'), "csv").shape == "text"

@@ -12,7 +12,7 @@ from tests.tokens.test_counting import TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tokcap.cut.table import cut_csv, cut_tsv
 from tokcap.render import compose
-from tokcap.tabletext import CSV, end_of_row
+from tokcap.tabletext import CSV, end_of_row, pass_rows
 from tokcap.tokens import Index, count_bytes
 from tokcap.types import Ask
 
@@ -135,3 +135,31 @@ def test_a_quote_that_is_never_closed_makes_the_rest_one_row():
     data = b'id,name\n1,"open\n' + b"2,b\n" * 60
     assert end_of_row(data, 8, CSV) == len(data)
     assert end_of_row(data, 0, CSV) == 8
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.text('a,"\n\ré', max_size=40).map(str.encode))
+def test_rows_passed_in_one_go_are_those_passed_one_by_one(data):
+    starts = [0]
+    while starts[-1] < len(data):
+        starts.append(end_of_row(data, starts[-1], CSV))
+    for number, start in enumerate(starts):
+        for stop in range(start + 1, len(data) + 1):
+            behind = next(place for place, begin in enumerate(starts) if begin >= stop)
+            assert pass_rows(data, start, stop, CSV) == (starts[behind], behind - number)
+
+
+@pytest.mark.parametrize("keep", ["tail", "ends"])
+def test_of_a_long_table_only_the_ends_are_read_and_all_rows_are_counted(keep):
+    rows = [["id", "note"], *([str(n), "a\nb" if n % 3 else "c"] for n in range(20_000))]
+    shown = read(compose(Source(written(rows)).window(100, keep=keep).parts, "text"))
+    place = next(n for n, row in enumerate(shown) if row[0].startswith(MARK))
+    assert shown[place][0] == f"{MARK} {20_000 - (len(shown) - 2)} hidden"
+    assert shown[1:place] == rows[1:place]
+    assert shown[place + 1 :] == rows[-(len(shown) - place - 1) :]
+
+
+def test_without_a_limit_everything_from_an_offset_on_is_shown_below_the_header():
+    source = Source(b"id,name\n" + b"".join(b"%d,n%d\n" % (n, n) for n in range(50)))
+    page = source.window(None, source.index.token_at(source.payload.view().index(b"40,")))
+    assert read(compose(page.parts, "text")) == [["id", "name"], *([str(n), f"n{n}"] for n in range(40, 50))]

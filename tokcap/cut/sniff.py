@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
+
 from tokcap.cut.tree import ARRAY, Reader
-from tokcap.jsontext import BYTE_ORDER_MARK, top_level_values
+from tokcap.jsontext import BYTE_ORDER_MARK, beginning_of_values, top_level_values
 from tokcap.mark import quoted
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.types import Notice
 
 if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+    from tokcap.jsontext import Span, View
     from tokcap.types import Payload, Shape
 
-# As much of a table is looked at.
+# As much of a payload is looked at before all of it is.
 SAMPLE_BYTES = 1 << 16
+# Of less than this, a look at all of it costs less than one at its beginning by the grammar.
+SMALL_BYTES = 1 << 20
 SAMPLE_ROWS = 200
 LONGEST_NAME = 40
 MOST_WORDS = 4
@@ -33,103 +40,107 @@ def sniff(payload: Payload, declared: Shape) -> Sniffed:
         return Sniffed("text")
     if declared in ("csv", "tsv"):
         return sniff_declared_table(payload, declared)
-    found = sniff_json(payload)
+    found = sniff_json(payload, bare_lines=declared == "jsonl")
     if declared == "auto":
         return found or sniff_table(payload) or Sniffed("text")
-    if found and (found.shape == declared or declared == "jsonl"):
-        return found.but(shape=declared)
-    if declared == "jsonl" and payload.size and (count := count_values(payload)):
-        return Sniffed("jsonl", total_count=count)
+    if found and found.shape == declared:
+        return found
+    if found and declared == "jsonl":
+        return Sniffed("jsonl", total_count=1)
     message = f"the payload is not valid {'JSON' if declared == 'json' else 'JSON Lines'}; taken as text"
     return Sniffed("text", notices=(Notice("SHAPE_MISMATCH", message),))
 
 
-def sniff_json(payload: Payload) -> Sniffed | None:
-    """JSON if all of it is one document, JSON Lines if it is a sequence of objects and arrays."""
-    beginning = first_bytes(payload)
-    # Whatever does not begin like a value is none; most output ends here.
-    if beginning[:1] not in b'{["-0123456789tfn' or not beginning:
-        return None
-    data = payload.read(0, payload.size).removeprefix(BYTE_ORDER_MARK)
-    import orjson
+def sniff_json(payload: Payload, *, bare_lines: bool = False) -> Sniffed | None:
+    """JSON if all of it is one document, JSON Lines if it is a sequence of objects and arrays.
 
+    A column of numbers is no evidence of JSON Lines, unless `bare_lines` are asked for.
+    """
+    place = first_sign(payload)
+    sample = payload.read(place, min(place + SAMPLE_BYTES, payload.size))
+    # Whatever does not begin like a value is none; most output ends here.
+    if sample[:1] not in b'{["-0123456789tfn' or not sample:
+        return None
+    many = False
+    if payload.size > SMALL_BYTES:
+        try:
+            beginning = beginning_of_values(sample)
+        except ValueError:
+            return None
+        many = len(beginning.values) + beginning.more > 1
+        if many and not bare_lines and any(is_bare(sample, span) for span in beginning.values):
+            return None
+    data = payload.view()
+    if not many:
+        import orjson
+
+        try:
+            document = orjson.loads(memoryview(data)[place:])
+        except orjson.JSONDecodeError:
+            pass
+        else:
+            return Sniffed("json", total_count=count_records(document, data))
+    return sniff_values(data, bare_lines=bare_lines)
+
+
+def sniff_values(data: View, *, bare_lines: bool) -> Sniffed | None:
+    """The same by walking over all of it, one value after the other."""
+    count, bare = 0, False
     try:
-        document = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        pass
-    else:
-        return Sniffed("json", total_count=count_records(document, data))
-    # orjson is fast, and stricter than the grammar: no deep nesting, no lone surrogates, no `1E400`.
-    if beginning[:1] in b"{[" and (lines := count_lines(data)):
-        return Sniffed("jsonl", total_count=lines)
-    try:
-        spans = list(top_level_values(data))
+        for span in top_level_values(data):
+            count += 1
+            bare = bare or is_bare(data, span)
+            if bare and count > 1 and not bare_lines:
+                return None
     except ValueError:
         return None
-    if len(spans) == 1:
+    if count == 1:
         return Sniffed("json", total_count=count_in_source(data))
-    # A column of numbers is no evidence of JSON Lines.
-    if spans and all(data[span.start] in b"{[" for span in spans):
-        return Sniffed("jsonl", total_count=len(spans))
-    return None
+    return Sniffed("jsonl", total_count=count) if count else None
 
 
-def first_bytes(payload: Payload) -> bytes:
-    """What a payload begins with behind blanks; empty if there is nothing else."""
+def is_bare(data: View, span: Span) -> bool:
+    """Whether a value is no container."""
+    return data[span[0]] not in b"{["
+
+
+def first_sign(payload: Payload) -> int:
+    """Where something begins behind a byte order mark and blanks; the end if there is nothing."""
     for place in range(0, payload.size, SAMPLE_BYTES):
         block = payload.read(place, min(place + SAMPLE_BYTES, payload.size))
         begun = (block if place else block.removeprefix(BYTE_ORDER_MARK)).lstrip(b" \t\r\n")
         if begun:
-            return begun
-    return b""
+            return place + len(block) - len(begun)
+    return payload.size
 
 
-def count_records(document: object, data: bytes) -> int | None:
+def count_records(document: object, data: View) -> int | None:
     """The length of a document that is an array, or has one array at its top."""
     if isinstance(document, list):
         return len(document)
     if isinstance(document, dict):
         arrays = [key for key, value in document.items() if isinstance(value, list)]
         # A key that stands twice is one to the parser.
-        if len(arrays) == 1 and data.count(quoted(arrays[0])) == 1:
+        if len(arrays) == 1 and stands_once(quoted(arrays[0]), data):
             return len(document[arrays[0]])
         return count_in_source(data) if arrays else None
     return None
 
 
-def count_in_source(data: bytes) -> int | None:
+def stands_once(text: bytes, data: View) -> bool:
+    place = data.find(text)
+    return place >= 0 and data.find(text, place + 1) < 0
+
+
+def count_in_source(data: View) -> int | None:
     """The same, by looking at the source."""
     reader = Reader(data, lines=False)
-    reader.read_top()
     if reader.root.kind == ARRAY:
-        return len(reader.root.children)
+        reader.pass_over(len(data))
+        return reader.root.count
+    reader.read_top()
     arrays = [node for node in reader.root.children if node.kind == ARRAY]
     return arrays[0].count if len(arrays) == 1 else None
-
-
-def count_lines(data: bytes) -> int:
-    """How many values there are if there is exactly one object or array per line; else 0."""
-    import orjson
-
-    count = 0
-    for line in data.splitlines():
-        if line.strip(b" \t\r"):
-            try:
-                value = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                return 0
-            if not isinstance(value, list | dict):
-                return 0
-            count += 1
-    return count
-
-
-def count_values(payload: Payload) -> int:
-    """How many JSON values of any kind there are, one after the other; 0 if it is something else."""
-    try:
-        return sum(1 for _ in top_level_values(payload.read(0, payload.size)))
-    except ValueError:
-        return 0
 
 
 def sniff_table(payload: Payload) -> Sniffed | None:
@@ -169,16 +180,46 @@ def sniff_declared_table(payload: Payload, declared: Shape) -> Sniffed:
     """A table if its quotes are closed; there is nothing else that a table could contradict."""
     if not payload.size:
         return Sniffed("text")
-    if read_rows(payload.read(0, payload.size), DELIMITERS[declared], payload.size)[1]:
+    if all_quotes_closed(payload, DELIMITERS[declared]):
         return Sniffed(declared)
     message = f"the payload is not valid {declared.upper()}: a quote is not closed; taken as text"
     return Sniffed("text", notices=(Notice("SHAPE_MISMATCH", message),))
 
 
+def all_quotes_closed(payload: Payload, delimiter: str) -> bool:
+    import csv
+
+    # Never closed itself: it belongs to nothing that would have to be given back.
+    lines = io.TextIOWrapper(io.BufferedReader(Stream(payload)), "utf-8-sig", "replace", newline="")
+    try:
+        for _row in csv.reader(lines, delimiter=delimiter, strict=True):
+            pass
+    except csv.Error as error:
+        return is_about_size(error)
+    return True
+
+
+class Stream(io.RawIOBase):
+    """A payload as a file that is read from its beginning to its end."""
+
+    def __init__(self, payload: Payload) -> None:
+        self._payload = payload
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        room = memoryview(buffer).cast("B")
+        block = self._payload.read(self._place, min(self._place + len(room), self._payload.size))
+        room[: len(block)] = block
+        self._place += len(block)
+        return len(block)
+
+
 def read_rows(data: bytes, delimiter: str, most: int) -> tuple[list[list[str]], bool]:
     """At most a few more than `most` rows, and whether all quotes that were met are closed."""
     import csv
-    import io
 
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
     rows: list[list[str]] = []
@@ -188,9 +229,13 @@ def read_rows(data: bytes, delimiter: str, most: int) -> tuple[list[list[str]], 
             if len(rows) > most:
                 break
     except csv.Error as error:
-        # The reader has a limit for the size of a cell, and tables have not.
-        return rows, "field limit" in str(error)
+        return rows, is_about_size(error)
     return rows, True
+
+
+def is_about_size(error: Exception) -> bool:
+    """The reader has a limit for the size of a cell, and tables have not."""
+    return "field limit" in str(error)
 
 
 def is_name(cell: str) -> bool:

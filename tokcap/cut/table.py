@@ -7,9 +7,10 @@ window reads back as the rows it holds. A row too long for any window has its lo
 from __future__ import annotations
 
 from tokcap.jsontext import BYTE_ORDER_MARK
+from tokcap.landmarks import STRIDE_BYTES, Trail
 from tokcap.mark import note_of
 from tokcap.record import TYPE_CHECKING, Record
-from tokcap.tabletext import CSV, TSV, cell_text, cells_of, end_of_row, quoted_cell
+from tokcap.tabletext import CSV, TSV, cell_text, cells_of, end_of_row, pass_rows, quoted_cell
 from tokcap.types import Cut, Gap, Kept, Mark, Notice
 from tokcap.window import largest_fit
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.tabletext import Dialect
-    from tokcap.types import Ask, Cost, Payload, TokenMap
+    from tokcap.types import Ask, Cost, Payload, Shape, TokenMap
 
 FIRST_BYTES = 1024
 BYTES_PER_TOKEN = 8
@@ -26,12 +27,12 @@ GROWTH = 4
 
 def cut_csv(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
     """The window of comma-separated values."""
-    return TableWindow(payload, tokens, ask, cost, CSV).cut()
+    return TableWindow(payload, tokens, ask, cost, CSV, "csv").cut()
 
 
 def cut_tsv(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
     """The window of tab-separated values."""
-    return TableWindow(payload, tokens, ask, cost, TSV).cut()
+    return TableWindow(payload, tokens, ask, cost, TSV, "tsv").cut()
 
 
 class Row(Record):
@@ -42,11 +43,24 @@ class Row(Record):
     end: int
 
 
+class Rows(Record):
+    """Rows around a window, in order. Between `head` and the rest others may lie unread."""
+
+    all: Sequence[Row]
+    # How many of them belong to the beginning of the window; the others lie at the payload's end.
+    head: int
+    # Whether the last of them is the payload's last, and whether none lies unread in between.
+    complete: bool
+
+
 class TableWindow:
     """One table, seen through one limit."""
 
-    def __init__(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost, dialect: Dialect) -> None:
-        self._data = payload.read(0, payload.size)
+    def __init__(
+        self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost, dialect: Dialect, shape: Shape
+    ) -> None:
+        self._data = payload.view()
+        self._trail = Trail(payload.landmarks, shape, self._data)
         self._tokens = tokens
         self._ask = ask
         self._cost = cost
@@ -55,6 +69,7 @@ class TableWindow:
         self._first_byte = tokens.byte_at(ask.offset)
         self._header_end = end_of_row(self._data, 0, dialect)
         self._header = self._data[: self._header_end]
+        self._begin = max(self._first_byte, self._header_end)
         header = self._header.removeprefix(BYTE_ORDER_MARK)
         self._names = [cell_text(cell) for cell in cells_of(header, dialect)]
         self._line_end = b"\r\n" if self._header.endswith(b"\r\n") else b"\n"
@@ -63,36 +78,59 @@ class TableWindow:
         """As many whole rows as the limit admits."""
         limit = self._ask.limit
         if self._ask.offset == 0 and (limit is None or self._tokens.reach(limit + 1) <= limit):
-            whole = (Kept(self._data),) if self._data else ()
+            whole = (Kept(self._data[:]),) if self._data else ()
             if limit is None or self._cost(whole) <= limit:
                 return Cut(whole, 0, gap=None)
         if limit is None:
-            rest, _ = self._rows(len(self._data))
-            return Cut(self._parts(rest, None, ()), self._first_token, gap=None)
-        if self._ask.keep != "head":
-            return self._largest_ends(self._rows(len(self._data))[0], limit)
+            rest = self._data[self._first_row(self._begin)[0] :]
+            return Cut((Kept(self._header + rest),), self._first_token, gap=None)
         size = FIRST_BYTES + BYTES_PER_TOKEN * limit
         while True:
-            rows, complete = self._rows(size)
-            found = self._largest_head(rows, limit, complete=complete)
+            rows = self._read(size)
+            largest = self._largest_head if self._ask.keep == "head" else self._largest_ends
+            found = largest(rows, limit)
             if found is not None:
                 return found
             size *= GROWTH
 
-    def _rows(self, size: int) -> tuple[Sequence[Row], bool]:
-        """The rows that begin in `size` bytes from the window's beginning on, and if they are all."""
-        rows = []
-        start, number = self._header_end, 0
-        begin = max(self._first_byte, self._header_end)
-        while start < len(self._data) and start < begin + size:
-            end = end_of_row(self._data, start, self._dialect)
-            if start >= begin:
-                rows.append(Row(number, start, end))
-            start, number = end, number + 1
-        return rows, start >= len(self._data)
+    def _read(self, size: int) -> Rows:
+        """The rows in `size` bytes at the beginning of the window, and at the end if that is kept."""
+        length = len(self._data)
+        if self._ask.keep == "head" or self._begin + 2 * size >= length:
+            stop = self._begin + size if self._ask.keep == "head" else length
+            found = self._rows(self._begin, stop)
+            return Rows(found, len(found), not found or found[-1].end >= length)
+        head = self._rows(self._begin, self._begin + size)
+        tail = self._rows(max(length - size, head[-1].end if head else 0), length)
+        return Rows([*head, *tail], len(head), complete=False)
 
-    def _largest_head(self, rows: Sequence[Row], limit: int, *, complete: bool) -> Cut | None:
+    def _rows(self, begin: int, stop: int) -> Sequence[Row]:
+        """The rows that begin at `begin` or behind it, and before `stop`; one of them in any case."""
+        rows: list[Row] = []
+        start, number = self._first_row(begin)
+        while start < len(self._data) and (start < stop or not rows):
+            end = end_of_row(self._data, start, self._dialect)
+            rows.append(Row(number, start, end))
+            start, number = end, number + 1
+        return rows
+
+    def _first_row(self, byte: int) -> tuple[int, int]:
+        """Where the first row begins at `byte` or behind it, and its number."""
+        start, number = self._header_end, 0
+        landmark = self._trail.nearest(byte)
+        if landmark is not None:
+            start, (number,) = landmark
+        while start < byte and start < len(self._data):
+            border = (start // STRIDE_BYTES + 1) * STRIDE_BYTES
+            start, passed = pass_rows(self._data, start, min(border, byte), self._dialect)
+            number += passed
+            if border < byte and start < len(self._data):
+                self._trail.leave(start, [number])
+        return start, number
+
+    def _largest_head(self, found: Rows, limit: int) -> Cut | None:
         """The largest head within the limit; None if more rows have to be read to find it."""
+        rows, complete = found.all, found.complete
         if not rows:
             return Cut((), self._first_token, gap=None) if complete else None
         # Of the last row that was read, what follows is not known, unless nothing follows.
@@ -110,32 +148,40 @@ class TableWindow:
         gap = Gap(self._tokens.token_at(rows[kept].start))
         return self._finished(self._parts(rows[:kept], 0, ()), gap)
 
-    def _largest_ends(self, rows: Sequence[Row], limit: int) -> Cut:
-        """The last rows, and of `ends` the first ones too."""
+    def _largest_ends(self, found: Rows, limit: int) -> Cut | None:
+        """The last rows, and of `ends` the first ones too; None if more rows have to be read."""
+        rows, complete = found.all, found.complete
         if not rows:
             return Cut((), self._first_token, gap=None)
         head = 0
         if self._ask.keep == "ends":
-            bare = self._cost(self._parts((), len(rows), ()))
+            bare = self._cost(self._parts((), 0, ()))
             half = min(bare + (limit - bare) // 2, limit)
-            best = largest_fit(len(rows) - 1, lambda n: self._cost(self._parts(rows[: n + 1], 1, ())), half)
+            most = len(rows) - 1 if complete else found.head
+            best = largest_fit(most, lambda n: self._cost(self._parts(rows[: n + 1], 1, ())), half)
             head = 0 if best is None else best + 1
+            if head == found.head and not complete:
+                return None
 
         def tail(number: int) -> tuple[Kept | Mark, ...]:
             first = len(rows) - 1 - number
-            return self._parts(rows[:head], first - head or None, rows[first:])
+            return self._parts(rows[:head], rows[first].number - rows[head].number or None, rows[first:])
 
-        best = largest_fit(len(rows) - head, lambda number: self._cost(tail(number)), limit)
+        least = head if complete else found.head
+        best = largest_fit(len(rows) - least, lambda number: self._cost(tail(number)), limit)
+        first = len(rows) if best is None else len(rows) - 1 - best
+        if first == least and not complete:
+            return None
         if best is None and not head:
             return self._shortened(rows[0], limit)
-        first = len(rows) if best is None else len(rows) - 1 - best
         if first == head:
             return Cut(self._parts(rows, None, ()), self._first_token, gap=None)
         gap = Gap(
             self._tokens.token_at(rows[head].start) if head else self._first_token,
             None if best is None else self._tokens.token_at(rows[first].start),
         )
-        return self._finished(self._parts(rows[:head], first - head, rows[first:]), gap)
+        hidden = 0 if best is None else rows[first].number - rows[head].number
+        return self._finished(self._parts(rows[:head], hidden, rows[first:]), gap)
 
     def _price(self, rows: Sequence[Row], kept: int, total: int, most: int) -> int:
         all_of_them = kept == total == most

@@ -6,8 +6,10 @@ descended into; a scalar that could not, or a container too deep to be shown, be
 
 from __future__ import annotations
 
+from tokcap.cut.passing import end_of_known_value
 from tokcap.cut.tree import ARRAY, BARE, LINES, OBJECT, Reader
-from tokcap.jsontext import CLOSER, compact, end_of_value, key_text
+from tokcap.jsontext import CLOSER, compact, key_text, length_without
+from tokcap.landmarks import Trail
 from tokcap.mark import mark_element, mark_member, note_of, quoted
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.types import Cut, Gap, Mark, Notice, Values
@@ -71,11 +73,20 @@ class Units(Record):
     complete: bool
 
 
+class Following(Record):
+    """Where the next window begins, if there is one, and what neither window shows."""
+
+    gap: Gap | None = None
+    pointer: str | None = None
+    notices: tuple[Notice, ...] = ()
+
+
 class ValuesWindow:
     """One structured payload, seen through one limit."""
 
     def __init__(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost, *, lines: bool) -> None:
-        self._data = payload.read(0, payload.size)
+        self._data = payload.view()
+        self._trail = Trail(payload.landmarks, "jsonl" if lines else "json", self._data)
         self._tokens = tokens
         self._ask = ask
         self._limit = ask.limit
@@ -84,8 +95,8 @@ class ValuesWindow:
         self._first_token = tokens.reach(ask.offset)
         self._first_byte = tokens.byte_at(ask.offset)
         # Behind this, only closing brackets and blanks are left.
-        self._last_end = len(self._data.rstrip(b" \t\r\n]}"))
-        self._root = Reader(self._data, lines=lines).root
+        self._last_end = length_without(self._data, b" \t\r\n]}")
+        self._root = self._reader().root
         self._too_large: Measured | None = None
         # Of containers: what those around their children cost at the most; whether that was counted;
         # and the last one that is too deep to be shown.
@@ -111,18 +122,21 @@ class ValuesWindow:
                 return found
             size *= GROWTH
 
+    def _reader(self) -> Reader:
+        return Reader(self._data, lines=self._lines, trail=self._trail)
+
     def _whole(self) -> Cut:
         """All of it, whatever it costs: only what lies at the top is looked at one by one."""
-        reader = Reader(self._data, lines=self._lines)
+        reader = self._reader()
         self._root = reader.root
         reader.read_top()
         units = [Unit(node) for node in reader.root.children]
-        return self._finished(self._values(units, None, (), self._data), units, None)
+        return self._finished(self._values(units, None, (), self._data[:]), units, None)
 
     def _read(self, size: int) -> Units:
         """The units in `size` bytes of source at the beginning of the window, at the end, or both."""
         keep, length = self._ask.keep, len(self._data)
-        reader = Reader(self._data, lines=self._lines)
+        reader = self._reader()
         self._root = reader.root
         reader.pass_over(self._first_byte)
         begin = reader.next_begin
@@ -304,12 +318,13 @@ class ValuesWindow:
     def _shown(self, units: Sequence[Unit], head: int, tail: int, limit: int) -> Cut:
         """The cut that shows all units but those from `head` to `tail`."""
         # Values that begin in one token stay together: else one of them would be shown twice.
+        fitting = head
         while 0 < head < tail == len(units) and not self._begins_later(
             units[head - 1].node, units[head].node
         ):
             head -= 1
         if not head and tail == len(units):
-            return self._instead_of(units[0].node, limit)
+            return self._apart(units, fitting) if fitting else self._instead_of(units[0].node, limit)
         kept = (*units[:head], *units[tail:])
         if head == tail:
             return self._finished(self._values(kept, None), kept, None)
@@ -319,6 +334,39 @@ class ValuesWindow:
         )
         values = self._values(units[:head], self._mark_at(units, head, tail), units[tail:])
         return self._finished(values, kept, gap, units[head].node.pointer())
+
+    def _apart(self, units: Sequence[Unit], fitting: int) -> Cut:
+        """The first units of those that ought to stay together, where there is no room for all."""
+        following = self._following(units[fitting].node.begin, self._last_begin(units[fitting - 1].node))
+        mark_at = self._mark_at(units, fitting, len(units))
+        shown = units[:fitting]
+        cut = self._finished(self._values(shown, mark_at), shown, following.gap, following.pointer)
+        return cut.but(notices=cut.notices + following.notices)
+
+    def _following(self, byte: int, begun: int) -> Following:
+        """What comes at `byte` or behind it, after a window whose last value began at `begun`.
+
+        A window begins with a token. Where the next value begins in a token that began before, only
+        the token after that can follow; what begins in between is in no window, and is told instead.
+        """
+        reader = self._reader()
+        reader.pass_over(byte)
+        if reader.next_begin >= len(self._data):
+            return Following()
+        token = self._tokens.token_at(reader.next_begin)
+        notices: tuple[Notice, ...] = ()
+        if token <= self._first_token or self._tokens.byte_at(token) <= begun:
+            token = max(token, self._first_token) + 1
+            reader.read_until(self._tokens.byte_at(token))
+            notices = tuple(
+                missed_notice(leaf.pointer()) for leaf in reader.root.leaves() if leaf.begin >= byte
+            )
+            reader = self._reader()
+            reader.pass_over(self._tokens.byte_at(token))
+            if reader.next_begin >= len(self._data):
+                return Following(notices=notices)
+        reader.read_until(reader.next_begin + 1)
+        return Following(Gap(token), reader.first_read.pointer(), notices)
 
     def _without_mark(self, units: Sequence[Unit], limit: int) -> Cut | None:
         """The first value alone, where the limit has no room for a mark beside it."""
@@ -332,7 +380,18 @@ class ValuesWindow:
 
     def _begins_later(self, before: Node, after: Node) -> bool:
         """Whether the token in which a value begins lies behind the beginning of those before it."""
-        return self._tokens.byte_at(self._tokens.token_at(after.begin)) > before.last_begin
+        return self._tokens.byte_at(self._tokens.token_at(after.begin)) > self._last_begin(before)
+
+    def _last_begin(self, node: Node) -> int:
+        """Where the last value inside a value begins; its own beginning if there is none."""
+        while node.children and node.children[-1].index == node.count - 1:
+            node = node.children[-1]
+        if not node.count or node.end < 0:
+            return node.begin
+        # Its last child was passed over.
+        inside = Reader(self._data[node.start : node.end], lines=False)
+        inside.read_until(node.end)
+        return node.start + max(leaf.begin for leaf in inside.root.leaves())
 
     def _instead_of(self, node: Node, limit: int) -> Cut:
         """Not even one value fits: the mark in its place, or in that of a container around it."""
@@ -351,19 +410,14 @@ class ValuesWindow:
         if best is None and not any(values.items for values in marked.parts if isinstance(values, Values)):
             return marked
         hidden = around[best or 0]
-        end = hidden.end if hidden.end >= 0 else end_of_value(self._data, hidden.start)[1]
-        following = Reader(self._data, lines=self._lines)
-        following.pass_over(end)
+        end = hidden.end if hidden.end >= 0 else end_of_known_value(self._data, hidden.start)
         unit = Unit(hidden, opaque=True)
-        last = following.next_begin >= len(self._data) or self._ask.keep == "tail"
-        gap, pointer = None, None
-        if not last:
-            following.read_until(following.next_begin + 1)
-            pointer = following.first_read.pointer()
-            gap = Gap(max(self._tokens.token_at(following.first_read.begin), self._first_token + 1))
-        if best is None:
-            return self._finished(None, [unit], gap, pointer).but(parts=marked.parts)
-        return self._finished(self._values([unit], None if last else hidden.parent), [unit], gap, pointer)
+        following = Following() if self._ask.keep == "tail" else self._following(end, hidden.begin)
+        marked_behind = hidden.parent if following.gap or following.notices else None
+        values = None if best is None else self._values([unit], marked_behind)
+        cut = self._finished(values, [unit], following.gap, following.pointer)
+        parts = marked.parts if best is None else cut.parts
+        return cut.but(parts=parts, notices=cut.notices + following.notices)
 
     def _nothing(self, limit: int) -> Cut:
         """Not even a mark in place of a value fits: one for everything, an empty container, or nothing."""
@@ -390,7 +444,7 @@ class ValuesWindow:
         )
 
     def _notice(self, node: Node) -> Notice:
-        end = node.end if node.end >= 0 else end_of_value(self._data, node.start)[1]
+        end = node.end if node.end >= 0 else end_of_known_value(self._data, node.start)
         pointer = node.pointer()
         place = f"at {shortened_pointer(pointer)}" if pointer else "of the document"
         if end - node.start > EXACT_VALUE_BYTES:
@@ -427,7 +481,7 @@ class ValuesWindow:
         for unit in tail:
             writer.add(unit.node.parent, unit.node.key, self._text(unit))
         style = STYLES[self._root.kind]
-        return Values(style, writer.finish(), self._data.endswith(b"\n"), source)
+        return Values(style, writer.finish(), self._data[-1:] == b"\n", source)
 
     def _text(self, unit: Unit) -> bytes:
         if unit.opaque:
@@ -506,6 +560,15 @@ class Writer:
         while key in taken:
             key += "_"
         return key
+
+
+def missed_notice(pointer: str) -> Notice:
+    """Of a value that no window can show."""
+    message = (
+        f"the value at {shortened_pointer(pointer)} begins in one token with the value before it, "
+        "and a window of this limit does not admit both"
+    )
+    return Notice("FIELD_TRUNCATED", message, pointer=pointer)
 
 
 def shortened_pointer(pointer: str) -> str:
