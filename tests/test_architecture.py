@@ -42,7 +42,6 @@ LAYERS = [
         "envelope",
         "fields",
         "grep",
-        "pointer",
         "store",
         "fingerprint",
         "redact",

@@ -18,18 +18,19 @@ from pathlib import Path
 import pytest
 
 from tokcap.completions import SHELLS, TOKENIZERS, script_for
-from tokcap.options import AVAILABLE, OPTIONS, Choice, Switch
+from tokcap.options import AVAILABLE, Choice, Switch, options_of
 from tokcap.tokens import open_tokenizer
 
 DIRECTORY = Path(__file__).parent.parent / "completions"
 SCRIPTS = {"bash": "tokcap.bash", "zsh": "_tokcap", "fish": "tokcap.fish"}
+RUN_OPTIONS = options_of("run")
 LONG_FLAGS = {
-    *(option.flag for option in OPTIONS),
-    *(f"--no-{option.name}" for option in OPTIONS if isinstance(option.kind, Switch)),
+    *(option.flag for option in RUN_OPTIONS),
+    *(f"--no-{option.name}" for option in RUN_OPTIONS if isinstance(option.kind, Switch)),
     "--help",
     "--version",
 }
-SHORT_FLAGS = {*(f"-{option.short}" for option in OPTIONS if option.short), "-h", "-V"}
+SHORT_FLAGS = {*(f"-{option.short}" for option in RUN_OPTIONS if option.short), "-h", "-V"}
 
 BASH_COMPLETION = [
     path
@@ -241,7 +242,7 @@ def test_every_option_is_in_each_completion_script(shell):
         script = script.replace(" -l ", " --").replace(" -s ", " -")
     words = set(re.findall(r"[-\w]+", script))
     assert words >= LONG_FLAGS | SHORT_FLAGS | set(TOKENIZERS) | set(AVAILABLE) | set(SHELLS)
-    for option in OPTIONS:
+    for option in RUN_OPTIONS:
         if isinstance(option.kind, Choice):
             assert words >= set(option.kind.words)
 
@@ -269,7 +270,7 @@ def test_every_shell_completes_the_names_of_options(shell, tmp_path):
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_shell_completes_the_values_of_options(shell, tmp_path):
-    choices = [option for option in OPTIONS if isinstance(option.kind, Choice)]
+    choices = [option for option in RUN_OPTIONS if isinstance(option.kind, Choice)]
     apart = [f"tokcap {option.flag} " for option in choices]
     attached = [f"tokcap {option.flag}=" for option in choices]
     begun = [

@@ -61,8 +61,8 @@ def load_landmarks(entry: Entry) -> None:
 
 def at_pointer(part: Streams, request: ShowRequest) -> Streams:
     """The value that a pointer leads to. A string is text; everything else is JSON as it stands."""
+    from tokcap.cut.pointer import value_at
     from tokcap.cut.sniff import sniff
-    from tokcap.pointer import value_at
 
     shape: Shape = part.shape
     if request.shape != "auto" or shape == "auto":

@@ -8,30 +8,20 @@ from __future__ import annotations
 
 import re
 
+from tokcap.cut.passing import end_of_known_value
 from tokcap.errors import NotFound, UsageError
-from tokcap.jsontext import BYTE_ORDER_MARK, LEXEME, key_text, presentable
+from tokcap.jsontext import BYTE_ORDER_MARK, key_text, presentable
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.tabletext import CSV, TSV, cell_text, cells_of, end_of_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from mmap import mmap
-    from typing import TypeAlias
 
+    from tokcap.jsontext import View
     from tokcap.types import Payload, Shape
-
-    Source: TypeAlias = "bytes | mmap"
 
 NAMES_SHOWN = 12
 
-# Inside a container: what is no bracket, strings whatever they hold, and containers that hold no others; this
-# nested a few times skips nearly every value in one go, without a step of Python.
-STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-INSIDE = rb'(?:[^"\[\]{}]++|' + STRING + rb")*+"
-for _ in range(4):
-    INSIDE = rb'(?:[^"\[\]{}]++|' + STRING + rb"|[\[{]" + INSIDE + rb"[\]}])*+"
-CONTAINER = re.compile(rb"[\[{]" + INSIDE + rb"[\]}]", re.DOTALL)
-SCALAR = re.compile(STRING + rb"|[^\s\[\]{},:]++", re.DOTALL)
 BLANKS = re.compile(rb"[ \t\r\n]*+")
 
 
@@ -68,7 +58,7 @@ def value_at(payload: Payload, shape: Shape, pointer: str) -> Value:
         else:
             raise NotFound(f"no value at {pointer}: {passed or 'the document'} is no object or array")
         passed += f"/{step}"
-    text = source[start : end_of(source, start)]
+    text = source[start : end_of_known_value(source, start)]
     if text[:1] == b'"':
         return Value(presentable(key_text(text)).encode(), "text")
     return Value(text, "json")
@@ -89,7 +79,7 @@ def element(starts: Iterator[int], step: str, passed: str, pointer: str) -> int:
     )
 
 
-def member(source: Source, start: int, step: str, passed: str, pointer: str) -> int:
+def member(source: View, start: int, step: str, passed: str, pointer: str) -> int:
     """Where the value of that key begins."""
     names: list[str] = []
     for key, value in members(source, start):
@@ -102,60 +92,42 @@ def member(source: Source, start: int, step: str, passed: str, pointer: str) -> 
     raise NotFound(f"no value at {pointer}: {passed or 'the document'} has the keys {shown or '(none)'}")
 
 
-def elements(source: Source, start: int) -> Iterator[int]:
+def elements(source: View, start: int) -> Iterator[int]:
     """Where the elements of an array begin."""
     place = after_blanks(source, start + 1)
     while source[place : place + 1] != b"]":
         yield place
-        place = after_blanks(source, end_of(source, place))
+        place = after_blanks(source, end_of_known_value(source, place))
         if source[place : place + 1] == b",":
             place = after_blanks(source, place + 1)
 
 
-def siblings(source: Source, start: int) -> Iterator[int]:
+def siblings(source: View, start: int) -> Iterator[int]:
     """Where the values of a sequence begin."""
     place = start
     while place < len(source):
         yield place
-        place = after_blanks(source, end_of(source, place))
+        place = after_blanks(source, end_of_known_value(source, place))
 
 
-def members(source: Source, start: int) -> Iterator[tuple[bytes, int]]:
+def members(source: View, start: int) -> Iterator[tuple[bytes, int]]:
     """The keys of an object, and where their values begin."""
     place = after_blanks(source, start + 1)
     while source[place : place + 1] != b"}":
-        key_end = end_of(source, place)
+        key_end = end_of_known_value(source, place)
         value = after_blanks(source, after_blanks(source, key_end) + 1)
         yield source[place:key_end], value
-        place = after_blanks(source, end_of(source, value))
+        place = after_blanks(source, end_of_known_value(source, value))
         if source[place : place + 1] == b",":
             place = after_blanks(source, place + 1)
 
 
-def end_of(source: Source, start: int) -> int:
-    """Where the value ends that begins at `start`, in a document that is known to be valid."""
-    if source[start : start + 1] not in (b"[", b"{"):
-        match = SCALAR.match(source, start)
-        return match.end() if match else start + 1
-    match = CONTAINER.match(source, start)
-    if match:
-        return match.end()
-    # Nested deeper than the pattern.
-    depth = 0
-    for lexeme in LEXEME.finditer(source, start):
-        sign = lexeme[0]
-        depth += (sign in (b"[", b"{")) - (sign in (b"]", b"}"))
-        if not depth:
-            return lexeme.end()
-    return len(source)
-
-
-def after_blanks(source: Source, place: int) -> int:
+def after_blanks(source: View, place: int) -> int:
     match = BLANKS.match(source, place)
     return match.end() if match else place
 
 
-def cell_at(source: Source, shape: Shape, steps: list[str], pointer: str) -> Value:
+def cell_at(source: View, shape: Shape, steps: list[str], pointer: str) -> Value:
     """The text of a cell: rows count from 0 behind the header, a column has a name or a number."""
     dialect = TSV if shape == "tsv" else CSV
     if len(steps) != 2:
