@@ -10,12 +10,15 @@ from __future__ import annotations
 import os
 import time
 
-# What is left out of `sqlite3` this way are its converters of dates: a third of its import.
-from _sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, DatabaseError, OperationalError, connect
-
 from tokcap import private
 from tokcap.errors import LedgerError
 from tokcap.record import TYPE_CHECKING, Record
+
+try:
+    # What is left out of `sqlite3` this way are its converters of dates: a third of its import.
+    from _sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, DatabaseError, OperationalError, connect
+except ImportError:
+    raise LedgerError("this Python was built without SQLite, in which sessions are kept") from None
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -115,7 +118,10 @@ class Transaction:
         try:
             self._connection.execute("PRAGMA synchronous = OFF")
             self._patiently("BEGIN IMMEDIATE")
-            self._meet_version()
+            self._look()
+        except FileNotFoundError as error:
+            self._end(error)
+            raise private.refused(self._database.path, error) from None
         except BaseException as error:
             self._end(error)
             raise
@@ -152,8 +158,13 @@ class Transaction:
         if isinstance(error, DatabaseError):
             raise self._told(error) from None
 
-    def _meet_version(self) -> None:
+    def _look(self) -> None:
+        """Refuse what is not ours or not whole before anything is written; bring what is older up to date."""
         path, known = self._database.path, len(self._database.steps)
+        ((page_bytes,),) = self.rows("PRAGMA page_size")
+        if private.own_file_size(path) % page_bytes:
+            # SQLite reads zeros for what is missing of the last page.
+            raise LedgerError(damaged(path, "its end is missing"))
         ((version,),) = self.rows("PRAGMA user_version")
         if version > known:
             raise LedgerError(

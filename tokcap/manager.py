@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tokcap.budget import Account, Grant, Recorded, Settings, granted, tokens_of, window_after
 from tokcap.environment import Environment
-from tokcap.ledger import Ledger
 
 if TYPE_CHECKING:
     from tokcap.budget import ResponseMode, Storage, Window
@@ -98,6 +97,9 @@ class BudgetManager:
 
 def join(session: str, settings: Settings) -> Storage:
     """The session's account in the user's ledger; started if it is not there."""
+    # A budget in memory needs no database.
+    from tokcap.ledger import Ledger
+
     ledger = Ledger(Environment(os.environ).data_dir())
     if settings.total != DEFAULT_TOTAL or not ledger.has(session):
         ledger.start(session, settings)
