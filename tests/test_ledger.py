@@ -22,6 +22,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from tests.conftest import ROOT
 from tokcap import holder, ledger
 from tokcap.budget import Settings, Window
+from tokcap.database import ASK_AGAIN_SECONDS
 from tokcap.errors import BudgetExhausted, LedgerError, SessionNotStarted, StoreError, UsageError
 from tokcap.ledger import Ledger, session_name
 from tokcap.manager import MemoryStorage
@@ -611,12 +612,13 @@ def test_a_ledger_that_somebody_else_keeps_locked_is_one_clear_line(place):
     assert impatient.session("s").reserve(10).tokens == 10
 
 
-def test_a_reader_that_is_in_the_way_of_a_commit_is_waited_for(place, book):
+@pytest.mark.parametrize("lock", ["DEFERRED", "IMMEDIATE", "EXCLUSIVE"])
+def test_whoever_reads_or_writes_for_a_while_is_waited_for(lock, place, book):
     book.start("s", Settings(1000))
     database = sqlite3.connect(place / "ledger.db", isolation_level=None, check_same_thread=False)
-    database.execute("BEGIN")
+    database.execute(f"BEGIN {lock}")
     database.execute("SELECT * FROM sessions").fetchall()
-    leave = threading.Timer(0.3, lambda: database.execute("ROLLBACK"))
+    leave = threading.Timer(10 * ASK_AGAIN_SECONDS, lambda: database.execute("ROLLBACK"))
     leave.start()
     assert book.session("s").reserve(10).tokens == 10
     leave.join()

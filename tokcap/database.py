@@ -116,7 +116,8 @@ class Transaction:
 
     def __enter__(self) -> Self:
         try:
-            self._connection.execute("PRAGMA synchronous = OFF")
+            # It reads the tables first, and can find them locked.
+            self._patiently("PRAGMA synchronous = OFF")
             self._patiently("BEGIN IMMEDIATE")
             self._look()
         except FileNotFoundError as error:
