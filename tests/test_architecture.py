@@ -39,6 +39,7 @@ LAYERS = [
         "render",
         "envelope",
         "fields",
+        "modes",
         "redact",
     },
     {"window", "mark", "options", "jsontext", "tabletext", "landmarks", "private", "keyblock"},
