@@ -68,19 +68,22 @@ def compacted(data: bytes | mmap, begin: int, *, lines: bool) -> bytes:
 def folded(payload: Payload) -> bytes:
     """Text without trailing blanks, with one blank line for many, and equal lines as one."""
     out: list[bytes] = []
+    text = bytearray()
     last, times = b"", 0
     for lines in lines_in_blocks(payload):
         for line in lines:
-            text = line.rstrip(b" \t\r")
-            if text == last:
+            said = line.rstrip(b" \t\r")
+            if said == last:
                 times += 1
                 continue
             out += run_of(last, times)
-            last, times = text, 1
-    out += run_of(last, times)
+            last, times = said, 1
+        text += b"".join(line + b"\n" for line in out)
+        out.clear()
+    text += b"".join(line + b"\n" for line in run_of(last, times))
     # A blank line separates, and there is nothing to be separated at either end.
-    text = b"\n".join(out).strip(b"\n")
-    return text + b"\n" if text else b""
+    whole = bytes(text).strip(b"\n")
+    return whole + b"\n" if whole else b""
 
 
 def run_of(line: bytes, times: int) -> Sequence[bytes]:

@@ -47,7 +47,7 @@ STEMS = (
 # Said to be absent: "0 errors", "no warnings", "failed: 0", "error=null", "error-free".
 TROUBLE = r"(?:errors?|err|fail(?:ed|ures?|s)?|exceptions?|warnings?|problems?|conflicts?|crashe?s?)"
 ABSENT = re.compile(
-    rf"\b(?<![.,\d])(?:0|no|zero|without|never|not)\s+(?:\w+\s+)?(?:\w+\s+)?{TROUBLE}\b"
+    rf"\b(?<![.,\d])(?:0|no|zero|without|never|not)\s+(?:\w+\s+)?{TROUBLE}\b"
     rf"|\b{TROUBLE}(?:\s+count)?[\"']?\s*[:=]\s*(?:\"\"|''|[\"']?0(?![.\d])|null\b|nil\b|none\b|false\b|\[\]|\{{\}})"
     rf"|\b{TROUBLE}[- ]free\b|\berrors?[- ](?:handl\w+|messages?|pages?|boundar\w+|types?)\b",
     re.IGNORECASE,
