@@ -140,7 +140,8 @@ def cut(
     limit, ways = view.token_limit, find_ways()
     shape = shaped(view, streams)
     index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
-    known: Mapping[Stream, Index] = {"out": index} if shape.original else streams.counted
+    source = index
+    known: Mapping[Stream, Index] = {"out": source} if shape.original else streams.counted
     if view.mode != "raw":
         shape = in_mode(view, streams, shape, index, ways)
         index = Index(shape.payload, tokenizer)
@@ -174,9 +175,11 @@ def cut(
     if shown.gap and shown.empty and not shown.gap.lost:
         too_small = f"a limit of {limit} tokens admits nothing of the payload here; ask for more"
         notices += (Notice("LIMIT_TOO_SMALL", too_small, of_the_cut=True),)
-    total = index.total
+    # Of an output that is only told about, everything is withheld.
+    told_about = view.mode in ("summary", "handle_only")
+    total = source.total if told_about else index.total
     meta = meta.but(
-        truncated=shown.gap is not None or bool(shown.notices),
+        truncated=shown.gap is not None or bool(shown.notices) or told_about,
         token_limit=limit,
         token_offset=shown.first_token if shown.gap or shown.first_token else None,
         returned_tokens=count_bytes(payload, tokenizer) if exact and view.output != "text" else None,
@@ -189,6 +192,7 @@ def cut(
         returned_count=shown.returned_count if shape.total_count is not None else None,
         total_count=shape.total_count,
         shape=shape.shape,
+        mode=view.mode if view.mode != "raw" else None,
         binary=True if not index.valid_utf8 else None,
     )
     return Answer(

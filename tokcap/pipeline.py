@@ -103,7 +103,7 @@ def show(asked: ShowRequest, env: Environment) -> int:
             part = part.but(notices=part.notices + spending.notices)
         lost = entry.record.lost_bytes.get(request.stream, 0)
         ways = Ways(
-            way_to(entry.handle, asked), remark=remark_on(part.size) if lost else "", handle=entry.handle
+            way_to(entry.handle, request), remark=remark_on(part.size) if lost else "", handle=entry.handle
         )
 
         def answered(view: ShowRequest) -> Answer:
@@ -255,7 +255,7 @@ def answer_and_store(
         if not handle:
             return Ways()
         remark = remark_on(keeping.stored_bytes()["out"]) if keeping.lost_bytes()["out"] else ""
-        return Ways(way_to(handle, asked), way_to(handle, asked, "err"), remark, handle)
+        return Ways(way_to(handle, request), way_to(handle, request, "err"), remark, handle)
 
     answered = answer(request, streams, tokenizer, ways)
     if request.spill == "auto" and not answered.withheld:
@@ -359,7 +359,8 @@ def within_budget(
         return with_account(answer, view, spending, tokenizer) if spending else answer
 
     answer = completed(answered(view))
-    limit, data_limit = (spending.limit if spending else None), view.token_limit
+    limit = spending.limit if spending and spending.is_tracked else None
+    data_limit = view.token_limit
     if limit is None or data_limit is None or view.output == "text":
         return answer
     while (cost := price_of(answer, view, tokenizer)) > limit:
