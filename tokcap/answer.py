@@ -63,6 +63,7 @@ class Ways(Record):
     err: str = "--stderr pass"
     # What the mark has to say of the store.
     remark: str = ""
+    err_remark: str = ""
     handle: str = ""
 
 
@@ -234,7 +235,8 @@ def shaped(view: View, streams: Streams) -> Shaped:
         "csv": table.cut_csv,
         "tsv": table.cut_tsv,
     }
-    if view.shape == "auto" and streams.shape != "auto":
+    # What was made from a stored output is what it is; a shape that is asked for is that of the output.
+    if streams.derived or (view.shape == "auto" and streams.shape != "auto"):
         found = Sniffed(streams.shape, streams.total_count)
     else:
         found = sniff(streams.out, view.shape)
@@ -347,7 +349,17 @@ def cut_stderr(
         message = f"stderr ({index.total_tokens} tokens) has no room in a limit of {limit}; see {way}"
         return Stderr(b"", (Notice("STDERR_HIDDEN", message, of_the_cut=True),), withheld=True, indexes=known)
     # The last words of stderr are mostly the reason.
-    ask = Ask(share, 0, "ends", "record", view.sentinel, ways.err, label="stderr ", rather="tail")
+    ask = Ask(
+        share,
+        0,
+        "ends",
+        "record",
+        view.sentinel,
+        ways.err,
+        label="stderr ",
+        remark=ways.err_remark,
+        rather="tail",
+    )
 
     def cost(parts: tuple[Part, ...]) -> int:
         return count_bytes(compose(parts, "text"), tokenizer)

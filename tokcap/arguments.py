@@ -89,18 +89,22 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
     return Request(command=words.rest, **values)  # type: ignore[arg-type]  # the table has the types
 
 
-def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWanted:
+def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWanted | VersionWanted:
     """The same for `tokcap show`: one handle, with options before and behind it."""
     words = take_apart(argv, "show")
     if words.wants_help:
         return HelpWanted("show")
+    if words.wants_version:
+        return VersionWanted()
     try:
         if words.problems:
             raise UsageError(words.problems[0])
         if len(words.rest) != 1:
-            problem = f"one handle at a time, not {len(words.rest)}" if words.rest else "which handle?"
+            problem = f"one handle at a time, not {len(words.rest)}." if words.rest else "which handle?"
             raise UsageError(f"{problem} Try tokcap show @last, or see tokcap spill list")
         values = decide(words.given, "show", env)
+        if any(option.key == "grep" and not raw for option, raw in words.given):
+            raise UsageError("--grep needs a pattern; to see everything, leave it out")
         if values["context"] and not values["grep"]:
             raise UsageError("--context is for --grep")
         return ShowRequest(handle=words.rest[0], **values)  # type: ignore[arg-type]  # as above

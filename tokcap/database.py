@@ -52,7 +52,7 @@ class Database(Record):
         if not size:
             # SQLite would take it for a new one. Ours are never empty: they are put in place whole.
             raise LedgerError(damaged(self.path, "it is empty"))
-        private.make_directory(os.path.dirname(self.path))
+        private.make_directory(os.path.dirname(self.path), close=False)
         return True
 
     def create(self) -> None:
@@ -60,7 +60,7 @@ class Database(Record):
         if self.exists():
             return
         directory = os.path.dirname(self.path)
-        private.make_directory(directory)
+        private.make_directory(directory, close=False)
         other = os.path.join(directory, private.temporary_name())
         descriptor = private.create_file(other)
         try:

@@ -87,7 +87,10 @@ def grep(
         for earlier in before:
             shown.add_context(earlier)
         before.clear()
-        for place in places:
+        for number, place in enumerate(places):
+            if enough_bytes is not None and len(shown.data) > enough_bytes:
+                left_out += (len(places) - number) * EXCERPT
+                break
             shown.add_match(line, text, place)
         after = context
     if not matches:
@@ -110,7 +113,9 @@ class Shown:
     def __init__(self, tokens: TokenMap, context: int) -> None:
         self._tokens = tokens
         self._context = context
+        # The last line that was added; of a long one, the place of its last match in characters and bytes.
         self._last = 0
+        self._place = self._place_bytes = 0
         self.data = bytearray()
 
     def add_match(self, line: Line, text: str, place: int) -> None:
@@ -121,7 +126,12 @@ class Shown:
         begin = max(place - BEFORE_MATCH, 0)
         end = begin + EXCERPT
         excerpt = ELLIPSIS * (begin > 0) + text[begin:end] + ELLIPSIS * (end < len(text))
-        start = line.start + len(text[:place].encode("utf-8", "surrogateescape"))
+        # Counted on from the match before: a line may have a great many.
+        if line.number != self._last:
+            self._place = self._place_bytes = 0
+        self._place_bytes += len(text[self._place : place].encode("utf-8", "surrogateescape"))
+        self._place = place
+        start = line.start + self._place_bytes
         self._add(line.number, ":", start, excerpt.encode("utf-8", "surrogateescape"))
 
     def add_context(self, line: Line) -> None:

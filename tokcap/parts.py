@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tokcap.answer import Streams
 from tokcap.capture import Spool
-from tokcap.errors import NotFound
 from tokcap.landmarks import Landmarks
 from tokcap.record import TYPE_CHECKING
 from tokcap.store.entry import LANDMARKS, RECORD, index_name
@@ -18,12 +17,10 @@ if TYPE_CHECKING:
 
 def open_part(entry: Entry, request: ShowRequest, tokenizer: Tokenizer) -> Streams:
     """The part that was asked for, with what the store knows of it."""
-    stored = entry.streams.get(request.stream)
-    if stored is None:
-        raise NotFound(f"{entry.handle} has no stored {'stderr' if request.stream == 'err' else 'output'}")
+    stored = entry.streams[request.stream]
     found = checkpoints_of(entry, request.stream, tokenizer)
     part = Streams(stored, checkpoints={"out": found} if found else {})
-    if request.stream == "out":
+    if request.stream == "out" and entry.is_whole("out"):
         part = part.but(shape=entry.record.shape, total_count=entry.record.total_count)
     if request.pointer:
         part = at_pointer(part, request)
@@ -92,8 +89,9 @@ def in_memory(data: bytes) -> Spool:
     return spool
 
 
-def save_what_was_learnt(entry: Entry, stream: Stream, answered: Answer) -> None:
+def save_what_was_learnt(entry: Entry, request: ShowRequest, answered: Answer) -> None:
     """Keep what was counted and found out, so that the next page does not have to."""
+    stream = request.stream
     index = answered.indexes.get("out")
     if index and index.storable:
         size = entry.streams[stream].size
@@ -103,6 +101,8 @@ def save_what_was_learnt(entry: Entry, stream: Stream, answered: Answer) -> None
     out = entry.streams["out"]
     if out.landmarks.changed:
         entry.write(LANDMARKS, out.landmarks.packed())
-    if entry.record.digest and entry.record.shape == "auto" and answered.shape != "auto":
+    # A shape that somebody insisted on is not what the next one finds.
+    found = answered.shape != "auto" and request.shape == "auto" and entry.is_whole("out")
+    if found and entry.record.digest and entry.record.shape == "auto":
         record = entry.record.but(shape=answered.shape, total_count=answered.total_count)
         entry.write(RECORD, record.packed())

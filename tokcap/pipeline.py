@@ -91,7 +91,7 @@ def show(asked: ShowRequest, env: Environment) -> int:
     from tokcap.store import Shelf
 
     with Closing() as closing:
-        entry = closing.add_what_closes(Shelf(env).open(asked.handle))
+        entry = closing.add_what_closes(Shelf(env).open(asked.handle, asked.stream))
         # The command that a mark prints has no limit in it: it goes on as the run began.
         request = asked.but(token_limit=asked.token_limit or entry.record.token_limit)
         spending = open_spending(request, env)
@@ -112,7 +112,7 @@ def show(asked: ShowRequest, env: Environment) -> int:
                 *(Notice("STORE_DAMAGED", message) for message in entry.damage),
                 *capped_notice(entry.record.stored_bytes.get(request.stream, 0), lost, found),
                 handle=entry.handle,
-                spill_path=entry.path(request.stream),
+                spill_path=readable(entry.path(request.stream)),
                 spill_truncated=True if lost else None,
             )
 
@@ -120,7 +120,7 @@ def show(asked: ShowRequest, env: Environment) -> int:
         failure = deliver(shown, request, spending, tokenizer, "show", env)
         if isinstance(failure, StreamError):
             env.tell(str(failure))
-        save_what_was_learnt(entry, request.stream, shown)
+        save_what_was_learnt(entry, request, shown)
         return exit_status(shown.response.status, failure)
 
 
@@ -254,8 +254,18 @@ def answer_and_store(
         handle = keeping.handle()
         if not handle:
             return Ways()
-        remark = remark_on(keeping.stored_bytes()["out"]) if keeping.lost_bytes()["out"] else ""
-        return Ways(way_to(handle, request), way_to(handle, request, "err"), remark, handle)
+        remarks = {
+            stream: remark_on(keeping.stored_bytes()[stream])
+            for stream, lost in keeping.lost_bytes().items()
+            if lost
+        }
+        return Ways(
+            out=way_to(handle, request),
+            err=way_to(handle, request, "err"),
+            remark=remarks.get("out", ""),
+            err_remark=remarks.get("err", ""),
+            handle=handle,
+        )
 
     answered = answer(request, streams, tokenizer, ways)
     if request.spill == "auto" and not answered.withheld:
@@ -266,11 +276,12 @@ def answer_and_store(
         # Nobody may be sent to an entry that is not there.
         without = answer(request, streams, tokenizer, Ways)
         return without.with_meta(Notice("NOT_STORED", f"the output was not stored: {error}"))
-    stored, lost = keeping.stored_bytes()["out"], keeping.lost_bytes()["out"]
+    stored, lost = keeping.stored_bytes(), keeping.lost_bytes()
     return answered.with_meta(
-        *capped_notice(stored, lost, answered),
+        *capped_notice(stored["out"], lost["out"], answered),
+        *capped_notice(stored.get("err", 0), lost.get("err", 0), answered, "stderr: "),
         handle=keeping.handle(),
-        spill_path=path,
+        spill_path=readable(path),
         spill_truncated=True if keeping.truncated else None,
     )
 
@@ -301,8 +312,9 @@ def record_of(
     indexes = answered.indexes if answered else {}
     totals = {stream: index.total_tokens for stream, index in indexes.items() if index.checkpoints.complete}
     return EntryRecord(
-        shape=answered.shape if answered else "auto",
-        total_count=answered.total_count if answered else None,
+        # A shape that somebody insisted on is not what the next one finds.
+        shape=answered.shape if answered and request.shape == "auto" else "auto",
+        total_count=answered.total_count if answered and request.shape == "auto" else None,
         tokens={request.tokenizer: totals} if totals else {},
         token_limit=request.token_limit,
         exit_status=ending.status if ending else None,
@@ -331,7 +343,12 @@ def remark_on(stored_bytes: int) -> str:
     return f"only the first {stored_bytes} bytes are stored"
 
 
-def capped_notice(stored: int, lost: int, answered: Answer | None) -> tuple[Notice, ...]:
+def readable(path: str) -> str:
+    """A path as JSON can hold it."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def capped_notice(stored: int, lost: int, answered: Answer | None, label: str = "") -> tuple[Notice, ...]:
     """That the store has not all of it. Where there is a mark in the text, it says so too."""
     if not lost:
         return ()
@@ -340,7 +357,7 @@ def capped_notice(stored: int, lost: int, answered: Answer | None) -> tuple[Noti
         and answered.response.meta.shape == "text"
         and bool(answered.response.meta.truncated)
     )
-    message = f"only the first {stored} of {stored + lost} bytes were stored (--max-bytes)"
+    message = f"{label}only the first {stored} of {stored + lost} bytes were stored (--max-bytes)"
     return (Notice("SPILL_TRUNCATED", message, of_the_cut=marked),)
 
 

@@ -15,11 +15,16 @@ from tokcap.errors import StoreError
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
+READ_BYTES = 1 << 20
+
 FOLLOW_NOTHING = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def make_directory(path: str) -> None:
-    """Make a private directory, or take the one that is there if it is ours; `StoreError` if it is not."""
+def make_directory(path: str, *, close: bool = True) -> None:
+    """Make a private directory, or take the one that is there if it is ours; `StoreError` if it is not.
+
+    One that others can read is closed to them, unless it may be there for other things as well.
+    """
     try:
         # The umask may take away what the owner needs, and a mode can be given only less of it.
         umask = os.umask(0o777 & ~DIRECTORY_MODE)
@@ -34,12 +39,30 @@ def make_directory(path: str) -> None:
                 raise StoreError(
                     f"{path} belongs to another user; set TOKCAP_DATA_DIR to a directory of yours"
                 )
-            if stat.S_IMODE(found.st_mode) != DIRECTORY_MODE:
+            if close and stat.S_IMODE(found.st_mode) != DIRECTORY_MODE:
                 os.fchmod(descriptor, DIRECTORY_MODE)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise refused(path, error) from None
+
+
+def is_own_directory(path: str) -> bool:
+    """Whether there is a directory of ours: no link to one, and nobody else's."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def is_own_file(path: str, size: int) -> bool:
+    """Whether there is a plain file of ours that has this size."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_size == size
 
 
 def create_file(path: str) -> int:
@@ -94,7 +117,7 @@ def read_file(path: str, most_bytes: int) -> bytes:
     descriptor = open_file(path)
     try:
         data = b""
-        while len(data) <= most_bytes and (block := os.read(descriptor, most_bytes + 1 - len(data))):
+        while len(data) <= most_bytes and (block := os.read(descriptor, READ_BYTES)):
             data += block
     except OSError as error:
         raise refused(path, error) from None

@@ -330,3 +330,137 @@ def test_an_interrupted_run_stores_what_there_was(with_store, inside):
     assert process.returncode == 130
     assert b"next: tokcap show" in out
     assert inside("show", "@last", "--token-count").out == b"8001\n"
+
+
+class TestLinksAndStrangers:
+    """Nothing outside the data directory is read, written or removed by way of it."""
+
+    @pytest.fixture
+    def precious(self, tmp_path, with_store):
+        (tmp_path / "precious").mkdir()
+        for name in ("x1", "out"):
+            (tmp_path / "precious" / name).write_bytes(b"kept")
+            os.utime(tmp_path / "precious" / name, (1, 1))
+        (with_store / "spill" / "ab").mkdir(parents=True)
+        return tmp_path / "precious"
+
+    def untouched(self, precious):
+        return sorted(path.name for path in precious.iterdir()) == ["out", "x1"]
+
+    def test_an_entry_that_is_a_link_is_none(self, precious, with_store, inside):
+        (with_store / "spill" / "ab" / "abcdabcdabcd").symlink_to(precious)
+        for args in (["spill", "rm", "abcdabcdabcd"], ["show", "abcd"], ["spill", "path", "abcd"]):
+            assert inside(*args).status == 1
+        assert inside("spill", "gc", env={"TOKCAP_SPILL_DAYS": "1"}).status == 0
+        assert inside("spill", "list").out == b"nothing is stored\n"
+        assert self.untouched(precious)
+
+    def test_a_shelf_that_is_a_link_is_none(self, precious, with_store, inside, tmp_path):
+        (tmp_path / "other").mkdir()
+        precious.rename(tmp_path / "other" / "cdcdcdcdcdcd")
+        (with_store / "spill" / "cd").symlink_to(tmp_path / "other")
+        assert inside("show", "cdcd").status == 1
+        assert inside("spill", "rm", "cdcd").status == 1
+        assert self.untouched(tmp_path / "other" / "cdcdcdcdcdcd")
+
+    def test_a_link_inside_an_entry_is_not_followed_when_it_goes(self, precious, with_store, inside):
+        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        entry = with_store / "spill" / handle[:2] / handle
+        (entry / "planted").symlink_to(precious)
+        (entry / "below").mkdir()
+        (entry / "below" / "file").write_bytes(b"")
+        assert inside("spill", "rm", handle).status == 0
+        assert self.untouched(precious)
+        assert not list((with_store / "spill").glob(".new-*"))
+
+    def test_a_store_that_is_a_link_is_not_read_either(self, with_store, inside, tmp_path):
+        inside("-n", "50", stdin=LINES)
+        with_store.rename(tmp_path / "moved")
+        with_store.symlink_to(tmp_path / "moved")
+        for args in (["show", "@last"], ["spill", "list"], ["spill", "gc"]):
+            ran = inside(*args)
+            assert (ran.status, ran.err.count(b"\n")) == (125, 1)
+
+    def test_a_data_directory_that_is_there_for_others_too_keeps_its_mode(self, with_store, inside):
+        with_store.mkdir()
+        with_store.chmod(0o755)
+        assert inside("-n", "50", stdin=LINES).err == b""
+        assert with_store.stat().st_mode & 0o777 == 0o755
+        assert (with_store / "spill").stat().st_mode & 0o777 == 0o700
+
+
+class TestEntriesThatHeal:
+    @pytest.mark.parametrize("damage", ["cut", "gone", "link"])
+    def test_storing_again_replaces_an_output_that_is_damaged(self, inside, with_store, damage):
+        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        out = with_store / "spill" / handle[:2] / handle / "out"
+        if damage == "cut":
+            out.write_bytes(LINES[:10])
+        else:
+            out.unlink()
+            if damage == "link":
+                out.symlink_to("/etc/passwd")
+        assert inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"] == handle
+        assert inside("show", handle, "-n", "100000").out == LINES
+
+    def test_cleaning_spares_what_is_stored_again_while_it_cleans(self, inside, with_store):
+        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        entry = with_store / "spill" / handle[:2] / handle
+        shelf, now = shelf_of(with_store), time.time()
+        stale = next(shelf.entries()).but(stored_at=1, read_at=1)
+        # Somebody has decided by an old look, and looks again when it comes to it.
+        assert shelf.remove(stale.directory, unless=lambda found: now - found.stored_at < 60) is False
+        assert entry.is_dir()
+
+    def test_a_stderr_that_cannot_be_read_does_not_hide_the_output(self, inside, with_store):
+        ran = inside("-n", "90", "-o", "json", "--", "sh", "-c", "seq 0 2999; echo e >&2")
+        handle = ran.json["meta"]["handle"]
+        err = with_store / "spill" / handle[:2] / handle / "err"
+        err.unlink()
+        err.mkdir()
+        shown = inside("show", handle, "-n", "100000")
+        assert (shown.status, shown.out) == (0, LINES)
+        assert b"err of" in shown.err
+        assert inside("show", handle, "--stream", "err").status == 1
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("tokens", None),
+            ("tokens", {"cl100k_base": 5}),
+            ("exit_status", 10**30),
+            ("token_limit", "abc"),
+            ("token_limit", -5),
+            ("token_limit", 1.5),
+            ("shape", "xml"),
+            ("shape", []),
+            ("command", "seq"),
+            ("stored_bytes", {"out": -1}),
+        ],
+    )
+    def test_a_record_that_makes_no_sense_is_damaged(self, inside, with_store, field, value):
+        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        path = with_store / "spill" / handle[:2] / handle / "record.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+        shown = inside("show", handle)
+        assert (shown.status, shown.out) == (0, LINES)
+        assert f"is damaged: its {field} makes no sense".encode() in shown.err
+        for args in (["spill", "list"], ["spill", "list", "-o", "json"], ["spill", "gc"]):
+            assert inside(*args).status == 0
+
+    def test_what_is_in_the_way_of_the_last_handle_costs_only_that(self, inside, with_store):
+        inside("-n", "50", stdin=LINES)
+        (with_store / "spill" / "last").unlink()
+        (with_store / "spill" / "last").mkdir()
+        ran = inside("-n", "50", stdin=LINES + b"x")
+        assert ran.err == b""
+        assert b"tokcap show" in ran.out
+
+
+def test_a_data_directory_with_an_odd_name_costs_no_output(tokcap, tmp_path):
+    odd = os.fsdecode(os.fsencode(str(tmp_path)) + b"/\xff\n dir")
+    for args in (["-n", "60", "-o", "json"], ["-n", "60"]):
+        ran = tokcap(*args, "--", "seq", "1000", env={"TOKCAP_DATA_DIR": odd})
+        assert ran.status == 0
+    for args in (["show", "@last", "-n", "60", "-o", "json"], ["spill", "list", "-o", "json"]):
+        assert tokcap(*args, env={"TOKCAP_DATA_DIR": odd}).json["ok"] is True

@@ -246,3 +246,61 @@ def test_memory_does_not_grow_with_the_output(with_store):
         assert status == "0"
         assert int(megabytes) < 150, done.stdout
         assert "only the first 104857600 bytes are stored" in shown
+
+
+class TestACappedDocument:
+    """What is left of a document is text."""
+
+    DOCUMENT = json.dumps({"items": [{"id": number, "body": "x y z " * 5} for number in range(200)]}).encode()
+
+    @pytest.mark.parametrize("size", [100, 999, 1000, 1001, 3000])
+    def test_it_is_looked_at_as_text(self, inside, size):
+        inside("-n", "100", "--max-bytes", str(size), stdin=self.DOCUMENT)
+        for offset in (0, 20, 50, 200, 400, 490, 500, 5000):
+            page = inside("show", "@last", "-o", "json", "-n", "100", "--token-offset", str(offset)).json
+            assert page["meta"]["shape"] == "text"
+            assert page["meta"]["truncated"] is True
+        assert inside("show", "@last", "--pointer", "/items/150").status == 1
+        assert inside("show", "@last", "--fields", "items.id", "-n", "50").status == 0
+
+    def test_stderr_that_is_not_all_stored_is_said_to_be_so(self, inside):
+        ran = inside("-n", "300", "--max-bytes", "20", "--", "sh", "-c", "echo hi; seq 1 1000 >&2")
+        assert b"only the first 20 bytes are stored; next: tokcap show" in ran.err
+        ran = inside(
+            "-n", "300", "--max-bytes", "20", "-o", "json", "--", "sh", "-c", "echo hi; seq 1 1000 >&2"
+        )
+        assert "SPILL_TRUNCATED" in [warning["code"] for warning in ran.json["warnings"]]
+
+
+def test_an_empty_stderr_makes_no_other_handle(inside):
+    one = inside("-n", "40", "-o", "json", "--", "seq", "1", "2000").json["meta"]["handle"]
+    assert inside("--token-count", "-o", "json", "--", "seq", "1", "2000").json["meta"]["handle"] == one
+
+
+def test_a_shape_that_one_caller_insisted_on_is_not_the_next_ones(inside):
+    document = TestACappedDocument.DOCUMENT
+    inside("-n", "60", "--shape", "text", stdin=document)
+    assert inside("show", "@last", "-n", "60", "-o", "json").json["meta"]["shape"] == "json"
+    inside("show", "@last", "--shape", "text", "-n", "60")
+    assert inside("show", "@last", "-n", "60", "-o", "json").json["meta"]["shape"] == "json"
+
+
+def test_a_shape_is_that_of_the_output_not_of_what_is_found_in_it(inside):
+    table = b"id,body\n" + b"".join(b"%d,b%d\n" % (number, number) for number in range(300))
+    inside("-n", "60", "--shape", "csv", stdin=table)
+    whole = inside("show", "@last", "--grep", "b1", "-n", "100000").out
+    args, pages = ["show", "@last", "--shape", "csv", "--grep", "b1", "-n", "400"], b""
+    while True:
+        page = inside(*args, "-o", "json").json
+        pages += page["data"][0].encode()
+        if "next_offset" not in page["meta"]:
+            break
+        args = [*args[:8], "--token-offset", str(page["meta"]["next_offset"])]
+    assert pages == whole
+
+
+def test_many_matches_in_one_long_line_are_found_in_linear_time(inside):
+    """Each match was once reckoned from the line's beginning: this took minutes."""
+    inside("--token-count", stdin=("abc def x" * 33 + "é").encode() * 20_000)
+    meta = inside("show", "@last", "-n", "50", "--grep", "def", "-o", "json").json["meta"]
+    assert meta["total_count"] > 10_000

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokcap import exits
 from tokcap.cli import budget, completion, spill
 from tokcap.errors import UsageError
 
@@ -42,6 +41,5 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
         if shown is None:
             raise
         message = " ".join(shown().split()).rstrip(".")
-        env.tell(f"{name}: {message}; see tokcap {name} --help")
-        return exits.BAD_USAGE
+        raise UsageError(f"{name}: {message}; see tokcap {name} --help", of_a_subcommand=True) from None
     return int(answer or 0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tokcap import exits
-from tokcap.arguments import decide
+from tokcap.arguments import decide, wanted_output
 from tokcap.budget import Settings
 from tokcap.cli.responses import respond, say
 from tokcap.errors import NotFound, SessionNotStarted, UsageError
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.ledger import SessionStorage
 
-application = typer.Typer(help="Sessions: token budgets that many processes share.", no_args_is_help=True)
+application = typer.Typer(help="Sessions: token budgets that many processes share.")
 
 Output = Annotated[
-    Literal["text", "json", "jsonl"], typer.Option("-o", "--output", help="form of the response")
+    Literal["text", "json", "jsonl"] | None, typer.Option("-o", "--output", help="form of the response")
 ]
 Shell = Annotated[Literal["sh", "fish"], typer.Option(help="the shell that evaluates the line")]
 Session = Annotated[str, typer.Option("--session", help="the session; TOKCAP_SESSION if not given")]
@@ -51,10 +51,11 @@ def start(
     ] = None,
     shell: Shell = "sh",
     session: Session = "",
-    output: Output = "text",
+    output: Output = None,
 ) -> int:
     """Start a session and print the line to evaluate. With the same settings again, nothing changes."""
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     name = session_name(name or session or env.variables.get("TOKCAP_SESSION") or f"s{os.urandom(4).hex()}")
     if context_window is None and (model or env.variables.get("TOKCAP_MODEL")):
         context_window = window_of(model, env)
@@ -67,9 +68,10 @@ def start(
 
 
 @application.command("status")
-def status(context: typer.Context, name: Name = "", session: Session = "", output: Output = "text") -> int:
+def status(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
     """How a session stands: used, reserved, left, and the mode that answers come in."""
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     name, storage = opened(name, session, env)
     account = storage.read()
     if output == "text":
@@ -79,9 +81,10 @@ def status(context: typer.Context, name: Name = "", session: Session = "", outpu
 
 
 @application.command("list")
-def list_sessions(context: typer.Context, output: Output = "text") -> int:
+def list_sessions(context: typer.Context, output: Output = None) -> int:
     """All sessions that run."""
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     sessions = Ledger(env.data_dir()).sessions()
     if output != "text":
         rows = [
@@ -135,9 +138,10 @@ def record(
 
 
 @application.command("check")
-def check(context: typer.Context, name: Name = "", session: Session = "", output: Output = "text") -> int:
+def check(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
     """Whether anything is left: status 0, or 1 when the budget is exhausted. Says nothing; made for loops."""
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     name, storage = opened(name, session, env)
     account = storage.read()
     left = account.remaining is None or account.remaining > 0
@@ -155,10 +159,11 @@ def turn(
     ] = "",
     shell: Shell = "sh",
     session: Session = "",
-    output: Output = "text",
+    output: Output = None,
 ) -> int:
     """Begin a turn: print the line to evaluate. Its results together get --turn-pct of the window."""
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     name, storage = opened("", session, env)
     storage.read()
     identifier = key_text(identifier, "a turn") if identifier else f"t{os.urandom(4).hex()}"
@@ -173,10 +178,11 @@ def compacted(
     context: typer.Context,
     used: Annotated[int, typer.Option("--used", min=0, help="tokens that the context holds now")],
     session: Session = "",
-    output: Output = "text",
+    output: Output = None,
 ) -> int:
     """Say that the reader's context was compacted. The session's total is not given back by that."""
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     name, storage = opened("", session, env)
     account = storage.compacted(used)
     if output == "text":
@@ -186,9 +192,10 @@ def compacted(
 
 
 @application.command("reset")
-def reset(context: typer.Context, name: Name = "", session: Session = "", output: Output = "text") -> int:
+def reset(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
     """Begin a session anew with its settings: nothing used, nothing reserved."""
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     name = named(name, session, env)
     account = found(lambda: Ledger(env.data_dir()).reset(name))
     if output == "text":
@@ -198,9 +205,10 @@ def reset(context: typer.Context, name: Name = "", session: Session = "", output
 
 
 @application.command("end")
-def end(context: typer.Context, name: Name = "", session: Session = "", output: Output = "text") -> int:
+def end(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
     """End a session. What was used in it stays in the history."""
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     name = named(name, session, env)
     account = found(lambda: Ledger(env.data_dir()).end(name))
     if output == "text":

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tokcap import exits
-from tokcap.arguments import decide
+from tokcap.arguments import decide, wanted_output
 from tokcap.cli.responses import respond, say
-from tokcap.errors import NotFound
 from tokcap.store import Retention, Shelf, clean
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.store import Listed
 
-application = typer.Typer(help="List, find and remove stored outputs.", no_args_is_help=True)
+application = typer.Typer(help="List, find and remove stored outputs.")
 
 Output = Annotated[
-    Literal["text", "json", "jsonl"], typer.Option("-o", "--output", help="form of the response")
+    Literal["text", "json", "jsonl"] | None, typer.Option("-o", "--output", help="form of the response")
 ]
 Handle = Annotated[str, typer.Argument(help="a handle, four or more of its digits, or @last")]
 
@@ -28,9 +27,10 @@ UNITS = ("B", "K", "M", "G", "T")
 
 
 @application.command("list")
-def list_entries(context: typer.Context, output: Output = "text") -> int:
+def list_entries(context: typer.Context, output: Output = None) -> int:
     """Stored outputs, the latest first: handle, age, size, tokens, exit status, command."""
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     entries = sorted(Shelf(env).entries(), key=lambda entry: -entry.stored_at)
     if output == "text":
         now = env.now()
@@ -48,28 +48,28 @@ def path(
     context: typer.Context,
     handle: Handle,
     stream: Annotated[Literal["out", "err"], typer.Option(help="which stream of the command")] = "out",
-    output: Output = "text",
+    output: Output = None,
 ) -> int:
     """The file that holds a stored output: plain bytes, for any tool."""
     env: Environment = context.obj
-    entry = Shelf(env).open(handle)
+    output = output or wanted_output((), env)
+    entry = Shelf(env).open(handle, stream)
     entry.close()
-    if stream not in entry.streams:
-        raise NotFound(f"{entry.handle} has no stored {'stderr' if stream == 'err' else 'output'}")
     if output == "text":
         say(f"{entry.path(stream)}\n", env)
         return exits.OK
-    return respond({"handle": entry.handle, "path": entry.path(stream)}, output, env)
+    return respond({"handle": entry.handle, "path": readable(entry.path(stream))}, output, env)
 
 
 @application.command("rm")
 def remove(
     context: typer.Context,
     handles: Annotated[list[str], typer.Argument(help="handles, or enough of their digits, or @last")],
-    output: Output = "text",
+    output: Output = None,
 ) -> int:
     """Remove stored outputs. None is removed if one of them cannot be found."""
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     shelf = Shelf(env)
     places = dict.fromkeys(shelf.find(handle) for handle in handles)
     for place in places:
@@ -82,13 +82,14 @@ def remove(
 
 
 @application.command("gc")
-def collect(context: typer.Context, output: Output = "text") -> int:
+def collect(context: typer.Context, output: Output = None) -> int:
     """Remove what is too old or too much, and what those left behind who were killed while storing.
 
     This is part of storing, too; --spill-days and --spill-total, their variables and config keys say how much
     is kept. What was stored or read within the hour is kept in any case.
     """
     env: Environment = context.obj
+    output = output or wanted_output((), env)
     settings = decide((), "run", env)
     retention = Retention(int(settings["spill_days"] or 0), int(settings["spill_total"] or 0))
     cleaned = clean(Shelf(env), retention, env.now())
@@ -110,7 +111,7 @@ def described(entry: Listed) -> dict[str, object]:
     """An entry for programs. One whose record is damaged has what its files tell."""
     found: dict[str, object] = {
         "handle": entry.handle,
-        "path": entry.directory,
+        "path": readable(entry.directory),
         "size_bytes": entry.size,
         "stored_at": int(entry.stored_at),
         "damaged": entry.record is None,

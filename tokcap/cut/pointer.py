@@ -37,6 +37,9 @@ def value_at(payload: Payload, shape: Shape, pointer: str) -> Value:
     if not pointer.startswith("/"):
         message = f"show: --pointer: {pointer[:80]!r} does not begin with /, as in /items/3/body"
         raise UsageError(message, of_a_subcommand=True)
+    if re.search(r"~(?![01])", pointer):
+        message = f"show: --pointer: {pointer[:80]!r} has a ~ that is neither ~0 (for ~) nor ~1 (for /)"
+        raise UsageError(message, of_a_subcommand=True)
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
     if shape in ("csv", "tsv"):
         return cell_at(payload.view(), shape, steps, pointer)
@@ -64,9 +67,15 @@ def value_at(payload: Payload, shape: Shape, pointer: str) -> Value:
     return Value(text, "json")
 
 
+def position(step: str) -> int:
+    """The number that a step of a pointer is, written without leading zeros; -1 if it is none."""
+    plain = step.isascii() and step.isdigit() and len(step) < 19 and (step == "0" or step[0] != "0")
+    return int(step) if plain else -1
+
+
 def element(starts: Iterator[int], step: str, passed: str, pointer: str) -> int:
     """Where the element of that number begins."""
-    wanted = int(step) if step.isascii() and step.isdigit() and len(step) < 19 else -1
+    wanted = position(step)
     number = -1
     for number, start in enumerate(starts):
         if number == wanted:
@@ -138,7 +147,7 @@ def cell_at(source: View, shape: Shape, steps: list[str], pointer: str) -> Value
     row, column = steps
     if column not in names and not (column.isascii() and column.isdigit() and int(column[:9]) < len(names)):
         raise NotFound(f"no value at {pointer}: the columns are {', '.join(names[:NAMES_SHOWN])}")
-    wanted = int(row) if row.isascii() and row.isdigit() and len(row) < 19 else -1
+    wanted = position(row)
     number = 0
     while place < len(source):
         end = end_of_row(source, place, dialect)

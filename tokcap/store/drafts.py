@@ -23,7 +23,7 @@ class Draft:
         """The directory, made if need be."""
         if not self.directory:
             # Each of them is looked at: a link among them would lead elsewhere.
-            private.make_directory(os.path.dirname(self._spill))
+            private.make_directory(os.path.dirname(self._spill), close=False)
             private.make_directory(self._spill)
             directory = os.path.join(self._spill, private.temporary_name())
             private.make_directory(directory)
@@ -61,14 +61,17 @@ def lock_directory(directory: str) -> int:
 
 
 def remove_directory(directory: str) -> None:
-    """Remove a directory of files, as far as that can be done. A symlink among them is only unlinked."""
+    """Remove a directory and all that is in it, as far as that can be done. No link in it is followed."""
     try:
+        if os.path.islink(directory):
+            os.unlink(directory)
+            return
         with os.scandir(directory) as files:
             for file in [*files]:
-                try:
+                if file.is_dir(follow_symlinks=False):
+                    remove_directory(file.path)
+                else:
                     os.unlink(file.path)
-                except OSError:
-                    pass
         os.rmdir(directory)
     except OSError:
         pass

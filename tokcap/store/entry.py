@@ -10,7 +10,7 @@ from tokcap.landmarks import Landmarks
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from mmap import mmap
 
     from tokcap.types import Shape, Stream
@@ -66,16 +66,43 @@ class EntryRecord(Record):
         if not isinstance(fields, dict) or fields.get("schema_version") != SCHEMA_VERSION:
             raise ValueError("it is of another version of tokcap")
         known = {name: value for name, value in fields.items() if name in cls._fields}
-        try:
-            if known.get("command") is not None:
-                known["command"] = tuple(str(word) for word in known["command"])
-            record = cls(**known)
-            whole = [record.stored_at, *record.stored_bytes.values(), *record.lost_bytes.values()]
-            if not all(isinstance(number, int) for number in whole) or "out" not in record.stored_bytes:
-                raise ValueError("its sizes are no numbers")
-        except (TypeError, AttributeError) as error:
-            raise ValueError(str(error)) from None
-        return record
+        for name, value in known.items():
+            if not CHECKS[name](value):
+                raise ValueError(f"its {name} makes no sense")
+        if known.get("command") is not None:
+            known["command"] = tuple(known["command"])
+        return cls(**known)
+
+
+def is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+
+
+def is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def is_sizes(value: object) -> bool:
+    """By stream."""
+    return isinstance(value, dict) and value.keys() <= {"out", "err"} and all(map(is_count, value.values()))
+
+
+# Who damages a record may leave it well-formed; nothing in it is believed unseen.
+CHECKS: dict[str, Callable[[object], bool]] = {
+    "handle": is_text,
+    "digest": is_text,
+    "stored_at": is_count,
+    "stored_bytes": lambda value: is_sizes(value) and "out" in value,  # type: ignore[operator]  # a dict
+    "lost_bytes": is_sizes,
+    "shape": lambda value: value in ("auto", "text", "json", "jsonl", "csv", "tsv"),
+    "total_count": lambda value: value is None or is_count(value),
+    "tokens": lambda value: isinstance(value, dict) and all(map(is_sizes, value.values())),
+    "token_limit": lambda value: value is None or (is_count(value) and value != 0),
+    "exit_status": lambda value: value is None or is_count(value),
+    "signal": lambda value: value is None or is_count(value),
+    "duration_ms": is_count,
+    "command": lambda value: value is None or (isinstance(value, list) and all(map(is_text, value))),
+}
 
 
 class StoredStream:
@@ -130,6 +157,8 @@ class Entry:
                 self.streams[stream] = StoredStream(path, lost)
             except FileNotFoundError:
                 continue
+            except StoreError as error:
+                self.damage.append(f"{self._name(stream)} cannot be read: {error}")
         self.record = record or self._record_from_files()
         for stream, size in self.record.stored_bytes.items():
             found = self.streams[stream].size if stream in self.streams else 0
@@ -151,6 +180,11 @@ class Entry:
 
     def path(self, stream: Stream) -> str:
         return os.path.join(self.directory, stream)
+
+    def is_whole(self, stream: Stream) -> bool:
+        """Whether the stream has all the bytes that the command wrote to it."""
+        found = self.streams[stream]
+        return not found.lost and found.size == self.record.stored_bytes.get(stream, found.size)
 
     def read_file(self, name: str) -> bytes | None:
         """An index or the like; None if nobody has written it yet."""

@@ -57,9 +57,19 @@ def clean(shelf: Shelf, retention: Retention, now: float) -> Cleaned:
             kept.remove(entry)
             removed.append(entry)
             total -= entry.size
-    for entry in removed:
-        shelf.remove(entry.directory)
-    return Cleaned(tuple(removed), len(kept), total, remove_left_overs(shelf, now))
+    gone = [entry for entry in removed if removes(shelf, entry, now)]
+    # What was taken up meanwhile, or cannot be removed, is still there.
+    rest = [entry for entry in removed if entry not in gone]
+    total += sum(entry.size for entry in rest)
+    return Cleaned(tuple(gone), len(kept) + len(rest), total, remove_left_overs(shelf, now))
+
+
+def removes(shelf: Shelf, entry: Listed, now: float) -> bool:
+    """Remove one entry, unless it is in use by now."""
+    try:
+        return shelf.remove(entry.directory, unless=lambda found: in_use(found, now))
+    except StoreError:
+        return False
 
 
 def in_use(entry: Listed, now: float) -> bool:
@@ -99,7 +109,7 @@ def remove_left_overs(shelf: Shelf, now: float) -> int:
         if lock >= 0:
             remove_directory(path)
             os.close(lock)
-            removed += 1
+            removed += not os.path.lexists(path)
     return removed
 
 
@@ -109,13 +119,19 @@ def clean_if_due(shelf: Shelf, retention: Retention, stored_bytes: int, now: flo
     try:
         words = private.read_file(path, 100).split()
         cleaned_at, since = int(words[0]), int(words[1])
-    except (FileNotFoundError, StoreError, ValueError, IndexError):
+    except FileNotFoundError:
         cleaned_at, since = int(now), 0
+    except (StoreError, ValueError, IndexError):
+        cleaned_at, since = 0, 0
     since += stored_bytes
     due = not 0 <= now - cleaned_at < CLEAN_SECONDS or since * CLEAN_SHARE > retention.total_bytes
     try:
         # Written first, so that others who store meanwhile do not clean as well.
         private.replace_file(path, b"%d %d\n" % ((int(now), 0) if due else (cleaned_at, since)))
+    except StoreError:
+        # What cannot be written down is done once too often rather than never.
+        pass
+    try:
         if due:
             clean(shelf, retention, now)
     except StoreError:

@@ -12,9 +12,10 @@ from tokcap.store.drafts import Draft, remove_directory
 from tokcap.store.entry import LARGEST_RECORD_BYTES, RECORD, Entry, EntryRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from tokcap.environment import Environment
+    from tokcap.types import Stream
 
 SPILL = "spill"
 LAST = "last"
@@ -65,52 +66,93 @@ class Shelf:
     def keep(self, draft: Draft, record: EntryRecord, files: Mapping[str, bytes]) -> str:
         """Make an entry of a draft that has its streams, and return its directory.
 
-        An equal output is there once: then it gets the new record, and what else is new.
+        An equal output is there once: then it gets the new record, and what else is new. One that is
+        damaged is replaced.
         """
         place = self._place(record.handle)
         private.make_directory(os.path.dirname(place))
         directory = draft.make()
         for name, data in {**files, RECORD: record.packed()}.items():
             private.replace_file(os.path.join(directory, name), data)
-        try:
-            os.rename(directory, place)
-            draft.directory = ""
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise private.refused(place, error) from None
+        while not self._put(directory, place):
+            if not self._is_whole(place, record):
+                self.remove(place)
+                continue
             self._renew(place, record, files)
-        private.replace_file(os.path.join(self.spill, LAST), record.handle.encode())
+            if private.is_own_directory(place):
+                break
+            # Somebody has cleaned it away meanwhile.
+        else:
+            draft.directory = ""
+        try:
+            private.replace_file(os.path.join(self.spill, LAST), record.handle.encode())
+        except StoreError:
+            # It is stored, and `@last` means another one.
+            pass
         return place
 
-    def _renew(self, place: str, record: EntryRecord, files: Mapping[str, bytes]) -> None:
+    @staticmethod
+    def _put(directory: str, place: str) -> bool:
+        """Have a draft appear as an entry; False if there is one already."""
+        try:
+            os.rename(directory, place)
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                return False
+            raise private.refused(place, error) from None
+        return True
+
+    def _is_whole(self, place: str, record: EntryRecord) -> bool:
+        """Whether an entry has all bytes of the output that it stands for."""
         there = self._record_at(place)
         if there is not None and there.digest != record.digest:
             raise StoreError(f"{place} holds another output; remove it with tokcap spill rm {record.handle}")
-        for name, data in files.items():
-            # The longer index knows more.
-            path = os.path.join(place, name)
-            if not os.path.exists(path) or os.path.getsize(path) < len(data):
-                private.replace_file(path, data)
-        if there is not None:
-            record = record.but(tokens={**there.tokens, **record.tokens})
-        private.replace_file(os.path.join(place, RECORD), record.packed())
+        return all(
+            private.is_own_file(os.path.join(place, stream), size)
+            for stream, size in record.stored_bytes.items()
+        )
+
+    def _renew(self, place: str, record: EntryRecord, files: Mapping[str, bytes]) -> None:
+        there = self._record_at(place)
         try:
+            # First of all: from now on, cleaning lets it be.
             os.utime(os.path.join(place, "out"), follow_symlinks=False)
-        except OSError:
+            for name, data in files.items():
+                # The longer index knows more.
+                path = os.path.join(place, name)
+                if not os.path.exists(path) or os.path.getsize(path) < len(data):
+                    private.replace_file(path, data)
+            if there is not None:
+                record = record.but(
+                    tokens={**there.tokens, **record.tokens},
+                    shape=record.shape if record.shape != "auto" else there.shape,
+                    total_count=record.total_count if record.shape != "auto" else there.total_count,
+                )
+            private.replace_file(os.path.join(place, RECORD), record.packed())
+        except (OSError, StoreError):
+            # It went while it was written to, which is seen by the caller; or it stays as it was.
             pass
 
-    def open(self, name: str) -> Entry:
-        """The entry that a handle, the beginning of one, or `@last` means."""
-        place = self.find(name)
-        entry = Entry(place)
-        if "out" not in entry.streams:
+    def open(self, name: str, stream: Stream = "out") -> Entry:
+        """The entry that a handle, the beginning of one, or `@last` means; it has this stream."""
+        entry = Entry(self.find(name))
+        if stream not in entry.streams:
+            damage = f": {entry.damage[-1]}" if entry.damage else ""
             entry.close()
-            raise NotFound(f"{entry.handle} has no output, or was removed just now; see tokcap spill list")
+            what = "stderr" if stream == "err" else "output"
+            raise NotFound(f"{entry.handle} has no stored {what}{damage}; see tokcap spill list")
         entry.touch()
         return entry
 
+    def _look(self) -> None:
+        """Refuse to read where others could have put things in our way."""
+        for path in (self._data_dir, self.spill):
+            if os.path.lexists(path) and not private.is_own_directory(path):
+                raise StoreError(f"{path} is no directory of yours, or a link; set TOKCAP_DATA_DIR to one")
+
     def find(self, name: str) -> str:
         """The directory of an entry."""
+        self._look()
         if name == LATEST:
             return self._find_last()
         if len(name) < LEAST_DIGITS or not HEXADECIMAL.issuperset(name):
@@ -134,7 +176,7 @@ class Shelf:
         except FileNotFoundError:
             raise NotFound("nothing has been stored yet") from None
         place = self._place(handle)
-        if not HEXADECIMAL.issuperset(handle) or not handle or not os.path.isdir(place):
+        if not handle or not HEXADECIMAL.issuperset(handle) or not private.is_own_directory(place):
             raise NotFound(f"the output that was stored last has been removed{self._advice()}")
         return place
 
@@ -146,21 +188,33 @@ class Shelf:
 
     def entries(self) -> Iterator[Listed]:
         """Every entry, in no order. One that goes while it is looked at is left out."""
+        self._look()
         for place in self._places():
             listed = self._listed(place)
             if listed is not None:
                 yield listed
 
-    def remove(self, place: str) -> None:
-        """Take an entry away: out of sight by one rename, then file by file."""
+    def remove(self, place: str, unless: Callable[[Listed], bool] | None = None) -> bool:
+        """Take an entry away: out of sight by one rename, then file by file. Whether it is gone.
+
+        `unless` is asked of the entry as it is then: somebody may just have stored or read it.
+        """
         hidden = os.path.join(self.spill, private.temporary_name())
+        before = self._listed(place)
+        if before is not None and unless is not None and unless(before):
+            return False
         try:
             os.rename(place, hidden)
         except FileNotFoundError:
-            return
+            return True
         except OSError as error:
             raise private.refused(place, error) from None
+        now = self._listed(hidden)
+        if now is not None and unless is not None and unless(now):
+            # Between two looks somebody has taken it up. Nobody minds a directory that comes back.
+            return not self._put(hidden, place)
         remove_directory(hidden)
+        return True
 
     def _listed(self, place: str) -> Listed | None:
         try:
@@ -182,9 +236,9 @@ class Shelf:
 
     def _digest_at(self, place: str) -> str | None:
         """The digest of the entry at a place; empty if that cannot be told, None if there is none."""
-        if not os.path.isdir(place):
+        if not os.path.lexists(place):
             return None
-        record = self._record_at(place)
+        record = self._record_at(place) if private.is_own_directory(place) else None
         return record.digest if record else ""
 
     def _place(self, handle: str) -> str:
@@ -194,9 +248,13 @@ class Shelf:
         """Directories of entries; only those that begin with two digits, if given."""
         for shelf in [digits] if digits else sorted(names_in(self.spill)):
             if len(shelf) == 2 and HEXADECIMAL.issuperset(shelf):
+                if not private.is_own_directory(os.path.join(self.spill, shelf)):
+                    continue
                 for handle in names_in(os.path.join(self.spill, shelf)):
-                    if HEXADECIMAL.issuperset(handle) and handle.startswith(shelf):
-                        yield os.path.join(self.spill, shelf, handle)
+                    place = os.path.join(self.spill, shelf, handle)
+                    named = HEXADECIMAL.issuperset(handle) and handle.startswith(shelf)
+                    if named and private.is_own_directory(place):
+                        yield place
 
 
 def names_in(directory: str) -> list[str]:
