@@ -47,7 +47,7 @@ LAYERS = [
         "redact",
     },
     {"window", "mark", "options", "jsontext", "tabletext", "landmarks", "private", "keyblock"},
-    {"secretkinds"},
+    {"secretkinds", "patterns"},
     {"environment"},
     {"errors"},
     {"exits"},
