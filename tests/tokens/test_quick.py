@@ -284,10 +284,25 @@ def test_a_token_that_holds_a_delimiter_of_the_buckets_is_refused():
         compiler.bucketed(toy)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"something else, of whatever length it may be"])
-def test_buckets_that_cannot_be_read_cost_time_and_nothing_else(content, monkeypatch, tmp_path):
+WHOLE = Path(vocabulary.DIRECTORY, "cl100k_base.buckets")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _whole: None,
+        lambda _whole: b"",
+        lambda whole: b"other" + whole[5:],
+        lambda whole: whole[:40],
+        lambda whole: whole[:40_001],
+        lambda whole: whole[:-1],
+    ],
+    ids=["missing", "empty", "another format", "only a beginning", "no buckets", "not all"],
+)
+def test_buckets_that_cannot_be_read_cost_time_and_nothing_else(damage, monkeypatch, tmp_path):
+    content = damage(WHOLE.read_bytes())
     if content is not None:
-        (tmp_path / "cl100k_base.buckets").write_bytes(content)
+        (tmp_path / WHOLE.name).write_bytes(content)
     monkeypatch.setattr(quick, "DIRECTORY", str(tmp_path))
     assert quick.QuickEncoder("cl100k_base").token_lengths("Well, well.") is None
     assert open_tokenizer("cl100k_base").count("Well, well.") == 4

@@ -57,7 +57,7 @@ def bucketed(vocabulary: Vocabulary) -> bytes:
         stored = bytes((rank >> 14, rank >> 7 & 0x7F, rank & 0x7F))
         entry = buckets.BEGIN + token + buckets.END + stored
         contents[int.from_bytes(token) % buckets.BUCKETS] += entry
-    offset = len(buckets.FORMAT) + buckets.OFFSET_BYTES * (buckets.BUCKETS + 1)
+    offset = buckets.BUCKETS_BEGIN
     offsets = []
     for content in [*contents, b""]:
         offsets.append(offset.to_bytes(buckets.OFFSET_BYTES, "little"))

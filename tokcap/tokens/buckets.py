@@ -14,6 +14,7 @@ import sys
 from tokcap.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from mmap import mmap
 
 FORMAT = b"tokcap buckets 1"
@@ -22,6 +23,7 @@ BUCKETS = 16_381
 BEGIN, END = b"\xff", b"\xfe"
 RANK_BYTES = 3
 OFFSET_BYTES = 4
+BUCKETS_BEGIN = len(FORMAT) + OFFSET_BYTES * (BUCKETS + 1)
 
 # Of what is no token. Larger than every rank.
 NO_RANK = 1 << 30
@@ -36,9 +38,7 @@ class Ranks(dict[bytes, int]):
     def __init__(self, path: str) -> None:
         self._file = mapped(path)
         self._find = self._file.find
-        head = len(FORMAT)
-        offsets = memoryview(self._file)[head : head + OFFSET_BYTES * (BUCKETS + 1)]
-        self._offsets = offsets.cast("I")
+        self._offsets = memoryview(self._file)[len(FORMAT) : BUCKETS_BEGIN].cast("I")
 
     def __missing__(self, token: bytes) -> int:
         bucket = int.from_bytes(token) % BUCKETS
@@ -52,6 +52,15 @@ class Ranks(dict[bytes, int]):
         self[token] = rank
         return rank
 
+    def tokens_among(self, pieces: Iterable[bytes]) -> list[bytes]:
+        """Those of many byte strings that are tokens; in half the time that asking for each rank takes."""
+        find, offsets, number = self._find, self._offsets, int.from_bytes
+        return [
+            piece
+            for piece in pieces
+            if find(BEGIN + piece + END, offsets[bucket := number(piece) % BUCKETS], offsets[bucket + 1]) >= 0
+        ]
+
 
 def mapped(path: str) -> mmap:
     """The file in memory; a `ValueError` if it is not what this machine can read."""
@@ -62,6 +71,7 @@ def mapped(path: str) -> mmap:
         file = mmap.mmap(descriptor, 0, prot=mmap.PROT_READ)
     finally:
         os.close(descriptor)
-    if sys.byteorder != "little" or file[: len(FORMAT)] != FORMAT:
-        raise ValueError(f"no buckets of this version: {path}")
+    end = int.from_bytes(file[BUCKETS_BEGIN - OFFSET_BYTES : BUCKETS_BEGIN], "little")
+    if sys.byteorder != "little" or file[: len(FORMAT)] != FORMAT or end != len(file):
+        raise ValueError(f"no buckets of this version, or not all of them: {path}")
     return file

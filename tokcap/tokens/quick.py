@@ -41,8 +41,8 @@ class QuickEncoder:
     def __init__(self, name: str) -> None:
         self._name = name
         self._work = 0
-        # Pieces met so far, with the lengths of their tokens.
-        self._known: dict[bytes, bytes] = {}
+        # Pieces met so far, with the lengths of their tokens. Every byte is a token.
+        self._known: dict[bytes, bytes] = dict.fromkeys(SINGLE, SINGLE[1])
         self._ranks: Ranks | None = None
         self._split: re.Pattern[bytes] | None = None
         # A text is mostly counted first, and then asked for its lengths.
@@ -81,14 +81,13 @@ class QuickEncoder:
         if self._ranks is None:
             self._ranks = Ranks(os.path.join(DIRECTORY, f"{self._name}.buckets"))
         ranks, known = self._ranks, self._known
-        for piece in new:
+        tokens = ranks.tokens_among(new)
+        known.update(zip(tokens, map(SINGLE.__getitem__, map(len, tokens)), strict=True))
+        for piece in new.difference(tokens):
             size = len(piece)
-            if size == 1 or ranks[piece] != NO_RANK:
-                known[piece] = SINGLE[size]
-            elif self._affords(size * (PER_MERGED_BYTE + PER_SQUARED_BYTE * size)):
-                known[piece] = merged_lengths(piece, ranks)
-            else:
+            if not self._affords(size * (PER_MERGED_BYTE + PER_SQUARED_BYTE * size)):
                 return False
+            known[piece] = merged_lengths(piece, ranks)
         return True
 
 
