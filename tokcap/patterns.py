@@ -23,7 +23,7 @@ ENGINES = (20220615, 20221023, 20230612)
 
 def compiled(source: bytes) -> re.Pattern[bytes]:
     """What `re.compile(source)` gives."""
-    import _sre  # type: ignore[import-not-found]  # the engine of `re`, without a stub
+    import _sre
 
     # The words of the code are stored as this machine has to hold them: four bytes, little end first.
     if _sre.MAGIC in ENGINES and _sre.CODESIZE == 4 and sys.byteorder == "little":

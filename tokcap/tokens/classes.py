@@ -67,6 +67,9 @@ def classify(error: UnicodeError) -> tuple[bytes, int]:
 codecs.register_error("tokcap.classes", classify)
 
 
-def classes_of(text: str) -> bytes:
-    """One byte per character; `Doubtful` if one of them has no certain class."""
-    return text.encode("ascii", "tokcap.classes")
+def classes_of(text: str) -> bytes | None:
+    """One byte per character; None if one of them has no certain class."""
+    try:
+        return text.encode("ascii", "tokcap.classes")
+    except Doubtful:
+        return None

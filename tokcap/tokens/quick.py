@@ -7,12 +7,13 @@ tokens or none at all: a character in doubt, or more work than loading tiktoken 
 from __future__ import annotations
 
 import os
+
+# `operator` itself is one more file to load, for nothing.
 from _operator import add
 
 from tokcap.patterns import compiled
 from tokcap.record import TYPE_CHECKING
 from tokcap.tokens.buckets import NO_RANK, Ranks
-from tokcap.tokens.classes import Doubtful, classes_of
 from tokcap.tokens.presplit import PRE_SPLIT
 from tokcap.tokens.vocabulary import DIRECTORY
 
@@ -31,7 +32,7 @@ PER_SQUARED_BYTE = 7
 # Base64. Who goes on to count much more has lost no more than that.
 ALLOWANCE = {"cl100k_base": 95_000_000, "o200k_base": 200_000_000}
 
-# Both the bytes of a piece and, where all of it is one token, its length as a sequence of one number.
+# Every byte on its own; and, where a whole piece is one token, its length as a sequence of one number.
 SINGLE = [bytes((number,)) for number in range(256)]
 
 
@@ -56,10 +57,9 @@ class QuickEncoder:
             return None
         try:
             pieces = self._pieces(text)
-            new = set(pieces).difference(self._known)
-            if not self._affords(PER_NEW_PIECE * len(new)) or not self._learn(new):
+            if pieces is None or not self._learn(set(pieces).difference(self._known)):
                 return None
-        except (Doubtful, OSError, ValueError):
+        except (OSError, ValueError):
             # A file that is missing or damaged costs time, nothing else.
             return None
         lengths = b"".join(map(self._known.__getitem__, pieces))
@@ -70,14 +70,21 @@ class QuickEncoder:
         self._work += work
         return self._work <= ALLOWANCE[self._name]
 
-    def _pieces(self, text: str) -> list[bytes]:
+    def _pieces(self, text: str) -> list[bytes] | None:
+        """The text as the pre-split cuts it; None if a character is in doubt."""
         if self._split is None:
             self._split = compiled(PRE_SPLIT[self._name])
-        pieces: list[bytes] = self._split.findall(classes_of(text))
-        return pieces if text.isascii() else own_bytes(text, pieces)
+        if text.isascii():
+            return self._split.findall(text.encode())
+        from tokcap.tokens.classes import classes_of
+
+        classes = classes_of(text)
+        return None if classes is None else own_bytes(text, self._split.findall(classes))
 
     def _learn(self, new: set[bytes]) -> bool:
-        """Find the tokens of pieces not met before, as far as the allowance goes."""
+        """Find the tokens of pieces not met before; False if the allowance does not reach so far."""
+        if not self._affords(PER_NEW_PIECE * len(new)):
+            return False
         if self._ranks is None:
             self._ranks = Ranks(os.path.join(DIRECTORY, f"{self._name}.buckets"))
         ranks, known = self._ranks, self._known
