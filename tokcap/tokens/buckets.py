@@ -28,6 +28,8 @@ BUCKETS_BEGIN = len(FORMAT) + OFFSET_BYTES * (BUCKETS + 1)
 # Of what is no token. Larger than every rank.
 NO_RANK = 1 << 30
 
+number_of = int.from_bytes
+
 
 class Ranks(dict[bytes, int]):
     """Rank of each byte string of two bytes and more, `NO_RANK` if it is no token; looked up when asked for.
@@ -41,25 +43,25 @@ class Ranks(dict[bytes, int]):
         self._offsets = memoryview(self._file)[len(FORMAT) : BUCKETS_BEGIN].cast("I")
 
     def __missing__(self, token: bytes) -> int:
-        bucket = int.from_bytes(token) % BUCKETS
+        bucket = number_of(token) % BUCKETS
         offsets = self._offsets
         place = self._find(BEGIN + token + END, offsets[bucket], offsets[bucket + 1])
         if place < 0:
-            rank = NO_RANK
-        else:
-            place += len(token) + 2
-            rank = int.from_bytes(self._file[place : place + RANK_BYTES])
-        self[token] = rank
+            self[token] = NO_RANK
+            return NO_RANK
+        place += len(token) + 2
+        rank = self[token] = number_of(self._file[place : place + RANK_BYTES])
         return rank
 
     def tokens_among(self, pieces: Iterable[bytes]) -> list[bytes]:
         """Those of many byte strings that are tokens; in half the time that asking for each rank takes."""
-        find, offsets, number = self._find, self._offsets, int.from_bytes
-        return [
-            piece
-            for piece in pieces
-            if find(BEGIN + piece + END, offsets[bucket := number(piece) % BUCKETS], offsets[bucket + 1]) >= 0
-        ]
+        find, offsets = self._find, self._offsets
+        found = []
+        for piece in pieces:
+            bucket = number_of(piece) % BUCKETS
+            if find(BEGIN + piece + END, offsets[bucket], offsets[bucket + 1]) >= 0:
+                found.append(piece)
+        return found
 
 
 def mapped(path: str) -> mmap:
@@ -71,7 +73,7 @@ def mapped(path: str) -> mmap:
         file = mmap.mmap(descriptor, 0, prot=mmap.PROT_READ)
     finally:
         os.close(descriptor)
-    end = int.from_bytes(file[BUCKETS_BEGIN - OFFSET_BYTES : BUCKETS_BEGIN], "little")
+    end = number_of(file[BUCKETS_BEGIN - OFFSET_BYTES : BUCKETS_BEGIN], "little")
     if sys.byteorder != "little" or file[: len(FORMAT)] != FORMAT or end != len(file):
         raise ValueError(f"no buckets of this version, or not all of them: {path}")
     return file
