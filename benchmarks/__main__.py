@@ -47,10 +47,16 @@ def commands(place: Path) -> dict[str, tuple[list[str], Path | None]]:
         "read and validate, 20 MB JSON": ([PYTHON, "-c", VALIDATE], place / "20MB.json"),
         "tokcap -n 500, 20 MB JSON": ([PYTHON, "-m", "tokcap", "-n", "500"], place / "20MB.json"),
         "tokcap -n 50, 3 bytes": ([PYTHON, "-m", "tokcap", "-n", "50"], place / "3B.txt"),
+        "the same in a session": (
+            [PYTHON, "-m", "tokcap", "--session", "bench", "-n", "50"],
+            place / "3B.txt",
+        ),
     }
     for name in vocabulary.EMBEDDED:
         tokcap = [PYTHON, "-m", "tokcap", "--tokenizer", name]
         rows[f"tokcap -n 500, 35 KB, {name}"] = ([*tokcap, "-n", "500"], small)
+        in_session = [*tokcap, "--session", "bench"]
+        rows[f"the same in a session, {name}"] = ([*in_session, "-n", "500"], small)
         rows[f"tokcap --token-count, 35 KB, {name}"] = ([*tokcap, "--token-count"], small)
         rows[f"tokcap -n 500, 5 MB, {name}"] = ([*tokcap, "-n", "500"], large)
         table = str(place / f"{name}.tiktoken")
@@ -65,6 +71,10 @@ def prepare(place: Path) -> None:
     text = b"".join(source.read_bytes() for source in sources)
     while len(text) < 5_000_000:
         text += text
+    os.environ["TOKCAP_DATA_DIR"] = str(place / "data")
+    subprocess.run(
+        [PYTHON, "-m", "tokcap", "budget", "start", "bench"], stdout=subprocess.DEVNULL, check=True
+    )
     (place / "3B.txt").write_bytes(b"hi\n")
     (place / "35KB.txt").write_bytes(text[:35_000])
     (place / "5MB.txt").write_bytes(text[:5_000_000])

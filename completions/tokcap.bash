@@ -23,7 +23,7 @@ _tokcap() {
     for ((i = 1; i < last; i++)); do
         case ${words[i]} in
             --) command=$((i + 1)) && break ;;
-            -n | --token-limit | --token-offset | --keep | --align | --sentinel | --tokenizer | -o | --output | --shape | --fields | --stderr | --spill | --max-bytes | --spill-days | --spill-total) ((++i < last)) || option=${words[i - 1]} ;;
+            -n | --token-limit | --token-offset | --keep | --align | --sentinel | --tokenizer | -o | --output | --shape | --fields | --mode | --stderr | --spill | --max-bytes | --spill-days | --spill-total | --session | --turn | --model | --context-window | --result-pct | --turn-pct | --floor-tokens | --compact-hook) ((++i < last)) || option=${words[i - 1]} ;;
             -?*) ;;
             *) command=$i && break ;;
         esac
@@ -38,7 +38,7 @@ _tokcap() {
                 [[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=
                 ;;
             -n?* | -o?*) option=${cur:0:2} prefix=${cur:0:2} cur=${cur:2} ;;
-            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --tokenizer -o --output --shape --fields --stderr --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total -h --help -V --version' ;;
+            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help -V --version' ;;
             *) command=$last ;;
         esac
     fi
@@ -46,8 +46,9 @@ _tokcap() {
     # An option before a subcommand is refused: it can only be the first word.
     if ((command == 1 && last > 1)); then
         case ${words[1]} in
-            show) command=0 && ((last > 2)) || values='@last --token-limit --token-offset --token-count --keep --align --sentinel --tokenizer --output --shape --fields --stream --pointer --grep --context' ;;
+            show) command=0 && ((last > 2)) || values='@last --token-limit --token-offset --token-count --keep --align --sentinel --tokenizer --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --compact-hook --stream --pointer --grep --context' ;;
             spill) command=0 && ((last > 2)) || values='list path rm gc' ;;
+            budget) command=0 && ((last > 2)) || values='start status list record check turn compacted reset end' ;;
             completion) command=0 && ((last > 2)) || values='bash zsh fish' ;;
         esac
     fi
@@ -64,7 +65,7 @@ _tokcap() {
         else
             compopt -o bashdefault -o default
         fi
-        ((last > 1)) || COMPREPLY+=($(compgen -W 'show spill completion' -- "$cur"))
+        ((last > 1)) || COMPREPLY+=($(compgen -W 'show spill budget completion' -- "$cur"))
         return
     fi
 
@@ -74,6 +75,7 @@ _tokcap() {
         --tokenizer) values='cl100k_base o200k_base approx' ;;
         -o | --output) values='text json jsonl' ;;
         --shape) values='auto text json jsonl csv tsv' ;;
+        --mode) values='raw table summary handle_only' ;;
         --stderr) values='separate merge pass drop' ;;
         --spill) values='auto always never' ;;
     esac

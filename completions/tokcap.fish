@@ -10,7 +10,7 @@ function __tokcap_command
                 set -e words[1]
                 string escape -- $words
                 return 0
-            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --stderr --spill --max-bytes --spill-days --spill-total
+            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook
                 set -e words[1..2]
             case -
                 break
@@ -54,6 +54,7 @@ complete -c tokcap -n __tokcap_in_options -l tokenizer -x -a 'cl100k_base o200k_
 complete -c tokcap -n __tokcap_in_options -s o -l output -x -a 'text json jsonl' -d 'form of the response'
 complete -c tokcap -n __tokcap_in_options -l shape -x -a 'auto text json jsonl csv tsv' -d 'what the payload is; auto: found out from the payload'
 complete -c tokcap -n __tokcap_in_options -l fields -x -d 'keep only these keys or columns, before counting: a,b.c'
+complete -c tokcap -n __tokcap_in_options -l mode -x -a 'raw table summary handle_only' -d 'how much to show: the output itself, its records as a table, what it is about, or one line'
 complete -c tokcap -n __tokcap_in_options -l stderr -x -a 'separate merge pass drop' -d 'what becomes of the command'"'"'s stderr: capped on its own descriptor, merged into stdout in order, passed on untouched and uncounted, or dropped'
 complete -c tokcap -n __tokcap_in_options -l spill -x -a 'auto always never' -d 'store the full output; auto: when anything of it was withheld'
 complete -c tokcap -n __tokcap_in_options -l max-bytes -x -d 'most bytes stored of one output'
@@ -63,11 +64,22 @@ complete -c tokcap -n __tokcap_in_options -l record-arguments -d 'store the comm
 complete -c tokcap -n __tokcap_in_options -l no-record-arguments -d 'turn --record-arguments off again'
 complete -c tokcap -n __tokcap_in_options -l spill-days -x -d 'remove stored outputs that are older'
 complete -c tokcap -n __tokcap_in_options -l spill-total -x -d 'remove the oldest stored outputs when all of them are larger'
+complete -c tokcap -n __tokcap_in_options -l session -x -d 'charge this session'"'"'s budget; see tokcap budget'
+complete -c tokcap -n __tokcap_in_options -l turn -x -d 'count this result to a turn, which may take --turn-pct of the window'
+complete -c tokcap -n __tokcap_in_options -l model -x -d 'the reader, for its window and tokenizer: gpt-4o, claude, or one of config.toml'
+complete -c tokcap -n __tokcap_in_options -l context-window -x -d 'tokens of the reader'"'"'s context; one result may take --result-pct of it'
+complete -c tokcap -n __tokcap_in_options -l result-pct -x -d 'what part of the window one result may take'
+complete -c tokcap -n __tokcap_in_options -l turn-pct -x -d 'what part of the window the results of one turn may take'
+complete -c tokcap -n __tokcap_in_options -l floor-tokens -x -d 'what one result may take even of a full window'
+complete -c tokcap -n __tokcap_in_options -l compact-before-spill -d 'when the window is so full that the floor decides, run --compact-hook once and reckon again'
+complete -c tokcap -n __tokcap_in_options -l no-compact-before-spill -d 'turn --compact-before-spill off again'
+complete -c tokcap -n __tokcap_in_options -l compact-hook -x -d 'shell command that compacts the reader'"'"'s context, and then runs tokcap budget compacted'
 complete -c tokcap -n __tokcap_in_options -s h -l help -d 'show all options'
 complete -c tokcap -n __tokcap_in_options -s V -l version -d 'show the version'
 # An option before a subcommand is refused: it can only be the first word.
-complete -c tokcap -n __tokcap_behind -a 'show spill completion' -d subcommand
-complete -c tokcap -n '__tokcap_behind show' -a '@last --token-limit --token-offset --token-count --keep --align --sentinel --tokenizer --output --shape --fields --stream --pointer --grep --context'
+complete -c tokcap -n __tokcap_behind -a 'show spill budget completion' -d subcommand
+complete -c tokcap -n '__tokcap_behind show' -a '@last --token-limit --token-offset --token-count --keep --align --sentinel --tokenizer --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --compact-hook --stream --pointer --grep --context'
 complete -c tokcap -n '__tokcap_behind spill' -a 'list path rm gc'
+complete -c tokcap -n '__tokcap_behind budget' -a 'start status list record check turn compacted reset end'
 complete -c tokcap -n '__tokcap_behind completion' -a 'bash zsh fish'
-complete -c tokcap -n 'not contains -- (commandline -opc)[2] show spill completion' -a '(__tokcap_complete_command)'
+complete -c tokcap -n 'not contains -- (commandline -opc)[2] show spill budget completion' -a '(__tokcap_complete_command)'

@@ -44,6 +44,10 @@ HEAD = r"""
 .Cm spill list | path | rm | gc
 .Op Ar handle ...
 .Nm
+.Cm budget
+.Ar command
+.Op Ar session
+.Nm
 .Cm completion
 .Cm bash | zsh | fish
 .Nm
@@ -235,6 +239,49 @@ forges, authorization headers, passwords in assignments and URLs.
 It finds what looks like one, and no more.
 """
 
+SESSIONS = r"""
+.Sh SESSIONS
+A session is a budget of tokens that many processes share.
+.Fl -session
+or its variable charges one.
+Before anything runs a call reserves the least of
+.Fl -token-limit ,
+what one result may take of
+.Fl -context-window ,
+and what the turn and the session have left; it is charged with what it writes,
+the envelope included.
+When nothing is left nothing runs, and the exit status is 120.
+.Pp
+As the total runs out answers get terser: at 50 percent left and less
+.Cm table ,
+at 20 percent and less
+.Cm summary ,
+below 5 percent
+.Cm handle_only ;
+see
+.Fl -mode .
+.Pp
+.Nm
+.Cm budget start Ar name Fl -total Ar N
+prints the line to evaluate in the shell,
+.Cm status
+and
+.Cm list
+show,
+.Cm check
+answers with its exit status,
+.Cm record
+adds the tokens of model calls,
+.Cm turn
+begins a turn,
+.Cm compacted
+tells that the reader's context was compacted,
+.Cm reset
+and
+.Cm end
+do what they say.
+"""
+
 RESPONSES = r"""
 .Sh RESPONSES
 .Bl -tag -width indent
@@ -308,6 +355,9 @@ There is no such tokenizer here.
 There is no such handle, value or line.
 .It Dv STORE_ERROR
 The data directory cannot be used.
+.It Dv BUDGET_EXHAUSTED
+Nothing is left of the session or the turn.
+Nothing was run.
 .It Dv IO_ERROR
 Standard input could not be read, or the output not be written.
 .It Dv INTERNAL
@@ -330,8 +380,11 @@ replaces
 .Pa ~/.config .
 On macOS the file is
 .Pa ~/Library/Application Support/tokcap/config.toml .
-.It Pa ~/.local/share/tokcap/spill
-Stored outputs.
+.It Pa ~/.local/share/tokcap
+Stored outputs in
+.Pa spill ,
+and the account of sessions,
+.Pa ledger.db .
 .Ev TOKCAP_DATA_DIR
 names another directory in place of
 .Pa ~/.local/share/tokcap ,
@@ -348,6 +401,8 @@ ENDING = r"""
 .Bl -tag -width indent
 .It The command's own
 0 to 255, unchanged; 0 for standard input.
+.It 120
+The budget is exhausted: the command was not run.
 .It 125
 .Nm
 itself failed or refused the call.
@@ -433,7 +488,18 @@ the form of the configuration file.
 
 def page() -> str:
     """The whole page."""
-    sections = (head(), options(), OTHER_OPTIONS, WINDOWS, STORE, responses(), environment(), FILES, ENDING)
+    sections = (
+        head(),
+        options(),
+        OTHER_OPTIONS,
+        WINDOWS,
+        STORE,
+        SESSIONS,
+        responses(),
+        environment(),
+        FILES,
+        ENDING,
+    )
     return "".join(section.lstrip("\n") for section in sections)
 
 

@@ -5,7 +5,7 @@ import pytest
 from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
-from tokcap.options import OPTIONS, SUBCOMMANDS, options_of
+from tokcap.options import OPTIONS, SUBCOMMANDS, Switch, options_of
 from tokcap.types import Request, ShowRequest
 
 
@@ -190,10 +190,24 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "record_arguments": "false",
         "spill_days": "3",
         "spill_total": "7",
+        "mode": "summary",
+        "session": "work",
+        "turn": "t1",
+        "model": "gpt-4o",
+        "context_window": "5000",
+        "result_pct": "0.3",
+        "turn_pct": "0.75",
+        "floor_tokens": "100",
+        "compact_before_spill": "true",
+        "compact_hook": "true",
     }[option.key]
     from_variable = read("ls", variables={option.variable: value})
-    toml = value if value.isdigit() or value in ("true", "false") else f'"{value}"'
-    from_file = read("ls", config=f"{option.key} = {toml}\n")
+    plain = value.replace(".", "").isdigit() or (
+        isinstance(option.kind, Switch) and value in ("true", "false")
+    )
+    toml = value if plain else f'"{value}"'
+    table = f"[{option.section}]\n" if option.section else ""
+    from_file = read("ls", config=f"{table}{option.key} = {toml}\n")
     assert getattr(from_variable, option.key) == getattr(from_file, option.key) == option.kind.read(value)
     assert getattr(from_file, option.key) != option.default
 
@@ -232,6 +246,14 @@ def test_a_bad_variable_is_named(read):
         (f"token_limit = 0x{'f' * 5000}", "config.toml: token_limit: the number is not"),
         (f"token_limit = [{'1,' * 20000}]", r"config.toml: token_limit: \[1, 1, .{20,40}\.\.\. is not"),
         ("keep = 1979-05-27", "config.toml: keep: .* is not one of"),
+        ("result_pct = 0.5", "config.toml: unknown key 'result_pct'"),
+        ("[budget]\nresult_pct = 2", "config.toml: budget.result_pct: '2' is not a fraction"),
+        ("[budget]\nnope = 2", "config.toml: unknown key 'budget.nope'"),
+        ("budget = 2", r"config.toml: budget: a table \[budget\] is expected"),
+        ("[models.x]\nwindow = 2", "config.toml: models.x: it can have context_window and tokenizer"),
+        ("[models.x]\ncontext_window = 0", "config.toml: models.x.context_window: 0 is not"),
+        ("[models.x]\ntokenizer = 7", "config.toml: models.x.tokenizer: 7 is not"),
+        ("models = 1", "config.toml: models: tables of the form"),
     ],
 )
 def test_a_bad_config_file_is_refused_with_its_name(read, config, message):

@@ -51,6 +51,14 @@ def test_an_example_prints_what_the_readme_says(command, output, tmp_path, reade
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+def test_python_in_the_readme_runs(code, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def option_table(options) -> str:
     rows = ["| option | meaning | default |", "|---|---|---|"]
     for option in options:

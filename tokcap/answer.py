@@ -36,6 +36,7 @@ class Streams(Record):
     checkpoints: Mapping[Stream, Checkpoints] = {}
     shape: Shape = "auto"
     total_count: int | None = None
+    exit_status: int | None = None
     notices: tuple[Notice, ...] = ()
     # Whether `out` is no stream itself, but made from one; and what was counted to make it.
     derived: bool = False
@@ -62,6 +63,7 @@ class Ways(Record):
     err: str = "--stderr pass"
     # What the mark has to say of the store.
     remark: str = ""
+    handle: str = ""
 
 
 class Answer(Record):
@@ -88,7 +90,7 @@ def answer(view: View, streams: Streams, tokenizer: Tokenizer, find_ways: Callab
     meta = Meta(tokenizer=tokenizer.name)
     try:
         if view.token_count:
-            return count(view, streams, tokenizer, meta)
+            return count(view, streams, tokenizer, find_ways, meta)
         return cut(view, streams, tokenizer, find_ways, meta)
     except Exception as error:
         # The command has run: whatever goes wrong from here on, its output has to come out.
@@ -102,16 +104,22 @@ def answer(view: View, streams: Streams, tokenizer: Tokenizer, find_ways: Callab
     return cut(view.but(shape="text"), streams, ByteTokenizer(), find_ways, meta, notice)
 
 
-def count(view: View, streams: Streams, tokenizer: Tokenizer, meta: Meta) -> Answer:
+def count(
+    view: View, streams: Streams, tokenizer: Tokenizer, find_ways: Callable[[], Ways], meta: Meta
+) -> Answer:
     """The answer to `--token-count`: a number, and nothing of the payload."""
     shape = shaped(view, streams)
     index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
     total = index.total_tokens
     number = b"%d\n" % total if view.output == "text" else None
+    stderr = cut_stderr(view, streams, count_bytes(number or b"", tokenizer), tokenizer, find_ways)
+    known: Mapping[Stream, Index] = {"out": index} if shape.original else streams.counted
+    notices = streams.notices + shape.notices + stderr.notices
     return Answer(
-        respond(streams, number, meta.but(token_count=total), streams.notices + shape.notices),
+        respond(streams, number, meta.but(token_count=total), notices),
+        stderr.shown,
         withheld=True,
-        indexes={"out": index} if shape.original else streams.counted,
+        indexes={**known, **stderr.indexes},
     )
 
 
@@ -132,7 +140,12 @@ def cut(
     limit, ways = view.token_limit, find_ways()
     shape = shaped(view, streams)
     index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
-    stderr = cut_stderr(view, streams, index, tokenizer, shape, ways)
+    source = index
+    known: Mapping[Stream, Index] = {"out": source} if shape.original else streams.counted
+    if view.mode != "raw":
+        shape = in_mode(view, streams, shape, index, ways)
+        index = Index(shape.payload, tokenizer)
+    stderr = cut_stderr(view, streams, out_tokens(view, index, tokenizer, shape), tokenizer, find_ways)
     notices += shape.notices + stderr.notices
     err_tokens = count_bytes(stderr.shown, tokenizer)
 
@@ -162,9 +175,11 @@ def cut(
     if shown.gap and shown.empty and not shown.gap.lost:
         too_small = f"a limit of {limit} tokens admits nothing of the payload here; ask for more"
         notices += (Notice("LIMIT_TOO_SMALL", too_small, of_the_cut=True),)
-    total = index.total
+    # Of an output that is only told about, everything is withheld.
+    told_about = view.mode in ("summary", "handle_only")
+    total = source.total if told_about else index.total
     meta = meta.but(
-        truncated=shown.gap is not None or bool(shown.notices),
+        truncated=shown.gap is not None or bool(shown.notices) or told_about,
         token_limit=limit,
         token_offset=shown.first_token if shown.gap or shown.first_token else None,
         returned_tokens=count_bytes(payload, tokenizer) if exact and view.output != "text" else None,
@@ -177,13 +192,15 @@ def cut(
         returned_count=shown.returned_count if shape.total_count is not None else None,
         total_count=shape.total_count,
         shape=shape.shape,
+        mode=view.mode if view.mode != "raw" else None,
         binary=True if not index.valid_utf8 else None,
     )
-    known: Mapping[Stream, Index] = {"out": index} if shape.original else streams.counted
     return Answer(
         respond(streams, payload, meta, notices),
         stderr.shown,
-        withheld=bool(meta.truncated or shown.first_token or view.fields or stderr.withheld),
+        withheld=bool(
+            meta.truncated or shown.first_token or view.fields or stderr.withheld or view.mode != "raw"
+        ),
         shape=shape.shape if shape.original else "auto",
         total_count=shape.total_count if shape.original else None,
         indexes={**known, **stderr.indexes},
@@ -242,11 +259,53 @@ def shaped(view: View, streams: Streams) -> Shaped:
 def certainly_fits(view: View, streams: Streams) -> bool:
     """Whether all of it is so short that it needs no count: a token has at least one byte."""
     limit = view.token_limit
-    if view.output != "text" or view.shape not in ("auto", "text") or view.fields:
+    if view.output != "text" or view.shape not in ("auto", "text") or view.fields or view.mode != "raw":
         return False
     if limit is None or view.token_offset or streams.size > limit or streams.out.lost:
         return False
     return len(b"".join(streams.whole()).decode("utf-8", "replace").encode()) <= limit
+
+
+def in_mode(view: View, streams: Streams, shape: Shaped, index: Index, ways: Ways) -> Shaped:
+    """The payload as a terser mode shows it."""
+    from tokcap.capture import UNLIMITED, Spool
+    from tokcap.cut import table, values
+    from tokcap.modes import Facts, as_table, handle_only, summary
+
+    if view.mode == "table":
+        changed = as_table(shape.payload, shape.shape)
+        data, found, notices = changed.data, changed.shape, changed.notices
+    else:
+        ending = streams.captured.ending if streams.captured else None
+        total = index.total
+        facts = Facts(
+            handle=ways.handle,
+            exit_status=ending.status if ending else streams.exit_status,
+            signal=ending.signal if ending else None,
+            out_bytes=streams.out.size + streams.out.lost,
+            err_bytes=streams.err.size if streams.err else 0,
+            out_tokens=total.tokens,
+            out_tokens_exact=total.exact,
+            err=streams.err,
+            total_count=shape.total_count,
+            lost_bytes=streams.out.lost,
+        )
+        data = (
+            summary(shape.payload, shape.shape, facts)
+            if view.mode == "summary"
+            else handle_only(facts, shape.shape)
+        )
+        found, notices = "text", ()
+    payload = Spool(UNLIMITED)
+    payload.write(data)
+    cuts: dict[Shape, CutShape] = {
+        "json": values.cut_document,
+        "jsonl": values.cut_lines,
+        "csv": table.cut_csv,
+        "tsv": table.cut_tsv,
+    }
+    cut = cuts.get(found, text_shape.cut)
+    return Shaped(payload, found, cut, shape.total_count, shape.notices + notices, original=False)
 
 
 class Stderr(Record):
@@ -258,20 +317,29 @@ class Stderr(Record):
     indexes: Mapping[Stream, Index] = {}
 
 
+def out_tokens(view: View, out: Index, tokenizer: Tokenizer, shape: Shaped) -> int:
+    """How many tokens stdout could use, as far as it matters beside the limit."""
+    limit = view.token_limit
+    if limit is None:
+        return 0
+    tokens = max(out.reach(view.token_offset + limit + 1) - view.token_offset, 0)
+    if tokens <= limit and view.output != "text":
+        # In JSON it costs more than its tokens, even if there is nothing of it.
+        everything = Ask(None, view.token_offset, view.keep, view.align, view.sentinel)
+        rest = shape.cut(shape.payload, out, everything, lambda _parts: 0).parts
+        tokens = count_bytes(compose(rest, view.output), tokenizer)
+    return tokens
+
+
 def cut_stderr(
-    view: View, streams: Streams, out: Index, tokenizer: Tokenizer, shape: Shaped, ways: Ways
+    view: View, streams: Streams, out_tokens: int, tokenizer: Tokenizer, find_ways: Callable[[], Ways]
 ) -> Stderr:
     """All of stderr if possible, else both ends within its share."""
     limit = view.token_limit
     if limit is None or streams.err is None or not streams.err.size:
         return Stderr()
+    ways = find_ways()
     index = Index(streams.err, tokenizer)
-    out_tokens = max(out.reach(view.token_offset + limit + 1) - view.token_offset, 0)
-    if out_tokens <= limit and view.output != "text":
-        # In JSON it costs more than its tokens, even if there is nothing of it.
-        everything = Ask(None, view.token_offset, view.keep, view.align, view.sentinel)
-        rest = shape.cut(shape.payload, out, everything, lambda _parts: 0).parts
-        out_tokens = count_bytes(compose(rest, view.output), tokenizer)
     share = stderr_limit(limit, out_tokens, index.total_tokens)
     known: dict[Stream, Index] = {"err": index}
     if not share:

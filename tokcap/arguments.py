@@ -8,7 +8,17 @@ from __future__ import annotations
 import os
 
 from tokcap.errors import UsageError
-from tokcap.options import BY_KEY, SUBCOMMANDS, LineOfText, Option, Switch, options_of, shortened
+from tokcap.options import (
+    BY_KEY,
+    OPTIONS,
+    SUBCOMMANDS,
+    Fraction,
+    LineOfText,
+    Option,
+    Switch,
+    options_of,
+    shortened,
+)
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.types import Request, ShowRequest
 
@@ -17,6 +27,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from tokcap.environment import Environment
+    from tokcap.models import Model
     from tokcap.options import Form, Value
     from tokcap.types import Output
 
@@ -179,17 +190,23 @@ def unknown_option(name: str, by_name: Mapping[str, Option], form: Form) -> str:
 def decide(given: Sequence[tuple[Option, str]], form: Form, env: Environment) -> dict[str, Value]:
     """Merge the four sources of values, and refuse the first bad one."""
     from_flags = {option.key: read_value(option, raw, option.flag) for option, raw in given}
-    from_file = config_values(env)
-    values: dict[str, Value] = {}
+    config = config_values(env)
+    chosen: dict[str, Value] = {}
     for option in options_of(form):
         raw = env.variables.get(option.variable) if option.ambient else None
         if option.key in from_flags:
-            values[option.key] = from_flags[option.key]
+            chosen[option.key] = from_flags[option.key]
         elif raw or (raw == "" and isinstance(option.kind, LineOfText)):
-            values[option.key] = read_value(option, decoded(raw), option.variable)
-        else:
-            values[option.key] = from_file.get(option.key, option.default)
-    return values
+            chosen[option.key] = read_value(option, decoded(raw), option.variable)
+        elif option.key in config.values:
+            chosen[option.key] = config.values[option.key]
+    if chosen.get("model"):
+        from tokcap.models import find_model
+
+        # A model stands behind what was said about its window and tokenizer outright.
+        model = find_model(str(chosen["model"]), config.models)
+        chosen = {**model.known(), **chosen}
+    return {option.key: chosen.get(option.key, option.default) for option in options_of(form)}
 
 
 def read_value(option: Option, raw: str, origin: str) -> Value:
@@ -199,20 +216,46 @@ def read_value(option: Option, raw: str, origin: str) -> Value:
         raise UsageError(f"{origin}: {error}") from None
 
 
-def config_values(env: Environment) -> Mapping[str, Value]:
+class Config(Record):
+    """What the config file says."""
+
+    values: Mapping[str, Value]
+    models: Mapping[str, Model]
+
+
+def config_values(env: Environment) -> Config:
     """The config file's values; a missing file has none, a bad one is refused."""
     path = env.config_file()
+    table = config_table(path, env)
+    if not table:
+        return Config({}, {})
+    from tokcap.models import own_models
+
+    models = own_models(table.pop("models", {}), path)
     values: dict[str, Value] = {}
-    for key, value in config_table(path, env).items():
+    for section in sorted({option.section for option in OPTIONS if option.section}):
+        entries = table.pop(section, {})
+        if not isinstance(entries, dict):
+            raise UsageError(f"{path}: {section}: a table [{section}] is expected")
+        values |= section_values(entries, section, path)
+    return Config({**section_values(table, "", path), **values}, models)
+
+
+def section_values(entries: Mapping[str, object], section: str, path: str) -> dict[str, Value]:
+    """The values of one table of the config file."""
+    values: dict[str, Value] = {}
+    for key, value in entries.items():
+        named = f"{section}.{key}" if section else key
         option = BY_KEY.get(key)
-        if option is None or not option.ambient:
-            raise UsageError(f"{path}: unknown key {shortened(key)}")
-        fits = isinstance(value, bool) == isinstance(option.kind, Switch) and isinstance(value, int | str)
+        if option is None or not option.ambient or option.section != section:
+            raise UsageError(f"{path}: unknown key {shortened(named)}")
+        kinds = (int, float, str) if isinstance(option.kind, Fraction) else (int, str)
+        fits = isinstance(value, bool) == isinstance(option.kind, Switch) and isinstance(value, kinds)
         # A number may have more digits than Python turns into text.
         if not fits or (isinstance(value, int) and value.bit_length() > 64):
-            raise UsageError(f"{path}: {key}: {shortened(value)} is not {option.kind.expected}")
+            raise UsageError(f"{path}: {named}: {shortened(value)} is not {option.kind.expected}")
         raw = ("false", "true")[value] if isinstance(value, bool) else str(value)
-        values[key] = read_value(option, raw, f"{path}: {key}")
+        values[key] = read_value(option, raw, f"{path}: {named}")
     return values
 
 

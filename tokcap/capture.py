@@ -192,8 +192,8 @@ class Passing:
 class PassingAndKeeping:
     """Passes everything on at once, and keeps it as well."""
 
-    def __init__(self, passing: Passing, spool: Spool) -> None:
-        self._passing = passing
+    def __init__(self, write: Callable[[bytes], None], spool: Spool) -> None:
+        self._passing = Passing(write)
         self.spool = spool
 
     @property

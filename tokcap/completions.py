@@ -26,6 +26,7 @@ TOKENIZERS = ("cl100k_base", "o200k_base", "approx")
 FIRST_WORDS = {
     "show": ("@last", *(option.flag for option in options_of("show"))),
     "spill": ("list", "path", "rm", "gc"),
+    "budget": ("start", "status", "list", "record", "check", "turn", "compacted", "reset", "end"),
     "completion": SHELLS,
 }
 WORDS_AFTER = {name: FIRST_WORDS.get(name, ()) for name in AVAILABLE}

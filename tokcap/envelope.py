@@ -50,6 +50,9 @@ class Meta(Record):
     spill_path: str | None = None
     spill_truncated: bool | None = None
     shape: str | None = None
+    mode: str | None = None
+    session: str | None = None
+    budget_remaining: int | None = None
     exit_code: int | None = None
     exit_from: str | None = None
     signal: int | None = None

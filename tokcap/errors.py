@@ -2,12 +2,16 @@
 
     TokcapError
     ├── UsageError               USAGE
+    │   ├── SessionNotStarted    USAGE
+    │   └── BadNumber            USAGE
+    ├── BudgetExhausted          BUDGET_EXHAUSTED
     ├── TokenizerUnavailable     TOKENIZER_UNAVAILABLE
     ├── CommandNotFound          COMMAND_NOT_FOUND
     ├── CommandNotExecutable     COMMAND_NOT_EXECUTABLE
     ├── StreamError              IO_ERROR
     ├── NotFound                 NOT_FOUND
     ├── StoreError               STORE_ERROR
+    │   └── LedgerError          STORE_ERROR
     └── ReaderGone               (silent)
 
 Each class carries its stable `code` and its exit status; the message is one line that says what
@@ -35,6 +39,21 @@ class UsageError(TokcapError):
         super().__init__(message)
         if of_a_subcommand:
             self.exit_status = exits.BAD_USAGE
+
+
+class SessionNotStarted(UsageError):
+    """There is no such session; the message holds the line that starts it."""
+
+
+class BadNumber(UsageError, ValueError):
+    """No number of tokens, or no share of a window."""
+
+
+class BudgetExhausted(TokcapError):
+    """Nothing is left of what a session or a turn may cost; nothing was run."""
+
+    code = "BUDGET_EXHAUSTED"
+    exit_status = exits.BUDGET_EXHAUSTED
 
 
 class TokenizerUnavailable(TokcapError):
@@ -74,6 +93,10 @@ class StoreError(TokcapError):
     """The data directory cannot be used. While a command runs this is a warning, never a failure."""
 
     code = "STORE_ERROR"
+
+
+class LedgerError(StoreError):
+    """The account of sessions cannot be read or written; without it no session runs a command."""
 
 
 class ReaderGone(TokcapError):

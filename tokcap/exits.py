@@ -11,6 +11,7 @@ OK = 0
 NO = 1
 # Of subcommands only; the wrapper form has 125 for it.
 BAD_USAGE = 2
+BUDGET_EXHAUSTED = 120
 OWN_FAILURE = 125
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127

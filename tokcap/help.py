@@ -13,6 +13,7 @@ usage: tokcap [OPTIONS] [--] COMMAND [ARG]...    run COMMAND and cap its output
        COMMAND | tokcap [OPTIONS]                cap standard input
        tokcap show HANDLE [OPTIONS]              read a stored output
        tokcap spill list|path|rm|gc              stored outputs: list, find, remove
+       tokcap budget start|status|...            sessions: one budget for many calls
        tokcap completion bash|zsh|fish           print a completion script
 """
 
@@ -38,7 +39,8 @@ names, four or more of its first digits, or @last. Without a limit of its own it
 CLOSING = """
 Every option has a variable (--token-limit: TOKCAP_TOKEN_LIMIT) and a key in config.toml
 (token_limit). A switch is turned off again by --no-NAME. Exit status: the command's own; 128+N if
-signal N killed it; 125 tokcap's own failure; 126 cannot be executed; 127 not found.
+signal N killed it; 120 the budget is exhausted, and nothing was run; 125 tokcap's own failure;
+126 cannot be executed; 127 not found.
 """
 
 COLUMN = 30

@@ -32,7 +32,7 @@ class Keeping:
         self._opened: tuple[Shelf, Draft] | None = None
         self._digest = ""
         self._handle = ""
-        self._stored = False
+        self._path = ""
         # Why nothing can be stored.
         self.failure = ""
 
@@ -98,7 +98,9 @@ class Keeping:
         return {stream: spool.size + spool.lost - stored[stream] for stream, spool in self._spools.items()}
 
     def keep(self, record: EntryRecord, indexes: Mapping[Stream, Index]) -> str:
-        """Store everything and return the path of the output, or raise `StoreError`."""
+        """Store everything and return the path of the output, or raise `StoreError`. Once is enough."""
+        if self._path:
+            return self._path
         record = record.but(
             handle=self.handle(),
             digest=self._digest,
@@ -113,8 +115,8 @@ class Keeping:
             raise StoreError(self.failure)
         shelf, draft = self._open()
         directory = shelf.keep(draft, record, files)
-        self._stored = True
-        return f"{directory}/out"
+        self._path = f"{directory}/out"
+        return self._path
 
     def _files(self, indexes: Mapping[Stream, Index]) -> dict[str, bytes]:
         """What was found out on the way and saves time later."""
@@ -139,7 +141,7 @@ class Keeping:
             return
         shelf, draft = self._opened
         draft.close()
-        if self._stored:
+        if self._path:
             from tokcap.store import Retention, clean_if_due
 
             retention = Retention(self._request.spill_days, self._request.spill_total)

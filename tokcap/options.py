@@ -11,7 +11,7 @@ from tokcap.record import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
-    Value: TypeAlias = "int | bool | str | None"
+    Value: TypeAlias = "int | float | bool | str | None"
 
 LARGEST_NUMBER = 2**63 - 1
 
@@ -20,7 +20,7 @@ SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest",
 
 # Those of them that this version has. The other names are kept free, so that a script which runs a
 # program of that name today does not change its meaning tomorrow.
-AVAILABLE = ("show", "spill", "completion")
+AVAILABLE = ("show", "spill", "budget", "completion")
 
 
 class WholeNumber(Record):
@@ -108,6 +108,18 @@ class Size(Record):
         return base**power if power and base else 0
 
 
+class Fraction(Record):
+    """A part of a whole: `0.25`."""
+
+    expected: str = "a fraction above 0 and at most 1, such as 0.25"
+
+    def read(self, raw: str) -> float:
+        plain = raw.isascii() and raw.replace(".", "", 1).isdigit() and len(raw) <= 20
+        if not plain or not 0 < float(raw) <= 1:
+            raise ValueError(f"{shortened(raw)} is not {self.expected}")
+        return float(raw)
+
+
 class Switch(Record):
     """On or off. As a flag it takes no value, and `--no-NAME` turns it off again."""
 
@@ -123,7 +135,7 @@ class Switch(Record):
 
 
 if TYPE_CHECKING:
-    Kind: TypeAlias = WholeNumber | Choice | Name | LineOfText | Size | Switch
+    Kind: TypeAlias = WholeNumber | Choice | Name | LineOfText | Size | Fraction | Switch
 
     Form: TypeAlias = Literal["run", "show"]
 
@@ -144,6 +156,8 @@ class Option(Record):
     forms: tuple[Form, ...] = ("run", "show")
     # Whether a variable and the config file can set it too; not what is about one output only.
     ambient: bool = True
+    # The table of the config file that its key stands in; empty: at the top.
+    section: str = ""
 
     @property
     def flag(self) -> str:
@@ -175,7 +189,7 @@ class Option(Record):
 
 
 WINDOW, FORM, COMMAND = "What is shown", "In which form", "The command"
-STORE, STORED = "The store", "From a stored output"
+STORE, STORED, BUDGET = "The store", "From a stored output", "The budget"
 
 OPTIONS = (
     Option(
@@ -259,6 +273,13 @@ OPTIONS = (
         help="keep only these keys or columns, before counting: a,b.c",
     ),
     Option(
+        name="mode",
+        kind=Choice(("raw", "table", "summary", "handle_only")),
+        default="raw",
+        group=FORM,
+        help="how much to show: the output itself, its records as a table, what it is about, or one line",
+    ),
+    Option(
         name="stderr",
         kind=Choice(("separate", "merge", "pass", "drop")),
         default="separate",
@@ -319,6 +340,87 @@ OPTIONS = (
         group=STORE,
         help="remove the oldest stored outputs when all of them are larger",
         forms=("run",),
+    ),
+    Option(
+        name="session",
+        kind=LineOfText(),
+        metavar="NAME",
+        default="",
+        default_text="none",
+        group=BUDGET,
+        help="charge this session's budget; see tokcap budget",
+    ),
+    Option(
+        name="turn",
+        kind=LineOfText(),
+        metavar="ID",
+        default="",
+        default_text="none",
+        group=BUDGET,
+        help="count this result to a turn, which may take --turn-pct of the window",
+    ),
+    Option(
+        name="model",
+        kind=LineOfText(),
+        metavar="NAME",
+        default="",
+        default_text="none",
+        group=BUDGET,
+        help="the reader, for its window and tokenizer: gpt-4o, claude, or one of config.toml",
+    ),
+    Option(
+        name="context-window",
+        kind=WholeNumber(minimum=1),
+        metavar="N",
+        default=None,
+        default_text="none",
+        group=BUDGET,
+        help="tokens of the reader's context; one result may take --result-pct of it",
+    ),
+    Option(
+        name="result-pct",
+        kind=Fraction(),
+        metavar="FRACTION",
+        default=0.25,
+        group=BUDGET,
+        section="budget",
+        help="what part of the window one result may take",
+    ),
+    Option(
+        name="turn-pct",
+        kind=Fraction(),
+        metavar="FRACTION",
+        default=0.5,
+        group=BUDGET,
+        section="budget",
+        help="what part of the window the results of one turn may take",
+    ),
+    Option(
+        name="floor-tokens",
+        kind=WholeNumber(minimum=0),
+        metavar="N",
+        default=2000,
+        group=BUDGET,
+        section="budget",
+        help="what one result may take even of a full window",
+    ),
+    Option(
+        name="compact-before-spill",
+        kind=Switch(),
+        default=False,
+        group=BUDGET,
+        section="budget",
+        help="when the window is so full that the floor decides, run --compact-hook once and reckon again",
+    ),
+    Option(
+        name="compact-hook",
+        kind=LineOfText(),
+        metavar="COMMAND",
+        default="",
+        default_text="none",
+        group=BUDGET,
+        section="budget",
+        help="shell command that compacts the reader's context, and then runs tokcap budget compacted",
     ),
     Option(
         name="stream",

@@ -68,6 +68,27 @@ def open_file(path: str) -> int:
     return descriptor
 
 
+def own_file_size(path: str) -> int:
+    """The bytes of an existing file of ours, closed to others. `FileNotFoundError` if there is none.
+
+    For files that a library opens by their name. It is not opened here: closing any descriptor of a file
+    gives up all locks that this process has on it.
+    """
+    try:
+        found = os.lstat(path)
+        if stat.S_ISLNK(found.st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+            raise StoreError(f"{path} is no file of yours; remove it")
+        if stat.S_IMODE(found.st_mode) != FILE_MODE:
+            os.chmod(path, FILE_MODE)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise refused(path, error) from None
+    return found.st_size
+
+
 def read_file(path: str, most_bytes: int) -> bytes:
     """What a small file of ours holds. `FileNotFoundError` if there is none."""
     descriptor = open_file(path)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Shape: TypeAlias = Literal["auto", "text", "json", "jsonl", "csv", "tsv"]
     Keep: TypeAlias = Literal["head", "tail", "ends"]
     Align: TypeAlias = Literal["record", "token"]
+    Mode: TypeAlias = Literal["raw", "table", "summary", "handle_only"]
     StderrMode: TypeAlias = Literal["separate", "merge", "pass", "drop"]
     Stream: TypeAlias = Literal["out", "err"]
     SpillMode: TypeAlias = Literal["auto", "always", "never"]
@@ -151,6 +152,16 @@ class View(Record):
     align: Align
     sentinel: str
     fields: str
+    mode: Mode
+    session: str
+    turn: str
+    model: str
+    context_window: int | None
+    result_pct: float
+    turn_pct: float
+    floor_tokens: int
+    compact_before_spill: bool
+    compact_hook: str
 
 
 class Request(View):

@@ -88,7 +88,18 @@ def test_pages_of_a_stored_text_join_to_it(inside, text, limit, name):
     handle = inside("--token-count", "-o", "json", stdin=text.encode()).json["meta"]["handle"]
     pages, offset = [], 0
     while offset is not None:
-        args = ["--token-offset", str(offset), "-n", str(limit), "--tokenizer", name, "--sentinel", ""]
+        args = [
+            "--token-offset",
+            str(offset),
+            "-n",
+            str(limit),
+            "--tokenizer",
+            name,
+            "--sentinel",
+            "",
+            "--shape",
+            "text",
+        ]
         page = inside("show", handle, *args, "-o", "json").json
         pages += [part for part in page["data"] if part != "[TRUNCATED]"]
         following = page["meta"].get("next_offset")

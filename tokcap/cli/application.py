@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from tokcap import exits
-from tokcap.cli import completion, spill
+from tokcap.cli import budget, completion, spill
+from tokcap.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,7 @@ def tokcap() -> None:
 
 app.command("completion")(completion.completion)
 app.add_typer(spill.application, name="spill")
+app.add_typer(budget.application, name="budget")
 
 
 def run(name: str, arguments: Sequence[str], env: Environment) -> int:
@@ -33,6 +35,8 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
         answer = command.main(args=[name, *arguments], prog_name="tokcap", standalone_mode=False, obj=env)
     except typer.Exit as ended:
         return ended.exit_code
+    except UsageError as error:
+        raise UsageError(str(error), of_a_subcommand=True) from None
     except Exception as error:
         shown = getattr(error, "format_message", None)
         if shown is None:

@@ -11,8 +11,10 @@ from tokcap.envelope import Meta, Response, rendered
 from tokcap.options import BY_KEY
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tokcap.environment import Environment
-    from tokcap.types import Output
+    from tokcap.types import Notice, Output
 
 
 def say(text: str, env: Environment) -> None:
@@ -20,13 +22,21 @@ def say(text: str, env: Environment) -> None:
     env.write_stdout(text.encode("utf-8", "surrogateescape"))
 
 
-def respond(data: object, output: Output, env: Environment) -> int:
+def respond(
+    data: object,
+    output: Output,
+    env: Environment,
+    notices: Sequence[Notice] = (),
+    *,
+    status: int = exits.OK,
+    **meta: object,
+) -> int:
     """An envelope, or a line for each record; returns the exit status."""
     if output == "jsonl":
         records = data if isinstance(data, list) else [data]
         payload = b"".join(orjson.dumps(record) + b"\n" for record in records)
     else:
         payload = orjson.dumps(data)
-    meta = Meta(tokenizer=str(BY_KEY["tokenizer"].default), exit_code=exits.OK, exit_from="tokcap")
-    env.write_stdout(rendered(Response(exits.OK, payload, None, (), meta), output))
-    return exits.OK
+    about = Meta(tokenizer=str(BY_KEY["tokenizer"].default), exit_code=status, exit_from="tokcap").but(**meta)
+    env.write_stdout(rendered(Response(status, payload, None, notices, about), output))
+    return status

@@ -144,10 +144,10 @@ class BytePairTokenizer:
             text = data.decode()
         except UnicodeDecodeError:
             return None
-        ends = [0, 0, 0]
-        for match in regex.finditer(self.encoding._pat_str, text):
-            ends = [*ends[1:], match.end()]
-        return len(text[: ends[0]].encode()) or None
+        ends = [match.end() for match in regex.finditer(self.encoding._pat_str, text)]
+        # Blanks at the end of a text are other pieces than the same blanks before a word.
+        certain = [end for end in ends[:-2] if not text[end - 1].isspace()]
+        return len(text[: certain[-1]].encode()) if certain else None
 
     def encode(self, text: str) -> Sequence[int]:
         """All tokens of a text. The text of special tokens is ordinary text."""
