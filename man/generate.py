@@ -138,8 +138,8 @@ An offset at or behind the end gives an empty window, which is no error.
 Where something was left out stands the mark, a line of its own that says what
 is shown and where the next window begins:
 .Bd -literal -offset indent
-[TRUNCATED] tokens 0\-24 of 600; next: \c
-tokcap show a5a119b9b9c0 \-\-token\-offset 24
+[TRUNCATED] tokens 0\-28 of 600; next: \c
+tokcap show 966cd5cc777b \-\-token\-offset 28
 .Ed
 .Pp
 The mark is part of the limit.
@@ -164,8 +164,8 @@ shows the end instead of the beginning, and
 .Fl -keep Cm ends
 shows both, with the mark in between:
 .Bd -literal -offset indent
-[TRUNCATED] tokens 12\-592 of 600 (290 lines) hidden; next: \c
-tokcap show a5a119b9b9c0 \-\-token\-offset 12
+[TRUNCATED] tokens 14\-592 of 600 (289 lines) hidden; next: \c
+tokcap show 966cd5cc777b \-\-token\-offset 14
 .Ed
 .Pp
 One limit covers standard output and standard error of a command.

@@ -63,7 +63,7 @@ LAYERS = [
         "holder",
         "models",
     },
-    {"secretkinds"},
+    {"secretkinds", "patterns"},
     {"environment"},
     {"errors"},
     {"exits"},

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import recount
 from tokcap.errors import TokenizerUnavailable
-from tokcap.tokens import bpe, open_tokenizer
+from tokcap.tokens import bpe, open_tokenizer, quick
 
 
 @pytest.mark.parametrize(
@@ -138,6 +138,7 @@ def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, mo
         raise FileNotFoundError("no vocabulary")
 
     monkeypatch.setattr("tokcap.tokens.vocabulary.load", unreadable)
+    monkeypatch.setitem(quick.ALLOWANCE, "cl100k_base", 0)
     ran = inside("-n", "30", "--", "sh", "-c", "seq 9000; exit 3")
     assert ran.status == 3
     assert ran.out.startswith(b"1\n2\n")

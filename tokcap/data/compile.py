@@ -1,9 +1,11 @@
-"""Compile a published tiktoken table into tokcap's compact form, and back.
+"""Compile a published tiktoken table into tokcap's compact form, and back; and what start-up reads of it.
 
     python -m tokcap.data.compile cl100k_base.tiktoken tokcap/data/cl100k_base.vocab
+    python -m tokcap.data.compile --start-up
 
 The name of the vocabulary is that of the table file. `published_table` restores the table byte for
-byte, so that its digest can be checked against the published one.
+byte, so that its digest can be checked against the published one. The second form makes the buckets of
+all embedded vocabularies, and the patterns that need no compiling.
 """
 
 from __future__ import annotations
@@ -13,7 +15,13 @@ import hashlib
 import os
 import sys
 
-from tokcap.tokens.vocabulary import Vocabulary
+from tokcap.patterns import READY_FILE
+from tokcap.tokens import buckets, splits, vocabulary
+from tokcap.tokens.presplit import PRE_SPLIT
+from tokcap.tokens.vocabulary import EMBEDDED, Vocabulary
+
+# What a call that only counts may have to match.
+PATTERNS = (*PRE_SPLIT.values(), splits.WORDS_AND_LINES)
 
 
 def compiled(name: str, table: bytes) -> Vocabulary:
@@ -38,7 +46,50 @@ def published_table(vocabulary: Vocabulary) -> bytes:
     return b"".join(rows)
 
 
+def bucketed(vocabulary: Vocabulary) -> bytes:
+    """The content of a file of buckets (see `tokens.buckets`)."""
+    contents = [b""] * buckets.BUCKETS
+    for token, rank in vocabulary.ranks().items():
+        if len(token) == 1:
+            continue
+        if buckets.BEGIN in token or buckets.END in token:
+            raise ValueError(f"{vocabulary.name}: token {rank} is no part of UTF-8")
+        stored = bytes((rank >> 14, rank >> 7 & 0x7F, rank & 0x7F))
+        entry = buckets.BEGIN + token + buckets.END + stored
+        contents[int.from_bytes(token) % buckets.BUCKETS] += entry
+    offset = buckets.BUCKETS_BEGIN
+    offsets = []
+    for content in [*contents, b""]:
+        offsets.append(offset.to_bytes(buckets.OFFSET_BYTES, "little"))
+        offset += len(content)
+    return b"".join((buckets.FORMAT, *offsets, *contents))
+
+
+def ready_patterns() -> bytes:
+    """The content of the file that `tokcap.patterns` reads: a line for the source, one for its code."""
+    from re import _compiler, _parser  # type: ignore[attr-defined]  # the only way to the code itself
+
+    lines = []
+    for source in PATTERNS:
+        code = _compiler._code(_parser.parse(source), 0)
+        words = b"".join(int(word).to_bytes(4, "little") for word in code)
+        lines += [source.hex(), words.hex()]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def compile_start_up() -> None:
+    """Make anew what is made from the embedded vocabularies and from the patterns."""
+    for name in EMBEDDED:
+        with open(os.path.join(vocabulary.DIRECTORY, f"{name}.buckets"), "wb") as file:
+            file.write(bucketed(vocabulary.load(name)))
+    with open(READY_FILE, "wb") as file:
+        file.write(ready_patterns())
+
+
 def main(arguments: list[str]) -> int:
+    if arguments == ["--start-up"]:
+        compile_start_up()
+        return 0
     if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
         return 2

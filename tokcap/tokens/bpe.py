@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     import tiktoken
 
+    from tokcap.tokens.quick import QuickEncoder
+
 # The pre-split of each embedded encoding, as OpenAI defined it.
 PRE_SPLIT = {
     "cl100k_base": (
@@ -61,7 +63,7 @@ SEAM_MOVES = 1000
 
 
 class BytePairTokenizer:
-    """A tiktoken encoding, loaded at the first count."""
+    """A tiktoken encoding, loaded when it is needed: an embedded one is quick without it on small texts."""
 
     stable = True
 
@@ -71,6 +73,7 @@ class BytePairTokenizer:
         self._loaded: tiktoken.Encoding | None = None
         self._lengths = lengths
         self._cuts: re.Pattern[bytes] | None = None
+        self._quick: QuickEncoder | None = None
 
     @property
     def encoding(self) -> tiktoken.Encoding:
@@ -79,19 +82,33 @@ class BytePairTokenizer:
         return self._loaded
 
     def count(self, text: str) -> int:
-        return len(self.encode(text))
+        lengths = self._quick_lengths(text)
+        return len(self.encode(text) if lengths is None else lengths)
 
     def token_lengths(self, text: str) -> Sequence[int]:
+        lengths = self._quick_lengths(text)
+        if lengths is not None:
+            return lengths
         tokens = self.encode(text)
         if self._lengths:
             return list(map(self._lengths.__getitem__, tokens))
         return list(map(len, self.encoding.decode_tokens_bytes(list(tokens))))
 
+    def _quick_lengths(self, text: str) -> Sequence[int] | None:
+        """The same without tiktoken, as long as that is not loaded; both give the same tokens."""
+        if self._loaded is not None or self.name not in PRE_SPLIT:
+            return None
+        if self._quick is None:
+            from tokcap.tokens.quick import QuickEncoder
+
+            self._quick = QuickEncoder(self.name)
+        return self._quick.token_lengths(text)
+
     def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
         if self._cuts is None:
             from tokcap.tokens.splits import certain_cuts_of
 
-            self._cuts = certain_cuts_of(self.encoding.name)
+            self._cuts = certain_cuts_of(self.name)
             if self._cuts is None:
                 return None
         match = self._cuts.search(data, search_from)

@@ -1,0 +1,326 @@
+"""The quick encoder gives tiktoken's tokens or none, and needs neither tiktoken nor `re` for them."""
+
+import _sre
+import os
+import random
+import re
+import subprocess
+import sys
+import sysconfig
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import ENCODINGS, ROOT, reference
+from tests.tokens.test_counting import AWKWARD, LONG_RUNS
+from tokcap import patterns
+from tokcap.data import compile as compiler
+from tokcap.tokens import bpe, buckets, classes, open_tokenizer, quick, vocabulary
+
+WITHOUT_END = 1 << 62
+
+
+@pytest.fixture
+def unlimited(monkeypatch):
+    """However much there is to do, it is done here and not by tiktoken."""
+    for name in ENCODINGS:
+        monkeypatch.setitem(quick.ALLOWANCE, name, WITHOUT_END)
+
+
+def lengths_of(name: str, text: str) -> list[int]:
+    """What tiktoken says."""
+    encoding = reference(name)
+    return list(map(len, encoding.decode_tokens_bytes(encoding.encode_ordinary(text))))
+
+
+def certain(text: str) -> bool:
+    return all(unicodedata.category(character) not in ("Cn", "Cs") for character in text)
+
+
+# One encoder for all examples, as one process has, so that what it remembers is tested too.
+QUICK = {name: quick.QuickEncoder(name) for name in ENCODINGS}
+
+ANYTHING = st.lists(
+    st.one_of(
+        AWKWARD,
+        st.text(max_size=20),
+        # Every plane, assigned or not.
+        st.lists(st.integers(0, 0x10FFFF).map(chr).filter(lambda c: not "\ud800" <= c <= "\udfff")).map(
+            "".join
+        ),
+        st.sampled_from(
+            ["'ſ", "'LL", "'rE", "İ", "K", "ß", "ﬁ", "\u200b", "\x1c", "\x85", "Ⅷ", "①", "〇", "ʰ", "\u0378"]
+        ),
+    ),
+    max_size=12,
+).map("".join)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@settings(max_examples=600, deadline=None)
+@given(text=ANYTHING)
+@example(text="")
+@example(text="<|endoftext|>")
+def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, text):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(quick.ALLOWANCE, name, WITHOUT_END)
+        found = QUICK[name].token_lengths(text)
+    if certain(text):
+        assert list(found) == lengths_of(name, text)
+    else:
+        assert found is None
+
+
+# In each a character meets letters of both cases, digits, blanks, newlines, signs, marks and itself.
+SURROUNDINGS = (
+    "a{0}b A{0}B{0}c\n{0}\n{0}1{0}2 {0} {0}{0}\t{0}/\n/{0}'s'{0}'{0}e'l{0}  {0}  \n{0}",
+    "é{0}É{0}ǅ{0}ʰ{0}漢{0}\u0301{0}x{0}\u3000{0}\u3000\u3000{0}٣{0}_{0}\r{0}\r\n{0}\u2028{0}",
+)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
+    """The pieces of each text, merged by tiktoken, are what tiktoken itself makes of the text."""
+    encoding, encoder = reference(name), quick.QuickEncoder(name)
+    known = [chr(n) for n in range(0x110000) if unicodedata.category(chr(n)) not in ("Cn", "Cs")]
+    assert len(known) > 280_000
+    for start in range(0, len(known), 64):
+        characters = known[start : start + 64]
+        # The planes of private use are half of all, and all alike: there the first surroundings will do.
+        for surroundings in SURROUNDINGS if characters[0] < "\U000f0000" else SURROUNDINGS[:1]:
+            text = "".join(map(surroundings.format, characters))
+            apart = [
+                token for piece in encoder._pieces(text) for token in encoding._encode_single_piece(piece)
+            ]
+            assert apart == encoding.encode_ordinary(text), ascii(characters)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, unlimited):
+    encoder = quick.QuickEncoder(name)
+    # Of the private use planes, where all are alike, the first ones stand for the others.
+    for start in range(0, 0xF0100, 0x80):
+        known = [chr(n) for n in range(start, start + 0x80) if certain(chr(n))]
+        text = "".join(f"{character}\n{character}a " for character in known)
+        assert list(encoder.token_lengths(text)) == lengths_of(name, text), hex(start)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_all_sources_of_this_python_have_the_tokens_of_tiktoken(name, unlimited):
+    library = Path(sysconfig.get_path("stdlib"))
+    sources = [path for path in sorted(library.rglob("*.py")) if "site-packages" not in path.parts]
+    assert len(sources) > 500
+    encoder = quick.QuickEncoder(name)
+    for source in sources:
+        text = source.read_bytes().decode("utf-8", "replace")
+        found = encoder.token_lengths(text)
+        if found is not None or certain(text):
+            assert len(found) == len(reference(name).encode_ordinary(text)), source
+
+
+EMOJI = (
+    *("👩‍👩‍👧‍👦", "👨🏽‍🚀", "🏳️‍🌈", "🏴‍☠️", "🇩🇪🇫🇷", "1️⃣", "#️⃣", "❤️‍🔥", "☺︎", "🤷🏿‍♀️", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "👍🏻", "©️"),
+    *("\u200d", "\ufe0f", "\u20e3", " ", "\n", "a", "A", "'s", "/"),
+)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@settings(max_examples=200, deadline=None)
+@given(text=st.lists(st.sampled_from(EMOJI), max_size=12).map("".join))
+def test_emoji_sequences_have_the_tokens_of_tiktoken(name, text):
+    assert list(quick.QuickEncoder(name).token_lengths(text)) == lengths_of(name, text)
+
+
+SCRIPTS = {
+    "greek": "Ένα μικρό βήμα για τον άνθρωπο, ένα τεράστιο άλμα για την ανθρωπότητα.",
+    "russian": "Съешь же ещё этих мягких французских булок, да выпей чаю. ЁЖ и ёж.",
+    "hebrew": "דג סקרן שט בים מאוכזב ולפתע מצא חברה. שָׁלוֹם",
+    "arabic": "نص حكيم له سر قاطع وذو شأن عظيم مكتوب على ثوب أخضر ١٢٣٤",
+    "hindi": "ऋषियों को सताने वाले दुष्ट राक्षसों के राजा रावण का सर्वनाश १२३",
+    "tamil": "யாமறிந்த மொழிகளிலே தமிழ்மொழி போல் இனிதாவது எங்கும் காணோம்",
+    "thai": "เป็นมนุษย์สุดประเสริฐเลิศคุณค่า กว่าบรรดาฝูงสัตว์เดรัจฉาน ๑๒๓",
+    "chinese": "视野无限广，窗外有蓝天。微風迎客，軟語伴茶。二〇二四年",
+    "japanese": "いろはにほへと ちりぬるを ワカヨタレソ ツネナラム 々〆ー㍿",
+    "korean": "키스의 고유조건은 입술끼리 만나야 하고 특별한 기술은 필요치 않다. ㄱㄴㄷ",
+    "amharic": "ሰማይ አይታረስ ንጉሥ አይከሰስ። ፩፪፫",
+    "georgian": "ჩვენ ვართ ქართველები ᲩᲕᲔᲜ",
+    "cherokee": "ᎠᏂᎩᏚᏩᎩ ꭰꮒꭹ",
+    "vietnamese": "Do bạch kim rất quý nên sẽ dùng để lắp vô xương. ệ",
+    "turkish": "Pijamalı hasta yağız şoföre çabucak güvendi. İI ıi",
+    "gothic": "𐌼𐌰𐌲 𐌲𐌻𐌴𐍃 𐌹̈𐍄𐌰𐌽",
+    "mathematical": "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𝟙𝟚𝟛 ∑∞ ℵ₀ x² ½ Ⅻ ﬁ Ǆ ǅ ǆ",
+    "box drawing": "┌─┬─┐│✓│✗│└─┴─┘ ░▒▓█ ⠋⠙⠹",
+}
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_has_the_tokens_of_tiktoken(name, script):
+    text = SCRIPTS[script]
+    for variant in (
+        text,
+        text.upper(),
+        text.lower(),
+        text.swapcase(),
+        text.replace(" ", ""),
+        text.replace(" ", "'"),
+    ):
+        for form in ("NFC", "NFD", "NFKC"):
+            written = unicodedata.normalize(form, variant)
+            assert list(quick.QuickEncoder(name).token_lengths(written)) == lengths_of(name, written)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize(
+    "alphabet", ["ab", "abc", "aàb", "=-", "=-*", "th", "漢字", "\0\1", "Ab", "e\u0301", " \t", "01"]
+)
+def test_pieces_of_any_length_are_merged_as_tiktoken_merges_them(name, alphabet):
+    ranks = buckets.Ranks(os.path.join(vocabulary.DIRECTORY, f"{name}.buckets"))
+    dice = random.Random(alphabet)
+    for size in (2, 3, 5, 8, 20, 60, 99, 100, 101, 400):
+        piece = "".join(dice.choices(alphabet, k=size)).encode()
+        tokens = reference(name).decode_tokens_bytes(reference(name)._encode_single_piece(piece))
+        assert list(quick.merged_lengths(piece, ranks)) == list(map(len, tokens))
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("run", ["letters", "signs", "nul bytes", "ideographs", "blanks and newlines"])
+def test_a_long_piece_is_left_to_tiktoken_before_it_is_merged(name, run, monkeypatch):
+    def merged(piece, _ranks):
+        raise AssertionError(f"{len(piece)} bytes were merged")
+
+    monkeypatch.setattr(quick, "merged_lengths", merged)
+    encoder = quick.QuickEncoder(name)
+    assert encoder.token_lengths(LONG_RUNS[run][:100_000]) is None
+
+
+@pytest.mark.parametrize(
+    "character", ["\u0378", "\ufdd0", "\uffff", "\U0010ffff", "\ud800", "\U000e0fff"], ids=ascii
+)
+def test_a_character_that_is_not_assigned_is_left_to_tiktoken(character):
+    assert quick.QuickEncoder("cl100k_base").token_lengths(f"well known, and then {character}") is None
+
+
+def test_with_newer_unicode_tables_than_tiktoken_has_only_old_characters_are_certain(monkeypatch):
+    monkeypatch.setattr(classes, "NEWEST_UNICODE", (1, 0))
+    monkeypatch.setattr(classes, "CLASSES", classes.Classes(classes.SPECIAL))
+    assert classes.classes_of("aé漢→") == bytes([ord("a"), classes.LOWER, classes.CASELESS, classes.REST])
+    assert classes.classes_of("🥲") is None
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_counting_goes_on_with_tiktoken_when_the_work_is_too_much_for_the_quick_one(name, monkeypatch):
+    monkeypatch.setitem(quick.ALLOWANCE, name, 2_000_000)
+    tokenizer = open_tokenizer(name)
+    dice = random.Random(7)
+    loaded = []
+    for _ in range(20):
+        text = " ".join(f"{dice.getrandbits(40):x}" for _ in range(50))
+        assert list(tokenizer.token_lengths(text)) == lengths_of(name, text)
+        assert tokenizer.count(text) == len(lengths_of(name, text))
+        loaded.append(tokenizer._loaded is not None)
+    assert loaded == sorted(loaded)
+    assert not loaded[0]
+    assert loaded[-1]
+
+
+def test_once_tiktoken_is_loaded_it_is_used():
+    tokenizer = bpe.load_embedded("cl100k_base")
+    assert tokenizer.count("\u0378") == len(lengths_of("cl100k_base", "\u0378"))
+    assert tokenizer._quick_lengths("plain") is None
+
+
+COUNT = """
+import sys
+from tokcap.tokens import open_tokenizer
+tokenizer = open_tokenizer(sys.argv[1])
+text = sys.stdin.read()
+print(tokenizer.count(text), sum(tokenizer.token_lengths(text)))
+print(*sys.modules)
+"""
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_small_text_is_counted_without_any_library(name):
+    text = (ROOT / "README.md").read_text()
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT, name], input=text, capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    counted, loaded = done.stdout.splitlines()
+    assert counted == f"{len(lengths_of(name, text))} {len(text.encode())}"
+    heavy = {"tiktoken", "regex", "orjson", "json", "enum", "functools", "zlib", "hashlib"}
+    if _sre.MAGIC in patterns.ENGINES:
+        heavy.add("re")
+    assert heavy.isdisjoint(loaded.split())
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_the_buckets_are_what_the_compiler_makes_of_the_vocabulary(name):
+    with open(os.path.join(vocabulary.DIRECTORY, f"{name}.buckets"), "rb") as file:
+        assert file.read() == compiler.bucketed(vocabulary.load(name))
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_the_buckets_hold_every_token_in_its_order_and_nothing_else(name):
+    ranks = buckets.Ranks(os.path.join(vocabulary.DIRECTORY, f"{name}.buckets"))
+    table = vocabulary.load(name).ranks()
+    assert all(bytes([number]) in table for number in range(256))
+    found = [ranks[token] for token in table if len(token) > 1]
+    assert found == sorted(set(found))
+    assert found[-1] < buckets.NO_RANK
+    for token in table:
+        for other in (token + b"s", b" " + token, token[1:], token[:-1]):
+            if len(other) > 1:
+                assert (ranks[other] == buckets.NO_RANK) == (other not in table)
+
+
+def test_a_token_that_holds_a_delimiter_of_the_buckets_is_refused():
+    toy = compiler.compiled("toy", b"/w== 0\nYf4= 1\n")
+    with pytest.raises(ValueError, match="token 1 is no part of UTF-8"):
+        compiler.bucketed(toy)
+
+
+WHOLE = Path(vocabulary.DIRECTORY, "cl100k_base.buckets")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _whole: None,
+        lambda _whole: b"",
+        lambda whole: b"other" + whole[5:],
+        lambda whole: whole[:40],
+        lambda whole: whole[:40_001],
+        lambda whole: whole[:-1],
+    ],
+    ids=["missing", "empty", "another format", "only a beginning", "no buckets", "not all"],
+)
+def test_buckets_that_cannot_be_read_cost_time_and_nothing_else(damage, monkeypatch, tmp_path):
+    content = damage(WHOLE.read_bytes())
+    if content is not None:
+        (tmp_path / WHOLE.name).write_bytes(content)
+    monkeypatch.setattr(quick, "DIRECTORY", str(tmp_path))
+    assert quick.QuickEncoder("cl100k_base").token_lengths("Well, well.") is None
+    assert open_tokenizer("cl100k_base").count("Well, well.") == 4
+
+
+def test_the_ready_patterns_are_what_re_makes_of_their_sources():
+    for source in compiler.PATTERNS:
+        assert patterns.ready_code(source)
+        # Equal patterns have equal code, not only equal sources.
+        assert patterns.compiled(source) == re.compile(source)
+    if _sre.MAGIC in patterns.ENGINES:
+        assert Path(patterns.READY_FILE).read_bytes() == compiler.ready_patterns()
+
+
+def test_a_pattern_that_is_not_ready_or_not_for_this_engine_is_compiled_by_re(monkeypatch, tmp_path):
+    assert patterns.compiled(b"a+b") is re.compile(b"a+b")
+    source = compiler.PATTERNS[0]
+    monkeypatch.setattr(patterns, "ENGINES", ())
+    assert patterns.compiled(source) is re.compile(source)
+    monkeypatch.undo()
+    monkeypatch.setattr(patterns, "READY_FILE", str(tmp_path / "none"))
+    assert patterns.compiled(source) is re.compile(source)
