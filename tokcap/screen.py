@@ -81,8 +81,13 @@ class Row:
                 cells[start:stop] = [b" "] * (stop - start)
 
     def cut(self, column: int) -> None:
+        if column == 0:
+            # An empty row is one of plain bytes.
+            self.clear()
+            return
+        cells = self.at_columns
         self._part(column)
-        del self.at_columns[column:]
+        del cells[column:]
         self.wraps = False
 
     def pad(self, column: int) -> None:
@@ -220,7 +225,10 @@ class Screen:
         self.go_to(column)
 
     def counted_column(self) -> int:
-        return len(self.rows[self.row].at_columns) if self.column is None else self.column
+        if self.column is None:
+            self.go_to(len(self.rows[self.row].at_columns))
+            return len(self.rows[self.row].cells)
+        return self.column
 
     def go_to(self, column: int, row: int | None = None) -> None:
         """Move the cursor, as far as there is something to move to."""
