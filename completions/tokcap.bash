@@ -38,7 +38,7 @@ _tokcap() {
                 [[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=
                 ;;
             -n?* | -o?*) option=${cur:0:2} prefix=${cur:0:2} cur=${cur:2} ;;
-            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help -V --version' ;;
+            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help -V --version' ;;
             *) command=$last ;;
         esac
     fi

@@ -56,6 +56,8 @@ complete -c tokcap -n __tokcap_in_options -l shape -x -a 'auto text json jsonl c
 complete -c tokcap -n __tokcap_in_options -l fields -x -d 'keep only these keys or columns, before counting: a,b.c'
 complete -c tokcap -n __tokcap_in_options -l mode -x -a 'raw table summary handle_only' -d 'how much to show: the output itself, its records as a table, what it is about, or one line'
 complete -c tokcap -n __tokcap_in_options -l stderr -x -a 'separate merge pass drop' -d 'what becomes of the command'"'"'s stderr: capped on its own descriptor, merged into stdout in order, passed on untouched and uncounted, or dropped'
+complete -c tokcap -n __tokcap_in_options -l clean -d 'drop ANSI escapes, progress frames, trailing blanks and runs of blank lines: the output as a terminal would finally show it'
+complete -c tokcap -n __tokcap_in_options -l no-clean -d 'turn --clean off again'
 complete -c tokcap -n __tokcap_in_options -l spill -x -a 'auto always never' -d 'store the full output; auto: when anything of it was withheld'
 complete -c tokcap -n __tokcap_in_options -l max-bytes -x -d 'most bytes stored of one output'
 complete -c tokcap -n __tokcap_in_options -l redact -d 'mask what looks like a secret, in what is shown and in what is stored'

@@ -187,6 +187,7 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "spill": "always",
         "max_bytes": "8",
         "redact": "true",
+        "clean": "true",
         "record_arguments": "false",
         "spill_days": "3",
         "spill_total": "7",

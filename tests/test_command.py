@@ -354,3 +354,16 @@ def test_a_nameless_variable_does_not_keep_a_command_from_running():
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, b"hi\n")
+
+
+def test_clean_shows_what_a_terminal_would_finally_show(inside):
+    script = (
+        r"printf '\033[31mred\033[0m  \n\n\n\n10%%\r50%%\r100%%\nplain\n'; printf 'e\033[1mrr\033[0m\n' >&2"
+    )
+    ran = inside("--clean", "-n", "500", "--", "sh", "-c", script)
+    assert (ran.out, ran.err) == (b"red\n\n100%\nplain\n", b"err\n")
+
+
+def test_clean_comes_before_redact(inside):
+    token = b"ghp_" + b"A1b2" * 4 + b"\x1b[1m" + b"A1b2" * 5
+    assert inside("--clean", "--redact", stdin=token + b"\n").out == b"ghp_[REDACTED]\n"

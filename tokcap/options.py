@@ -289,6 +289,15 @@ OPTIONS = (
         forms=("run",),
     ),
     Option(
+        name="clean",
+        kind=Switch(),
+        default=False,
+        group=FORM,
+        help="drop ANSI escapes, progress frames, trailing blanks and runs of blank lines: the output as "
+        "a terminal would finally show it",
+        forms=("run",),
+    ),
+    Option(
         name="spill",
         kind=Choice(("auto", "always", "never")),
         default="auto",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tokcap.answer import Answer
     from tokcap.capture import Captured
     from tokcap.environment import Environment
-    from tokcap.redact import Redactor
+    from tokcap.filters.redact import Redactor
     from tokcap.spending import Spending
     from tokcap.store import EntryRecord
     from tokcap.types import Request, Sink, Source, Stream, Tokenizer, View
@@ -57,7 +57,11 @@ def run(asked: Request, env: Environment) -> int:
         for place in (out, err, *([keeping] if keeping else [])):
             closing.add_what_closes(place)
         masks = open_masks(request)
-        captured = capture(source, {"out": masked(out, "out", masks), "err": masked(err, "err", masks)})
+        sinks: dict[Stream, Sink] = {
+            "out": filtered(out, "out", request, masks),
+            "err": filtered(err, "err", request, masks),
+        }
+        captured = capture(source, sinks)
         failure, status = captured.failure, status_of(captured)
         notices = notices_of(masks) + (spending.notices if spending else ())
         if isinstance(out, Spool):
@@ -209,20 +213,26 @@ def open_masks(request: Request) -> Mapping[Stream, Redactor]:
     """For each stream what masks its secrets, if they are to be masked."""
     if not request.redact:
         return {}
-    from tokcap.redact import Redactor
+    from tokcap.filters.redact import Redactor
 
     return {"out": Redactor(), "err": Redactor()}
 
 
-def masked(place: Place, stream: Stream, masks: Mapping[Stream, Redactor]) -> Sink:
-    return Filtered(masks[stream], place) if stream in masks else place
+def filtered(place: Place, stream: Stream, request: Request, masks: Mapping[Stream, Redactor]) -> Sink:
+    """The way to a place: cleaned first, so that no escape divides a secret."""
+    sink: Sink = Filtered(masks[stream], place) if stream in masks else place
+    if not request.clean:
+        return sink
+    from tokcap.filters.clean import Cleaner
+
+    return Filtered(Cleaner(), sink)
 
 
 def notices_of(masks: Mapping[Stream, Redactor]) -> tuple[Notice, ...]:
     """What was masked, as a warning."""
     if not masks:
         return ()
-    from tokcap.redact import told
+    from tokcap.filters.redact import told
 
     counts: dict[str, int] = {}
     for mask in masks.values():
@@ -306,7 +316,7 @@ def record_of(
     ending = captured.ending if captured else None
     command = request.command if request.record_arguments and request.command else None
     if command and request.redact:
-        from tokcap.redact import redacted_words
+        from tokcap.filters.redact import redacted_words
 
         command = redacted_words(command)
     indexes = answered.indexes if answered else {}

@@ -171,6 +171,7 @@ class Request(View):
     stderr: StderrMode
     spill: SpillMode
     max_bytes: int
+    clean: bool
     redact: bool
     record_arguments: bool
     spill_days: int

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tokcap import redact, secretkinds
-from tokcap.redact import WINDOW_BYTES, Redactor, told
+from tokcap.filters import redact, secretkinds
+from tokcap.filters.redact import WINDOW_BYTES, Redactor, told
 
 MASK = b"[REDACTED]"
 

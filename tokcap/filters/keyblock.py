@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tokcap.secretkinds import MASK
+from tokcap.filters.secretkinds import MASK
 
 _LABEL = rb"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 BEGIN = re.compile(rb"-----BEGIN " + _LABEL)

@@ -6,9 +6,9 @@ a line that is complete never is.
 
 from __future__ import annotations
 
-from tokcap.keyblock import BEGIN, MARKER_BYTES, KeyBlock
+from tokcap.filters.keyblock import BEGIN, MARKER_BYTES, KeyBlock
+from tokcap.filters.secretkinds import KINDS, VALUE_BYTES, Found, find
 from tokcap.record import TYPE_CHECKING
-from tokcap.secretkinds import KINDS, VALUE_BYTES, Found, find
 
 if TYPE_CHECKING:
     import re
