@@ -39,6 +39,7 @@ LAYERS = [
         "render",
         "envelope",
         "fields",
+        "hooks",
     },
     {"window", "mark", "options", "jsontext", "tabletext", "landmarks", "private"},
     {"environment"},

@@ -8,6 +8,7 @@
     ├── StreamError              IO_ERROR
     ├── NotFound                 NOT_FOUND
     ├── StoreError               STORE_ERROR
+    ├── HookRefused              HOOK_REFUSED
     └── ReaderGone               (silent)
 
 Each class carries its stable `code` and its exit status; the message is one line that says what
@@ -69,6 +70,13 @@ class StoreError(TokcapError):
     """The data directory cannot be used. While a command runs this is a warning, never a failure."""
 
     code = "STORE_ERROR"
+
+
+class HookRefused(TokcapError):
+    """A hook cannot be installed, or not safely; no file was touched."""
+
+    code = "HOOK_REFUSED"
+    exit_status = exits.NO
 
 
 class ReaderGone(TokcapError):
