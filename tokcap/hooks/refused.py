@@ -29,9 +29,13 @@ REFUSED = {
     "crush": "Crush forbids commands inside its own shell, which a rewritten command would leave",
     # mistralai/mistral-vibe#849.
     "vibe": "Mistral Vibe holds its rules against the rewritten command, so a deny rule would not match",
+    # ampcode.com/manual/plugin-api.
+    "amp": "Amp has plug-ins in TypeScript instead of hooks, and calls their interface experimental",
     # docs.windsurf.com/windsurf/cascade/hooks: a pre-hook answers by its exit status.
     "windsurf": f"a hook of Windsurf {BLOCKS_ONLY}",
+    # docs.cline.bot/features/hooks/hook-reference: `cancel`, `contextModification`, `errorMessage`.
     "cline": f"a hook of Cline {BLOCKS_ONLY}",
+    # kiro.dev/docs/cli/hooks: a hook answers by its exit status.
     "kiro": f"a hook of Kiro {BLOCKS_ONLY}",
     # MoonshotAI/kimi-cli#1963 proposes it.
     "kimi": f"a hook of Kimi CLI {BLOCKS_ONLY}",
