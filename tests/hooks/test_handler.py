@@ -127,6 +127,13 @@ def test_without_the_project_its_rules_are_unknown_and_nothing_is_said(alone):
     )
 
 
+@pytest.mark.parametrize(
+    "variables", [{"TOKCAP_TOKEN_LIMIT": "many"}, {"TOKCAP_CONFIG": "/nowhere/config.toml"}]
+)
+def test_a_mistake_in_tokcaps_own_configuration_does_not_stop_the_agents_commands(alone, variables):
+    assert handled(json.dumps(EVENT).encode(), "claude-code", variables=variables) == (0, b"", b"")
+
+
 def test_deep_nesting_is_let_through():
     assert handled(b"[" * 100_000, "claude-code") == (0, b"", b"")
 

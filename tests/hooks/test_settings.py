@@ -243,6 +243,16 @@ def test_the_mode_of_the_file_stays(file, mode):
     assert stat.S_IMODE(file.stat().st_mode) == mode
 
 
+def test_a_file_that_may_not_be_written_is_refused(file, monkeypatch):
+    file.write_text("{}")
+    # Root may write everything, so the answer of the system is put into its mouth.
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(HookRefused, match="read-only"):
+        settings.install(str(file), CLAUDE_CODE, COMMAND)
+    assert file.read_text() == "{}"
+    assert os.listdir(file.parent) == [file.name]
+
+
 def test_a_symbolic_link_stays_one_and_its_target_is_written(tmp_path):
     target = tmp_path / "dotfiles" / "claude.json"
     target.parent.mkdir()
@@ -262,11 +272,16 @@ def test_a_symbolic_link_stays_one_and_its_target_is_written(tmp_path):
     assert target.read_text() == FILES["comments"]
 
 
-def test_a_write_that_fails_leaves_the_file_and_nothing_else(file, monkeypatch):
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_write_that_fails_leaves_the_file_and_nothing_else(file, monkeypatch, failing):
     file.write_text("{}")
+    replace, calls = os.replace, []
 
-    def fails(*_):
-        raise OSError(28, "No space left on device")
+    def fails(*paths):
+        calls.append(paths)
+        if len(calls) > failing:
+            raise OSError(28, "No space left on device")
+        replace(*paths)
 
     monkeypatch.setattr(os, "replace", fails)
     with pytest.raises(HookRefused, match="No space left"):

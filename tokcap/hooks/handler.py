@@ -14,25 +14,34 @@ from tokcap.hooks.rewrite import Launch, launch_options
 from tokcap.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tokcap.environment import Environment
     from tokcap.hooks.agent import Agent
 
 
-def run(arguments: Sequence[str], env: Environment) -> int:
-    """`tokcap hook run NAME [OPTION VALUE]...`: answer one event."""
+def run(arguments: Sequence[str], env: Environment, refuses: Callable[[Sequence[str]], bool]) -> int:
+    """`tokcap hook run NAME [OPTION VALUE]...`: answer one event.
+
+    `refuses` tells whether tokcap would refuse a call with these options. A mistake in the user's
+    configuration must not stop the agent's commands.
+    """
     try:
         # Read to the end even if there is nothing to say: the agent may not expect a closed pipe.
         event = read_all(env.stdin)
-        data = answer(arguments, event, env.variables)
+        data = answer(arguments, event, env.variables, refuses)
         env.write_stdout(data)
     except (Exception, KeyboardInterrupt):  # the promise above: nothing of ours may stop a command
         return 0
     return 0
 
 
-def answer(arguments: Sequence[str], event: bytes, variables: Mapping[str, str]) -> bytes:
+def answer(
+    arguments: Sequence[str],
+    event: bytes,
+    variables: Mapping[str, str],
+    refuses: Callable[[Sequence[str]], bool],
+) -> bytes:
     """The bytes to print."""
     agent = agent_named(arguments[0])
     if agent is None:
@@ -43,7 +52,7 @@ def answer(arguments: Sequence[str], event: bytes, variables: Mapping[str, str])
         options = launch_options(arguments[1:])
         given = json.loads(event.decode())
         project = variables.get(agent.project_variable)
-        if options is None or not project or not isinstance(given, dict):
+        if options is None or refuses(options) or not project or not isinstance(given, dict):
             return agent.silence
         launch = Launch(own_program(sys.argv[0]), options, path=variables.get("PATH", os.defpath))
         said = agent.answer(given, launch, place_of(project, variables))

@@ -26,10 +26,15 @@ def install(path: str, agent: Agent, command: str) -> bool:
         return False
     original = without_hook(path, data, agent)
     changed = with_hook(path, original, agent, command)
+    refuse_read_only(path)
     if data == original:
         # Only a version without our hook is worth keeping; an older one is out of date.
         keep(path, original)
-    write(path, changed)
+    try:
+        write(path, changed)
+    except HookRefused:
+        forget(path, data)
+        raise
     return True
 
 
@@ -39,8 +44,9 @@ def remove(path: str, agent: Agent) -> bool:
     if data is None or installed_command(path, data, agent) is None:
         return False
     original = without_hook(path, data, agent)
+    refuse_read_only(path)
     if original is None:
-        os.unlink(os.path.realpath(path))
+        delete(path)
     else:
         write(path, original)
     forget(path, original)
@@ -198,6 +204,19 @@ def forget(path: str, restored: bytes | None) -> None:
             os.unlink(path + BACKUP_SUFFIX)
         except FileNotFoundError:
             pass
+
+
+def refuse_read_only(path: str) -> None:
+    """A new file could take the place of one that its owner has made read-only; that is not done."""
+    if os.path.exists(path) and not os.access(path, os.W_OK):
+        raise HookRefused(f"{path}: is read-only; it was not touched")
+
+
+def delete(path: str) -> None:
+    try:
+        os.unlink(os.path.realpath(path))
+    except OSError as error:
+        raise HookRefused(f"{path}: {error.strerror}; it was not touched") from None
 
 
 def write(path: str, data: bytes, like: str = "") -> None:
