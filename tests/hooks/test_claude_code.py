@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.hooks.world import LAUNCH, place_in, write
 from tokcap.hooks.agent import Doubt
 from tokcap.hooks.claude_code import CLAUDE_CODE, answer
-from tokcap.hooks.claude_rules import could_match
+from tokcap.hooks.claude_rules import could_match, specifier
 
 
 @pytest.fixture
@@ -124,6 +124,17 @@ def test_a_command_that_a_rule_stops_is_not_rewritten(place, kind, rule, command
     rules(place, allow=["Bash"], **{kind: [rule]})
     assert answer(event(command, "default"), LAUNCH, place) is None
     assert answer(event(command), LAUNCH, place) is None
+
+
+@pytest.mark.parametrize(("rule", "command"), DENIED)
+def test_a_rule_is_found_however_the_command_is_spelled(rule, command):
+    assert could_match(specifier(rule), command)
+    assert not could_match(specifier(rule), "git log --oneline")
+
+
+def test_a_move_stays_with_the_shell_whose_directory_claude_code_keeps(place):
+    assert new_command(answer(event("cd src && git log"), LAUNCH, place)) == "cd src && tokcap -c 'git log'"
+    assert answer(event("cd src; git log"), LAUNCH, place) is None
 
 
 def test_beside_rules_for_other_commands_a_command_is_rewritten(place):

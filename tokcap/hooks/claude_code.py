@@ -62,7 +62,7 @@ def text_decides_nothing(command: str, mode: str, directory: str, place: Place) 
     rules = claude_rules.read_rules(place)
     if mode != FREE_MODE and not (mode in ASKING_MODES and rules.shell_is_allowed):
         return False
-    if any(rules.against_rewriting()) or rules.could_stop(command):
+    if rules.could_stop(command):
         return False
     if any(claude_rules.could_match(pattern, command) for pattern in rules.outside_sandbox):
         return False
