@@ -241,6 +241,8 @@ The command could not be started.
 The call itself is wrong.
 .It Dv TOKENIZER_UNAVAILABLE
 There is no such tokenizer here.
+.It Dv HOOK_REFUSED
+A hook for an agent cannot be installed, or not safely; no file was touched.
 .It Dv IO_ERROR
 Standard input could not be read, or the output not be written.
 .It Dv INTERNAL

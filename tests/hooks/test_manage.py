@@ -3,9 +3,11 @@
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.hooks.world import place_in, write
 from tokcap.cli import hook as cli
@@ -102,10 +104,6 @@ def test_the_hook_names_a_program_that_will_still_be_there(tmp_path, monkeypatch
 @pytest.fixture
 def said(tmp_path, monkeypatch):
     """Status and output of `tokcap hook …` through its own Typer application."""
-    import tempfile
-
-    import typer
-
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
@@ -136,6 +134,8 @@ def test_the_subcommands_say_what_they_did(said):
 @pytest.mark.parametrize(
     ("arguments", "message"), [(["-n", "0"], "--token-limit"), (["--session", " "], "--session")]
 )
-def test_bad_options_are_refused_before_anything_is_written(said, arguments, message):
-    with pytest.raises(HookRefused, match=message):
+def test_bad_options_are_bad_usage_and_nothing_is_written(said, arguments, message):
+    with pytest.raises(typer.BadParameter) as refused:
         said("install", "claude-code", *arguments)
+    assert message in refused.value.format_message()
+    assert not (Path.home() / ".claude").exists()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hooks.nasty import EVERY_SHELL, ONLY_BASH
-from tokcap.hooks.rewrite import Launch, quoted, wrapped
+from tokcap.hooks.rewrite import Launch, quoted, rewritten, wrapped
 
 # What `tokcap … -c STRING [NAME [ARG]...]` promises of its command: the shell runs it as `sh -c` does.
 STAND_IN = """#!/bin/sh
@@ -65,6 +65,36 @@ def test_a_rewritten_command_has_the_output_and_status_of_the_original(shell, co
 def test_what_only_bash_understands_is_run_by_bash(command, world):
     bash = shutil.which("bash")
     assert ran(bash, wrapped(command, Launch(shell=bash)), world) == ran(bash, command, world)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd sub && ls",
+        "cd 'sub' && ls | cat && echo 'a;b'",
+        'cd "$PWD/sub" && pwd',
+        "cd nowhere && ls",
+        "cd nowhere; ls",
+        "cd sub && no_such_program",
+        "cd sub && cd .. && ls",
+        "ls && cd sub",
+        "pushd sub && ls",
+        "(cd sub && ls)",
+        "cd sub && ls || echo failed",
+        "cd nowhere && ls || echo failed",
+        "ls sub",
+    ],
+)
+def test_the_shell_stands_afterwards_where_the_original_would_have_left_it(shell, command, world):
+    shell = shutil.which(shell) or pytest.skip(f"no {shell}")
+    (world["cwd"] / "sub").mkdir()
+    (world["cwd"] / "sub" / "file").touch()
+    launch = Launch(shell=shell, path=world["env"]["PATH"], keeps_directory=True)
+    # An agent asks for the directory in the same shell, once the command is done.
+    ask = "\n{ echo $?; pwd -P; }"
+    given_on = rewritten(command, launch) or command
+    assert ran(shell, given_on + ask, world) == ran(shell, command + ask, world)
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "zsh"])

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokcap import exits
-from tokcap.errors import HookRefused
 from tokcap.hooks import manage
 from tokcap.options import BY_KEY
 
@@ -21,7 +20,7 @@ app = typer.Typer(
     name="hook",
     help="Let a coding agent run its shell commands under tokcap.",
     rich_markup_mode=None,
-    no_args_is_help=True,
+    no_args_is_help=False,
 )
 
 AgentName = Annotated[str, typer.Argument(metavar="NAME", help="an agent of tokcap hook list")]
@@ -83,8 +82,8 @@ def options_of(token_limit: str | None, session: str | None) -> tuple[str, ...]:
         try:
             BY_KEY["token_limit"].kind.read(token_limit)
         except ValueError as error:
-            raise HookRefused(f"--token-limit: {error}") from None
+            raise typer.BadParameter(str(error), param_hint="--token-limit") from None
     if session is not None and not session.strip():
-        raise HookRefused("--session needs a name")
+        raise typer.BadParameter("a name is needed", param_hint="--session")
     limit = () if token_limit is None else ("--token-limit", token_limit)
     return limit if session is None else (*limit, "--session", session)
