@@ -209,6 +209,13 @@ def test_settings_that_cannot_be_understood_are_a_reason_to_do_nothing(place, se
     assert CLAUDE_CODE.objections(place)
 
 
+def test_rules_in_a_profile_of_the_organization_are_a_reason_to_do_nothing(place):
+    write(f"{place.root}/Library/Managed Preferences/com.anthropic.claudecode.plist", "binary")
+    with pytest.raises(Doubt):
+        answer(event(), LAUNCH, place)
+    assert CLAUDE_CODE.objections(place)
+
+
 def test_rules_in_settings_with_comments_are_read(place):
     write(CLAUDE_CODE.user_settings(place), '{"permissions": {"deny": ["Bash(git log)", /* all */ ]}} // end')
     assert answer(event(), LAUNCH, place) is None

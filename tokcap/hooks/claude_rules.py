@@ -6,7 +6,7 @@ A yes that should be a no costs one command its cap. A no that should be a yes w
 from __future__ import annotations
 
 from tokcap.hooks import commandline
-from tokcap.hooks.agent import files_in, load_settings, table, words
+from tokcap.hooks.agent import Doubt, files_in, load_settings, table, words
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def read_rules(place: Place) -> Rules:
     found: dict[str, list[tuple[str, str]]] = {"allow": [], "ask": [], "deny": []}
     outside: list[str] = []
     only_managed = False
+    if any(files_in(place.at_root("Library", "Managed Preferences"), "com.anthropic.claudecode.plist")):
+        raise Doubt("a profile of the organization has rules for Claude Code")
     for managed, path in settings_files(place):
         settings = load_settings(path)
         permissions = table(settings, "permissions", path)
