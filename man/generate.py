@@ -358,6 +358,8 @@ The data directory cannot be used.
 .It Dv BUDGET_EXHAUSTED
 Nothing is left of the session or the turn.
 Nothing was run.
+.It Dv HOOK_REFUSED
+A hook for an agent cannot be installed, or not safely; no file was touched.
 .It Dv IO_ERROR
 Standard input could not be read, or the output not be written.
 .It Dv INTERNAL

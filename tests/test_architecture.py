@@ -48,6 +48,7 @@ LAYERS = [
         "modes",
         "filters",
         "ledger",
+        "hooks",
     },
     {"database"},
     {

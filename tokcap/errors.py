@@ -12,6 +12,7 @@
     ├── NotFound                 NOT_FOUND
     ├── StoreError               STORE_ERROR
     │   └── LedgerError          STORE_ERROR
+    ├── HookRefused              HOOK_REFUSED
     └── ReaderGone               (silent)
 
 Each class carries its stable `code` and its exit status; the message is one line that says what
@@ -97,6 +98,13 @@ class StoreError(TokcapError):
 
 class LedgerError(StoreError):
     """The account of sessions cannot be read or written; without it no session runs a command."""
+
+
+class HookRefused(TokcapError):
+    """A hook cannot be installed, or not safely; no file was touched."""
+
+    code = "HOOK_REFUSED"
+    exit_status = exits.NO
 
 
 class ReaderGone(TokcapError):

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int:
     """Hand a subcommand to the application and return its exit status."""
+    if name == "hook" and arguments[:1] == ("run",):
+        # An agent waits for it before each of its commands: Typer would take longer than all the rest.
+        from tokcap.hooks.handler import run as answer_agent
+
+        return answer_agent(arguments[1:], env, lambda options: would_refuse(options, env))
     if name not in AVAILABLE:
         raise UsageError(
             f"{name!r} is a name kept for a subcommand that this version does not have; "
@@ -22,3 +27,14 @@ def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int
     from tokcap.cli.application import run
 
     return run(name, arguments, env)
+
+
+def would_refuse(options: Sequence[str], env: Environment) -> bool:
+    """Whether a command with these options, and all that is configured, would not be run."""
+    from tokcap.arguments import parse
+
+    try:
+        parse([*options, "--", "true"], env)
+    except UsageError:
+        return True
+    return False

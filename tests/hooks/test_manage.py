@@ -1,0 +1,141 @@
+"""`tokcap hook list | install | remove | print`, and what they refuse."""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import typer
+
+from tests.hooks.world import place_in, write
+from tokcap.cli import hook as cli
+from tokcap.environment import Environment
+from tokcap.errors import HookRefused
+from tokcap.hooks import manage
+from tokcap.hooks.claude_code import CLAUDE_CODE
+from tokcap.hooks.refused import REFUSED
+
+
+@pytest.fixture
+def place(tmp_path):
+    return place_in(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def started_by_name(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["tokcap"])
+
+
+@pytest.mark.parametrize("name", manage.AGENTS)
+@pytest.mark.parametrize("project", [False, True])
+def test_a_hook_is_installed_listed_and_removed(place, name, project):
+    said = manage.install(name, place, (), project=project)
+    path = manage.path_of(manage.AGENTS[name], place, project=project)
+    assert path in said
+    assert path.startswith(place.project if project else place.home)
+    assert any(path in line for line in manage.list_lines(place) if line.startswith(name))
+    assert manage.install(name, place, (), project=project) == f"already installed in {path}"
+    assert manage.remove(name, place, project=project) == f"removed from {path}"
+    assert manage.remove(name, place, project=project) is None
+    assert not os.path.exists(path)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_agent_that_cannot_be_trusted_with_a_rewrite_is_refused_in_one_line(place, name):
+    for do in (
+        lambda: manage.install(name, place, (), project=False),
+        lambda: manage.remove(name, place, project=False),
+        lambda: manage.shown(name, (), project=False),
+    ):
+        with pytest.raises(HookRefused) as refused:
+            do()
+        assert REFUSED[name] in str(refused.value)
+        assert "\n" not in str(refused.value)
+
+
+def test_the_list_has_one_line_for_every_agent(place):
+    lines = manage.list_lines(place)
+    assert [line.partition(":")[0] for line in lines] == [*manage.AGENTS, *REFUSED]
+
+
+def test_an_unknown_agent_is_refused(place):
+    with pytest.raises(HookRefused, match="tokcap hook list"):
+        manage.install("nobody", place, (), project=False)
+
+
+def test_nothing_is_installed_beside_a_rule_that_would_be_slipped_past(place):
+    path = CLAUDE_CODE.user_settings(place)
+    write(path, {"permissions": {"deny": ["Read(./.env)"]}})
+    with pytest.raises(HookRefused, match="slip past"):
+        manage.install("claude-code", place, (), project=False)
+    assert json.loads(Path(path).read_text()) == {"permissions": {"deny": ["Read(./.env)"]}}
+    assert any("Read(./.env)" in line for line in manage.list_lines(place))
+
+
+def test_options_are_part_of_the_installed_command(place):
+    shown = json.loads(
+        manage.shown("claude-code", ("--token-limit", "900", "--session", "a b"), project=False)
+    )
+    (group,) = shown["hooks"]["PreToolUse"]
+    assert group["matcher"] == "Bash"
+    assert group["hooks"][0]["command"] == (
+        "tokcap hook run claude-code --token-limit 900 --session 'a b' || true"
+    )
+    manage.install("claude-code", place, ("--token-limit", "900"), project=False)
+    manage.remove("claude-code", place, project=False)
+    assert not os.path.exists(CLAUDE_CODE.user_settings(place))
+
+
+def test_the_hook_names_a_program_that_will_still_be_there(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.gettempdir", lambda: "/no/temporary/files")
+    for directory, stable in (("bin", True), (".cache/uv/x/bin", False)):
+        program = tmp_path / directory / "tokcap"
+        program.parent.mkdir(parents=True)
+        program.write_text("")
+        program.chmod(0o755)
+        assert manage.stable_program(str(program)) == (str(program) if stable else "tokcap")
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "bin" / "tokcap")])
+    assert manage.hook_command(CLAUDE_CODE, (), project=False).startswith(str(tmp_path))
+    assert manage.hook_command(CLAUDE_CODE, (), project=True).startswith("tokcap hook run")
+
+
+@pytest.fixture
+def said(tmp_path, monkeypatch):
+    """Status and output of `tokcap hook …` through its own Typer application."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            env = Environment(os.environ, 0, out.fileno(), err.fileno())
+            status = typer.main.get_command(cli.app).main(
+                args=list(arguments), standalone_mode=False, obj=env
+            )
+            out.seek(0)
+            err.seek(0)
+            return status, out.read().decode(), err.read().decode()
+
+    return run
+
+
+def test_the_subcommands_say_what_they_did(said):
+    status, out, _ = said("list")
+    assert status == 0
+    assert "claude-code: not installed" in out
+    assert said("install", "claude-code", "--token-limit", "900")[0] == 0
+    assert "claude-code: installed in" in said("list")[1]
+    assert said("remove", "claude-code")[0] == 0
+    assert said("remove", "claude-code")[0] == 1
+    _, out, _ = said("print", "gemini", "--project")
+    assert json.loads(out)["hooks"]["BeforeTool"][0]["matcher"] == "run_shell_command"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [(["-n", "0"], "--token-limit"), (["--session", " "], "--session")]
+)
+def test_bad_options_are_bad_usage_and_nothing_is_written(said, arguments, message):
+    with pytest.raises(typer.BadParameter) as refused:
+        said("install", "claude-code", *arguments)
+    assert message in refused.value.format_message()
+    assert not (Path.home() / ".claude").exists()
