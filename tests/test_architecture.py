@@ -28,8 +28,9 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"pipeline"},
-    {"keeping", "parts", "manager", "spending"},
-    {"answer"},
+    {"fitting", "parts", "places"},
+    {"keeping", "manager", "spending", "live"},
+    {"answer", "ways"},
     {
         "arguments",
         "help",

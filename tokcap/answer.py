@@ -23,12 +23,19 @@ if TYPE_CHECKING:
     from tokcap.types import CutShape, Part, Payload, Shape, Stream, Tokenizer, View
 
 
+# So much of an output is looked at before its shape is sought in earnest.
+BEGINNING_BYTES = 1 << 16
+
+
 class Streams(Record):
     """What there is to answer from: both streams, how the command ended, what is known already."""
 
     out: Payload
     # None if stderr is no part of the answer: it was passed on as it came, or there is none.
     err: Payload | None = None
+    # Bytes of each that are out already.
+    out_passed: int = 0
+    err_passed: int = 0
     err_tail: bytes = b""
     captured: Captured | None = None
     # Of a stored output: where its tokens lie, as far as somebody has counted; its shape, records and
@@ -169,6 +176,7 @@ def cut(
         ways.out,
         remark=ways.remark,
         exact=exact,
+        passed=streams.out_passed,
     )
     shown = shape.cut(shape.payload, index, ask, cost)
     payload = compose(shown.parts, view.output)
@@ -224,6 +232,13 @@ def shaped(view: View, streams: Streams) -> Shaped:
     """Find out what stdout is, and select from it."""
     if view.token_count and not view.fields:
         return Shaped(streams.out, original=not streams.derived)
+    if view.shape in ("auto", "text") and streams.shape == "auto" and not view.fields:
+        # Most output is plainly text. The other shapes are not even loaded for it.
+        from tokcap.cut.beginning import certainly_text
+
+        size = min(streams.out.size, BEGINNING_BYTES)
+        if view.shape == "text" or certainly_text(streams.out.read(0, size)):
+            return Shaped(streams.out, original=not streams.derived)
     # Not loaded for output that is short enough to be passed on unseen.
     from tokcap.cut import table, values
     from tokcap.cut.sniff import Sniffed, sniff
@@ -358,6 +373,7 @@ def cut_stderr(
         ways.err,
         label="stderr ",
         remark=ways.err_remark,
+        passed=streams.err_passed,
         rather="tail",
     )
 

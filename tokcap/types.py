@@ -239,6 +239,8 @@ class Ask(Record):
     remark: str = ""
     # Whether the tokens are those that were asked for, or bytes in their stead.
     exact: bool = True
+    # Bytes of the payload that are out already: the window has to begin with them.
+    passed: int = 0
     # Which of both ends is kept where there is room for one only.
     rather: Literal["head", "tail"] = "head"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+from tokcap.cut.beginning import is_name
 from tokcap.cut.tree import ARRAY, Reader
 from tokcap.jsontext import BYTE_ORDER_MARK, beginning_of_values, top_level_values
 from tokcap.mark import quoted
@@ -21,8 +22,6 @@ SAMPLE_BYTES = 1 << 16
 # Of less than this, a look at all of it costs less than one at its beginning by the grammar.
 SMALL_BYTES = 1 << 20
 SAMPLE_ROWS = 200
-LONGEST_NAME = 40
-MOST_WORDS = 4
 DELIMITERS: dict[Shape, str] = {"csv": ",", "tsv": "\t"}
 
 
@@ -236,12 +235,3 @@ def read_rows(data: bytes, delimiter: str, most: int) -> tuple[list[list[str]], 
 def is_about_size(error: Exception) -> bool:
     """The reader has a limit for the size of a cell, and tables have not."""
     return "field limit" in str(error)
-
-
-def is_name(cell: str) -> bool:
-    """Whether a cell may head a column: a few words on one line that begin with a letter."""
-    if not (cell[:1].isalpha() or cell[:1] == "_") or cell != cell.strip() or "\n" in cell:
-        return False
-    if len(cell) > LONGEST_NAME or len(cell.split()) > MOST_WORDS:
-        return False
-    return all(cell.count(one) == cell.count(other) for one, other in ("()", "[]", "{}"))

@@ -36,6 +36,9 @@ def cut(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
         found = window.largest(align, form)
         if found:
             return found
+    if ask.passed:
+        # No mark fits beside what is out already.
+        return Cut((Kept(payload.read(0, ask.passed)),), 0, Gap(tokens.token_at(ask.passed)))
     return window.without_payload()
 
 
@@ -69,13 +72,13 @@ class Stretch:
         self._base = max(allowed[0] - 1, 0)
         self._data = payload.read(self._base, allowed[-1])
 
-    def cuts(self, align: Align) -> Sequence[int]:
-        """Tokens before which a cut is allowed, in order."""
+    def cuts(self, align: Align, from_byte: int = 0) -> Sequence[int]:
+        """Tokens before which a cut is allowed, in order; none before that byte."""
         data, before = self._data, self._base + 1
         return [
             self._first + number
             for number, byte in enumerate(self._starts)
-            if byte >= 0
+            if byte >= from_byte
             if align == "token" or (byte >= before and data[byte - before] == NEWLINE)
         ]
 
@@ -163,7 +166,11 @@ class Window:
 
     def _heads(self, align: Align) -> Sequence[int]:
         """Tokens before which a head may end, short heads first."""
-        return [token for token in self._head.cuts(align) if self._first < token < self._hides_nothing]
+        return [
+            token
+            for token in self._head.cuts(align, self._ask.passed)
+            if self._first < token < self._hides_nothing
+        ]
 
     def _tails(self, align: Align, hidden_from: int) -> Sequence[int]:
         """Tokens at which a tail may begin, short tails first; something stays hidden before it."""

@@ -1,0 +1,149 @@
+"""Text is passed on while it is certain to be inside the window; the answer is the same as without."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import recount
+from tokcap.capture import Spool
+from tokcap.cut.beginning import certainly_text
+from tokcap.cut.sniff import sniff
+from tokcap.live import Live
+from tokcap.tokens import open_tokenizer
+
+TOKENIZER = open_tokenizer("cl100k_base")
+
+
+def lines_as_they_come(*args, script):
+    """Run tokcap, and give what can be read of its output before the command ends."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tokcap", *args, "--", "sh", "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def test_a_line_is_out_before_the_command_goes_on():
+    script = "echo building it; read answer; echo $answer; seq 1 9000"
+    process = lines_as_they_come("-n", "500", script=script)
+    assert os.read(process.stdout.fileno(), 100) == b"building it\n"
+    out, _ = process.communicate(b"yes\n", timeout=60)
+    assert out.startswith(b"yes\n1\n2\n")
+    assert recount(b"building it\n" + out) <= 500
+    assert b"\n[TRUNCATED] tokens 0-" in out
+
+
+def test_a_prompt_without_a_newline_appears_at_once():
+    process = lines_as_they_come("-n", "500", script="printf 'Password: '; read answer; echo $answer")
+    shown = b""
+    while not shown.endswith(b"Password: "):
+        shown += os.read(process.stdout.fileno(), 100)
+    out, _ = process.communicate(b"secret\n", timeout=60)
+    assert shown + out == b"Password: secret\n"
+
+
+def test_stderr_is_live_too():
+    process = lines_as_they_come("-n", "2000", script="echo trouble >&2; read answer; exit 3")
+    assert os.read(process.stderr.fileno(), 100) == b"trouble\n"
+    assert process.communicate(b"\n", timeout=60) == (b"", b"")
+    assert process.returncode == 3
+
+
+def test_a_reader_that_goes_away_ends_the_command():
+    process = lines_as_they_come("-n", "100000", script="echo one; while echo more; do sleep 0.01; done")
+    assert os.read(process.stdout.fileno(), 4) == b"one\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    # The status of the shell whose `echo` failed, or of the signal.
+    assert process.wait(timeout=60) in (0, 1, 141)
+    process.stdin.close()
+    process.stderr.close()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    words=st.lists(
+        st.sampled_from(["word ", "\n", "é", "漢字", "))", "x" * 40, "1234", " ", "\t", "😀"]), max_size=150
+    ),
+    blocks=st.lists(st.integers(1, 40), min_size=1, max_size=40),
+    limit=st.integers(1, 400),
+)
+def test_what_was_passed_on_is_the_beginning_of_the_answer(inside, words, blocks, limit, tmp_path):
+    payload = ("begin\n" + "".join(words)).encode()
+    live, spool = [], Spool()
+    place = Live(spool, live.append, TOKENIZER, limit - 80, certainly_text)
+    start = 0
+    for size in blocks:
+        place.write(payload[start : start + size])
+        start += size
+    place.write(payload[start:])
+    passed = b"".join(live)
+    assert payload.startswith(passed)
+    assert len(passed) == place.passed
+    ran = inside("-n", str(limit), stdin=payload)
+    assert ran.out.startswith(passed)
+    assert recount(ran.out) <= limit
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.one_of(
+        st.text(max_size=40),
+        st.lists(
+            st.sampled_from(
+                ["a,b", "1,2", "\n", "{", "}", "[", "]", '"x"', "1", "true", " ", "name\tid", "-", ":", ","]
+            ),
+            max_size=14,
+        ).map("".join),
+    ),
+    more=st.text(st.sampled_from('1 ,\n{}[]"a\t'), max_size=12),
+)
+@example(text="[ 10%] Building\n", more="")
+@example(text="true\n", more="")
+@example(text="id,name\n", more="1,x\n2,y\n")
+def test_what_is_certainly_text_is_never_found_to_be_something_else(text, more):
+    if certainly_text(text.encode()):
+        spool = Spool()
+        spool.write((text + more).encode())
+        assert sniff(spool, "auto").shape == "text"
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        "total 8\n",
+        "[INFO] start\n",
+        "[ 10%] Building\n",
+        "{braces} are\n",
+        "2024-01-01 log\n",
+        "1\n2",
+        "Hello, world\n",
+        "a, b\n",
+    ],
+)
+def test_plain_text_is_known_by_its_first_line(beginning):
+    assert certainly_text(beginning.encode())
+
+
+@pytest.mark.parametrize(
+    "beginning", ["", " ", "{", "[1,", "12", "id,name\n", '"a', "true", "no newline yet"]
+)
+def test_what_may_be_something_else_is_waited_for(beginning):
+    assert not certainly_text(beginning.encode())
+
+
+def test_what_is_slow_in_coming_is_not_held_back():
+    """A command that prints a line now and then: each is out before the next."""
+    process = lines_as_they_come("-n", "500", script="for i in a b c; do echo line $i; sleep 0.4; done")
+    times = []
+    for _ in range(3):
+        assert os.read(process.stdout.fileno(), 100).startswith(b"line ")
+        times.append(time.monotonic())
+    process.communicate(timeout=60)
+    assert times[0] < times[1] < times[2]

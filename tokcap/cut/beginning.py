@@ -1,0 +1,64 @@
+"""What the beginning of a payload already says of its shape. Light: most output is text, and needs no more.
+
+`certainly_text` may say no to a text; it never says yes to what `sniff` would find to be JSON or a table.
+"""
+
+from __future__ import annotations
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BLANKS = b" \t\r\n"
+# What a bare scalar begins with.
+BARE = b"-0123456789tfn"
+
+# What a prompt ends with, and no name of a column has in it. Who prompts waits for an answer, not for a newline.
+PROMPTS = (": ", "? ", "> ")
+
+LONGEST_NAME = 40
+MOST_WORDS = 4
+
+
+def certainly_text(beginning: bytes) -> bool:
+    """Whether what begins like this can be nothing but text, whatever follows."""
+    begun = beginning.removeprefix(BYTE_ORDER_MARK).lstrip(BLANKS)
+    return bool(begun) and is_no_json(begun) and is_no_table(beginning.removeprefix(BYTE_ORDER_MARK))
+
+
+def is_no_json(begun: bytes) -> bool:
+    if begun[0] in BARE:
+        # One bare value may be a document, but not with anything behind it.
+        word = begun.split(None, 1)[0]
+        return bool(begun[len(word) :].strip(BLANKS))
+    if begun[:1] not in (b"{", b"[", b'"'):
+        return True
+    # `[ 10%] Building`, `{braces}`: the grammar has to be asked.
+    from tokcap.jsontext import beginning_of_values
+
+    try:
+        beginning_of_values(begun)
+    except ValueError:
+        return True
+    return False
+
+
+def is_no_table(beginning: bytes) -> bool:
+    """A table has a delimiter in its first line, and names between the delimiters."""
+    line, newline, _ = beginning.partition(b"\n")
+    text = line.rstrip(b"\r").decode("utf-8", "replace")
+    if '"' in text:
+        return False
+    if not newline:
+        return any(prompt in text for prompt in PROMPTS)
+    return not any(sign in text and all(map(is_name, text.split(sign))) for sign in (",", "\t"))
+
+
+def is_name(cell: str) -> bool:
+    """Whether a cell may head a column: a few words on one line that begin with a letter."""
+    if not (cell[:1].isalpha() or cell[:1] == "_") or cell != cell.strip() or "\n" in cell:
+        return False
+    if (
+        any(prompt in cell for prompt in PROMPTS)
+        or len(cell) > LONGEST_NAME
+        or len(cell.split()) > MOST_WORDS
+    ):
+        return False
+    return all(cell.count(one) == cell.count(other) for one, other in ("()", "[]", "{}"))

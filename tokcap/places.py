@@ -1,0 +1,139 @@
+"""Where each stream of a call goes: kept, passed on, or both; and what changes it on the way there."""
+
+from __future__ import annotations
+
+from tokcap.capture import TAIL_BYTES, Filtered, Passing, PassingAndKeeping, Spool
+from tokcap.record import TYPE_CHECKING
+from tokcap.tokens import Index
+from tokcap.types import Notice
+from tokcap.window import STDERR_SHARE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeAlias
+
+    from tokcap.environment import Environment
+    from tokcap.filters.redact import Redactor
+    from tokcap.keeping import Keeping
+    from tokcap.live import Live
+    from tokcap.types import Request, Sink, Stream, Tokenizer
+
+    Place: TypeAlias = Spool | Live | Passing | PassingAndKeeping
+
+# What the mark takes at the most, but for its own text and for options that the way to the rest has.
+MARK_TOKENS = 64
+
+
+def open_places(
+    request: Request, tokenizer: Tokenizer, env: Environment, keeping: Keeping | None, *, tracked: bool
+) -> tuple[Place, Place]:
+    """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
+    everything = (
+        not (request.token_limit or request.token_offset or request.token_count or request.fields)
+        and request.mode == "raw"
+    )
+    if everything and request.output == "text":
+        out: Place = Passing(env.write_stdout)
+        err: Place = Passing(env.write_stderr)
+        if keeping and request.spill == "always":
+            out = PassingAndKeeping(env.write_stdout, keeping.spool("out", whole=tracked))
+        elif tracked:
+            out = PassingAndKeeping(env.write_stdout, Spool())
+        if tracked and request.stderr != "pass":
+            err = PassingAndKeeping(env.write_stderr, Spool())
+        return out, err
+    # Within a budget even a count has a limit: what comes beside it on stderr must not break it.
+    capped = request.token_limit is not None and (tracked or not request.token_count)
+    # A window at the beginning of a text needs no more of it than the store keeps.
+    beginning = (
+        capped
+        and request.keep == "head"
+        and request.mode == "raw"
+        and not (request.fields or request.token_count)
+        and request.shape in ("auto", "text")
+    )
+    kept = keeping.spool("out", whole=not beginning) if keeping else Spool()
+    if not capped:
+        return kept, Passing(env.write_stderr)
+    kept_err = keeping.spool("err", whole=True) if keeping else Spool()
+    if request.output != "text" or not beginning or request.token_offset:
+        return kept, kept_err
+    return open_live(request, tokenizer, env, kept, kept_err)
+
+
+def open_live(
+    request: Request, tokenizer: Tokenizer, env: Environment, out: Spool, err: Spool
+) -> tuple[Place, Place]:
+    """Pass on what is certain to be inside the window while it arrives."""
+    from tokcap.cut.beginning import certainly_text
+    from tokcap.live import Live
+
+    assert request.token_limit is not None
+    mark = MARK_TOKENS + len(request.sentinel.encode()) + len(request.tokenizer) // 2
+    has_err = bool(request.command) and request.stderr == "separate"
+    share = -(-request.token_limit // STDERR_SHARE) if has_err else 0
+    declared = request.shape == "text"
+    room = request.token_limit - share - mark
+    return (
+        Live(out, env.write_stdout, tokenizer, room, (lambda _: True) if declared else certainly_text),
+        # stderr that is too long keeps both ends, and what is passed on has to be in the first one.
+        Live(err, env.write_stderr, tokenizer, share // 2 - mark, lambda _: True),
+    )
+
+
+def spool_of(place: Place) -> Spool | None:
+    """Where the answer finds what was kept for it; None if it is out already."""
+    if isinstance(place, Spool):
+        return place
+    return None if isinstance(place, Passing | PassingAndKeeping) else place.spool
+
+
+def passed_of(place: Place) -> int:
+    """How many bytes of what was kept for the answer are out already."""
+    return 0 if isinstance(place, Spool | Passing | PassingAndKeeping) else place.passed
+
+
+def tokens_passed(tokenizer: Tokenizer, *places: Place) -> int:
+    """What was passed on costs, as far as it was kept to be counted."""
+    kept = [place.spool for place in places if isinstance(place, PassingAndKeeping)]
+    return sum(Index(spool, tokenizer).total_tokens for spool in kept)
+
+
+def open_masks(request: Request) -> Mapping[Stream, Redactor]:
+    """For each stream what masks its secrets, if they are to be masked."""
+    if not request.redact:
+        return {}
+    from tokcap.filters.redact import Redactor
+
+    return {"out": Redactor(), "err": Redactor()}
+
+
+def filtered(place: Place, stream: Stream, request: Request, masks: Mapping[Stream, Redactor]) -> Sink:
+    """The way to a place: cleaned first, so that no escape divides a secret."""
+    sink: Sink = Filtered(masks[stream], place) if stream in masks else place
+    if not request.clean:
+        return sink
+    from tokcap.filters.clean import Cleaner
+
+    return Filtered(Cleaner(), sink)
+
+
+def notices_of(masks: Mapping[Stream, Redactor]) -> tuple[Notice, ...]:
+    """What was masked, as a warning."""
+    if not masks:
+        return ()
+    from tokcap.filters.redact import told
+
+    counts: dict[str, int] = {}
+    for mask in masks.values():
+        for kind, number in mask.masked.items():
+            counts[kind] = counts.get(kind, 0) + number
+    return (Notice("SECRETS_MASKED", told(counts)),) if counts else ()
+
+
+def tail_of(place: Place) -> bytes:
+    """The end of a stream, whatever became of it."""
+    if isinstance(place, Passing | PassingAndKeeping):
+        return place.tail
+    spool = place if isinstance(place, Spool) else place.spool
+    return spool.read(max(spool.size - TAIL_BYTES, 0), spool.size)
