@@ -23,7 +23,7 @@ _tokcap() {
     for ((i = 1; i < last; i++)); do
         case ${words[i]} in
             --) command=$((i + 1)) && break ;;
-            -n | --token-limit | --token-offset | --keep | --align | --sentinel | --tokenizer | -o | --output | --shape | --fields | --stderr) ((++i < last)) || option=${words[i - 1]} ;;
+            -n | --token-limit | --token-offset | --keep | --align | --sentinel | --tokenizer | -o | --output | --shape | --fields | --stderr | --timeout | --kill-after) ((++i < last)) || option=${words[i - 1]} ;;
             -?*) ;;
             *) command=$i && break ;;
         esac
@@ -38,7 +38,7 @@ _tokcap() {
                 [[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=
                 ;;
             -n?* | -o?*) option=${cur:0:2} prefix=${cur:0:2} cur=${cur:2} ;;
-            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --tokenizer -o --output --shape --fields --stderr -h --help -V --version' ;;
+            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --tokenizer -o --output --shape --fields --stderr --pty --no-pty --timeout --kill-after -h --help -V --version' ;;
             *) command=$last ;;
         esac
     fi

@@ -10,7 +10,7 @@ function __tokcap_command
                 set -e words[1]
                 string escape -- $words
                 return 0
-            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --stderr
+            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --stderr --timeout --kill-after
                 set -e words[1..2]
             case -
                 break
@@ -55,6 +55,10 @@ complete -c tokcap -n __tokcap_in_options -s o -l output -x -a 'text json jsonl'
 complete -c tokcap -n __tokcap_in_options -l shape -x -a 'auto text json jsonl csv tsv' -d 'what the payload is; auto: found out from the payload'
 complete -c tokcap -n __tokcap_in_options -l fields -x -d 'keep only these keys or columns, before counting: a,b.c'
 complete -c tokcap -n __tokcap_in_options -l stderr -x -a 'separate merge pass drop' -d 'what becomes of the command'"'"'s stderr: capped on its own descriptor, merged into stdout in order, passed on untouched and uncounted, or dropped'
+complete -c tokcap -n __tokcap_in_options -l pty -d 'give the command a terminal of its own; its streams are merged'
+complete -c tokcap -n __tokcap_in_options -l no-pty -d 'turn --pty off again'
+complete -c tokcap -n __tokcap_in_options -l timeout -x -d 'end the command, and all that it has started, after this time: 90, 1.5m, 500ms; exit 124'
+complete -c tokcap -n __tokcap_in_options -l kill-after -x -d 'how long they may take to end before they are killed'
 complete -c tokcap -n __tokcap_in_options -s h -l help -d 'show all options'
 complete -c tokcap -n __tokcap_in_options -s V -l version -d 'show the version'
 # An option before a subcommand is refused: it can only be the first word.

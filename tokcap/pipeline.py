@@ -84,7 +84,15 @@ def open_source(request: Request, env: Environment) -> Source:
     if request.command:
         from tokcap.source.command import Command
 
-        return Command(request.command, request.stderr, env)
+        return Command(
+            request.command,
+            request.stderr,
+            env,
+            timeout_seconds=request.timeout,
+            kill_after_seconds=request.kill_after,
+            pty=request.pty,
+            reader=env.stdout if passes_everything(request) else None,
+        )
     from tokcap.source.stdin import StandardInput
 
     return StandardInput(env)
@@ -92,10 +100,14 @@ def open_source(request: Request, env: Environment) -> Source:
 
 def open_sinks(request: Request, env: Environment) -> tuple[Spool | Passing, Spool | Passing]:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
-    everything = not (request.token_limit or request.token_offset or request.token_count or request.fields)
-    out = Passing(env.write_stdout) if everything and request.output == "text" else Spool()
+    out = Passing(env.write_stdout) if passes_everything(request) else Spool()
     capped = request.token_limit is not None and not request.token_count
     return out, Spool() if capped else Passing(env.write_stderr)
+
+
+def passes_everything(request: Request) -> bool:
+    everything = not (request.token_limit or request.token_offset or request.token_count or request.fields)
+    return everything and request.output == "text"
 
 
 def answer(request: Request, streams: Streams, tokenizer: Tokenizer) -> Answer:

@@ -128,6 +128,9 @@ class Request(Record):
     sentinel: str
     fields: str
     stderr: StderrMode
+    pty: bool
+    timeout: float | None
+    kill_after: float
 
 
 class Kept(Record):
