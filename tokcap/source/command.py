@@ -13,13 +13,12 @@ import time
 from tokcap.environment import STDERR, STDIN, STDOUT
 from tokcap.exits import TIMED_OUT, Ending
 from tokcap.record import TYPE_CHECKING
-from tokcap.source.process import ASK_SECONDS, spawn
+from tokcap.source.process import ASK_SECONDS, Copy, Launch, Open, spawn
 from tokcap.source.signals import Signals
 from tokcap.source.stopping import Stopping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from tokcap.environment import Environment
     from tokcap.source.terminal import Terminal
@@ -62,9 +61,15 @@ class Command:
         self._signals = Signals()
         lent: list[int] = []
         try:
-            actions = self._on_terminal(stderr, env, lent) if pty else self._on_pipes(stderr, env, lent)
-            mask = self._signals.inherited_mask
-            self._process = spawn(argv, env.variables, actions, mask=mask, own_session=pty)
+            launch = Launch(
+                argv=tuple(argv),
+                variables=env.variables,
+                changes=self._on_terminal(stderr, env, lent) if pty else self._on_pipes(stderr, env, lent),
+                mask=self._signals.inherited_mask,
+                dispositions=self._signals.dispositions,
+                own_session=pty,
+            )
+            self._process = spawn(launch)
         except BaseException:
             self._close_streams()
             self._signals.close()
@@ -78,15 +83,12 @@ class Command:
             self._terminal.lend()
         self._signals.begin(self._process, self._stopping, self._terminal)
 
-    def _on_pipes(self, stderr: StderrMode, env: Environment, lent: list[int]) -> list[Any]:
-        """What the child has to do to its descriptors before it becomes the command."""
-        actions: list[Any] = []
-        if env.stdin != STDIN:
-            actions.append((os.POSIX_SPAWN_DUP2, env.stdin, STDIN))
-        actions.append((os.POSIX_SPAWN_DUP2, self._pipe("out", lent), STDOUT))
+    def _on_pipes(self, stderr: StderrMode, env: Environment, lent: list[int]) -> tuple[Open | Copy, ...]:
+        changes = [] if env.stdin == STDIN else [Copy(env.stdin, STDIN)]
+        changes.append(Copy(self._pipe("out", lent), STDOUT))
         if stderr == "separate":
-            actions.append((os.POSIX_SPAWN_DUP2, self._pipe("err", lent), STDERR))
-        return [*actions, *stderr_actions(stderr, env)]
+            changes.append(Copy(self._pipe("err", lent), STDERR))
+        return (*changes, *changes_of_stderr(stderr, env))
 
     def _pipe(self, stream: Stream, lent: list[int]) -> int:
         read, write = os.pipe()
@@ -94,20 +96,20 @@ class Command:
         lent.append(write)
         return write
 
-    def _on_terminal(self, stderr: StderrMode, env: Environment, lent: list[int]) -> list[Any]:
-        """The same for a terminal. Opened by the leader of a new session, it becomes that session's."""
+    def _on_terminal(self, stderr: StderrMode, env: Environment, lent: list[int]) -> tuple[Open | Copy, ...]:
         from tokcap.source.terminal import Terminal
 
         terminal = self._terminal = Terminal(env)
         self._streams[terminal.master] = "out"
         lent.append(terminal.slave)
-        actions: list[Any] = []
+        changes: list[Open | Copy] = []
         if terminal.keyboard is None and env.stdin != STDIN:
-            actions.append((os.POSIX_SPAWN_DUP2, env.stdin, STDIN))
-        actions.append((os.POSIX_SPAWN_OPEN, STDOUT, terminal.path, os.O_RDWR, 0))
+            changes.append(Copy(env.stdin, STDIN))
+        # Opened by the leader of a session that has none, it becomes the terminal of that session.
+        changes.append(Open(terminal.path, os.O_RDWR, STDOUT))
         if terminal.keyboard is not None:
-            actions.append((os.POSIX_SPAWN_DUP2, STDOUT, STDIN))
-        return [*actions, *stderr_actions("merge" if stderr == "separate" else stderr, env)]
+            changes.append(Copy(STDOUT, STDIN))
+        return (*changes, *changes_of_stderr("merge" if stderr == "separate" else stderr, env))
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
         """What the command writes, as it comes, until it and its output have ended."""
@@ -217,15 +219,15 @@ class Command:
         self._streams.clear()
 
 
-def stderr_actions(stderr: StderrMode, env: Environment) -> list[Any]:
+def changes_of_stderr(stderr: StderrMode, env: Environment) -> tuple[Open | Copy, ...]:
     """Where stderr goes unless it has a pipe of its own."""
     if stderr == "merge":
-        return [(os.POSIX_SPAWN_DUP2, STDOUT, STDERR)]
+        return (Copy(STDOUT, STDERR),)
     if stderr == "drop":
-        return [(os.POSIX_SPAWN_OPEN, STDERR, os.devnull, os.O_WRONLY, 0)]
+        return (Open(os.devnull, os.O_WRONLY, STDERR),)
     if stderr == "pass" and env.stderr != STDERR:
-        return [(os.POSIX_SPAWN_DUP2, env.stderr, STDERR)]
-    return []
+        return (Copy(env.stderr, STDERR),)
+    return ()
 
 
 def read_block(descriptor: int) -> bytes:

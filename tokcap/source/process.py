@@ -9,13 +9,13 @@ import time
 from _thread import allocate_lock
 
 from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
-from tokcap.exits import Ending, ending_of
-from tokcap.record import TYPE_CHECKING
+from tokcap.exits import OWN_FAILURE, Ending, ending_of
+from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 else:
     # `signal` dresses this module's numbers as enumerations, and importing `enum` takes a third of the
     # time in which Python itself starts. What is used of it here is the same in both.
@@ -103,37 +103,49 @@ def open_exit_descriptor(pid: int) -> int | None:
         return None
 
 
-def spawn(
-    argv: Sequence[str],
-    variables: Mapping[str, str],
-    actions: Sequence[Any],
-    *,
-    mask: set[int],
-    own_session: bool = False,
-) -> Process:
+class Launch(Record):
+    """A command, and the world in which it starts."""
+
+    argv: tuple[str, ...]
+    variables: Mapping[str, str]
+    # Done to its descriptors in this order; `Open` and `Copy` are all it takes.
+    changes: tuple[Open | Copy, ...]
+    # Signals that it finds blocked, and those that tokcap treats otherwise than it found them itself.
+    mask: AbstractSet[int]
+    dispositions: Mapping[int, signal.Handlers]
+    own_session: bool = False
+
+
+class Copy(Record):
+    """`descriptor` becomes what `source` is."""
+
+    source: int
+    descriptor: int
+
+
+class Open(Record):
+    """`descriptor` becomes a file, or a terminal."""
+
+    path: str
+    flags: int
+    descriptor: int
+
+
+def spawn(launch: Launch) -> Process:
     """Start a command as `execvp` would, and say in one line why not."""
-    name = argv[0]
-    # A nameless variable can be inherited, but Python does not hand it on.
-    named = {key: value for key, value in variables.items() if key}
-
-    def start(file: str, words: Sequence[str]) -> Process:
-        attributes: dict[str, Any] = {"setsigdef": RESTORED_SIGNALS, "setsigmask": mask}
-        if own_session:
-            attributes["setsid"] = True
-        return Process(os.posix_spawnp(file, tuple(words), named, file_actions=actions, **attributes))
-
+    name = launch.argv[0]
     if not name:
         raise CommandNotFound("the name of the command is empty: command not found")
     try:
-        return start(name, argv)
+        return start(launch)
     except OSError as error:
         number = error.errno or 0
     import shutil
 
-    path = name if "/" in name else shutil.which(name, path=variables.get("PATH"))
+    path = name if "/" in name else shutil.which(name, path=launch.variables.get("PATH"))
     if number == errno.ENOEXEC and path:
         # A script without `#!`: every shell runs it itself.
-        return start("/bin/sh", ("/bin/sh", path, *argv[1:]))
+        return start(launch.but(argv=("/bin/sh", path, *launch.argv[1:])))
     if number in OUT_OF_RESOURCES:
         raise TokcapError(f"cannot start {name}: {os.strerror(number)}")
     if number in NOT_FOUND_ERRORS and not (path and os.path.exists(path)):
@@ -142,3 +154,77 @@ def spawn(
         raise CommandNotExecutable(f"{name}: cannot be executed: its interpreter was not found")
     hint = f"; to cap its content: tokcap < {name}" if path and os.path.isfile(path) else ""
     raise CommandNotExecutable(f"{name}: cannot be executed: {os.strerror(number)}{hint}")
+
+
+def start(launch: Launch) -> Process:
+    """Fork, and become the command; raises the error for which that failed.
+
+    `posix_spawn` would be faster by less than a millisecond, but with the GNU library the command then
+    finds two signals ignored which were not.
+    """
+    # A nameless variable can be inherited, but Python does not hand it on.
+    variables = {name: value for name, value in launch.variables.items() if name}
+    told, tell = os.pipe()
+    try:
+        pid = os.fork()
+        if not pid:
+            try:
+                become(launch, variables)
+            except BaseException as error:
+                number = error.errno if isinstance(error, OSError) else None
+                os.write(tell, b"%d" % (number or errno.EINVAL))
+            finally:
+                os._exit(OWN_FAILURE)
+        os.close(tell)
+        tell = -1
+        # Nothing comes, and the pipe is closed, when the command takes over.
+        failed = os.read(told, 16)
+    finally:
+        os.close(told)
+        if tell >= 0:
+            os.close(tell)
+    if failed:
+        os.waitpid(pid, 0)
+        raise OSError(int(failed), os.strerror(int(failed)))
+    return Process(pid)
+
+
+def become(launch: Launch, variables: Mapping[str, str]) -> None:
+    """Turn this process into the command. Returns only by an error."""
+    if launch.own_session:
+        os.setsid()
+    for change in launch.changes:
+        if isinstance(change, Copy):
+            os.dup2(change.source, change.descriptor)
+        else:
+            opened = os.open(change.path, change.flags)
+            os.dup2(opened, change.descriptor)
+            # It stays closed in the command: Python opens nothing that is inherited.
+    for restored in RESTORED_SIGNALS:
+        signal.signal(restored, signal.SIG_DFL)
+    for number, disposition in launch.dispositions.items():
+        signal.signal(number, disposition)
+    signal.pthread_sigmask(signal.SIG_SETMASK, launch.mask)
+    failure = errno.ENOENT
+    for path in places(launch.argv[0], variables):
+        try:
+            os.execve(path, launch.argv, variables)  # noqa: S606  # that is the purpose
+        except PermissionError:
+            # There may be another one further on.
+            failure = errno.EACCES
+        except (FileNotFoundError, NotADirectoryError):
+            # Or it is a script, and its interpreter is missing.
+            pass
+    raise OSError(failure, os.strerror(failure))
+
+
+def places(name: str, variables: Mapping[str, str]) -> Iterator[str]:
+    """Where a command may be found."""
+    if "/" in name:
+        yield name
+        return
+    for directory in variables.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(directory, name)
+        # Trying to execute it would take ten times as long.
+        if os.access(path, os.F_OK):
+            yield path

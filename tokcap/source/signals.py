@@ -29,7 +29,9 @@ else:
 # They end a process that does not expect them.
 TERMINATING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 FORWARDED = (*TERMINATING, signal.SIGUSR1, signal.SIGUSR2)
-JOB_CONTROL = (signal.SIGTSTP, signal.SIGCONT, signal.SIGCHLD)
+# By these the thread can be woken too: nothing comes of one too many.
+WAKING = (signal.SIGCHLD, signal.SIGWINCH, signal.SIGCONT)
+HELD = (*FORWARDED, signal.SIGTSTP, *WAKING)
 
 ASK_SECONDS = 0.05
 
@@ -43,11 +45,10 @@ class Signals:
     """
 
     def __init__(self) -> None:
-        self.inherited_mask: set[int] = {
-            int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-        }
+        self.inherited_mask = {int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, ())}
         self._before: dict[int, object] = {}
         self._held: set[int] = set()
+        self._waking = 0
         self._process: Process | None = None
         self._stopping: Stopping | None = None
         self._terminal: Terminal | None = None
@@ -60,23 +61,31 @@ class Signals:
         self._hold()
 
     def _hold(self) -> None:
-        """Block first, so that nothing gets lost while the handlers are set."""
-        unhandled = (*JOB_CONTROL, signal.SIGWINCH)
-        held = {n for n in FORWARDED if signal.getsignal(n) in (signal.SIG_DFL, signal.default_int_handler)}
-        held |= {n for n in unhandled if signal.getsignal(n) == signal.SIG_DFL}
-        signal.pthread_sigmask(signal.SIG_BLOCK, held)
-        self._held = {int(number) for number in held} - self.inherited_mask
         try:
             if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
                 # The command's status would be lost.
                 self._before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for number in self._held.intersection(FORWARDED):
+            unset = (signal.SIG_DFL, signal.default_int_handler)
+            held = {int(number) for number in HELD if signal.getsignal(number) in unset} - self.inherited_mask
+            self._waking = next((number for number in WAKING if number in held), 0)
+            if not self._waking:
+                return
+            # Blocked first, so that nothing gets lost while the handlers are set.
+            self._held = held
+            signal.pthread_sigmask(signal.SIG_BLOCK, held)
+            for number in held.intersection(FORWARDED):
                 # Not called while the signal is blocked, but from then on until the answer is out.
                 self._before[number] = signal.signal(number, self._handle)
         except ValueError:
             # Not the main thread.
             signal.pthread_sigmask(signal.SIG_UNBLOCK, self._held)
             self._held = set()
+
+    @property
+    def dispositions(self) -> dict[int, signal.Handlers]:
+        """What a command has to find of the signals that are treated otherwise here."""
+        ignored = signal.SIG_IGN
+        return {n: ignored if before == ignored else signal.SIG_DFL for n, before in self._before.items()}
 
     def begin(self, process: Process, stopping: Stopping, terminal: Terminal | None) -> None:
         """The command has started."""
@@ -87,24 +96,20 @@ class Signals:
 
     def wake(self) -> None:
         """Something may be due earlier than it was."""
-        if self._thread and self._held:
-            with self._gate:
-                if not self._finished:
-                    signal.pthread_kill(self._thread, signal.SIGCHLD)
+        with self._gate:
+            if self._thread and self._held:
+                signal.pthread_kill(self._thread, self._waking)
 
     def finish(self) -> None:
         """The command has ended, and its process was reaped: from here on, signals mean tokcap.
 
         Other programs may be started now, and must not find signals blocked.
         """
-        if self._thread:
-            with self._gate:
-                # The thread does not end before it can take the gate, so there is somebody to wake.
-                self._finished = True
-                if self._held:
-                    signal.pthread_kill(self._thread, signal.SIGCHLD)
-            self._running.acquire()
-            self._thread = 0
+        self._finished = True
+        self.wake()
+        with self._running:
+            # The thread has ended, or there was none.
+            pass
         signal.pthread_sigmask(signal.SIG_UNBLOCK, self._held)
         self._held = set()
 
@@ -119,14 +124,18 @@ class Signals:
         stopping = self._stopping
         assert stopping
         with self._gate:
-            # `_thread` is set.
+            # `_thread` is set by now.
             pass
-        while not self._finished:
-            number, by_terminal = self._next(stopping.due_seconds())
-            stopping.act()
-            if number and not self._finished:
-                self._take(number, by_terminal)
-        with self._gate:
+        try:
+            while not self._finished:
+                number, by_terminal = self._next(stopping.due_seconds())
+                stopping.act()
+                if number and not self._finished:
+                    self._take(number, by_terminal)
+        finally:
+            with self._gate:
+                # Nobody can wake it any more.
+                self._thread = 0
             self._running.release()
 
     def _next(self, seconds: float | None) -> tuple[int, bool]:
