@@ -10,7 +10,6 @@ import time
 from _thread import RLock
 
 from tokcap.record import TYPE_CHECKING
-from tokcap.source.family import descendants, still_there
 from tokcap.source.process import send
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ class Stopping:
             self._term_at = None
             if self._kill_at is not None or self._process.ended():
                 return
+            from tokcap.source.family import descendants
+
             self.reason = reason
             self._kill_at = time.monotonic() + self._kill_after_seconds
             self._family = descendants([self._process.pid])
@@ -71,6 +72,8 @@ class Stopping:
 
     def force(self) -> None:
         """Kill all that is left."""
+        from tokcap.source.family import descendants, still_there
+
         with self._lock:
             self._killed = True
             for _ in range(KILL_ROUNDS):
@@ -84,12 +87,18 @@ class Stopping:
                     break
 
     def _send(self, number: int) -> None:
+        from tokcap.source.family import still_there
+
         self._process.send(number)
         for member in still_there(self._family):
             send(member.pid, number)
 
     def settle(self) -> None:
         """After the command's own end: wait for those that were told to end with it, but not for ever."""
+        if not self._family:
+            return
+        from tokcap.source.family import still_there
+
         while still_there(self._family) and not self._killed:
             self.act()
             time.sleep(SETTLE_SECONDS)
