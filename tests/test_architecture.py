@@ -24,6 +24,7 @@ ROOMS = {
 
 # From the top down; a module imports from its own line or from lines below it.
 LAYERS = [
+    {"shellentry"},
     {"__main__"},
     {"cli"},
     {"pipeline"},
@@ -41,7 +42,7 @@ LAYERS = [
         "fields",
         "redact",
     },
-    {"window", "mark", "options", "jsontext", "tabletext", "landmarks", "private", "keyblock"},
+    {"window", "mark", "options", "jsontext", "tabletext", "landmarks", "private", "keyblock", "shell"},
     {"secretkinds"},
     {"environment"},
     {"errors"},

@@ -39,13 +39,19 @@ class Typist:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._terminal)
+        if self._terminal >= 0:
+            os.close(self._terminal)
         if self._status is None:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
 
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def hang_up(self) -> None:
+        """Take the terminal away."""
+        os.close(self._terminal)
+        self._terminal = -1
 
     def type(self, text: str) -> None:
         os.write(self._terminal, text.encode())
