@@ -29,6 +29,8 @@ else:
 # They end a process that does not expect them.
 TERMINATING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 FORWARDED = (*TERMINATING, signal.SIGUSR1, signal.SIGUSR2)
+# A terminal sends these to its whole foreground group. Of its own end it tells one process only.
+FROM_KEYS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
 # By these the thread can be woken too: nothing comes of one too many.
 WAKING = (signal.SIGCHLD, signal.SIGWINCH, signal.SIGCONT)
 HELD = (*FORWARDED, signal.SIGTSTP, *WAKING)
@@ -160,7 +162,7 @@ class Signals:
     def _take(self, number: int, by_terminal: bool) -> None:
         process, terminal = self._process, self._terminal
         # On a terminal of its own the command hears nothing of the caller's.
-        reached = by_terminal and terminal is None
+        reached = by_terminal and terminal is None and number in FROM_KEYS
         if process is None:
             self._take_late(number)
         elif number == signal.SIGCHLD:
