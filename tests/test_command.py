@@ -311,21 +311,15 @@ def test_both_ends_are_shown_even_if_one_of_them_is_long(inside, script):
     assert tail.partition(b"\n")[2]
 
 
-def test_an_interrupt_while_tokcap_still_counts_costs_neither_output_nor_status(tmp_path):
+@pytest.mark.parametrize("interrupts", [1, 2])
+def test_while_tokcap_still_counts_the_first_interrupt_costs_nothing_and_the_second_ends_it(
+    tmp_path, interrupts
+):
     numbers = tmp_path / "numbers"
     numbers.write_text("".join(f"{n}\n" for n in range(1_500_000)))
+    command = ["sh", "-c", f"cat {numbers}; echo done >&2; exit 3"]
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "tokcap",
-            "-n",
-            "20",
-            "--",
-            "sh",
-            "-c",
-            f"cat {numbers}; echo done >&2; exit 3",
-        ],
+        [sys.executable, "-m", "tokcap", "-n", "20", "--", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -341,11 +335,16 @@ def test_an_interrupt_while_tokcap_still_counts_costs_neither_output_nor_status(
             break
         seen = seen or running
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    for _ in range(interrupts):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 3
-    assert out.startswith(b"0\n1\n")
-    assert err == b"done\n"
+    if interrupts == 1:
+        assert process.returncode == 3
+        assert out.startswith(b"0\n1\n")
+        assert err == b"done\n"
+    else:
+        assert (process.returncode, out, err) == (130, b"", b"")
 
 
 def test_a_nameless_variable_does_not_keep_a_command_from_running():
