@@ -23,7 +23,7 @@ _tokcap() {
     for ((i = 1; i < last; i++)); do
         case ${words[i]} in
             --) command=$((i + 1)) && break ;;
-            -n | --token-limit | --token-offset | --keep | --align | --sentinel | --tokenizer | -o | --output | --shape | --fields | --mode | --stderr | --spill | --max-bytes | --spill-days | --spill-total | --session | --turn | --model | --context-window | --result-pct | --turn-pct | --floor-tokens | --compact-hook) ((++i < last)) || option=${words[i - 1]} ;;
+            -n | --token-limit | --token-offset | --keep | --align | --sentinel | --tokenizer | -o | --output | --shape | --fields | --mode | --stderr | --timeout | --kill-after | --spill | --max-bytes | --spill-days | --spill-total | --session | --turn | --model | --context-window | --result-pct | --turn-pct | --floor-tokens | --compact-hook) ((++i < last)) || option=${words[i - 1]} ;;
             -?*) ;;
             *) command=$i && break ;;
         esac
@@ -38,7 +38,7 @@ _tokcap() {
                 [[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=
                 ;;
             -n?* | -o?*) option=${cur:0:2} prefix=${cur:0:2} cur=${cur:2} ;;
-            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help -V --version' ;;
+            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help -V --version' ;;
             *) command=$last ;;
         esac
     fi

@@ -10,7 +10,7 @@ function __tokcap_command
                 set -e words[1]
                 string escape -- $words
                 return 0
-            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook
+            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook
                 set -e words[1..2]
             case -
                 break
@@ -56,6 +56,12 @@ complete -c tokcap -n __tokcap_in_options -l shape -x -a 'auto text json jsonl c
 complete -c tokcap -n __tokcap_in_options -l fields -x -d 'keep only these keys or columns, before counting: a,b.c'
 complete -c tokcap -n __tokcap_in_options -l mode -x -a 'raw table summary handle_only' -d 'how much to show: the output itself, its records as a table, what it is about, or one line'
 complete -c tokcap -n __tokcap_in_options -l stderr -x -a 'separate merge pass drop' -d 'what becomes of the command'"'"'s stderr: capped on its own descriptor, merged into stdout in order, passed on untouched and uncounted, or dropped'
+complete -c tokcap -n __tokcap_in_options -l pty -d 'give the command a terminal of its own; its streams are merged'
+complete -c tokcap -n __tokcap_in_options -l no-pty -d 'turn --pty off again'
+complete -c tokcap -n __tokcap_in_options -l timeout -x -d 'end the command, and all that it has started, after this time: 90, 1.5m, 500ms; exit 124'
+complete -c tokcap -n __tokcap_in_options -l kill-after -x -d 'how long they may take to end before they are killed'
+complete -c tokcap -n __tokcap_in_options -l kill-on-limit -d 'end the command once the window is full, instead of running it to its end'
+complete -c tokcap -n __tokcap_in_options -l no-kill-on-limit -d 'turn --kill-on-limit off again'
 complete -c tokcap -n __tokcap_in_options -l clean -d 'drop ANSI escapes, progress frames, trailing blanks and runs of blank lines: the output as a terminal would finally show it'
 complete -c tokcap -n __tokcap_in_options -l no-clean -d 'turn --clean off again'
 complete -c tokcap -n __tokcap_in_options -l spill -x -a 'auto always never' -d 'store the full output; auto: when anything of it was withheld'

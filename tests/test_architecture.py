@@ -25,6 +25,7 @@ ROOMS = {
 
 # From the top down; a module imports from its own line or from lines below it.
 LAYERS = [
+    {"shellentry"},
     {"__main__"},
     {"cli"},
     {"pipeline"},
@@ -63,6 +64,7 @@ LAYERS = [
         "budget",
         "holder",
         "models",
+        "shell",
     },
     {"patterns"},
     {"environment"},

@@ -201,6 +201,10 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "floor_tokens": "100",
         "compact_before_spill": "true",
         "compact_hook": "true",
+        "pty": "true",
+        "timeout": "90s",
+        "kill_after": "500ms",
+        "kill_on_limit": "true",
     }[option.key]
     from_variable = read("ls", variables={option.variable: value})
     plain = value.replace(".", "").isdigit() or (
@@ -299,3 +303,19 @@ def test_a_config_file_that_was_named_must_exist(read, tmp_path):
 def test_a_refused_call_is_told_in_the_form_it_asked_for(argv, form):
     assert wanted_output(argv, Environment({})) == form
     assert wanted_output(["-n", "0"], Environment({"TOKCAP_OUTPUT": "json"})) == "json"
+
+
+@pytest.mark.parametrize(
+    ("raw", "seconds"),
+    [("90", 90), ("1s", 1), ("1.5m", 90), ("2h", 7200), ("500ms", 0.5), ("0.25", 0.25), (".5s", 0.5)],
+)
+def test_a_duration_has_a_unit_or_is_in_seconds(read, raw, seconds):
+    assert read("--timeout", raw, "ls").timeout == seconds
+
+
+@pytest.mark.parametrize(
+    "raw", ["", "0", "s", "-1s", "1e3", "1d", "1 s", "1sm", "nan", "inf", "99999999999h", "."]
+)
+def test_what_is_no_duration_is_refused(read, raw):
+    with pytest.raises(UsageError, match="a duration such as"):
+        read("--timeout", raw, "ls")

@@ -147,3 +147,23 @@ def test_what_is_slow_in_coming_is_not_held_back():
         times.append(time.monotonic())
     process.communicate(timeout=60)
     assert times[0] < times[1] < times[2]
+
+
+def test_kill_on_limit_ends_the_command_when_the_window_is_full(inside, tmp_path):
+    script = f"seq 1 20000; sleep 60; touch {tmp_path}/late"
+    ran = inside("-n", "60", "--kill-on-limit", "-o", "json", "--", "sh", "-c", script)
+    assert ran.status == 143
+    assert [warning["code"] for warning in ran.json["warnings"]] == ["COMMAND_STOPPED"]
+    assert ran.json["meta"]["truncated"] is True
+    assert not (tmp_path / "late").exists()
+
+
+def test_kill_on_limit_leaves_alone_what_fits(inside):
+    ran = inside("-n", "60", "--kill-on-limit", "--", "sh", "-c", "seq 1 10; exit 4")
+    assert (ran.status, ran.out.count(b"\n")) == (4, 10)
+
+
+def test_kill_on_limit_reads_no_further_from_standard_input():
+    script = f"yes | {sys.executable} -m tokcap -n 60 --kill-on-limit | tail -1"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=60, check=True)
+    assert done.stdout.startswith(b"[TRUNCATED] tokens 0-")

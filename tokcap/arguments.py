@@ -20,6 +20,7 @@ from tokcap.options import (
     shortened,
 )
 from tokcap.record import TYPE_CHECKING, Record
+from tokcap.shell import shell_argv, string_problem, take_flags
 from tokcap.types import Request, ShowRequest
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class Words(Record):
     wants_help: bool
     wants_version: bool
     problems: tuple[str, ...]
+    # Flags for the shell that runs the rest as a string; none: the rest is no string.
+    shell: tuple[str, ...] = ()
 
 
 def parse(argv: Sequence[str], env: Environment) -> Invocation:
@@ -80,13 +83,14 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
         return VersionWanted()
     if words.problems:
         raise UsageError(words.problems[0])
-    if words.rest and not words.forced and words.rest[0] in SUBCOMMANDS:
+    if words.rest and not words.forced and not words.shell and words.rest[0] in SUBCOMMANDS:
         if words.given:
             option = words.given[0][0]
             raise UsageError(f"{option.flag} stands before the subcommand {words.rest[0]!r}; write it after")
         return Subcommand(words.rest[0], words.rest[1:])
     values = decide(words.given, "run", env)
-    return Request(command=words.rest, **values)  # type: ignore[arg-type]  # the table has the types
+    command = shell_argv(words.rest, words.shell, env.variables) if words.shell else words.rest
+    return Request(command=command, **values)  # type: ignore[arg-type]  # the table has the types
 
 
 def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWanted | VersionWanted:
@@ -124,6 +128,7 @@ def take_apart(argv: Sequence[str], form: Form) -> Words:
     rest: list[str] = []
     problems: list[str] = []
     wants_help = wants_version = forced = False
+    shell: list[str] = []
     position = 0
     while position < len(argv):
         word = argv[position]
@@ -159,6 +164,21 @@ def take_apart(argv: Sequence[str], form: Form) -> Words:
             if equals:
                 problems.append(f"{name} takes no value")
             given.append((negated, "false"))
+        elif form == "run" and (found := take_flags(argv[position - 1 :])):
+            shell += found.flags
+            position += len(found.flags) - 1
+            if found.has_string:
+                problem = string_problem(argv[position:], tuple(by_name))
+                problems += [problem] if problem else []
+                return Words(
+                    tuple(given),
+                    tuple(argv[position:]),
+                    forced,
+                    wants_help,
+                    wants_version,
+                    tuple(problems),
+                    tuple(shell),
+                )
         else:
             problems.append(unknown_option(name, by_name, form))
             # The call is refused anyway. The next word may be the unknown option's value: going on
@@ -166,6 +186,8 @@ def take_apart(argv: Sequence[str], form: Form) -> Words:
             if not equals and position < len(argv) and not argv[position].startswith("-"):
                 position += 1
     rest += argv[position:]
+    if shell:
+        problems.insert(0, unknown_option(shell[0], by_name, form))
     return Words(tuple(given), tuple(rest), forced, wants_help, wants_version, tuple(problems))
 
 

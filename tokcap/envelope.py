@@ -78,6 +78,8 @@ def failure_of(ending: Ending | None, stderr_tail: bytes) -> Failure | None:
     if ending is None or ending.status == exits.OK:
         return None
     detail = last_lines(stderr_tail.decode("utf-8", "replace"))
+    if ending.stopped_for == "timeout":
+        return Failure("TIMEOUT", "the command was ended because its time was up (--timeout)", detail)
     if ending.signal is not None:
         import signal
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import os
 
-from tokcap.record import Record
+from tokcap.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
+    # Why tokcap itself ended a command: its time was up, the window was full, tokcap was interrupted a
+    # second time, or has failed.
+    StoppedFor: TypeAlias = Literal["", "timeout", "limit", "interrupt", "failure"]
 
 OK = 0
 # Of subcommands only: it is not there, or the answer is no.
@@ -12,6 +19,7 @@ NO = 1
 # Of subcommands only; the wrapper form has 125 for it.
 BAD_USAGE = 2
 BUDGET_EXHAUSTED = 120
+TIMED_OUT = 124
 OWN_FAILURE = 125
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
@@ -27,6 +35,8 @@ class Ending(Record):
 
     status: int
     signal: int | None = None
+    # Why tokcap ended it, if it did.
+    stopped_for: StoppedFor = ""
 
 
 def ending_of(wait_status: int) -> Ending:

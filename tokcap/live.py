@@ -12,12 +12,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tokcap.capture import Spool
-    from tokcap.types import Tokenizer
+    from tokcap.types import Sink, Tokenizer
 
 # So much is waited for to be sure that an output is text.
 BEGINNING_BYTES = 1 << 16
 # As far back from its end a certain cut is looked for.
 LOOK_BACK = 512
+
+
+class RunningCount:
+    """Tokens of a text that is still arriving, as far as they are certain; counted no sooner than asked."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        # Tokens up to the last certain cut, and the bytes behind it.
+        self.at_least = 0
+        self._behind = bytearray()
+
+    def add(self, block: bytes) -> None:
+        self._behind += block
+
+    @property
+    def at_most(self) -> int:
+        """A token has at least one byte: while there are few, nothing has to be counted."""
+        return self.at_least + replaced_bytes(self._behind)
+
+    def count(self) -> None:
+        """Count what lies before the last place where the text can be cut for certain."""
+        cut = None
+        search_from = max(len(self._behind) - LOOK_BACK, 0)
+        while (found := self._tokenizer.certain_cut(self._behind, 0, search_from)) is not None:
+            cut, search_from = found, found
+        if cut:
+            self.at_least += self._tokenizer.count(self._behind[:cut].decode("utf-8", "replace"))
+            del self._behind[:cut]
 
 
 class Live:
@@ -33,21 +61,18 @@ class Live:
     ) -> None:
         self.spool = spool
         self._write = write
-        self._tokenizer = tokenizer
+        self._tokens = RunningCount(tokenizer)
         self._room = room_tokens
         self._is_text = is_text
         self._is_certain = False
         self._open = room_tokens > 0
-        # Tokens up to the last certain cut, and the bytes behind it.
-        self._tokens = 0
-        self._behind = bytearray()
         # Bytes that are out already.
         self.passed = 0
 
     def write(self, block: bytes) -> None:
         self.spool.write(block)
         if self._open:
-            self._behind += block
+            self._tokens.add(block)
             self._pass_on()
 
     def _pass_on(self) -> None:
@@ -57,31 +82,46 @@ class Live:
             self._open = self._is_certain or len(beginning) < BEGINNING_BYTES
             if not self._is_certain:
                 return
-        # A token has at least one byte: while there are few, nothing has to be counted.
-        if self._tokens + replaced_bytes(self._behind) > self._room:
-            self._count()
-        if self._tokens + replaced_bytes(self._behind) > self._room:
+        if self._tokens.at_most > self._room:
+            self._tokens.count()
+        if self._tokens.at_most > self._room:
             self._open = False
             return
         data = self.spool.read(self.passed, self.spool.size)
         self.passed = self.spool.size
         self._write(data)
 
-    def _count(self) -> None:
-        """Count what lies before the last place where the text can be cut for certain."""
-        cut = None
-        search_from = max(len(self._behind) - LOOK_BACK, 0)
-        while (found := self._tokenizer.certain_cut(self._behind, 0, search_from)) is not None:
-            cut, search_from = found, found
-        if cut:
-            self._tokens += self._tokenizer.count(self._behind[:cut].decode("utf-8", "replace"))
-            del self._behind[:cut]
-
     def finish(self) -> None:
         """What was held back is left to the answer."""
 
     def close(self) -> None:
         self.spool.close()
+
+
+class UntilFull:
+    """Hands everything to another sink, and says when there is more of it than a window holds."""
+
+    def __init__(
+        self, sink: Sink, tokenizer: Tokenizer, window_tokens: int, full: Callable[[], None]
+    ) -> None:
+        self._sink = sink
+        self._tokens = RunningCount(tokenizer)
+        self._window = window_tokens
+        self._full: Callable[[], None] | None = full
+
+    def write(self, block: bytes) -> None:
+        self._sink.write(block)
+        if self._full is None:
+            return
+        self._tokens.add(block)
+        if self._tokens.at_most > self._window:
+            self._tokens.count()
+        if self._tokens.at_least > self._window:
+            self._full()
+            self._full = None
+
+    def finish(self) -> None:
+        self._sink.finish()
 
 
 def replaced_bytes(data: bytearray) -> int:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     Value: TypeAlias = "int | float | bool | str | None"
 
 LARGEST_NUMBER = 2**63 - 1
+# Some thirty years: the kernel's own clocks take it.
+LONGEST_SECONDS = 1e9
 
 # First words that are tokcap's own. `tokcap -- show` runs a program of that name.
 SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest", "completion", "mcp")
@@ -120,6 +122,23 @@ class Fraction(Record):
         return float(raw)
 
 
+class Duration(Record):
+    """A time in seconds: `90`, `1.5m`, `2h`, `500ms`."""
+
+    expected: str = "a duration such as 500ms, 10s, 1.5m or 2h, of at least a millisecond"
+
+    def read(self, raw: str) -> float:
+        number = raw.rstrip("msh")
+        scale = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}.get(raw[len(number) :], 0.0)
+        whole, _, fraction = number.partition(".")
+        if not (number.isascii() and (whole + fraction).isdigit()) or len(number) > 15:
+            raise ValueError(f"{shortened(raw)} is not {self.expected}")
+        seconds = float(number) * scale
+        if not 0.001 <= seconds <= LONGEST_SECONDS:
+            raise ValueError(f"{shortened(raw)} is not {self.expected}")
+        return seconds
+
+
 class Switch(Record):
     """On or off. As a flag it takes no value, and `--no-NAME` turns it off again."""
 
@@ -135,7 +154,7 @@ class Switch(Record):
 
 
 if TYPE_CHECKING:
-    Kind: TypeAlias = WholeNumber | Choice | Name | LineOfText | Size | Fraction | Switch
+    Kind: TypeAlias = WholeNumber | Choice | Name | LineOfText | Size | Fraction | Duration | Switch
 
     Form: TypeAlias = Literal["run", "show"]
 
@@ -287,6 +306,42 @@ OPTIONS = (
         help="what becomes of the command's stderr: capped on its own descriptor, merged into "
         "stdout in order, passed on untouched and uncounted, or dropped",
         forms=("run",),
+    ),
+    Option(
+        name="pty",
+        kind=Switch(),
+        default=False,
+        group=COMMAND,
+        forms=("run",),
+        help="give the command a terminal of its own; its streams are merged",
+    ),
+    Option(
+        name="timeout",
+        kind=Duration(),
+        metavar="DURATION",
+        default=None,
+        default_text="none",
+        group=COMMAND,
+        forms=("run",),
+        help="end the command, and all that it has started, after this time: 90, 1.5m, 500ms; exit 124",
+    ),
+    Option(
+        name="kill-after",
+        kind=Duration(),
+        metavar="DURATION",
+        default=5.0,
+        default_text="5s",
+        group=COMMAND,
+        forms=("run",),
+        help="how long they may take to end before they are killed",
+    ),
+    Option(
+        name="kill-on-limit",
+        kind=Switch(),
+        default=False,
+        group=COMMAND,
+        forms=("run",),
+        help="end the command once the window is full, instead of running it to its end",
     ),
     Option(
         name="clean",

@@ -19,9 +19,11 @@ from tokcap.places import (
     open_masks,
     open_places,
     passed_of,
+    passes_everything,
     spool_of,
     tail_of,
     tokens_passed,
+    until_full,
 )
 from tokcap.record import TYPE_CHECKING
 from tokcap.tokens import open_tokenizer
@@ -62,12 +64,12 @@ def run(asked: Request, env: Environment) -> int:
             closing.add_what_closes(place)
         masks = open_masks(request)
         sinks: dict[Stream, Sink] = {
-            "out": filtered(out, "out", request, masks),
+            "out": filtered(until_full(out, request, tokenizer, source), "out", request, masks),
             "err": filtered(err, "err", request, masks),
         }
         captured = capture(source, sinks)
         failure, status = captured.failure, status_of(captured)
-        notices = notices_of(masks) + (spending.notices if spending else ())
+        notices = notices_of(masks) + (spending.notices if spending else ()) + why_it_ended(captured)
         if kept := spool_of(out):
             streams = Streams(
                 kept,
@@ -174,7 +176,16 @@ def open_source(request: Request, env: Environment) -> Source:
     if request.command:
         from tokcap.source.command import Command
 
-        return Command(request.command, request.stderr, env)
+        return Command(
+            request.command,
+            request.stderr,
+            env,
+            timeout_seconds=request.timeout,
+            kill_after_seconds=request.kill_after,
+            pty=request.pty,
+            # Whoever is passed everything is missed as soon as it goes away.
+            reader=env.stdout if passes_everything(request) else None,
+        )
     from tokcap.source.stdin import StandardInput
 
     return StandardInput(env)
@@ -226,6 +237,14 @@ def answer_and_store(
         spill_path=readable(path),
         spill_truncated=True if keeping.truncated else None,
     )
+
+
+def why_it_ended(captured: Captured) -> tuple[Notice, ...]:
+    """That tokcap itself has ended the command, where the answer does not say so otherwise."""
+    if captured.ending and captured.ending.stopped_for == "limit":
+        message = "the command was ended because the window is full (--kill-on-limit)"
+        return (Notice("COMMAND_STOPPED", message, of_the_cut=True),)
+    return ()
 
 
 def store_what_was_passed(

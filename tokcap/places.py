@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokcap.filters.redact import Redactor
     from tokcap.keeping import Keeping
     from tokcap.live import Live
-    from tokcap.types import Request, Sink, Stream, Tokenizer
+    from tokcap.types import Request, Sink, Source, Stream, Tokenizer
 
     Place: TypeAlias = Spool | Live | Passing | PassingAndKeeping
 
@@ -28,11 +28,7 @@ def open_places(
     request: Request, tokenizer: Tokenizer, env: Environment, keeping: Keeping | None, *, tracked: bool
 ) -> tuple[Place, Place]:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
-    everything = (
-        not (request.token_limit or request.token_offset or request.token_count or request.fields)
-        and request.mode == "raw"
-    )
-    if everything and request.output == "text":
+    if passes_everything(request):
         out: Place = Passing(env.write_stdout)
         err: Place = Passing(env.write_stderr)
         if keeping and request.spill == "always":
@@ -59,6 +55,12 @@ def open_places(
     if request.output != "text" or not beginning or request.token_offset:
         return kept, kept_err
     return open_live(request, tokenizer, env, kept, kept_err)
+
+
+def passes_everything(request: Request) -> bool:
+    """Whether nothing of an output will be left out or changed: then it need not be waited for."""
+    changed = request.token_limit or request.token_offset or request.token_count or request.fields
+    return not changed and request.mode == "raw" and request.output == "text"
 
 
 def open_live(
@@ -108,14 +110,24 @@ def open_masks(request: Request) -> Mapping[Stream, Redactor]:
     return {"out": Redactor(), "err": Redactor()}
 
 
-def filtered(place: Place, stream: Stream, request: Request, masks: Mapping[Stream, Redactor]) -> Sink:
+def filtered(sink: Sink, stream: Stream, request: Request, masks: Mapping[Stream, Redactor]) -> Sink:
     """The way to a place: cleaned first, so that no escape divides a secret."""
-    sink: Sink = Filtered(masks[stream], place) if stream in masks else place
+    if stream in masks:
+        sink = Filtered(masks[stream], sink)
     if not request.clean:
         return sink
     from tokcap.filters.clean import Cleaner
 
     return Filtered(Cleaner(), sink)
+
+
+def until_full(sink: Sink, request: Request, tokenizer: Tokenizer, source: Source) -> Sink:
+    """With `--kill-on-limit`: the command ends when there is more than the window can show."""
+    if not request.kill_on_limit or request.token_limit is None:
+        return sink
+    from tokcap.live import UntilFull
+
+    return UntilFull(sink, tokenizer, request.token_offset + request.token_limit, source.limit_reached)
 
 
 def notices_of(masks: Mapping[Stream, Redactor]) -> tuple[Notice, ...]:

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
             """Read no more of one stream."""
             ...
 
+        def limit_reached(self) -> None:
+            """Nobody wants more."""
+            ...
+
         def close(self) -> None:
             """The answer is out."""
             ...
@@ -169,6 +173,10 @@ class Request(View):
 
     command: tuple[str, ...]
     stderr: StderrMode
+    pty: bool
+    timeout: float | None
+    kill_after: float
+    kill_on_limit: bool
     spill: SpillMode
     max_bytes: int
     clean: bool

@@ -10,7 +10,7 @@ BLANKS = b" \t\r\n"
 # What a bare scalar begins with.
 BARE = b"-0123456789tfn"
 
-# What a prompt ends with, and no name of a column has in it. Who prompts waits for an answer, not for a newline.
+# What a prompt ends with, and no name of a column has in it: who prompts waits for no newline.
 PROMPTS = (": ", "? ", "> ")
 
 LONGEST_NAME = 40

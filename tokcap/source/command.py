@@ -8,19 +8,20 @@ from __future__ import annotations
 import errno
 import os
 import select
-import signal
 import time
 
 from tokcap.environment import STDERR, STDIN, STDOUT
-from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
-from tokcap.exits import Ending, ending_of
+from tokcap.exits import TIMED_OUT, Ending
 from tokcap.record import TYPE_CHECKING
+from tokcap.source.process import ASK_SECONDS, Copy, Launch, Open, spawn
+from tokcap.source.signals import Signals
+from tokcap.source.stopping import Stopping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
+    from collections.abc import Iterator, Sequence
 
     from tokcap.environment import Environment
+    from tokcap.source.terminal import Terminal
     from tokcap.types import StderrMode, Stream
 
 READ_BYTES = 1 << 16
@@ -28,82 +29,150 @@ READ_BYTES = 1 << 16
 # A grandchild may keep the pipe open for ever. Once the command has ended, what is in the pipe is
 # read, and for no longer than this.
 DRAIN_SECONDS = 0.3
-# Where no descriptor tells of the command's end (macOS), it is asked for this often.
-ASK_MILLISECONDS = 50
 
-# Python ignores these two for itself; a command expects to die of them.
-RESTORED_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
+# How long a terminal may take to hand on what was written to it before its command ended.
+TERMINAL_MILLISECONDS = 50
+# How often it is asked whether the keyboard is back, after the command was sent to the background.
+KEYBOARD_MILLISECONDS = 200
 
-NOT_FOUND_ERRORS = (errno.ENOENT, errno.ENOTDIR)
-OUT_OF_RESOURCES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+KILL_AFTER_SECONDS = 5.0
 
 
 class Command:
     """One running command. `end` reaps it; `close` must be called in any case."""
 
-    def __init__(self, argv: Sequence[str], stderr: StderrMode, env: Environment) -> None:
-        out_read, out_write = os.pipe()
-        err_read, err_write = os.pipe() if stderr == "separate" else (-1, -1)
-        actions: list[Any] = []
-        if env.stdin != STDIN:
-            actions.append((os.POSIX_SPAWN_DUP2, env.stdin, STDIN))
-        actions.append((os.POSIX_SPAWN_DUP2, out_write, STDOUT))
-        if stderr == "separate":
-            actions.append((os.POSIX_SPAWN_DUP2, err_write, STDERR))
-        elif stderr == "merge":
-            actions.append((os.POSIX_SPAWN_DUP2, out_write, STDERR))
-        elif stderr == "drop":
-            actions.append((os.POSIX_SPAWN_OPEN, STDERR, os.devnull, os.O_WRONLY, 0))
-        elif env.stderr != STDERR:
-            actions.append((os.POSIX_SPAWN_DUP2, env.stderr, STDERR))
-        self._streams: dict[int, Stream] = {out_read: "out"}
-        if stderr == "separate":
-            self._streams[err_read] = "err"
+    def __init__(
+        self,
+        argv: Sequence[str],
+        stderr: StderrMode,
+        env: Environment,
+        *,
+        timeout_seconds: float | None = None,
+        kill_after_seconds: float = KILL_AFTER_SECONDS,
+        pty: bool = False,
+        reader: int | None = None,
+    ) -> None:
+        """`reader`: a descriptor to which the command's stdout is passed on as it comes. When nobody
+        reads it any more, the command meets a closed pipe, as it would have."""
+        self._reader = reader
+        self._streams: dict[int, Stream] = {}
+        self._terminal: Terminal | None = None
+        self._poll = select.poll()
+        self._signals = Signals()
+        lent: list[int] = []
         try:
-            self._pid = spawn(argv, actions, env)
+            launch = Launch(
+                argv=tuple(argv),
+                variables=env.variables,
+                changes=self._on_terminal(stderr, env, lent) if pty else self._on_pipes(stderr, env, lent),
+                mask=self._signals.inherited_mask,
+                dispositions=self._signals.dispositions,
+                own_session=pty,
+            )
+            self._process = spawn(launch)
         except BaseException:
             self._close_streams()
+            self._signals.close()
             raise
         finally:
-            os.close(out_write)
-            if err_write >= 0:
-                os.close(err_write)
-        self._ending: Ending | None = None
-        self._poll = select.poll()
-        self._restore_interrupts = leave_interrupts_to_the_command()
+            # The command has them; open here too, they would never come to an end.
+            for descriptor in lent:
+                os.close(descriptor)
+        self._stopping = Stopping(self._process, timeout_seconds, kill_after_seconds)
+        if self._terminal:
+            self._terminal.lend()
+        self._signals.begin(self._process, self._stopping, self._terminal)
+
+    def _on_pipes(self, stderr: StderrMode, env: Environment, lent: list[int]) -> tuple[Open | Copy, ...]:
+        changes = [] if env.stdin == STDIN else [Copy(env.stdin, STDIN)]
+        changes.append(Copy(self._pipe("out", lent), STDOUT))
+        if stderr == "separate":
+            changes.append(Copy(self._pipe("err", lent), STDERR))
+        return (*changes, *changes_of_stderr(stderr, env))
+
+    def _pipe(self, stream: Stream, lent: list[int]) -> int:
+        read, write = os.pipe()
+        self._streams[read] = stream
+        lent.append(write)
+        return write
+
+    def _on_terminal(self, stderr: StderrMode, env: Environment, lent: list[int]) -> tuple[Open | Copy, ...]:
+        from tokcap.source.terminal import Terminal
+
+        terminal = self._terminal = Terminal(env)
+        self._streams[terminal.master] = "out"
+        lent.append(terminal.slave)
+        changes: list[Open | Copy] = []
+        if terminal.keyboard is None and env.stdin != STDIN:
+            changes.append(Copy(env.stdin, STDIN))
+        # Opened by the leader of a session that has none, it becomes the terminal of that session.
+        changes.append(Open(terminal.path, os.O_RDWR, STDOUT))
+        if terminal.keyboard is not None:
+            changes.append(Copy(STDOUT, STDIN))
+        return (*changes, *changes_of_stderr("merge" if stderr == "separate" else stderr, env))
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
         """What the command writes, as it comes, until it and its output have ended."""
-        exit_descriptor = open_exit_descriptor(self._pid)
+        exit_descriptor = self._process.exit_descriptor
         for descriptor in (*self._streams, exit_descriptor):
             if descriptor is not None:
                 self._poll.register(descriptor, select.POLLIN)
-        wait = ASK_MILLISECONDS if exit_descriptor is None else None
+        if self._reader is not None:
+            self._poll.register(self._reader, 0)
         drain_seconds = DRAIN_SECONDS
-        try:
-            while self._streams and drain_seconds > 0:
-                # Only reading counts against the time to drain: whoever takes the blocks may be slow.
-                asked = time.monotonic()
-                ready = {descriptor for descriptor, _ in self._poll.poll(wait)}
-                blocks = [
-                    (descriptor, os.read(descriptor, READ_BYTES))
-                    for descriptor in ready.intersection(self._streams)
-                ]
-                if self._ending:
-                    drain_seconds -= time.monotonic() - asked
-                    if not blocks:
-                        return
-                elif (exit_descriptor is None or exit_descriptor in ready) and self._ended():
-                    # What the command itself wrote is in the pipes by now; others may write for ever.
-                    wait = 0
-                for descriptor, block in blocks:
-                    if not block:
-                        self._close(descriptor)
-                    elif descriptor in self._streams:
-                        yield self._streams[descriptor], block
-        finally:
-            if exit_descriptor is not None:
-                os.close(exit_descriptor)
+        ended = False
+        while self._streams and drain_seconds > 0:
+            if self._terminal:
+                self._listen(self._terminal)
+            # Only reading counts against the time to drain: whoever takes the blocks may be slow.
+            asked = time.monotonic()
+            ready = {descriptor for descriptor, _ in self._poll.poll(self._wait_milliseconds(ended))}
+            blocks = [
+                (descriptor, read_block(descriptor)) for descriptor in ready.intersection(self._streams)
+            ]
+            if ended:
+                drain_seconds -= time.monotonic() - asked
+                if not blocks:
+                    return
+            elif exit_descriptor is None or exit_descriptor in ready:
+                # What the command itself wrote is in the pipes by now; others may write for ever.
+                ended = self._process.ended() is not None
+            for descriptor, block in blocks:
+                if not block:
+                    self._close(descriptor)
+                elif descriptor in self._streams:
+                    yield self._streams[descriptor], block
+            if self._reader in ready:
+                self._poll.unregister(self._reader)
+                self.stop("out")
+            if self._terminal:
+                self._type(self._terminal, ready)
+
+    def _listen(self, terminal: Terminal) -> None:
+        """Keys are read while the keyboard is lent, and no faster than the command takes them."""
+        self._poll.register(terminal.master, select.POLLIN | (select.POLLOUT if terminal.has_keys else 0))
+        if terminal.keyboard is None:
+            return
+        self._poll.register(terminal.keyboard, select.POLLIN)
+        if terminal.has_keys or not terminal.lent:
+            self._poll.unregister(terminal.keyboard)
+
+    def _type(self, terminal: Terminal, ready: set[int]) -> None:
+        if terminal.keyboard in ready and terminal.lent and not terminal.read_keys(self._process):
+            self._poll.unregister(terminal.keyboard)
+            terminal.lose_keyboard()
+        if terminal.has_keys and terminal.master in self._streams:
+            terminal.write_keys()
+
+    def _wait_milliseconds(self, ended: bool) -> int | None:
+        if ended:
+            # A terminal hands its bytes on a little later than a pipe.
+            return TERMINAL_MILLISECONDS if self._terminal else 0
+        if self._process.exit_descriptor is None:
+            return round(ASK_SECONDS * 1000)
+        if self._terminal and self._terminal.keyboard is not None and not self._terminal.lent:
+            return KEYBOARD_MILLISECONDS
+        return None
 
     def stop(self, stream: Stream) -> None:
         """Read no more of one stream. If the command still writes to it, it meets a closed pipe."""
@@ -111,90 +180,61 @@ class Command:
             if name == stream:
                 self._close(descriptor)
 
-    def _close(self, descriptor: int) -> None:
-        self._poll.unregister(descriptor)
-        del self._streams[descriptor]
-        os.close(descriptor)
+    def limit_reached(self) -> None:
+        """Nobody wants more: end the command and all that it started. What it still writes is read."""
+        self._stopping.ask("limit")
+        self._signals.wake()
 
     def end(self) -> Ending:
         """Stop reading and wait for the command; if it still writes, it meets a closed pipe."""
         self._close_streams()
-        if self._ending is None:
-            self._ending = ending_of(os.waitpid(self._pid, 0)[1])
-        return self._ending
+        ending = self._process.wait()
+        self._stopping.settle()
+        self._signals.finish()
+        reason = self._stopping.reason
+        return ending.but(status=TIMED_OUT if reason == "timeout" else ending.status, stopped_for=reason)
 
     def close(self) -> None:
-        """The answer is out, or there will be none: Ctrl-C means tokcap again."""
+        """The answer is out, or there will be none: then the command has to end as well."""
+        if self._process.ended() is None:
+            self._stopping.ask("failure")
+            self._signals.wake()
+            self.end()
         self._close_streams()
-        self._restore_interrupts()
+        self._signals.close()
+        self._process.close()
 
-    def _ended(self) -> bool:
-        if self._ending is None:
-            pid, status = os.waitpid(self._pid, os.WNOHANG)
-            if pid:
-                self._ending = ending_of(status)
-        return self._ending is not None
+    def _close(self, descriptor: int) -> None:
+        self._poll.unregister(descriptor)
+        del self._streams[descriptor]
+        if self._terminal:
+            self._terminal.give_up()
+        os.close(descriptor)
 
     def _close_streams(self) -> None:
+        if self._terminal:
+            self._terminal.give_up()
         for descriptor in self._streams:
             os.close(descriptor)
         self._streams.clear()
 
 
-def leave_interrupts_to_the_command() -> Callable[[], None]:
-    """Ctrl-C reaches the whole foreground group: the command decides, and tokcap tells the rest.
+def changes_of_stderr(stderr: StderrMode, env: Environment) -> tuple[Open | Copy, ...]:
+    """Where stderr goes unless it has a pipe of its own."""
+    if stderr == "merge":
+        return (Copy(STDOUT, STDERR),)
+    if stderr == "drop":
+        return (Open(os.devnull, os.O_WRONLY, STDERR),)
+    if stderr == "pass" and env.stderr != STDERR:
+        return (Copy(env.stderr, STDERR),)
+    return ()
 
-    The second one is for tokcap itself. Returns what undoes it. Only the main thread can handle
-    signals; elsewhere nothing changes.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:
-        return lambda: None
 
-    def restore() -> None:
-        signal.signal(signal.SIGINT, before)
-
+def read_block(descriptor: int) -> bytes:
+    """Some bytes; none at the end. A terminal tells of its end as of an error."""
     try:
-        signal.signal(signal.SIGINT, lambda _number, _frame: restore())
-    except ValueError:
-        return lambda: None
-    return restore
-
-
-def open_exit_descriptor(pid: int) -> int | None:
-    """A descriptor that becomes readable when the process ends, where the system has such."""
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None
-
-
-def spawn(argv: Sequence[str], actions: Sequence[Any], env: Environment) -> int:
-    """Start a command as `execvp` would, and say in one line why not."""
-    name = argv[0]
-    if not name:
-        raise CommandNotFound("the name of the command is empty: command not found")
-    try:
-        return start(name, argv, actions, env)
+        return os.read(descriptor, READ_BYTES)
     except OSError as error:
-        number = error.errno or 0
-    import shutil
-
-    path = name if "/" in name else shutil.which(name, path=env.variables.get("PATH"))
-    if number == errno.ENOEXEC and path:
-        # A script without `#!`: every shell runs it itself.
-        return start("/bin/sh", ("/bin/sh", path, *argv[1:]), actions, env)
-    if number in OUT_OF_RESOURCES:
-        raise TokcapError(f"cannot start {name}: {os.strerror(number)}")
-    if number in NOT_FOUND_ERRORS and not (path and os.path.exists(path)):
-        raise CommandNotFound(f"{name}: command not found")
-    if number in NOT_FOUND_ERRORS:
-        raise CommandNotExecutable(f"{name}: cannot be executed: its interpreter was not found")
-    hint = f"; to cap its content: tokcap < {name}" if path and os.path.isfile(path) else ""
-    raise CommandNotExecutable(f"{name}: cannot be executed: {os.strerror(number)}{hint}")
-
-
-def start(file: str, argv: Sequence[str], actions: Sequence[Any], env: Environment) -> int:
-    # A nameless variable can be inherited, but Python does not hand it on.
-    variables = {name: value for name, value in env.variables.items() if name}
-    return os.posix_spawnp(file, tuple(argv), variables, file_actions=actions, setsigdef=RESTORED_SIGNALS)
+        if error.errno == errno.EIO:
+            return b""
+        raise

@@ -34,6 +34,10 @@ class StandardInput:
     def stop(self, stream: Stream) -> None:
         self._stopped = self._stopped or stream == "out"
 
+    def limit_reached(self) -> None:
+        """Read no more: whoever writes finds that out as from any reader."""
+        self._stopped = True
+
     def _read(self) -> bytes:
         while True:
             try:
