@@ -30,7 +30,7 @@ LAYERS = [
     {"cli"},
     {"pipeline"},
     {"fitting", "parts", "places"},
-    {"keeping", "manager", "spending", "live"},
+    {"keeping", "manager", "spending", "live", "progress"},
     {"answer", "ways"},
     {
         "arguments",

@@ -142,7 +142,7 @@ def test_a_shell_inside_has_jobs_of_its_own():
         time.sleep(0.5)
         typist.type("\x1a")
         typist.expect("Stopped")
-        typist.type("kill %1; exit 3\r")
+        typist.type("kill -KILL %1; wait %1; exit 3\r")
         assert typist.wait() == 3
         assert "no job control" not in typist.seen
 

@@ -27,6 +27,7 @@ FIRST_WORDS = {
     "show": ("@last", *(option.flag for option in options_of("show"))),
     "spill": ("list", "path", "rm", "gc"),
     "budget": ("start", "status", "list", "record", "check", "turn", "compacted", "reset", "end"),
+    "hook": ("list", "install", "remove", "print"),
     "completion": SHELLS,
 }
 WORDS_AFTER = {name: FIRST_WORDS.get(name, ()) for name in AVAILABLE}

@@ -25,6 +25,7 @@ from tokcap.places import (
     tokens_passed,
     until_full,
 )
+from tokcap.progress import Curtain
 from tokcap.record import TYPE_CHECKING
 from tokcap.tokens import open_tokenizer
 from tokcap.types import Notice
@@ -59,7 +60,8 @@ def run(asked: Request, env: Environment) -> int:
             closing.add(spending.release)
         source = closing.add_what_closes(open_source(request, env))
         tracked = bool(spending and spending.is_tracked)
-        out, err = open_places(request, tokenizer, env, keeping, tracked=tracked)
+        curtain = closing.add_what_closes(Curtain(env))
+        out, err = open_places(request, tokenizer, env, curtain, keeping, tracked=tracked)
         for place in (out, err, *([keeping] if keeping else [])):
             closing.add_what_closes(place)
         masks = open_masks(request)
@@ -67,10 +69,12 @@ def run(asked: Request, env: Environment) -> int:
             "out": filtered(until_full(out, request, tokenizer, source), "out", request, masks),
             "err": filtered(err, "err", request, masks),
         }
+        if kept := spool_of(out):
+            curtain.raise_over(lambda: kept.size)
         captured = capture(source, sinks)
         failure, status = captured.failure, status_of(captured)
         notices = notices_of(masks) + (spending.notices if spending else ()) + why_it_ended(captured)
-        if kept := spool_of(out):
+        if kept:
             streams = Streams(
                 kept,
                 spool_of(err),
@@ -85,6 +89,7 @@ def run(asked: Request, env: Environment) -> int:
                 return answer_and_store(view, asked, streams, tokenizer, keeping, env.clock() - started)
 
             answer = within_budget(request, answered, spending, tokenizer, started, env)
+            curtain.close()
             failure = deliver(answer, streams, request, spending, tokenizer, "run", env) or failure
             status = answer.response.status
         else:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tokcap.filters.redact import Redactor
     from tokcap.keeping import Keeping
     from tokcap.live import Live
+    from tokcap.progress import Curtain
     from tokcap.types import Request, Sink, Source, Stream, Tokenizer
 
     Place: TypeAlias = Spool | Live | Passing | PassingAndKeeping
@@ -25,7 +26,13 @@ MARK_TOKENS = 64
 
 
 def open_places(
-    request: Request, tokenizer: Tokenizer, env: Environment, keeping: Keeping | None, *, tracked: bool
+    request: Request,
+    tokenizer: Tokenizer,
+    env: Environment,
+    curtain: Curtain,
+    keeping: Keeping | None,
+    *,
+    tracked: bool,
 ) -> tuple[Place, Place]:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
     if passes_everything(request):
@@ -54,7 +61,7 @@ def open_places(
     kept_err = keeping.spool("err", whole=True) if keeping else Spool()
     if request.output != "text" or not beginning or request.token_offset:
         return kept, kept_err
-    return open_live(request, tokenizer, env, kept, kept_err)
+    return open_live(request, tokenizer, curtain, kept, kept_err)
 
 
 def passes_everything(request: Request) -> bool:
@@ -64,7 +71,7 @@ def passes_everything(request: Request) -> bool:
 
 
 def open_live(
-    request: Request, tokenizer: Tokenizer, env: Environment, out: Spool, err: Spool
+    request: Request, tokenizer: Tokenizer, curtain: Curtain, out: Spool, err: Spool
 ) -> tuple[Place, Place]:
     """Pass on what is certain to be inside the window while it arrives."""
     from tokcap.cut.beginning import certainly_text
@@ -77,9 +84,9 @@ def open_live(
     declared = request.shape == "text"
     room = request.token_limit - share - mark
     return (
-        Live(out, env.write_stdout, tokenizer, room, (lambda _: True) if declared else certainly_text),
+        Live(out, curtain.write_stdout, tokenizer, room, (lambda _: True) if declared else certainly_text),
         # stderr that is too long keeps both ends, and what is passed on has to be in the first one.
-        Live(err, env.write_stderr, tokenizer, share // 2 - mark, lambda _: True),
+        Live(err, curtain.write_stderr, tokenizer, share // 2 - mark, lambda _: True),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokcap.cli import budget, completion, spill
+from tokcap.cli import budget, completion, hook, spill
 from tokcap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def tokcap() -> None:
 app.command("completion")(completion.completion)
 app.add_typer(spill.application, name="spill")
 app.add_typer(budget.application, name="budget")
+app.add_typer(hook.app, name="hook")
 
 
 def run(name: str, arguments: Sequence[str], env: Environment) -> int:
