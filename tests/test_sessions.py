@@ -442,3 +442,132 @@ class TestALedgerThatCannotBeRead:
         assert not (tmp_path / "ran").exists()
         assert (broken.stat().st_mtime_ns, broken.stat().st_size) == (before.st_mtime_ns, before.st_size)
         assert not broken.is_file() or broken.read_bytes() == content
+
+
+class TestWhatAnAttackFound:
+    def test_an_answer_that_is_made_to_fit_twice_still_comes_out_of_a_capped_store(self, inside, session):
+        session("--total", "400")
+        args = ["-o", "json", "-n", "300", "--max-bytes", "1000"]
+        ran = inside(*args, "--", "sh", "-c", "seq 1 2000; exit 3")
+        assert ran.status == 3
+        assert ran.json["data"][0].startswith("1\n2\n")
+        assert recount(ran.out) <= 400
+
+    def test_a_window_that_is_full_gives_nothing_rather_than_everything(self, inside, session):
+        assert inside("--context-window", "3", "--floor-tokens", "0", "--", "seq", "1", "1000").status == 125
+        session("--total", "1000", "--context-window", "100", "--floor-tokens", "0", used=100)
+        ran = inside("--", "seq", "1", "1000")
+        assert (ran.status, ran.out) == (120, b"")
+        assert b"the reader's window is full" in ran.err
+
+    def test_a_page_further_on_keeps_the_mode_that_its_offset_counts_in(self, inside, session):
+        text = "".join("line same\n" if number % 7 else f"uniq {number}\n" for number in range(1500)).encode()
+        account = session("--total", "10000", used=4000)
+        shown = inside("-n", "1200", stdin=text).out
+        account.settle(None, 600)
+        assert account.read().mode() == "table"
+        way = re.search(rb"next: tokcap (show \w+ --token-offset \d+)", shown)[1].decode().split()
+        rest = inside(*way, "-n", "100000", "--session", "")
+        page = inside(*way).out
+        assert page[:50] == rest.out[:50]
+        assert shown[: shown.rindex(b"[TRUNCATED]")] + rest.out == text
+
+    def test_stderr_beside_an_answer_is_paid_for_without_a_limit_too(self, inside, session):
+        account = session()
+        used = 0
+        for args in (["-o", "json"], ["--token-count"], ["--mode", "summary"], ["--token-offset", "5"]):
+            ran = inside(*args, "--", "sh", "-c", "seq 1 20; seq 1 500 >&2; exit 3")
+            used += written(ran)
+            assert account.read().used == used
+
+    def test_a_count_needs_room_for_its_number(self, inside, session):
+        account = session("--total", "5")
+        assert inside("--token-count", "--", "seq", "1", "1000").status == 120
+        assert account.read().used == 0
+
+    def test_a_long_name_makes_no_envelope_dearer_than_the_grant(self, inside):
+        name = "x" + "1q:@+_.-Z" * 11
+        inside("budget", "start", name, "--total", "150")
+        ran = inside("--session", name, "-o", "json", "--max-bytes", "1000", "--", "seq", "1", "1000")
+        assert recount(ran.out) <= 150
+
+    def test_the_end_of_stderr_gives_way_before_the_payload(self, inside, session):
+        session("--total", "100000")
+        script = "seq 1 50; for i in $(seq 1 300); do printf '🙈🧿𒀀' >&2; done; exit 3"
+        ran = inside("-n", "300", "-o", "json", "--", "sh", "-c", script)
+        assert ran.json["data"][0].startswith("1\n2\n")
+
+    def test_shares_that_are_asked_for_hold_where_the_session_has_none_of_its_own(self, inside, session):
+        session("--context-window", "32000")
+        assert recount(inside("--result-pct", "0.1", "--", "seq", "1", "30000").out) <= 3200
+
+    def test_a_hook_that_runs_tokcap_is_not_run_again_by_that(self, inside, session, tmp_path):
+        account = session("--context-window", "20000")
+        account.settle(None, 19_500)
+        hook = f"echo ran >> {tmp_path}/hook; {sys.executable} -m tokcap -- echo x"
+        env = {"TOKCAP_COMPACT_BEFORE_SPILL": "1", "TOKCAP_COMPACT_HOOK": hook}
+        assert inside("--", "seq", "1", "3000", env=env).status == 0
+        assert (tmp_path / "hook").read_text() == "ran\n"
+
+    def test_a_small_window_with_room_advises_nothing(self, inside, session):
+        session("--context-window", "4000")
+        assert inside("-o", "json", "--", "echo", "hi").json["warnings"] == []
+
+    def test_what_is_left_is_what_is_left_now(self, inside, session, with_store):
+        session("--total", "100000")
+        script = f"{sys.executable} -m tokcap budget record --session work --input 5000 >/dev/null; echo hi"
+        meta = inside("-n", "100", "-o", "json", "--", "sh", "-c", script).json["meta"]
+        assert meta["budget_remaining"] == Ledger(str(with_store)).session("work").read().remaining
+
+    def test_an_account_that_goes_while_a_command_runs_costs_no_output(self, inside, session, with_store):
+        session("--total", "1000")
+        code = f"""
+import sqlite3
+ledger = sqlite3.connect({str(with_store / "ledger.db")!r})
+ledger.execute("DELETE FROM sessions")
+ledger.commit()
+print("out")
+"""
+        ran = inside("-n", "50", "--", sys.executable, "-c", code)
+        assert (ran.status, ran.out) == (0, b"out\n")
+        assert ran.err.startswith(b"tokcap: warning: ")
+        assert b"were not charged to the session" in ran.err
+
+    def test_fish_reads_every_turn_as_it_is(self, inside, session):
+        session("--total", "1000")
+        for identifier in ("plain", "a b", "end\\", "it's", "two\\\\slashes"):
+            line = inside("budget", "turn", identifier, "--shell", "fish").out.decode()
+            script = line + "printf %s $TOKCAP_TURN"
+            try:
+                done = subprocess.run(
+                    ["fish", "--no-config", "-c", script], capture_output=True, check=True, timeout=60
+                )
+            except FileNotFoundError:
+                pytest.skip("fish is not installed")
+            assert done.stdout.decode() == identifier
+
+
+def test_a_manager_can_settle_again_after_its_storage_failed():
+    from tokcap import BudgetManager
+    from tokcap.errors import BadNumber
+    from tokcap.manager import MemoryStorage
+
+    class Failing(MemoryStorage):
+        fails = True
+
+        def settle(self, grant, actual):
+            if self.fails:
+                raise OSError("not now")
+            return super().settle(grant, actual)
+
+    storage = Failing(Settings(1000))
+    manager = BudgetManager(storage=storage)
+    manager.allocate(100)
+    with pytest.raises(OSError, match="not now"):
+        manager.record_usage(50)
+    storage.fails = False
+    manager.record_usage(50)
+    assert manager.remaining == 950
+    for nonsense in (None, "5", -1, 1.5):
+        with pytest.raises(BadNumber):
+            manager.allocate(nonsense)

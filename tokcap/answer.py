@@ -120,7 +120,9 @@ def count(
     index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
     total = index.total_tokens
     number = b"%d\n" % total if view.output == "text" else None
-    stderr = cut_stderr(view, streams, count_bytes(number or b"", tokenizer), tokenizer, find_ways)
+    # stderr has what the number leaves.
+    left = None if view.token_limit is None else view.token_limit - count_bytes(number or b"", tokenizer)
+    stderr = cut_stderr(view.but(token_limit=left), streams, 0, tokenizer, find_ways)
     known: Mapping[Stream, Index] = {"out": index} if shape.original else streams.counted
     notices = streams.notices + shape.notices + stderr.notices
     return Answer(
@@ -357,7 +359,7 @@ def cut_stderr(
         return Stderr()
     ways = find_ways()
     index = Index(streams.err, tokenizer)
-    share = stderr_limit(limit, out_tokens, index.total_tokens)
+    share = stderr_limit(limit, out_tokens, index.total_tokens) if limit > 0 else 0
     known: dict[Stream, Index] = {"err": index}
     if not share:
         way = ways.err.replace("{}", "0", 1)

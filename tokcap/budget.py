@@ -20,11 +20,17 @@ if TYPE_CHECKING:
         """
 
         def reserve(
-            self, requested: int | None, *, turn: str | None = None, window: Window | None = None
+            self,
+            requested: int | None,
+            *,
+            turn: str | None = None,
+            window: Window | None = None,
+            shares: Window | None = None,
         ) -> Grant:
             """Set aside what `granted` allows; `BudgetExhausted` if that is nothing.
 
-            None asks for as much as there is. A window given here stands for the session's own.
+            None asks for as much as there is. A window given here stands for the session's own, and
+            shares for those that the session was not given.
             """
             ...
 
@@ -124,12 +130,15 @@ class Settings(Record):
     @property
     def window(self) -> Window | None:
         """The window, with defaults for what was not said; None if the session has none."""
+        return self.window_with(Window(0))
+
+    def window_with(self, shares: Window) -> Window | None:
+        """The same with other shares in place of the defaults."""
         if self.context_window is None:
             return None
-        shares = {name: getattr(self, name) for name in ("result_pct", "turn_pct", "floor_tokens")}
-        return Window(
-            self.context_window, **{name: value for name, value in shares.items() if value is not None}
-        )
+        said = {name: getattr(self, name) for name in ("result_pct", "turn_pct", "floor_tokens")}
+        known = {name: value for name, value in said.items() if value is not None}
+        return shares.but(tokens=self.context_window, **known)
 
 
 class Account(Record):
@@ -215,7 +224,9 @@ def share_of(tokens: int, fraction: float) -> int:
 def result_share(window: Window, taken: int) -> Share:
     """max(floor, min(result_pct × W, what is left of W)), where `taken` is what W holds already."""
     most = min(share_of(window.tokens, window.result_pct), max(window.tokens - taken, 0))
-    return Share(max(window.floor_tokens, most), window.floor_tokens > most)
+    # A floor above the share of a window that has room is a wish, and no sign that the window is full.
+    is_full = max(window.tokens - taken, 0) < window.floor_tokens
+    return Share(max(window.floor_tokens, most), is_full and window.floor_tokens > most)
 
 
 def granted(
@@ -245,7 +256,12 @@ def granted(
             limits.append(turn_left)
         floor_decides = share.floor_decides and all(share.tokens <= limit for limit in limits)
         limits.append(share.tokens)
-    return min(limits, default=None), floor_decides
+    least = min(limits, default=None)
+    if least == 0 and requested != 0:
+        raise BudgetExhausted(
+            "the reader's window is full: compact it, then run tokcap budget compacted --used N"
+        )
+    return least, floor_decides
 
 
 def exhausted_words(account: Account) -> str:

@@ -163,6 +163,9 @@ class Spool:
             raise StoreError(self.failure)
         if self._file is not None and self._file_size > most_bytes:
             os.ftruncate(self._file, most_bytes)
+            # Should it have to be read again after all, it is an output that has lost its end.
+            self.lost += self._file_size - most_bytes
+            self._file_size = most_bytes
 
     def close(self) -> None:
         """Give the file back."""

@@ -84,6 +84,10 @@ class Keeping:
             self._handle = self._open()[0].handle_for(self._digest)
         return "" if self.failure else self._handle
 
+    def path(self) -> str:
+        """Where the output is, or will be."""
+        return f"{self._open()[0].place(self.handle())}/out"
+
     @property
     def truncated(self) -> bool:
         """Whether the store has less than there was."""

@@ -8,16 +8,15 @@ from __future__ import annotations
 import os
 import time
 
-from tokcap.budget import Account, Grant, Recorded, Settings, granted, tokens_of, window_after
+from tokcap.budget import Account, Grant, Recorded, Settings, Window, granted, tokens_of, window_after
 from tokcap.database import PATIENCE_SECONDS, Database, Transaction
-from tokcap.errors import SessionNotStarted, UsageError
+from tokcap.errors import LedgerError, SessionNotStarted, UsageError
 from tokcap.holder import Holder, is_gone, this_process
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from tokcap.budget import Window
     from tokcap.database import Steps
 
 FILE_NAME = "ledger.db"
@@ -124,8 +123,8 @@ class Ledger:
         if not self._database.exists():
             return []
         with Step(self._database) as step:
-            names = step.rows("SELECT name, created FROM sessions WHERE ended IS NULL ORDER BY id")
-            return [Session(name, created, step.need(name).account) for name, created in names]
+            rows = step.rows("SELECT id, name, created FROM sessions WHERE ended IS NULL ORDER BY id")
+            return [Session(str(name), created, step.account(number)) for number, name, created in rows]
 
     def has(self, name: str) -> bool:
         """Whether a session runs."""
@@ -186,12 +185,17 @@ class Step(Transaction):
 
     def account(self, session: int) -> Account:
         """How a session stands, be it ended."""
-        ((total, window, result_pct, turn_pct, floor_tokens, used, window_used, reserved),) = self.rows(
+        rows = self.rows(
             """SELECT total, context_window, result_pct, turn_pct, floor_tokens, used, window_used,
                 (SELECT coalesce(sum(tokens), 0) FROM reservations WHERE session = sessions.id)
             FROM sessions WHERE id = ?""",
             session,
         )
+        # A database holds whatever it is given; one that makes no sense is as good as a broken one.
+        numbers = [value for row in rows for value in row if value is not None]
+        if len(rows) != 1 or any(not isinstance(value, int | float) for value in numbers):
+            raise LedgerError(f"the ledger is damaged: session {session} makes no sense; move the file away")
+        ((total, window, result_pct, turn_pct, floor_tokens, used, window_used, reserved),) = rows
         settings = Settings(total, window, result_pct, turn_pct, floor_tokens)
         return Account(settings, used, reserved, window_used)
 
@@ -266,7 +270,12 @@ class SessionStorage:
         self._name = name
 
     def reserve(
-        self, requested: int | None, *, turn: str | None = None, window: Window | None = None
+        self,
+        requested: int | None,
+        *,
+        turn: str | None = None,
+        window: Window | None = None,
+        shares: Window | None = None,
     ) -> Grant:
         if turn is not None:
             key_text(turn, "a turn")
@@ -274,7 +283,9 @@ class SessionStorage:
             found = step.need(self._name)
             taken = None if turn is None else step.turn_taken(found.id, turn)
             account = found.account
-            tokens, floor_decides = granted(account, requested, window or account.settings.window, taken)
+            tokens, floor_decides = granted(
+                account, requested, window or account.settings.window_with(shares or Window(0)), taken
+            )
             number = step.run(
                 """INSERT INTO reservations (session, tokens, turn, pid, started, boot, namespace)
                 VALUES (?, ?, ?, ?, ?, ?, ?)""",

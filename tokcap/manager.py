@@ -9,11 +9,21 @@ import os
 from _thread import allocate_lock
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from tokcap.budget import Account, Grant, Recorded, Settings, granted, tokens_of, window_after
+from tokcap.budget import (
+    MOST_TOKENS,
+    Account,
+    Grant,
+    Recorded,
+    Settings,
+    Window,
+    granted,
+    tokens_of,
+    window_after,
+)
 from tokcap.environment import Environment
 
 if TYPE_CHECKING:
-    from tokcap.budget import ResponseMode, Storage, Window
+    from tokcap.budget import ResponseMode, Storage
 
 DEFAULT_TOTAL = 100_000
 CHARACTERS_PER_TOKEN = 4
@@ -56,7 +66,13 @@ class BudgetManager:
 
     def allocate(self, requested: int) -> int:
         """Reserve as much of `requested` as is left; `BudgetExhausted` if nothing is."""
-        grant = self._storage.reserve(requested)
+        # Whoever asks for more than there can be asks for everything.
+        wanted = (
+            requested
+            if isinstance(requested, int) and requested > MOST_TOKENS
+            else tokens_of(requested, "requested")
+        )
+        grant = self._storage.reserve(wanted)
         assert grant.tokens is not None, "a request is a limit"
         self._open.append(grant)
         return grant.tokens
@@ -72,7 +88,13 @@ class BudgetManager:
             grant: Grant | None = self._open.pop(0)
         except IndexError:
             grant = None
-        self._storage.settle(grant, actual)
+        try:
+            self._storage.settle(grant, actual)
+        except BaseException:
+            # It is still open, and can be settled when the storage is there again.
+            if grant is not None:
+                self._open.insert(0, grant)
+            raise
 
     @property
     def remaining(self) -> int | None:
@@ -120,12 +142,20 @@ class MemoryStorage:
         self._lock = allocate_lock()
 
     def reserve(
-        self, requested: int | None, *, turn: str | None = None, window: Window | None = None
+        self,
+        requested: int | None,
+        *,
+        turn: str | None = None,
+        window: Window | None = None,
+        shares: Window | None = None,
     ) -> Grant:
         with self._lock:
             before = self._account()
             tokens, floor_decides = granted(
-                before, requested, window or self._settings.window, self._turn_taken(turn)
+                before,
+                requested,
+                window or self._settings.window_with(shares or Window(0)),
+                self._turn_taken(turn),
             )
             self._last_id += 1
             self._grants[self._last_id] = (tokens or 0, turn)

@@ -11,7 +11,7 @@ from tokcap.answer import Streams, Ways, answer, status_of
 from tokcap.capture import capture
 from tokcap.envelope import rendered
 from tokcap.errors import ReaderGone, StoreError, StreamError
-from tokcap.fitting import price_of, within_budget
+from tokcap.fitting import Fitting
 from tokcap.keeping import Keeping
 from tokcap.places import (
     filtered,
@@ -85,12 +85,12 @@ def run(asked: Request, env: Environment) -> int:
                 notices=notices,
             )
 
-            def answered(view: Request) -> Answer:
-                return answer_and_store(view, asked, streams, tokenizer, keeping, env.clock() - started)
-
-            answer = within_budget(request, answered, spending, tokenizer, started, env)
+            fitting = Fitting(
+                spending, tokenizer, lambda: env.clock() - started, tokens_passed(tokenizer, err)
+            )
+            answer = answer_and_store(request, asked, streams, tokenizer, keeping, fitting)
             curtain.close()
-            failure = deliver(answer, streams, request, spending, tokenizer, "run", env) or failure
+            failure = deliver(answer, streams, request, fitting, "run", env) or failure
             status = answer.response.status
         else:
             if spending:
@@ -138,8 +138,9 @@ def show(asked: ShowRequest, env: Environment) -> int:
                 spill_truncated=True if lost else None,
             )
 
-        shown = within_budget(request, answered, spending, tokenizer, started, env)
-        failure = deliver(shown, part, request, spending, tokenizer, "show", env)
+        fitting = Fitting(spending, tokenizer, lambda: env.clock() - started)
+        shown = fitting.fit(request, answered)
+        failure = deliver(shown, part, request, fitting, "show", env)
         if isinstance(failure, StreamError):
             env.tell(str(failure))
         save_what_was_learnt(entry, request, shown)
@@ -202,45 +203,53 @@ def answer_and_store(
     streams: Streams,
     tokenizer: Tokenizer,
     keeping: Keeping | None,
-    seconds: float,
+    fitting: Fitting,
 ) -> Answer:
     """The answer, with a handle to all that it withholds: stored before anybody is told of it."""
     if keeping is None:
-        return answer(request, streams, tokenizer, Ways)
+        return fitting.fit(request, lambda view: answer(view, streams, tokenizer, Ways))
 
-    def ways() -> Ways:
-        handle = keeping.handle()
-        if not handle:
-            return Ways()
-        remarks = {
-            stream: remark_on(keeping.stored_bytes()[stream])
-            for stream, lost in keeping.lost_bytes().items()
-            if lost
-        }
-        return Ways(
-            out=way_to(handle, request),
-            err=way_to(handle, request, "err"),
-            remark=remarks.get("out", ""),
-            err_remark=remarks.get("err", ""),
-            handle=handle,
+    def stored_as(view: Request) -> Answer:
+        """The answer as it is if the output is stored, as it will be unless that fails."""
+        answered = answer(view, streams, tokenizer, lambda: ways_to(keeping, view))
+        if not keeping.handle() or not (answered.withheld or request.spill == "always"):
+            return answered
+        stored, lost = keeping.stored_bytes(), keeping.lost_bytes()
+        return answered.with_meta(
+            *capped_notice(stored["out"], lost["out"], answered.response.meta),
+            *capped_notice(stored.get("err", 0), lost.get("err", 0), answered.response.meta, "stderr: "),
+            handle=keeping.handle(),
+            spill_path=readable(keeping.path()),
+            spill_truncated=True if keeping.truncated else None,
         )
 
-    answered = answer(request, streams, tokenizer, ways)
+    answered = fitting.fit(request, stored_as)
     if request.spill == "auto" and not answered.withheld:
         return answered
+    seconds = answered.response.meta.duration_ms / 1000
     try:
-        path = keeping.keep(record_of(asked, streams.captured, answered, seconds), answered.indexes)
+        keeping.keep(record_of(asked, streams.captured, answered, seconds), answered.indexes)
+        return answered
     except StoreError as error:
         # Nobody may be sent to an entry that is not there.
-        without = answer(request, streams, tokenizer, Ways)
-        return without.with_meta(Notice("NOT_STORED", f"the output was not stored: {error}"))
-    stored, lost = keeping.stored_bytes(), keeping.lost_bytes()
-    return answered.with_meta(
-        *capped_notice(stored["out"], lost["out"], answered.response.meta),
-        *capped_notice(stored.get("err", 0), lost.get("err", 0), answered.response.meta, "stderr: "),
-        handle=keeping.handle(),
-        spill_path=readable(path),
-        spill_truncated=True if keeping.truncated else None,
+        notice = Notice("NOT_STORED", f"the output was not stored: {error}")
+    streams = streams.but(notices=(*streams.notices, notice))
+    return fitting.fit(request, lambda view: answer(view, streams, tokenizer, Ways))
+
+
+def ways_to(keeping: Keeping, view: Request) -> Ways:
+    """How the rest of a run's output is fetched, if it can be stored."""
+    handle = keeping.handle()
+    if not handle:
+        return Ways()
+    stored = keeping.stored_bytes()
+    remarks = {stream: remark_on(stored[stream]) for stream, lost in keeping.lost_bytes().items() if lost}
+    return Ways(
+        out=way_to(handle, view),
+        err=way_to(handle, view, "err"),
+        remark=remarks.get("out", ""),
+        err_remark=remarks.get("err", ""),
+        handle=handle,
     )
 
 
@@ -294,16 +303,14 @@ def deliver(
     answer: Answer,
     streams: Streams,
     view: View,
-    spending: Spending | None,
-    tokenizer: Tokenizer,
+    fitting: Fitting,
     kind: str,
     env: Environment,
 ) -> StreamError | ReaderGone | None:
     """Charge the answer and write it; to stdout that may fail. In text form, warnings stand on stderr."""
     said = [answer.told] if answer.told else []
-    if spending and spending.is_tracked:
-        # Before it is out: whoever dies in between has paid too much, and never too little.
-        said += warnings_of(spending.settle(price_of(answer, view, tokenizer), kind))
+    # Before it is out: whoever dies in between has paid too much, and never too little.
+    said += warnings_of(fitting.settle(answer, view, kind))
     failure = None
     try:
         env.write_stdout(rest_of(rendered(answer.response, view.output), streams.out, streams.out_passed))

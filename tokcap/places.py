@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tokcap.capture import TAIL_BYTES, Filtered, Passing, PassingAndKeeping, Spool
+from tokcap.errors import TokenizerFailed
 from tokcap.record import TYPE_CHECKING
 from tokcap.tokens import Index
 from tokcap.types import Notice
@@ -57,7 +58,9 @@ def open_places(
     )
     kept = keeping.spool("out", whole=not beginning) if keeping else Spool()
     if not capped:
-        return kept, Passing(env.write_stderr)
+        # What is passed on beside the answer is paid for as well.
+        beside = tracked and request.stderr != "pass"
+        return kept, PassingAndKeeping(env.write_stderr, Spool()) if beside else Passing(env.write_stderr)
     kept_err = keeping.spool("err", whole=True) if keeping else Spool()
     if request.output != "text" or not beginning or request.token_offset:
         return kept, kept_err
@@ -105,7 +108,11 @@ def passed_of(place: Place) -> int:
 def tokens_passed(tokenizer: Tokenizer, *places: Place) -> int:
     """What was passed on costs, as far as it was kept to be counted."""
     kept = [place.spool for place in places if isinstance(place, PassingAndKeeping)]
-    return sum(Index(spool, tokenizer).total_tokens for spool in kept)
+    try:
+        return sum(Index(spool, tokenizer).total_tokens for spool in kept)
+    except TokenizerFailed:
+        # Bytes are never fewer than tokens.
+        return sum(spool.size for spool in kept)
 
 
 def open_masks(request: Request) -> Mapping[Stream, Redactor]:

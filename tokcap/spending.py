@@ -14,7 +14,7 @@ from tokcap.types import Notice
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from tokcap.budget import Grant
+    from tokcap.budget import Account, Grant
     from tokcap.environment import Environment
     from tokcap.ledger import SessionStorage
     from tokcap.types import View
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ENVELOPE_TOKENS = 600
 # No envelope can be made smaller.
 LEAST_ENVELOPE_TOKENS = 150
+# Nor the number that a count is.
+LEAST_COUNT_TOKENS = 8
 
 HOOK_SECONDS = 300
 
@@ -48,10 +50,14 @@ class Spending:
         self.notices: tuple[Notice, ...] = ()
         self._storage: SessionStorage | None = None
         self._grant: Grant | None = None
+        self._latest: Account | None = None
         self._window = None
         if view.context_window is not None:
             self._window = Window(view.context_window, view.result_pct, view.turn_pct, view.floor_tokens)
+        self._shares = Window(0, view.result_pct, view.turn_pct, view.floor_tokens)
         self.limit = result_share(self._window, 0).tokens if self._window else None
+        if self.limit == 0:
+            raise UsageError("--context-window: a window of this size has no token for a result")
         if view.session:
             from tokcap.ledger import Ledger
 
@@ -63,41 +69,67 @@ class Spending:
         requested = view.token_limit
         if requested is not None and view.output != "text":
             requested += ENVELOPE_TOKENS
-        grant = storage.reserve(requested, turn=view.turn or None, window=self._window)
+        grant = self._ask(storage, requested)
         if grant.floor_decides and view.compact_before_spill and view.compact_hook:
             storage.release(grant)
             self._run_hook()
-            grant = storage.reserve(requested, turn=view.turn or None, window=self._window)
+            grant = self._ask(storage, requested)
         if grant.floor_decides:
             message = "the context is nearly full: compact it, then run tokcap budget compacted --used N"
             self.notices += (Notice("COMPACTION_ADVISED", message),)
         self._grant = grant
         self.limit = grant.tokens
-        if view.output != "text" and self.limit is not None and self.limit < LEAST_ENVELOPE_TOKENS:
+        least = self._least()
+        if self.limit is not None and self.limit < least:
             self.release()
+            left = grant.account.total is not None and grant.account.total - grant.account.used < least
+            reason = "the budget is exhausted" if left else "the share of this result is too small"
             raise BudgetExhausted(
-                f"the budget is exhausted: the {self.limit} tokens left are fewer than an envelope takes"
+                f"{reason}: {self.limit} tokens are fewer than the least answer takes ({least})"
             )
+
+    def _ask(self, storage: SessionStorage, requested: int | None) -> Grant:
+        turn = self._view.turn or None
+        return storage.reserve(requested, turn=turn, window=self._window, shares=self._shares)
+
+    def _least(self) -> int:
+        """What no answer of this form can do without."""
+        if self._view.output != "text":
+            return LEAST_ENVELOPE_TOKENS
+        return LEAST_COUNT_TOKENS if self._view.token_count else 1
 
     def _run_hook(self) -> None:
         """Have the context compacted. A hook that fails is told, and changes nothing else."""
+        import os
+        import signal
         import subprocess
 
-        variables = {**self._env.variables, "TOKCAP_SESSION": self.session}
+        # A hook that runs tokcap itself must not be run by that again.
+        variables = {
+            **self._env.variables,
+            "TOKCAP_SESSION": self.session,
+            "TOKCAP_COMPACT_BEFORE_SPILL": "0",
+        }
         try:
             # What it prints is not part of the answer.
-            done = subprocess.run(
+            hook = subprocess.Popen(
                 ["/bin/sh", "-c", self._view.compact_hook],
                 env=variables,
                 stdin=subprocess.DEVNULL,
                 stdout=self._env.stderr,
                 stderr=self._env.stderr,
-                timeout=HOOK_SECONDS,
-                check=False,
+                start_new_session=True,
             )
-            problem = f"it ended with status {done.returncode}" if done.returncode else ""
-        except (OSError, subprocess.TimeoutExpired) as error:
-            problem = str(error)
+        except OSError as error:
+            problem = str(error.strerror)
+        else:
+            try:
+                status = hook.wait(HOOK_SECONDS)
+                problem = f"it ended with status {status}" if status else ""
+            except subprocess.TimeoutExpired:
+                os.killpg(hook.pid, signal.SIGKILL)
+                hook.wait()
+                problem = f"it was killed after {HOOK_SECONDS} seconds"
         if problem:
             self.notices += (Notice("HOOK_FAILED", f"the compaction hook failed: {problem}"),)
 
@@ -106,7 +138,8 @@ class Spending:
         if self.limit is not None:
             asked = view.token_limit
             view = view.but(token_limit=self.limit if asked is None else min(asked, self.limit))
-        if self._grant is not None and not view.token_count:
+        # A page further on goes on in the form that it counts its tokens in.
+        if self._grant is not None and not view.token_count and not view.token_offset:
             view = view.but(mode=str(self._grant.account.mode(view.mode)))
         return view
 
@@ -116,11 +149,20 @@ class Spending:
 
     def remaining_after(self, tokens: int) -> int | None:
         """What this session has left when this answer is paid for; None: it has no total."""
-        account = self._grant.account if self._grant else None
-        if account is None or account.total is None:
+        if self._grant is None or self._storage is None or self._grant.account.total is None:
             return None
-        reserved = account.reserved - (self._grant.tokens or 0 if self._grant else 0)
-        return max(account.total - account.used - reserved - tokens, 0)
+        if self._latest is None:
+            try:
+                # Others have gone on while the command ran.
+                self._latest = self._storage.read()
+            except TokcapError:
+                return None
+        account, held = self._latest, self._grant.tokens or 0
+        return (
+            None
+            if account.total is None
+            else max(account.total - account.used - account.reserved + held - tokens, 0)
+        )
 
     def settle(self, tokens: int, kind: str) -> tuple[Notice, ...]:
         """Charge what is written. The command has run: if that fails it is a warning, and no more."""
@@ -128,7 +170,8 @@ class Spending:
             return ()
         try:
             self._storage.settle(self._grant, tokens, kind)
-        except TokcapError as error:
+        except Exception as error:
+            # Whatever is wrong with the account, the output has to come out.
             return (Notice("NOT_CHARGED", f"{tokens} tokens were not charged to the session: {error}"),)
         finally:
             self._grant = None

@@ -13,7 +13,8 @@ from tokcap.arguments import decide, wanted_output
 from tokcap.budget import Settings
 from tokcap.cli.responses import respond, say
 from tokcap.errors import NotFound, SessionNotStarted, UsageError
-from tokcap.ledger import Ledger, key_text, session_name
+from tokcap.ledger import Ledger, session_name
+from tokcap.options import BY_KEY
 from tokcap.types import Notice
 
 if TYPE_CHECKING:
@@ -114,11 +115,12 @@ def record(
     session: Session = "",
     # Here --output is a number of tokens, so the form has its letter only.
     form: Annotated[
-        Literal["text", "json", "jsonl"], typer.Option("-o", help="form of the response")
-    ] = "text",
+        Literal["text", "json", "jsonl"] | None, typer.Option("-o", help="form of the response")
+    ] = None,
 ) -> int:
     """Add the caller's own model tokens. What passes the total is recorded too; the next run is refused."""
     env: Environment = context.obj
+    form = form or wanted_output((), env)
     name, storage = opened("", session, env)
     recorded = storage.record(input_tokens, output_tokens, key)
     account = recorded.account
@@ -128,7 +130,7 @@ def record(
         words = f"the budget is exhausted: {account.used} of {account.total} tokens are used"
         notices = (Notice("BUDGET_EXHAUSTED", f"{words}; the next run is refused"),)
     if form == "text":
-        counted = "" if recorded.counted else f"{key} was counted before\n"
+        counted = "" if recorded.counted else f"{key!r} was counted before\n"
         say(counted + described(name, account), env)
         for notice in notices:
             env.tell(f"warning: {notice.message}")
@@ -166,7 +168,8 @@ def turn(
     output = output or wanted_output((), env)
     name, storage = opened("", session, env)
     storage.read()
-    identifier = key_text(identifier, "a turn") if identifier else f"t{os.urandom(4).hex()}"
+    # As --turn will read it.
+    identifier = str(BY_KEY["turn"].kind.read(identifier)) if identifier else f"t{os.urandom(4).hex()}"
     if output == "text":
         say(exported("TOKCAP_TURN", identifier, shell), env)
         return exits.OK
@@ -245,8 +248,10 @@ def exported(variable: str, value: str, shell: Literal["sh", "fish"]) -> str:
     """The line that sets a variable, for `eval`."""
     import shlex
 
-    quoted = shlex.quote(value)
-    return f"set -gx {variable} {quoted}\n" if shell == "fish" else f"export {variable}={quoted}\n"
+    if shell == "fish":
+        inside = value.replace("\\", "\\\\").replace("'", "\\'")
+        return f"set -gx {variable} " + (value if value.isalnum() else f"'{inside}'") + "\n"
+    return f"export {variable}={shlex.quote(value)}\n"
 
 
 def numbers(settings: Settings) -> dict[str, object]:

@@ -57,7 +57,7 @@ class Shelf:
         digits = HANDLE_DIGITS
         while digits < len(digest):
             handle = digest[:digits]
-            there = self._digest_at(self._place(handle))
+            there = self._digest_at(self.place(handle))
             if there is None or there == digest:
                 return handle
             digits += MORE_DIGITS
@@ -69,7 +69,7 @@ class Shelf:
         An equal output is there once: then it gets the new record, and what else is new. One that is
         damaged is replaced.
         """
-        place = self._place(record.handle)
+        place = self.place(record.handle)
         private.make_directory(os.path.dirname(place))
         directory = draft.make()
         for name, data in {**files, RECORD: record.packed()}.items():
@@ -175,7 +175,7 @@ class Shelf:
             handle = private.read_file(os.path.join(self.spill, LAST), 200).decode("ascii", "replace").strip()
         except FileNotFoundError:
             raise NotFound("nothing has been stored yet") from None
-        place = self._place(handle)
+        place = self.place(handle)
         if not handle or not HEXADECIMAL.issuperset(handle) or not private.is_own_directory(place):
             raise NotFound(f"the output that was stored last has been removed{self._advice()}")
         return place
@@ -241,7 +241,8 @@ class Shelf:
         record = self._record_at(place) if private.is_own_directory(place) else None
         return record.digest if record else ""
 
-    def _place(self, handle: str) -> str:
+    def place(self, handle: str) -> str:
+        """The directory of an entry, be it there or not."""
         return os.path.join(self.spill, handle[:2], handle)
 
     def _places(self, digits: str = "") -> Iterator[str]:
