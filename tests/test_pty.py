@@ -154,7 +154,12 @@ def test_a_shell_inside_has_jobs_of_its_own():
         typist.expect("begun")
         typist.type("\x1a")
         typist.expect("Stopped")
-        typist.type("kill -KILL %1; wait; exit 3\r")
+        typist.forget()
+        typist.type("fg\r")
+        typist.expect("exec sleep 60")
+        typist.type("\x03")
+        typist.expect("$ ")
+        typist.type("exit 3\r")
         assert typist.wait() == 3
         assert "no job control" not in typist.seen
 
