@@ -1,5 +1,6 @@
 """`--pty`: the command has a terminal, and the caller's own is lent to it."""
 
+import subprocess
 import sys
 import time
 
@@ -94,6 +95,17 @@ def test_what_is_typed_is_edited_and_echoed_by_the_commands_terminal():
         assert typist.wait() == 0
 
 
+def test_more_can_be_pasted_than_a_terminal_holds():
+    script = "stty raw -echo; echo ready; sleep 1; head -c 20000 | cksum"
+    expected = subprocess.run(["cksum"], input=b"0123456789" * 2000, capture_output=True, check=True).stdout
+    with Typist(*TOKCAP, "--pty", "--", "sh", "-c", script) as typist:
+        typist.expect("ready")
+        for _ in range(20):
+            typist.type("0123456789" * 100)
+        typist.expect(expected.decode().strip())
+        assert typist.wait() == 0
+
+
 def test_ctrl_d_ends_the_commands_input():
     with Typist(*TOKCAP, "--pty", "--", "sh", "-c", "echo ready; cat; echo end") as typist:
         typist.expect("ready")
@@ -138,11 +150,16 @@ def test_ctrl_z_stops_both_and_the_shell_has_a_sane_terminal_meanwhile():
 def test_a_shell_inside_has_jobs_of_its_own():
     with Typist(*TOKCAP, "--pty", "--", "bash", "--norc", "--noprofile", "-i") as typist:
         typist.expect("$ ")
-        typist.type("sleep 60\r")
-        time.sleep(0.5)
+        typist.type("sh -c 'echo be''gun; exec sleep 60'\r")
+        typist.expect("begun")
         typist.type("\x1a")
         typist.expect("Stopped")
-        typist.type("kill -KILL %1; wait %1; exit 3\r")
+        typist.forget()
+        typist.type("fg\r")
+        typist.expect("exec sleep 60")
+        typist.type("\x03")
+        typist.expect("$ ")
+        typist.type("exit 3\r")
         assert typist.wait() == 3
         assert "no job control" not in typist.seen
 

@@ -255,10 +255,10 @@ def test_a_command_that_stops_itself_gives_the_shell_back():
 
 def test_the_end_of_the_terminal_reaches_the_command(tmp_path):
     proof = tmp_path / "proof"
-    script = f"trap 'echo HUP >> {proof}; exit' HUP; echo ready; while :; do sleep 0.05; done"
+    ready = tmp_path / "ready"
+    script = f"trap 'echo HUP >> {proof}; exit' HUP; touch {ready}; while :; do sleep 0.05; done"
     with Typist(*TOKCAP, "-n", "50", "--", "sh", "-c", f"trap '' PIPE; {script}") as typist:
-        wait_for(lambda: children_of(typist.pid))
-        time.sleep(0.5)
+        wait_for(ready.exists)
         typist.hang_up()
         wait_for(proof.exists)
     assert proof.read_text() == "HUP\n"
@@ -268,11 +268,15 @@ def test_a_background_job_that_wants_the_keyboard_stops_and_goes_on_in_the_foreg
     with Typist("bash", "--norc", "--noprofile", "-i") as typist:
         typist.expect("$ ")
         typist.type(f"{' '.join(TOKCAP)} -- sh -c 'read word; echo got $word' &\n")
-        time.sleep(0.5)
-        typist.type("\n")
-        typist.expect("Stopped")
+
+        def told() -> bool:
+            typist.type("\n")
+            return "Stopped" in typist.read()
+
+        wait_for(told)
+        typist.forget()
         typist.type("fg\n")
-        time.sleep(0.5)
+        typist.expect("read word")
         typist.type("hello\n")
         typist.expect("got hello")
 

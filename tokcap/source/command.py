@@ -123,10 +123,12 @@ class Command:
         ended = False
         while self._streams and drain_seconds > 0:
             if self._terminal:
-                self._listen(self._terminal)
+                self._listen(self._terminal, ended)
             # Only reading counts against the time to drain: whoever takes the blocks may be slow.
             asked = time.monotonic()
-            ready = {descriptor for descriptor, _ in self._poll.poll(self._wait_milliseconds(ended))}
+            events = self._poll.poll(self._wait_milliseconds(ended))
+            # A terminal that only takes keys again has nothing to be read.
+            ready = {descriptor for descriptor, event in events if event != select.POLLOUT}
             blocks = [
                 (descriptor, read_block(descriptor)) for descriptor in ready.intersection(self._streams)
             ]
@@ -137,6 +139,9 @@ class Command:
             elif exit_descriptor is None or exit_descriptor in ready:
                 # What the command itself wrote is in the pipes by now; others may write for ever.
                 ended = self._process.ended() is not None
+                if ended and exit_descriptor is not None:
+                    # It would be ready for ever.
+                    self._poll.unregister(exit_descriptor)
             for descriptor, block in blocks:
                 if not block:
                     self._close(descriptor)
@@ -148,13 +153,13 @@ class Command:
             if self._terminal:
                 self._type(self._terminal, ready)
 
-    def _listen(self, terminal: Terminal) -> None:
+    def _listen(self, terminal: Terminal, ended: bool) -> None:
         """Keys are read while the keyboard is lent, and no faster than the command takes them."""
         self._poll.register(terminal.master, select.POLLIN | (select.POLLOUT if terminal.has_keys else 0))
         if terminal.keyboard is None:
             return
         self._poll.register(terminal.keyboard, select.POLLIN)
-        if terminal.has_keys or not terminal.lent:
+        if terminal.has_keys or ended or not terminal.lent:
             self._poll.unregister(terminal.keyboard)
 
     def _type(self, terminal: Terminal, ready: set[int]) -> None:
