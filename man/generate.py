@@ -36,6 +36,10 @@ HEAD = r"""
 .Op Ar argument ...
 .Nm
 .Op Ar options
+.Fl c Ar string
+.Op Ar name Op Ar argument ...
+.Nm
+.Op Ar options
 .Nm
 .Cm show
 .Ar handle
@@ -47,6 +51,9 @@ HEAD = r"""
 .Cm budget
 .Ar command
 .Op Ar session
+.Nm
+.Cm hook list | install | remove | print
+.Op Ar agent
 .Nm
 .Cm completion
 .Cm bash | zsh | fish
@@ -190,6 +197,48 @@ is the token in which the first value begins that is not shown.
 .Pp
 Bytes that are not UTF-8 are counted as their replacement text, and written as
 they are.
+"""
+
+COMMAND = r"""
+.Sh THE COMMAND
+.Fl c Ar string
+runs a string as
+.Ql sh -c
+does; flags for the shell may stand before it or be bundled with it:
+.Fl lc .
+The shell is
+.Pa /bin/sh ,
+or what
+.Ev TOKCAP_SHELL
+names.
+.Nm tokcap-sh
+takes the words of a shell, and can be given as
+.Ev SHELL .
+.Pp
+What is sent to
+.Nm
+alone (TERM, INT, HUP, QUIT, USR1, USR2, TSTP, CONT) is handed on to the
+command, once.
+The first Ctrl-C is left to the command; the second ends it and all that it has
+started, the third kills them.
+After a signal the answer is still made, and what is withheld is still stored.
+A grandchild that keeps the output open does not hold
+.Nm .
+.Pp
+Text is passed on while it is certain to be inside the window.
+When nothing has been shown for two seconds and standard error is a terminal,
+one line tells how much has come so far.
+.Pp
+.Nm
+.Cm hook install Ar agent
+puts a hook into the settings of a coding agent, so that its shell commands run
+under
+.Nm .
+The hook gives no approval, and leaves alone every command whose text a
+permission rule may look at;
+.Nm
+.Cm hook list
+says for which agents that can be kept.
 """
 
 STORE = r"""
@@ -360,6 +409,10 @@ Nothing is left of the session or the turn.
 Nothing was run.
 .It Dv HOOK_REFUSED
 A hook for an agent cannot be installed, or not safely; no file was touched.
+.It Dv TIMEOUT
+The time that
+.Fl -timeout
+gave was up.
 .It Dv IO_ERROR
 Standard input could not be read, or the output not be written.
 .It Dv INTERNAL
@@ -405,6 +458,8 @@ ENDING = r"""
 0 to 255, unchanged; 0 for standard input.
 .It 120
 The budget is exhausted: the command was not run.
+.It 124
+The time was up.
 .It 125
 .Nm
 itself failed or refused the call.
@@ -495,6 +550,7 @@ def page() -> str:
         options(),
         OTHER_OPTIONS,
         WINDOWS,
+        COMMAND,
         STORE,
         SESSIONS,
         responses(),
@@ -563,6 +619,9 @@ def environment() -> str:
         ".Bl -tag -width TOKCAP_TOKEN_OFFSET",
         ".It Ev TOKCAP_CONFIG",
         "The configuration file to read instead of the user's own; it must exist.",
+        ".It Ev TOKCAP_SHELL",
+        "The shell that runs the string of",
+        ".Fl c .",
         ".It Ev TOKCAP_DATA_DIR",
         "The directory for what is stored, instead of the user's own.",
     ]

@@ -367,3 +367,18 @@ def test_clean_shows_what_a_terminal_would_finally_show(inside):
 def test_clean_comes_before_redact(inside):
     token = b"ghp_" + b"A1b2" * 4 + b"\x1b[1m" + b"A1b2" * 5
     assert inside("--clean", "--redact", stdin=token + b"\n").out == b"ghp_[REDACTED]\n"
+
+
+def test_time_is_up_for_standard_input_too():
+    done = subprocess.run(
+        ["sh", "-c", f"(echo early; sleep 4; echo late) | {sys.executable} -m tokcap --timeout 1s; echo $?"],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == b"early\n124\n"
+
+
+def test_a_duration_in_the_config_file_may_have_a_fraction(inside, tmp_path):
+    (tmp_path / "config.toml").write_text("timeout = 90.5\n")
+    assert inside("--", "true", env={"TOKCAP_CONFIG": str(tmp_path / "config.toml")}).status == 0

@@ -66,6 +66,7 @@ def test_every_code_key_and_status_is_in_the_man_page():
     assert set(re.findall(r"\w+", page)) >= set(Meta.__annotations__)
     for status in (
         exits.BUDGET_EXHAUSTED,
+        exits.TIMED_OUT,
         exits.OWN_FAILURE,
         exits.NOT_EXECUTABLE,
         exits.NOT_FOUND,

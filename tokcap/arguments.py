@@ -12,6 +12,7 @@ from tokcap.options import (
     BY_KEY,
     OPTIONS,
     SUBCOMMANDS,
+    Duration,
     Fraction,
     LineOfText,
     Option,
@@ -275,7 +276,7 @@ def section_values(entries: Mapping[str, object], section: str, path: str) -> di
         option = BY_KEY.get(key)
         if option is None or not option.ambient or option.section != section:
             raise UsageError(f"{path}: unknown key {shortened(named)}")
-        kinds = (int, float, str) if isinstance(option.kind, Fraction) else (int, str)
+        kinds = (int, float, str) if isinstance(option.kind, Fraction | Duration) else (int, str)
         fits = isinstance(value, bool) == isinstance(option.kind, Switch) and isinstance(value, kinds)
         # A number may have more digits than Python turns into text.
         if not fits or (isinstance(value, int) and value.bit_length() > 64):

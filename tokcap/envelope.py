@@ -79,7 +79,7 @@ def failure_of(ending: Ending | None, stderr_tail: bytes) -> Failure | None:
         return None
     detail = last_lines(stderr_tail.decode("utf-8", "replace"))
     if ending.stopped_for == "timeout":
-        return Failure("TIMEOUT", "the command was ended because its time was up (--timeout)", detail)
+        return Failure("TIMEOUT", "the time was up (--timeout)", detail)
     if ending.signal is not None:
         import signal
 

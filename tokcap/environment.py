@@ -110,3 +110,12 @@ def wait_until_ready(descriptor: int, *, to_write: bool) -> None:
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT if to_write else select.POLLIN)
     poll.poll()
+
+
+def is_ready(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read, or its end, within that time."""
+    import select
+
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
 
 USAGE = """\
 usage: tokcap [OPTIONS] [--] COMMAND [ARG]...    run COMMAND and cap its output
+       tokcap [OPTIONS] -c STRING [NAME [ARG]..] the same for a shell string, as sh -c does
        COMMAND | tokcap [OPTIONS]                cap standard input
        tokcap show HANDLE [OPTIONS]              read a stored output
        tokcap spill list|path|rm|gc              stored outputs: list, find, remove
        tokcap budget start|status|...            sessions: one budget for many calls
+       tokcap hook list|install|remove|print     let an agent run its commands under tokcap
        tokcap completion bash|zsh|fish           print a completion script
 """
 

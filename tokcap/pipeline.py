@@ -194,7 +194,7 @@ def open_source(request: Request, env: Environment) -> Source:
         )
     from tokcap.source.stdin import StandardInput
 
-    return StandardInput(env)
+    return StandardInput(env, request.timeout)
 
 
 def answer_and_store(

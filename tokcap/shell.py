@@ -96,3 +96,16 @@ def is_interactive(words: Sequence[str], *, at_terminal: bool) -> bool:
         position += sum(letter in NAMING_LETTERS for letter in word)
     script = position < len(words)
     return not script and (asked or at_terminal)
+
+
+# No shell sees anything else in these. Not `=`, which zsh takes for the path of a program.
+PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+.,:/@%")
+
+
+def quoted(word: str) -> str:
+    """A word as every shell reads it back."""
+    return word if word and PLAIN.issuperset(word) else always_quoted(word)
+
+
+def always_quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tokcap.options import BY_KEY
 from tokcap.record import TYPE_CHECKING
+from tokcap.shell import quoted
 from tokcap.types import Notice, ShowRequest
 
 if TYPE_CHECKING:
@@ -20,9 +21,7 @@ def way_to(handle: str, view: View, stream: Stream = "out") -> str:
         option = BY_KEY[key]
         value = values.get(key, option.default)
         if value != option.default:
-            import shlex
-
-            way += f" {option.flag} {shlex.quote(str(value))}"
+            way += f" {option.flag} {quoted(str(value))}"
     return way
 
 

@@ -3,27 +3,28 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hooks.nasty import EVERY_SHELL, ONLY_BASH
-from tokcap.hooks.rewrite import Launch, quoted, rewritten, wrapped
+from tokcap.hooks.rewrite import Launch, rewritten, wrapped
+from tokcap.shell import quoted
 
-# What `tokcap … -c STRING [NAME [ARG]...]` promises of its command: the shell runs it as `sh -c` does.
-STAND_IN = """#!/bin/sh
-while [ "$1" != -c ]; do shift; done
-exec "${TOKCAP_SHELL:-/bin/sh}" "$@"
+# The program itself, under the name that the rewritten commands have for it.
+TOKCAP = f"""#!/bin/sh
+exec {sys.executable} -m tokcap "$@"
 """
 
 
 @pytest.fixture
 def world(tmp_path):
-    """An environment in which `tokcap` is the stand-in."""
+    """An environment in which there is a `tokcap`."""
     programs = tmp_path / "programs"
     programs.mkdir()
-    (programs / "tokcap").write_text(STAND_IN)
+    (programs / "tokcap").write_text(TOKCAP)
     (programs / "tokcap").chmod(0o755)
     inside = tmp_path / "inside"
     inside.mkdir()
@@ -57,7 +58,7 @@ def test_there_are_a_hundred_of_them():
 @pytest.mark.parametrize("command", EVERY_SHELL, ids=range(len(EVERY_SHELL)))
 def test_a_rewritten_command_has_the_output_and_status_of_the_original(shell, command, world):
     shell = shutil.which(shell) or pytest.skip(f"no {shell}")
-    launch = Launch(options=("--token-limit", "500"), shell=shell)
+    launch = Launch(options=("--token-limit", "50000"), shell=shell)
     assert ran(shell, wrapped(command, launch), world) == ran(shell, command, world)
 
 

@@ -15,6 +15,7 @@ from tokcap.cli.responses import respond, say
 from tokcap.errors import NotFound, SessionNotStarted, UsageError
 from tokcap.ledger import Ledger, session_name
 from tokcap.options import BY_KEY
+from tokcap.shell import quoted
 from tokcap.types import Notice
 
 if TYPE_CHECKING:
@@ -246,12 +247,10 @@ def found(step: Callable[[], Account]) -> Account:
 
 def exported(variable: str, value: str, shell: Literal["sh", "fish"]) -> str:
     """The line that sets a variable, for `eval`."""
-    import shlex
-
     if shell == "fish":
         inside = value.replace("\\", "\\\\").replace("'", "\\'")
         return f"set -gx {variable} " + (value if value.isalnum() else f"'{inside}'") + "\n"
-    return f"export {variable}={shlex.quote(value)}\n"
+    return f"export {variable}={quoted(value)}\n"
 
 
 def numbers(settings: Settings) -> dict[str, object]:

@@ -9,11 +9,11 @@ import os
 
 from tokcap.hooks import commandline
 from tokcap.record import TYPE_CHECKING, Record
+from tokcap.shell import always_quoted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-")
 
 # Linux hands over no single argument of 128 KiB or more, and the agent's own shell needs room around it.
 LONGEST_BYTES = 120_000
@@ -70,14 +70,6 @@ def wrapped(command: str, launch: Launch) -> str:
     shell = [f"TOKCAP_SHELL={quoted(launch.shell)}"] if launch.shell else []
     words = [quoted(word) for word in (launch.program, *launch.options)]
     return " ".join([*shell, *words, "-c", always_quoted(command)])
-
-
-def quoted(word: str) -> str:
-    return word if word and PLAIN.issuperset(word) else always_quoted(word)
-
-
-def always_quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def launch_options(words: Sequence[str]) -> tuple[str, ...] | None:
