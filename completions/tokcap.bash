@@ -38,7 +38,7 @@ _tokcap() {
                 [[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=
                 ;;
             -n?* | -o?*) option=${cur:0:2} prefix=${cur:0:2} cur=${cur:2} ;;
-            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help -V --version' ;;
+            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help -V --version' ;;
             *) command=$last ;;
         esac
     fi
@@ -46,7 +46,7 @@ _tokcap() {
     # An option before a subcommand is refused: it can only be the first word.
     if ((command == 1 && last > 1)); then
         case ${words[1]} in
-            show) command=0 && ((last > 2)) || values='@last --token-limit --token-offset --token-count --keep --align --sentinel --tokenizer --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --compact-hook --stream --pointer --grep --context' ;;
+            show) command=0 && ((last > 2)) || values='@last --token-limit --token-offset --token-count --keep --align --sentinel --exact-total --tokenizer --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --compact-hook --stream --pointer --grep --context' ;;
             spill) command=0 && ((last > 2)) || values='list path rm gc' ;;
             budget) command=0 && ((last > 2)) || values='start status list record check turn compacted reset end' ;;
             hook) command=0 && ((last > 2)) || values='list install remove print' ;;

@@ -50,6 +50,8 @@ complete -c tokcap -n __tokcap_in_options -l no-token-count -d 'turn --token-cou
 complete -c tokcap -n __tokcap_in_options -l keep -x -a 'head tail ends' -d 'which part of an oversized output survives'
 complete -c tokcap -n __tokcap_in_options -l align -x -a 'record token' -d 'cut between records (lines) or at any token'
 complete -c tokcap -n __tokcap_in_options -l sentinel -x -d 'text of the mark; empty: no mark, windows tile arithmetically'
+complete -c tokcap -n __tokcap_in_options -l exact-total -d 'count all of an output over 64 KiB too, instead of estimating how many tokens it has'
+complete -c tokcap -n __tokcap_in_options -l no-exact-total -d 'turn --exact-total off again'
 complete -c tokcap -n __tokcap_in_options -l tokenizer -x -a 'cl100k_base o200k_base approx' -d 'cl100k_base, o200k_base, any tiktoken encoding or model name, approx (characters / 4), or a registered plug-in'
 complete -c tokcap -n __tokcap_in_options -s o -l output -x -a 'text json jsonl' -d 'form of the response'
 complete -c tokcap -n __tokcap_in_options -l shape -x -a 'auto text json jsonl csv tsv' -d 'what the payload is; auto: found out from the payload'
@@ -86,7 +88,7 @@ complete -c tokcap -n __tokcap_in_options -s h -l help -d 'show all options'
 complete -c tokcap -n __tokcap_in_options -s V -l version -d 'show the version'
 # An option before a subcommand is refused: it can only be the first word.
 complete -c tokcap -n __tokcap_behind -a 'show spill budget hook completion' -d subcommand
-complete -c tokcap -n '__tokcap_behind show' -a '@last --token-limit --token-offset --token-count --keep --align --sentinel --tokenizer --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --compact-hook --stream --pointer --grep --context'
+complete -c tokcap -n '__tokcap_behind show' -a '@last --token-limit --token-offset --token-count --keep --align --sentinel --exact-total --tokenizer --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --compact-hook --stream --pointer --grep --context'
 complete -c tokcap -n '__tokcap_behind spill' -a 'list path rm gc'
 complete -c tokcap -n '__tokcap_behind budget' -a 'start status list record check turn compacted reset end'
 complete -c tokcap -n '__tokcap_behind hook' -a 'list install remove print'

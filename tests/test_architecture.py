@@ -65,6 +65,7 @@ LAYERS = [
         "holder",
         "models",
         "shell",
+        "plainjson",
     },
     {"patterns"},
     {"environment"},

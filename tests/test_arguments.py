@@ -179,6 +179,7 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "keep": "ends",
         "align": "token",
         "sentinel": "✂",
+        "exact_total": "true",
         "tokenizer": "approx",
         "output": "jsonl",
         "shape": "text",

@@ -118,7 +118,7 @@ def test_a_megabyte_on_each_stream_interleaved_does_not_block(inside):
     )
     ran = inside("--", "sh", "-c", script)
     assert (len(ran.out), len(ran.err)) == (1 << 20, 1 << 20)
-    ran = inside("-n", "50", "-o", "json", "--", "sh", "-c", script)
+    ran = inside("-n", "50", "-o", "json", "--exact-total", "--", "sh", "-c", script)
     assert ran.json["meta"]["total_tokens"] == recount(b"\0" * (1 << 20))
 
 
@@ -319,7 +319,7 @@ def test_while_tokcap_still_counts_the_first_interrupt_costs_nothing_and_the_sec
     numbers.write_text("".join(f"{n}\n" for n in range(1_500_000)))
     command = ["sh", "-c", f"cat {numbers}; echo done >&2; exit 3"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tokcap", "-n", "20", "--", *command],
+        [sys.executable, "-m", "tokcap", "-n", "20", "--exact-total", "--", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

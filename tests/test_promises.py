@@ -96,7 +96,8 @@ def test_the_envelope_has_the_same_keys_for_every_kind_of_call(inside):
 
 
 def test_meta_tells_the_window(inside):
-    meta = inside("-n", "40", "-o", "json", "--token-offset", "10", stdin=SEQ).json["meta"]
+    args = ["-n", "40", "-o", "json", "--token-offset", "10"]
+    meta = inside(*args, "--exact-total", stdin=SEQ).json["meta"]
     assert meta["token_offset"] == 10
     assert meta["total_tokens"] == recount(SEQ)
     assert meta["shape"] == "text"
@@ -104,6 +105,11 @@ def test_meta_tells_the_window(inside):
         meta["truncation_hint"]
         == f"tokens 10-{meta['next_offset']} of {recount(SEQ)}; next: --token-offset {meta['next_offset']}"
     )
+    # Of so much, the total is estimated unless somebody asks.
+    estimated = inside(*args, stdin=SEQ).json["meta"]
+    assert "total_tokens" not in estimated
+    assert abs(estimated["total_tokens_estimate"] - recount(SEQ)) < recount(SEQ) / 4
+    assert f"of about {estimated['total_tokens_estimate'] / 1000:.0f}k; " in estimated["truncation_hint"]
     whole = inside("-n", "40", "-o", "json", stdin=b"fits\n").json
     assert whole["data"] == ["fits\n"]
     assert whole["meta"]["truncated"] is False

@@ -155,6 +155,8 @@ def cut(
     if view.mode != "raw":
         shape = in_mode(view, streams, shape, index, ways)
         index = Index(shape.payload, tokenizer)
+    if view.exact_total:
+        index.count_all()
     stderr = cut_stderr(view, streams, out_tokens(view, index, tokenizer, shape), tokenizer, find_ways)
     notices += shape.notices + stderr.notices
     err_tokens = count_bytes(stderr.shown, tokenizer)

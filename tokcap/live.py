@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # So much is waited for to be sure that an output is text.
 BEGINNING_BYTES = 1 << 16
+# So much is counted at a time.
+STEP_BYTES = 1 << 12
 # As far back from its end a certain cut is looked for.
 LOOK_BACK = 512
 
@@ -37,15 +39,22 @@ class RunningCount:
         """A token has at least one byte: while there are few, nothing has to be counted."""
         return self.at_least + replaced_bytes(self._behind)
 
-    def count(self) -> None:
-        """Count what lies before the last place where the text can be cut for certain."""
-        cut = None
-        search_from = max(len(self._behind) - LOOK_BACK, 0)
-        while (found := self._tokenizer.certain_cut(self._behind, 0, search_from)) is not None:
-            cut, search_from = found, found
-        if cut:
+    def count(self, enough: int) -> None:
+        """Count up to the last place where the text can be cut for certain; no further than to `enough`."""
+        while self.at_least <= enough and (cut := self._next_cut()):
             self.at_least += self._tokenizer.count(self._behind[:cut].decode("utf-8", "replace"))
             del self._behind[:cut]
+
+    def _next_cut(self) -> int:
+        """A place not too far on, and at the end the last one; 0 if there is none."""
+        step = STEP_BYTES if len(self._behind) > 2 * STEP_BYTES else len(self._behind) - LOOK_BACK
+        cut = 0
+        search_from = max(step, 0)
+        while (found := self._tokenizer.certain_cut(self._behind, 0, search_from)) is not None:
+            cut = search_from = found
+            if step == STEP_BYTES:
+                break
+        return cut
 
 
 class Live:
@@ -83,7 +92,7 @@ class Live:
             if not self._is_certain:
                 return
         if self._tokens.at_most > self._room:
-            self._tokens.count()
+            self._tokens.count(self._room)
         if self._tokens.at_most > self._room:
             self._open = False
             return
@@ -115,7 +124,7 @@ class UntilFull:
             return
         self._tokens.add(block)
         if self._tokens.at_most > self._window:
-            self._tokens.count()
+            self._tokens.count(self._window)
         if self._tokens.at_least > self._window:
             self._full()
             self._full = None

@@ -25,7 +25,7 @@ def note_of(gap: Gap, first_token: int, total: Total, ask: Ask, hidden_lines: in
     """What is shown or hidden, and how to get the rest."""
     # Only the first: what else a way names may hold braces of its own.
     way = "the rest was not stored" if gap.lost else f"next: {ask.way.replace('{}', str(gap.first), 1)}"
-    words = total.words if ask.exact else f"about {total.tokens}"
+    words = total.but(exact=total.exact and ask.exact).words
     remark = f"{ask.remark}; " if ask.remark and not gap.lost else ""
     if gap.end is None:
         return f"{ask.label}tokens {first_token}-{gap.first} of {words}; {remark}{way}"

@@ -259,6 +259,13 @@ OPTIONS = (
         help="text of the mark; empty: no mark, windows tile arithmetically",
     ),
     Option(
+        name="exact-total",
+        kind=Switch(),
+        default=False,
+        group=WINDOW,
+        help="count all of an output over 64 KiB too, instead of estimating how many tokens it has",
+    ),
+    Option(
         name="tokenizer",
         kind=Name(expected="the name of a tokenizer"),
         metavar="NAME",

@@ -128,6 +128,17 @@ def read_file(path: str, most_bytes: int) -> bytes:
     return data
 
 
+def write_new_file(path: str, data: bytes) -> None:
+    """A new private file where nobody looks yet."""
+    descriptor = create_file(path)
+    try:
+        write_all(descriptor, data)
+    except OSError as error:
+        raise refused(path, error) from None
+    finally:
+        os.close(descriptor)
+
+
 def replace_file(path: str, data: bytes) -> None:
     """Write a whole file under another name, then put it in place: nobody sees half of it."""
     other = os.path.join(os.path.dirname(path), temporary_name())

@@ -90,6 +90,12 @@ if TYPE_CHECKING:
         name: str
         # Whether the same text has the same tokens in every process, today and tomorrow.
         stable: bool
+        # Whether a certain cut is one wherever the text before it began.
+        cuts_anywhere: bool
+
+        def prepare(self) -> None:
+            """Load what counting much will need."""
+            ...
 
         def count(self, text: str) -> int: ...
 
@@ -155,6 +161,7 @@ class View(Record):
     keep: Keep
     align: Align
     sentinel: str
+    exact_total: bool
     fields: str
     mode: Mode
     session: str
@@ -261,7 +268,16 @@ class Total(Record):
 
     @property
     def words(self) -> str:
-        return str(self.tokens) if self.exact else f"about {self.tokens}"
+        """`4217`, or `about 1.2M`: an estimate has no more digits than it deserves."""
+        return str(self.tokens) if self.exact else f"about {rounded(self.tokens)}"
+
+
+def rounded(number: int) -> str:
+    """Two significant digits, in thousands and millions."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:.{1 if number < 10 * size else 0}f}{unit}"
+    return str(number)
 
 
 class Gap(Record):

@@ -176,7 +176,8 @@ def test_rules_in_flags_of_the_agent_are_seen_from_below(tmp_path):
 
 def test_it_loads_neither_typer_nor_anything_else_that_is_slow():
     code = (
-        "import sys; from tokcap.__main__ import main; sys.argv[1:] = 'hook run claude-code'.split(); main();"
+        "import sys; from tokcap.__main__ import call; from tokcap.environment import Environment;"
+        "call('hook run claude-code'.split(), Environment.of_this_process());"
         "sys.stderr.write(' '.join(sys.modules))"
     )
     done = subprocess.run(

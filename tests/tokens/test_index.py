@@ -1,5 +1,8 @@
 """Token positions map to byte positions, exactly, wherever one asks."""
 
+import os
+import signal
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from tests.conftest import ENCODINGS, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
 from tokcap.capture import Spool
-from tokcap.tokens import Index, chunks, open_tokenizer
+from tokcap.tokens import Index, bulk, chunks, count_bytes, index, open_tokenizer
 from tokcap.tokens import index as index_module
 
 
@@ -92,13 +95,58 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
 
 def test_the_total_of_a_large_payload_is_an_estimate_and_of_a_small_one_exact(monkeypatch):
     data = b"".join(b"line %d of many\n" % n for n in range(100_000))
+    monkeypatch.setattr(index_module, "EXACT_BYTES", len(data))
     exact = Index(payload_of(data), TOKENIZERS["cl100k_base"]).total
     assert exact.exact
     monkeypatch.setattr(index_module, "EXACT_BYTES", 1000)
     index = Index(payload_of(data), TOKENIZERS["cl100k_base"])
     assert not index.total.exact
     assert abs(index.total.tokens - exact.tokens) < exact.tokens / 10
-    assert index.total.words == f"about {index.total.tokens}"
+    assert index.total.words.startswith("about 6")
     # Once everything is counted, it is exact again.
     assert index.total_tokens == exact.tokens
     assert index.total == exact
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])
+@pytest.mark.parametrize("cores", [1, 2, 3, 8])
+def test_much_is_counted_by_several_processes_with_the_same_result(name, cores, monkeypatch):
+    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
+    monkeypatch.setattr(bulk, "available_cores", lambda: cores)
+    text = ("words and, 123 numbers\n  é漢字 — \x00\n" * 9000).encode() + b"\xff\xfe end"
+    payload = Spool()
+    payload.write(text)
+    tokenizer = open_tokenizer(name)
+    found = index.Index(payload, tokenizer)
+    found.reach(100)
+    assert found.total_tokens == count_bytes(text, tokenizer)
+    assert found.checkpoints.bytes[-1] == len(text)
+    assert found.valid_utf8 is False
+    # What lies between checkpoints is found as before.
+    for token in (0, 1, 5000, found.total_tokens - 1):
+        assert found.token_at(found.byte_at(token)) == token
+
+
+def test_a_part_whose_process_dies_is_counted_here(monkeypatch):
+    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
+    monkeypatch.setattr(bulk, "available_cores", lambda: 4)
+    mother = os.getpid()
+    count_part = index.Index._count_part
+
+    def dies(self, begin, end):
+        if os.getpid() != mother:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return count_part(self, begin, end)
+
+    monkeypatch.setattr(index.Index, "_count_part", dies)
+    payload = Spool()
+    payload.write(b"some words again\n" * 20_000)
+    assert index.Index(payload, open_tokenizer("cl100k_base")).total_tokens == 4 * 20_000
+
+
+def test_the_total_of_a_large_payload_is_an_estimate_that_is_named_one():
+    payload = Spool()
+    payload.write(b"some words again\n" * 200_000)
+    total = index.Index(payload, open_tokenizer("cl100k_base")).total
+    assert (total.exact, total.words) == (False, "about 800k")
+    assert abs(total.tokens - 800_000) < 1000

@@ -10,6 +10,8 @@ BLANKS = b" \t\r\n"
 # What a bare scalar begins with.
 BARE = b"-0123456789tfn"
 
+# And what can follow a bracket.
+INSIDE = {b"{": b'"}', b"[": b'[{]"' + BARE}
 # What a prompt ends with, and no name of a column has in it: who prompts waits for no newline.
 PROMPTS = (": ", "? ", "> ")
 
@@ -28,9 +30,16 @@ def is_no_json(begun: bytes) -> bool:
         # One bare value may be a document, but not with anything behind it.
         word = begun.split(None, 1)[0]
         return bool(begun[len(word) :].strip(BLANKS))
-    if begun[:1] not in (b"{", b"[", b'"'):
+    if begun[:1] == b'"':
+        end = end_of_string(begun)
+        # A line break inside a string, or something behind it.
+        return bool(begun[end:].strip(BLANKS)) if end else b"\n" in begun
+    if begun[:1] not in (b"{", b"["):
         return True
-    # `[ 10%] Building`, `{braces}`: the grammar has to be asked.
+    inside = begun[1:].lstrip(BLANKS)
+    if inside and inside[:1] not in INSIDE[begun[:1]]:
+        return True
+    # `[ 10%] Building`: the grammar has to be asked.
     from tokcap.jsontext import beginning_of_values
 
     try:
@@ -40,15 +49,25 @@ def is_no_json(begun: bytes) -> bool:
     return False
 
 
+def end_of_string(begun: bytes) -> int:
+    """Where a string ends that begins here, on the same line; 0 if it does not."""
+    place = 1
+    while place < len(begun) and begun[place] not in b'"\n':
+        place += 2 if begun[place] == ord("\\") else 1
+    return place + 1 if begun[place : place + 1] == b'"' else 0
+
+
 def is_no_table(beginning: bytes) -> bool:
     """A table has a delimiter in its first line, and names between the delimiters."""
     line, newline, _ = beginning.partition(b"\n")
     text = line.rstrip(b"\r").decode("utf-8", "replace")
-    if '"' in text:
-        return False
     if not newline:
-        return any(prompt in text for prompt in PROMPTS)
-    return not any(sign in text and all(map(is_name, text.split(sign))) for sign in (",", "\t"))
+        return '"' not in text and any(prompt in text for prompt in PROMPTS)
+    if "," not in text and "\t" not in text:
+        return True
+    return '"' not in text and not any(
+        sign in text and all(map(is_name, text.split(sign))) for sign in (",", "\t")
+    )
 
 
 def is_name(cell: str) -> bool:

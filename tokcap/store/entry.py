@@ -49,13 +49,11 @@ class EntryRecord(Record):
         return not any(self.lost_bytes.values())
 
     def packed(self) -> bytes:
-        import json
+        # Only what is stored loads it. What is no UTF-8 in an argument is escaped, and comes back as it was.
+        from tokcap.plainjson import dumps
 
         fields = {"schema_version": SCHEMA_VERSION, "complete": self.complete, **self.__dict__}
-        if self.command is not None:
-            # What is no UTF-8 in an argument comes back as the same bytes.
-            fields["command"] = list(self.command)
-        return json.dumps(fields, indent=1).encode() + b"\n"
+        return dumps(fields).encode() + b"\n"
 
     @classmethod
     def unpacked(cls, data: bytes) -> EntryRecord:

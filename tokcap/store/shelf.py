@@ -73,7 +73,7 @@ class Shelf:
         private.make_directory(os.path.dirname(place))
         directory = draft.make()
         for name, data in {**files, RECORD: record.packed()}.items():
-            private.replace_file(os.path.join(directory, name), data)
+            private.write_new_file(os.path.join(directory, name), data)
         while not self._put(directory, place):
             if not self._is_whole(place, record):
                 self.remove(place)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from array import array
 
 from tokcap.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
 MAGIC = b"tokcap index 1\n"
@@ -18,8 +18,9 @@ class Checkpoints:
     """Parallel: token `tokens[i]` begins at byte `bytes[i]`, and the payload can be cut there for certain."""
 
     def __init__(self) -> None:
-        self.tokens = array("q", [0])
-        self.bytes = array("q", [0])
+        # Lists: there is one for every 16 KiB, and importing `array` takes longer than most counts.
+        self.tokens = [0]
+        self.bytes = [0]
         # Whether the last one is the payload's end, and whether all up to it is UTF-8.
         self.complete = False
         self.valid_utf8 = True
@@ -29,13 +30,20 @@ class Checkpoints:
         self.tokens.append(self.tokens[-1] + tokens)
         self.bytes.append(self.bytes[-1] + size)
 
+    def join(self, other: Self) -> None:
+        """Those of what follows, counted from 0 there."""
+        tokens, size = self.tokens[-1], self.bytes[-1]
+        self.tokens += [tokens + token for token in other.tokens[1:]]
+        self.bytes += [size + byte for byte in other.bytes[1:]]
+        self.valid_utf8 = self.valid_utf8 and other.valid_utf8
+
     def __len__(self) -> int:
         return len(self.tokens)
 
     def packed(self, size: int) -> bytes:
         """As the content of a file, for a payload of this size."""
         flags = COMPLETE * self.complete | VALID_UTF8 * self.valid_utf8
-        head = MAGIC + little_endian(array("q", [size, flags, len(self)]))
+        head = MAGIC + little_endian([size, flags, len(self)])
         body = head + little_endian(self.tokens) + little_endian(self.bytes)
         return body + checksum(body)
 
@@ -62,16 +70,12 @@ def checksum(data: bytes) -> bytes:
     return binascii.crc32(data).to_bytes(4, "little")
 
 
-def little_endian(numbers: array[int]) -> bytes:
-    if sys.byteorder == "big":
-        numbers = array("q", numbers)
-        numbers.byteswap()
-    return numbers.tobytes()
+def little_endian(numbers: Sequence[int]) -> bytes:
+    # Not by `array` or `struct`: they take longer to load than this takes.
+    return b"".join(number.to_bytes(8, "little") for number in numbers)
 
 
-def from_little_endian(data: bytes) -> array[int]:
-    numbers = array("q")
-    numbers.frombytes(data)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers
+def from_little_endian(data: bytes) -> list[int]:
+    if sys.byteorder == "little":
+        return memoryview(data).cast("q").tolist()
+    return [int.from_bytes(data[place : place + 8], "little") for place in range(0, len(data), 8)]

@@ -7,7 +7,6 @@ more than the first one.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
 from itertools import accumulate
 
@@ -23,9 +22,12 @@ if TYPE_CHECKING:
 
 READ_BYTES = 1 << 18
 # The total of a larger payload is estimated, unless everything has to be counted anyway.
-EXACT_BYTES = 16 << 20
+EXACT_BYTES = 64 << 10
 # An estimate is drawn from at least so much.
-SAMPLE_BYTES = 1 << 18
+SAMPLE_BYTES = 16 << 10
+
+# So much is worth a process of its own.
+BULK_BYTES = 4 << 20
 
 INSIDE_A_CHARACTER = -1
 
@@ -68,9 +70,34 @@ class Index:
 
     @property
     def total_tokens(self) -> int:
+        self.count_all()
+        return self.checkpoints.tokens[-1]
+
+    def count_all(self) -> None:
+        """Count to the end; of much, in several processes at once."""
+        if self.checkpoints.complete:
+            return
+        if self._payload.size - self.checkpoints.bytes[-1] >= 2 * BULK_BYTES:
+            self._count_in_bulk()
         while not self.checkpoints.complete:
             self._read_on()
-        return self.checkpoints.tokens[-1]
+
+    def _count_in_bulk(self) -> None:
+        from tokcap.tokens.bulk import count_in_parallel, parts_of
+
+        parts = parts_of(self._payload, self._tokenizer, self.checkpoints.bytes[-1], BULK_BYTES)
+        if len(parts) > 1:
+            # Loaded before the processes divide, it is loaded once.
+            self._tokenizer.prepare()
+            self.checkpoints.join(count_in_parallel(parts, self._count_part))
+            self._unread = split(blocks(self._payload, self.checkpoints.bytes[-1]), self._tokenizer)
+
+    def _count_part(self, begin: int, end: int) -> Checkpoints:
+        found = Checkpoints()
+        for chunk in split(blocks(self._payload, begin, end), self._tokenizer):
+            found.valid_utf8 = found.valid_utf8 and is_utf8(chunk)
+            found.add(self._tokenizer.count(as_text(chunk)), len(chunk))
+        return found
 
     @property
     def total(self) -> Total:
@@ -95,7 +122,7 @@ class Index:
         place = bisect_right(self.checkpoints.tokens, first) - 1
         token = self.checkpoints.tokens[place]
         byte = self.checkpoints.bytes[place]
-        found = array("q")
+        found: list[int] = []
         for chunk in split(blocks(self._payload, byte), self._tokenizer):
             ends = token_ends(chunk, self._tokenizer)
             # Starts of this chunk's tokens: its own beginning, then every end but the last.
@@ -146,10 +173,11 @@ def known_ends(ends: Sequence[int]) -> Sequence[int]:
     return list(accumulate(ends, max))
 
 
-def blocks(payload: Payload, start: int = 0) -> Iterator[bytes]:
+def blocks(payload: Payload, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
     """A payload from one place on, in blocks."""
-    for place in range(start, payload.size, READ_BYTES):
-        yield payload.read(place, min(place + READ_BYTES, payload.size))
+    end = payload.size if stop is None else stop
+    for place in range(start, end, READ_BYTES):
+        yield payload.read(place, min(place + READ_BYTES, end))
 
 
 def is_utf8(data: bytes) -> bool:
@@ -196,6 +224,7 @@ def ends_in_source(chunk: bytes, ends: Sequence[int]) -> Sequence[int]:
 def invalid_spans(data: bytes) -> tuple[Sequence[int], Sequence[int]]:
     """Where the stretches begin and stop that decoding replaces, each by one replacement character."""
     import codecs
+    from array import array
 
     # There may be as many as bytes, so they are kept small.
     begins, stops = array("q"), array("q")

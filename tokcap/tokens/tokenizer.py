@@ -20,6 +20,7 @@ class ApproxTokenizer:
 
     name = "approx"
     stable = True
+    cuts_anywhere = False
 
     def count(self, text: str) -> int:
         return (len(text) + 3) // 4
@@ -44,6 +45,9 @@ class ApproxTokenizer:
     def proven_cut(self, data: bytes) -> int | None:
         return None
 
+    def prepare(self) -> None:
+        """Nothing to load."""
+
 
 def next_character(data: bytearray, start: int) -> int:
     """The first place from `start` on where a character, or something that is none, begins."""
@@ -62,6 +66,7 @@ class ByteTokenizer:
 
     name = "bytes"
     stable = False
+    cuts_anywhere = False
 
     def count(self, text: str) -> int:
         return len(text.encode())
@@ -76,6 +81,9 @@ class ByteTokenizer:
     def proven_cut(self, data: bytes) -> int | None:
         return None
 
+    def prepare(self) -> None:
+        """Nothing to load."""
+
 
 class PluginTokenizer:
     """A tokenizer from the entry-point group `tokcap.tokenizers`.
@@ -85,6 +93,7 @@ class PluginTokenizer:
     """
 
     stable = False
+    cuts_anywhere = False
 
     def __init__(self, name: str, plugin: object) -> None:
         self.name = name
@@ -111,6 +120,9 @@ class PluginTokenizer:
 
     def proven_cut(self, data: bytes) -> int | None:
         return None
+
+    def prepare(self) -> None:
+        """Nothing to load."""
 
 
 def open_tokenizer(name: str) -> Tokenizer:
