@@ -243,24 +243,15 @@ def shaped(view: View, streams: Streams) -> Shaped:
         size = min(streams.out.size, BEGINNING_BYTES)
         if view.shape == "text" or certainly_text(streams.out.read(0, size)):
             return Shaped(streams.out, original=not streams.derived)
-    # Not loaded for output that is short enough to be passed on unseen.
-    from tokcap.cut import table, values
     from tokcap.cut.sniff import Sniffed, sniff
 
-    cuts: dict[Shape, CutShape] = {
-        "text": text_shape.cut,
-        "json": values.cut_document,
-        "jsonl": values.cut_lines,
-        "csv": table.cut_csv,
-        "tsv": table.cut_tsv,
-    }
     # What was made from a stored output is what it is; a shape that is asked for is that of the output.
     if streams.derived or (view.shape == "auto" and streams.shape != "auto"):
         found = Sniffed(streams.shape, streams.total_count)
     else:
         found = sniff(streams.out, view.shape)
     if not view.fields:
-        cut = cuts[found.shape]
+        cut = cut_of(found.shape)
         return Shaped(
             streams.out, found.shape, cut, found.total_count, found.notices, original=not streams.derived
         )
@@ -274,7 +265,20 @@ def shaped(view: View, streams: Streams) -> Shaped:
     notices = found.notices + selected.notices
     # Of what is left there may be nothing, or another number of records.
     found = sniff(payload, found.shape) if selected.data else found.but(shape="text")
-    return Shaped(payload, found.shape, cuts[found.shape], found.total_count, notices, original=False)
+    return Shaped(payload, found.shape, cut_of(found.shape), found.total_count, notices, original=False)
+
+
+def cut_of(shape: Shape) -> CutShape:
+    """How a shape is cut. Only the one that is needed is loaded."""
+    if shape in ("json", "jsonl"):
+        from tokcap.cut import values
+
+        return values.cut_document if shape == "json" else values.cut_lines
+    if shape in ("csv", "tsv"):
+        from tokcap.cut import table
+
+        return table.cut_csv if shape == "csv" else table.cut_tsv
+    return text_shape.cut
 
 
 def certainly_fits(view: View, streams: Streams) -> bool:
@@ -290,7 +294,6 @@ def certainly_fits(view: View, streams: Streams) -> bool:
 def in_mode(view: View, streams: Streams, shape: Shaped, index: Index, ways: Ways) -> Shaped:
     """The payload as a terser mode shows it."""
     from tokcap.capture import UNLIMITED, Spool
-    from tokcap.cut import table, values
     from tokcap.modes import Facts, as_table, handle_only, summary
 
     if view.mode == "table":
@@ -319,13 +322,7 @@ def in_mode(view: View, streams: Streams, shape: Shaped, index: Index, ways: Way
         found, notices = "text", ()
     payload = Spool(UNLIMITED)
     payload.write(data)
-    cuts: dict[Shape, CutShape] = {
-        "json": values.cut_document,
-        "jsonl": values.cut_lines,
-        "csv": table.cut_csv,
-        "tsv": table.cut_tsv,
-    }
-    cut = cuts.get(found, text_shape.cut)
+    cut = cut_of(found)
     return Shaped(payload, found, cut, shape.total_count, shape.notices + notices, original=False)
 
 

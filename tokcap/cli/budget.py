@@ -76,10 +76,7 @@ def status(context: typer.Context, name: Name = "", session: Session = "", outpu
     output = output or wanted_output((), env)
     name, storage = opened(name, session, env)
     account = storage.read()
-    if output == "text":
-        say(described(name, account), env)
-        return exits.OK
-    return respond({"session": name, **account_numbers(account)}, output, env)
+    return tell(name, account, output, env)
 
 
 @application.command("list")
@@ -189,10 +186,7 @@ def compacted(
     output = output or wanted_output((), env)
     name, storage = opened("", session, env)
     account = storage.compacted(used)
-    if output == "text":
-        say(described(name, account), env)
-        return exits.OK
-    return respond({"session": name, **account_numbers(account)}, output, env)
+    return tell(name, account, output, env)
 
 
 @application.command("reset")
@@ -202,10 +196,7 @@ def reset(context: typer.Context, name: Name = "", session: Session = "", output
     output = output or wanted_output((), env)
     name = named(name, session, env)
     account = found(lambda: Ledger(env.data_dir()).reset(name))
-    if output == "text":
-        say(described(name, account), env)
-        return exits.OK
-    return respond({"session": name, **account_numbers(account)}, output, env)
+    return tell(name, account, output, env)
 
 
 @application.command("end")
@@ -217,6 +208,14 @@ def end(context: typer.Context, name: Name = "", session: Session = "", output: 
     account = found(lambda: Ledger(env.data_dir()).end(name))
     if output == "text":
         say(f"ended {name}: {account.used} tokens were used\n", env)
+        return exits.OK
+    return respond({"session": name, **account_numbers(account)}, output, env)
+
+
+def tell(name: str, account: Account, output: Literal["text", "json", "jsonl"], env: Environment) -> int:
+    """How a session stands, in the form that was asked for."""
+    if output == "text":
+        say(described(name, account), env)
         return exits.OK
     return respond({"session": name, **account_numbers(account)}, output, env)
 
