@@ -150,3 +150,12 @@ def test_the_total_of_a_large_payload_is_an_estimate_that_is_named_one():
     total = index.Index(payload, open_tokenizer("cl100k_base")).total
     assert (total.exact, total.words) == (False, "about 800k")
     assert abs(total.tokens - 800_000) < 1000
+
+
+def test_an_estimate_does_not_depend_on_how_much_was_counted():
+    payload = payload_of(b"".join(b"%d\n" % number for number in range(200_000)))
+    fresh = Index(payload, TOKENIZERS["cl100k_base"])
+    further = Index(payload, TOKENIZERS["cl100k_base"])
+    further.reach(200_000)
+    assert fresh.total == further.total
+    assert abs(fresh.total.tokens - further.total_tokens) < further.total_tokens / 20

@@ -7,7 +7,7 @@ more than the first one.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
 from tokcap.record import TYPE_CHECKING
@@ -44,6 +44,7 @@ class Index:
         # The stretch that was looked at last: what is asked for next mostly lies in it too.
         self._stretch = -1
         self._stretch_ends: Sequence[int] = ()
+        self._estimate: float | None = None
 
     @property
     def valid_utf8(self) -> bool:
@@ -108,7 +109,23 @@ class Index:
             return Total(self.total_tokens)
         while known.bytes[-1] < SAMPLE_BYTES and not known.complete:
             self._read_on()
-        return Total(round(known.tokens[-1] * whole / max(known.bytes[-1], 1)), exact=False)
+        # Drawn from the same places however much was counted: the same output gives the same mark.
+        first = min(bisect_left(known.bytes, SAMPLE_BYTES), len(known) - 1)
+        rest = whole - known.bytes[first]
+        return Total(known.tokens[first] + round(rest * self._tokens_per_byte()), exact=False)
+
+    def _tokens_per_byte(self) -> float:
+        """What the midst of the payload has: many an output begins otherwise than it goes on."""
+        if self._estimate is None:
+            middle = self._payload.size // 2
+            sample = self._payload.read(middle, min(middle + SAMPLE_BYTES, self._payload.size))
+            # From a place on where counting can begin; a character that is cut at the end does no harm.
+            begin = (
+                self._tokenizer.certain_cut(bytearray(sample), 0, 0) if self._tokenizer.cuts_anywhere else 0
+            )
+            text = sample[begin or 0 :]
+            self._estimate = self._tokenizer.count(as_text(text)) / len(text) if text else 0.0
+        return self._estimate
 
     def reach(self, token: int) -> int:
         """`token`, or the number of tokens if there are not so many."""
