@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -13,8 +12,8 @@ from tests.conftest import recount
 from tokcap.capture import Spool
 from tokcap.cut.beginning import certainly_text
 from tokcap.cut.sniff import sniff
-from tokcap.live import Live
-from tokcap.tokens import open_tokenizer
+from tokcap.live import Live, RunningCount
+from tokcap.tokens import count_bytes, open_tokenizer
 
 TOKENIZER = open_tokenizer("cl100k_base")
 
@@ -139,14 +138,13 @@ def test_what_may_be_something_else_is_waited_for(beginning):
 
 
 def test_what_is_slow_in_coming_is_not_held_back():
-    """A command that prints a line now and then: each is out before the next."""
-    process = lines_as_they_come("-n", "500", script="for i in a b c; do echo line $i; sleep 0.4; done")
-    times = []
-    for _ in range(3):
-        assert os.read(process.stdout.fileno(), 100).startswith(b"line ")
-        times.append(time.monotonic())
+    """A command that goes on only when it is told to: each line is out before the next."""
+    process = lines_as_they_come("-n", "500", script="for i in a b c; do echo line $i; read go; done")
+    for letter in (b"a", b"b", b"c"):
+        assert os.read(process.stdout.fileno(), 100) == b"line " + letter + b"\n"
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
     process.communicate(timeout=60)
-    assert times[0] < times[1] < times[2]
 
 
 def test_kill_on_limit_ends_the_command_when_the_window_is_full(inside, tmp_path):
@@ -167,3 +165,28 @@ def test_kill_on_limit_reads_no_further_from_standard_input():
     script = f"yes | {sys.executable} -m tokcap -n 60 --kill-on-limit | tail -1"
     done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=60, check=True)
     assert done.stdout.startswith(b"[TRUNCATED] tokens 0-")
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])
+@pytest.mark.parametrize("text", [b"abcd" * 3000, b"one two\n" * 2000, b"\x00" * 9000, "é漢".encode() * 2000])
+def test_a_running_count_ends_and_is_true_for_every_tokenizer(name, text):
+    tokenizer = open_tokenizer(name)
+    running = RunningCount(tokenizer)
+    for start in range(0, len(text), 700):
+        running.add(text[start : start + 700])
+        running.count(10**6)
+    total = count_bytes(text, tokenizer)
+    assert running.at_least <= running.certainly <= total <= running.at_most
+
+
+@pytest.mark.parametrize("args", [[], ["--tokenizer", "approx"], ["--tokenizer", "o200k_base"]])
+def test_kill_on_limit_ends_what_has_no_place_to_cut(tokcap, args):
+    ran = tokcap("-n", "100", *args, "--kill-on-limit", "--", "cat", "/dev/zero")
+    assert ran.status == 143
+    assert tokcap("-n", "4000", *args, "--", "seq", "1000", "2200").status == 0
+
+
+@pytest.mark.parametrize("args", [["--token-count"], ["--keep", "tail"], ["--mode", "summary"]])
+def test_kill_on_limit_is_refused_where_the_end_is_needed(inside, args):
+    ran = inside("-n", "10", "--kill-on-limit", *args, "--", "true")
+    assert (ran.status, b"--kill-on-limit is for a window at the beginning" in ran.err) == (125, True)

@@ -54,7 +54,7 @@ def test_a_handle_stands_in_one_line_with_what_is_known():
     assert handle_only(facts, "json") == line
     guessed = facts.but(out_tokens_exact=False, signal=9, err_bytes=2100, err_tokens=1, total_count=None)
     assert handle_only(guessed, "text") == (
-        b"[3f2a91c05d7e] text, 48 KB, about 4217 tokens, stderr 2.1 KB (1 token), killed by SIGKILL; "
+        b"[3f2a91c05d7e] text, 48 KB, about 4.2k tokens, stderr 2.1 KB (1 token), killed by SIGKILL; "
         b"tokcap show 3f2a91c05d7e\n"
     )
 

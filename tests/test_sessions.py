@@ -390,6 +390,10 @@ class TestTheCommand:
         assert inside("budget", "status").status == 1
         assert inside("budget", "check").status == 1
 
+    def test_a_turn_that_no_run_would_take_is_refused(self, inside, session):
+        session("--total", "100")
+        assert inside("budget", "turn", "a\nb").status == 2
+
     def test_which_session_must_be_said(self, inside, monkeypatch):
         for command in (["status"], ["check"], ["end"], ["record", "--input", "1"], ["turn"]):
             ran = inside("budget", *command)

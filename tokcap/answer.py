@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tokcap.cut import text as text_shape
 from tokcap.envelope import Failure, Meta, Response, failure_of
-from tokcap.errors import TokenizerFailed, TokenizerUnavailable
+from tokcap.errors import TokcapError, TokenizerFailed, TokenizerUnavailable
 from tokcap.exits import OK
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.render import compose
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tokcap.capture import Captured
+    from tokcap.exits import Ending
     from tokcap.tokens import Checkpoints
     from tokcap.types import CutShape, Part, Payload, Shape, Stream, Tokenizer, View
-
-
-# So much of an output is looked at before its shape is sought in earnest.
-BEGINNING_BYTES = 1 << 16
 
 
 class Streams(Record):
@@ -43,7 +40,8 @@ class Streams(Record):
     checkpoints: Mapping[Stream, Checkpoints] = {}
     shape: Shape = "auto"
     total_count: int | None = None
-    exit_status: int | None = None
+    # How the command ended whose stored output it is.
+    stored_ending: Ending | None = None
     notices: tuple[Notice, ...] = ()
     # Whether `out` is no stream itself, but made from one; and what was counted to make it.
     derived: bool = False
@@ -101,6 +99,9 @@ def answer(view: View, streams: Streams, tokenizer: Tokenizer, find_ways: Callab
             return count(view, streams, tokenizer, find_ways, meta)
         return cut(view, streams, tokenizer, find_ways, meta)
     except Exception as error:
+        if streams.captured is None and isinstance(error, TokcapError):
+            # Nothing has run, and what is wrong is said.
+            raise
         # The command has run: whatever goes wrong from here on, its output has to come out.
         reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {error!r}"
     if view.token_count:
@@ -150,13 +151,13 @@ def cut(
     limit, ways = view.token_limit, find_ways()
     shape = shaped(view, streams)
     index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
+    if view.exact_total:
+        index.count_all()
     source = index
     known: Mapping[Stream, Index] = {"out": source} if shape.original else streams.counted
     if view.mode != "raw":
         shape = in_mode(view, streams, shape, index, ways)
         index = Index(shape.payload, tokenizer)
-    if view.exact_total:
-        index.count_all()
     stderr = cut_stderr(view, streams, out_tokens(view, index, tokenizer, shape), tokenizer, find_ways)
     notices += shape.notices + stderr.notices
     err_tokens = count_bytes(stderr.shown, tokenizer)
@@ -238,7 +239,7 @@ def shaped(view: View, streams: Streams) -> Shaped:
         return Shaped(streams.out, original=not streams.derived)
     if view.shape in ("auto", "text") and streams.shape == "auto" and not view.fields:
         # Most output is plainly text. The other shapes are not even loaded for it.
-        from tokcap.cut.beginning import certainly_text
+        from tokcap.cut.beginning import BEGINNING_BYTES, certainly_text
 
         size = min(streams.out.size, BEGINNING_BYTES)
         if view.shape == "text" or certainly_text(streams.out.read(0, size)):
@@ -300,11 +301,11 @@ def in_mode(view: View, streams: Streams, shape: Shaped, index: Index, ways: Way
         changed = as_table(shape.payload, shape.shape)
         data, found, notices = changed.data, changed.shape, changed.notices
     else:
-        ending = streams.captured.ending if streams.captured else None
+        ending = streams.captured.ending if streams.captured else streams.stored_ending
         total = index.total
         facts = Facts(
             handle=ways.handle,
-            exit_status=ending.status if ending else streams.exit_status,
+            exit_status=ending.status if ending else None,
             signal=ending.signal if ending else None,
             out_bytes=streams.out.size + streams.out.lost,
             err_bytes=streams.err.size if streams.err else 0,

@@ -90,6 +90,9 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
             raise UsageError(f"{option.flag} stands before the subcommand {words.rest[0]!r}; write it after")
         return Subcommand(words.rest[0], words.rest[1:])
     values = decide(words.given, "run", env)
+    elsewhere = values["token_count"] or values["keep"] != "head" or values["mode"] != "raw"
+    if values["kill_on_limit"] and elsewhere:
+        raise UsageError("--kill-on-limit is for a window at the beginning: what comes later is never known")
     command = shell_argv(words.rest, words.shell, env.variables) if words.shell else words.rest
     return Request(command=command, **values)  # type: ignore[arg-type]  # the table has the types
 

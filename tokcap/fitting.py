@@ -74,7 +74,8 @@ class Fitting:
     def _completed(self, answer: Answer, view: View) -> Answer:
         """The answer with its duration, and with what its session has left once it is paid for."""
         answer = answer.with_meta(duration_ms=round(self._elapsed() * 1000))
-        if self._spending is None:
+        if self._spending is None or view.output == "text":
+            # Text has no place for it, and the account need not be asked.
             return answer
         answer = answer.with_meta(session=self._spending.session)
         for _ in range(ACCOUNT_ATTEMPTS):

@@ -6,6 +6,7 @@ was passed on is the beginning of the answer, which leaves it out when it is wri
 
 from __future__ import annotations
 
+from tokcap.cut.beginning import BEGINNING_BYTES
 from tokcap.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from tokcap.capture import Spool
     from tokcap.types import Sink, Tokenizer
 
-# So much is waited for to be sure that an output is text.
-BEGINNING_BYTES = 1 << 16
+# No token of the embedded vocabularies has more bytes.
+LONGEST_TOKEN = 128
 # So much is counted at a time.
 STEP_BYTES = 1 << 12
 # As far back from its end a certain cut is looked for.
@@ -35,6 +36,11 @@ class RunningCount:
         self._behind += block
 
     @property
+    def certainly(self) -> int:
+        """Tokens that there are at the least: what cannot be cut has them too."""
+        return self.at_least + len(self._behind) // LONGEST_TOKEN
+
+    @property
     def at_most(self) -> int:
         """A token has at least one byte: while there are few, nothing has to be counted."""
         return self.at_least + replaced_bytes(self._behind)
@@ -51,6 +57,8 @@ class RunningCount:
         cut = 0
         search_from = max(step, 0)
         while (found := self._tokenizer.certain_cut(self._behind, 0, search_from)) is not None:
+            if found <= search_from:
+                break
             cut = search_from = found
             if step == STEP_BYTES:
                 break
@@ -125,7 +133,7 @@ class UntilFull:
         self._tokens.add(block)
         if self._tokens.at_most > self._window:
             self._tokens.count(self._window)
-        if self._tokens.at_least > self._window:
+        if self._tokens.certainly > self._window:
             self._full()
             self._full = None
 

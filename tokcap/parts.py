@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tokcap.answer import Streams
 from tokcap.capture import Spool
+from tokcap.exits import Ending
 from tokcap.landmarks import Landmarks
 from tokcap.record import TYPE_CHECKING
 from tokcap.store.entry import LANDMARKS, RECORD, index_name
@@ -19,7 +20,10 @@ def open_part(entry: Entry, request: ShowRequest, tokenizer: Tokenizer) -> Strea
     """The part that was asked for, with what the store knows of it."""
     stored = entry.streams[request.stream]
     found = checkpoints_of(entry, request.stream, tokenizer)
-    part = Streams(stored, checkpoints={"out": found} if found else {})
+    ending = None
+    if entry.record.exit_status is not None:
+        ending = Ending(entry.record.exit_status, entry.record.signal)
+    part = Streams(stored, checkpoints={"out": found} if found else {}, stored_ending=ending)
     if request.stream == "out" and entry.is_whole("out"):
         part = part.but(shape=entry.record.shape, total_count=entry.record.total_count)
     if request.pointer:

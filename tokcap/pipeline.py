@@ -1,4 +1,4 @@
-"""The whole flow of one call, top to bottom. Every step is a module; they meet here and only here.
+"""The whole flow of one call, top to bottom. Every step is a module, and this is the order they come in.
 
 run:   Request -> tokenizer, source -> capture -> answer -> store -> deliver -> exit status
 show:  ShowRequest -> stored output -> part of it -> answer -> deliver
@@ -69,7 +69,7 @@ def run(asked: Request, env: Environment) -> int:
             "out": filtered(until_full(out, request, tokenizer, source), "out", request, masks),
             "err": filtered(err, "err", request, masks),
         }
-        if kept := spool_of(out):
+        if (kept := spool_of(out)) and request.stderr != "pass":
             curtain.raise_over(lambda: kept.size)
         captured = capture(source, sinks)
         failure, status = captured.failure, status_of(captured)
@@ -164,17 +164,22 @@ class Closing:
         return thing
 
     def __exit__(self, *_: object) -> None:
-        while self._calls:
-            self._calls.pop()()
+        # One that fails keeps no other from being called.
+        try:
+            while self._calls:
+                self._calls.pop()()
+        finally:
+            if self._calls:
+                self.__exit__()
 
 
 def open_spending(view: View, env: Environment) -> Spending | None:
     """The budget that bounds the answer, if there is one."""
     if not (view.session or view.turn or view.context_window):
         return None
-    from tokcap.spending import open_spending
+    from tokcap.spending import Spending
 
-    return open_spending(view, env)
+    return Spending(view, env)
 
 
 def open_source(request: Request, env: Environment) -> Source:

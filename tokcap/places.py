@@ -38,14 +38,11 @@ def open_places(
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
     if passes_everything(request):
         out: Place = Passing(env.write_stdout)
-        err: Place = Passing(env.write_stderr)
         if keeping and request.spill == "always":
             out = PassingAndKeeping(env.write_stdout, keeping.spool("out", whole=tracked))
         elif tracked:
             out = PassingAndKeeping(env.write_stdout, Spool())
-        if tracked and request.stderr != "pass":
-            err = PassingAndKeeping(env.write_stderr, Spool())
-        return out, err
+        return out, passed_err(request, curtain, keeping, tracked=tracked)
     # Within a budget even a count has a limit: what comes beside it on stderr must not break it.
     capped = request.token_limit is not None and (tracked or not request.token_count)
     # A window at the beginning of a text needs no more of it than the store keeps.
@@ -53,18 +50,25 @@ def open_places(
         capped
         and request.keep == "head"
         and request.mode == "raw"
-        and not (request.fields or request.token_count)
+        and not (request.fields or request.token_count or request.exact_total)
         and request.shape in ("auto", "text")
     )
     kept = keeping.spool("out", whole=not beginning) if keeping else Spool()
     if not capped:
-        # What is passed on beside the answer is paid for as well.
-        beside = tracked and request.stderr != "pass"
-        return kept, PassingAndKeeping(env.write_stderr, Spool()) if beside else Passing(env.write_stderr)
+        return kept, passed_err(request, curtain, keeping, tracked=tracked)
     kept_err = keeping.spool("err", whole=True) if keeping else Spool()
     if request.output != "text" or not beginning or request.token_offset:
         return kept, kept_err
     return open_live(request, tokenizer, curtain, kept, kept_err)
+
+
+def passed_err(request: Request, curtain: Curtain, keeping: Keeping | None, *, tracked: bool) -> Place:
+    """stderr beside an answer that does not cap it: passed on, and kept if it is stored or paid for."""
+    if keeping and request.spill == "always" and request.stderr == "separate":
+        return PassingAndKeeping(curtain.write_stderr, keeping.spool("err", whole=tracked))
+    if tracked and request.stderr == "separate":
+        return PassingAndKeeping(curtain.write_stderr, Spool())
+    return Passing(curtain.write_stderr)
 
 
 def passes_everything(request: Request) -> bool:
@@ -137,7 +141,8 @@ def filtered(sink: Sink, stream: Stream, request: Request, masks: Mapping[Stream
 
 def until_full(sink: Sink, request: Request, tokenizer: Tokenizer, source: Source) -> Sink:
     """With `--kill-on-limit`: the command ends when there is more than the window can show."""
-    if not request.kill_on_limit or request.token_limit is None:
+    shows_the_beginning = request.keep == "head" and request.mode == "raw" and not request.token_count
+    if not request.kill_on_limit or request.token_limit is None or not shows_the_beginning:
         return sink
     from tokcap.live import UntilFull
 

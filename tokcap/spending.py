@@ -31,19 +31,12 @@ LEAST_COUNT_TOKENS = 8
 HOOK_SECONDS = 300
 
 
-def open_spending(view: View, env: Environment) -> Spending | None:
-    """The account that a call is charged to; None if nothing but its own options bounds it."""
-    if view.turn and not view.session:
-        raise UsageError("--turn is a turn of a session: give --session too, or set TOKCAP_SESSION")
-    if not view.session and view.context_window is None:
-        return None
-    return Spending(view, env)
-
-
 class Spending:
     """What one call may cost. Refuses at once where nothing is left, or the account cannot be read."""
 
     def __init__(self, view: View, env: Environment) -> None:
+        if view.turn and not view.session:
+            raise UsageError("--turn is a turn of a session: give --session too, or set TOKCAP_SESSION")
         self._view = view
         self._env = env
         self.session = view.session
@@ -182,6 +175,6 @@ class Spending:
         if self._storage is not None and self._grant is not None:
             try:
                 self._storage.release(self._grant)
-            except TokcapError:
+            except Exception:  # noqa: S110  # it is freed when this process has ended
                 pass
             self._grant = None

@@ -322,9 +322,11 @@ class TestAStoreThatFails:
         assert "handle" not in ran.json["meta"]
 
 
-def test_an_interrupted_run_stores_what_there_was(with_store, inside):
-    process = start("-n", "60", "--", "sh", "-c", "seq 1 3000; exec sleep 60", start_new_session=True)
-    time.sleep(1.0)
+def test_an_interrupted_run_stores_what_there_was(with_store, inside, tmp_path):
+    script = f"seq 1 3000; touch {tmp_path}/written; exec sleep 60"
+    process = start("-n", "60", "--", "sh", "-c", script, start_new_session=True)
+    while not (tmp_path / "written").exists():
+        time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 130

@@ -1,5 +1,8 @@
 """`tokcap spill list | path | rm | gc`."""
 
+import subprocess
+import sys
+
 import pytest
 
 pytestmark = pytest.mark.usefixtures("with_store")
@@ -76,3 +79,15 @@ def test_an_unknown_handle_is_status_1_in_every_form(inside):
     assert inside("spill", "path", "0000").status == 1
     envelope = inside("spill", "path", "0000", "-o", "json").json
     assert envelope["error"]["code"] == "NOT_FOUND"
+
+
+def test_help_that_cannot_be_written_is_one_line(tokcap):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tokcap", "spill", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 125
+    assert done.stderr.count(b"\n") == 1

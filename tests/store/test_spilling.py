@@ -304,3 +304,27 @@ def test_many_matches_in_one_long_line_are_found_in_linear_time(inside):
     inside("--token-count", stdin=("abc def x" * 33 + "é").encode() * 20_000)
     meta = inside("show", "@last", "-n", "50", "--grep", "def", "-o", "json").json["meta"]
     assert meta["total_count"] > 10_000
+
+
+@pytest.mark.parametrize("args", [[], ["-o", "json"], ["--token-count"], ["-n", "500"]])
+def test_with_always_both_streams_are_stored(inside, args):
+    inside("--spill", "always", *args, "--", "sh", "-c", "echo o; echo e >&2")
+    assert inside("show", "@last", "--stream", "err").out == b"e\n"
+
+
+def test_an_exact_total_is_exact_in_every_mode_and_past_the_store(inside):
+    big = b"".join(b"%d\n" % number for number in range(40_000))
+    total = recount(big)
+    for args in (
+        ["-n", "50"],
+        ["-n", "50", "--max-bytes", "1000"],
+        ["--mode", "summary"],
+        ["-n", "50", "--keep", "tail"],
+    ):
+        meta = inside(*args, "--exact-total", "-o", "json", stdin=big).json["meta"]
+        assert meta["total_tokens"] == total, args
+
+
+def test_a_summary_from_the_store_says_how_the_command_ended(inside):
+    inside("-n", "5", "--", "sh", "-c", "seq 1 100; exit 3")
+    assert b"exit 3" in inside("show", "@last", "--mode", "summary", "-n", "200").out

@@ -159,3 +159,21 @@ def test_an_estimate_does_not_depend_on_how_much_was_counted():
     further.reach(200_000)
     assert fresh.total == further.total
     assert abs(fresh.total.tokens - further.total_tokens) < further.total_tokens / 10
+
+
+def test_where_no_process_can_be_had_everything_is_counted_here(monkeypatch):
+    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
+    monkeypatch.setattr(bulk, "available_cores", lambda: 4)
+    fork, calls = os.fork, []
+
+    def fails_at_the_second():
+        calls.append(1)
+        if len(calls) > 1:
+            raise BlockingIOError("no more processes")
+        return fork()
+
+    monkeypatch.setattr(os, "fork", fails_at_the_second)
+    before = os.listdir("/dev/fd")
+    payload = payload_of(b"some words again\n" * 20_000)
+    assert index.Index(payload, open_tokenizer("cl100k_base")).total_tokens == 4 * 20_000
+    assert len(os.listdir("/dev/fd")) == len(before)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tokcap.cli import budget, completion, hook, spill
-from tokcap.errors import UsageError
+from tokcap.errors import ReaderGone, StreamError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,10 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
         return ended.exit_code
     except UsageError as error:
         raise UsageError(str(error), of_a_subcommand=True) from None
+    except BrokenPipeError:
+        raise ReaderGone("the reader of standard output has gone") from None
+    except OSError as error:
+        raise StreamError(f"cannot write standard output: {error.strerror}") from None
     except Exception as error:
         shown = getattr(error, "format_message", None)
         if shown is None:

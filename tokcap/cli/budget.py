@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tokcap import exits
-from tokcap.arguments import decide, wanted_output
+from tokcap.arguments import config_values, read_value, wanted_output
 from tokcap.budget import Settings
 from tokcap.cli.responses import respond, say
 from tokcap.errors import NotFound, SessionNotStarted, UsageError
 from tokcap.ledger import Ledger, session_name
+from tokcap.models import find_model
 from tokcap.options import BY_KEY
 from tokcap.shell import quoted
 from tokcap.types import Notice
@@ -167,7 +168,8 @@ def turn(
     name, storage = opened("", session, env)
     storage.read()
     # As --turn will read it.
-    identifier = str(BY_KEY["turn"].kind.read(identifier)) if identifier else f"t{os.urandom(4).hex()}"
+    identifier = identifier or f"t{os.urandom(4).hex()}"
+    read_value(BY_KEY["turn"], identifier, "turn")
     if output == "text":
         say(exported("TOKCAP_TURN", identifier, shell), env)
         return exits.OK
@@ -294,6 +296,4 @@ def bar_of(account: Account) -> str:
 
 def window_of(model: str, env: Environment) -> int | None:
     """The window of a model, by the same rules as for a run."""
-    variables = {**env.variables, "TOKCAP_MODEL": model} if model else env.variables
-    window = decide((), "run", env.but(variables=variables))["context_window"]
-    return window if isinstance(window, int) else None
+    return find_model(model or env.variables["TOKCAP_MODEL"], config_values(env).models).context_window

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+# So much of an output is looked at before its shape is sought in earnest.
+BEGINNING_BYTES = 1 << 16
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLANKS = b" \t\r\n"
 # What a bare scalar begins with.

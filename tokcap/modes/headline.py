@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tokcap.record import TYPE_CHECKING, Record
+from tokcap.types import Total
 
 if TYPE_CHECKING:
     from tokcap.types import Payload, Shape
@@ -41,7 +42,8 @@ def headline(facts: Facts, what: str, count: str, *, ways: bool = False) -> str:
     if facts.out_bytes:
         said = [what, count, size_words(facts.out_bytes)] if count else [what, size_words(facts.out_bytes)]
         if facts.out_tokens is not None:
-            said.append(("" if facts.out_tokens_exact else "about ") + numbered(facts.out_tokens, "token"))
+            total = Total(facts.out_tokens, facts.out_tokens_exact)
+            said.append(f"{total.words} {'token' if total == Total(1) else 'tokens'}")
     if facts.err_bytes:
         tokens = f" ({numbered(facts.err_tokens, 'token')})" if facts.err_tokens is not None else ""
         said.append(f"stderr {size_words(facts.err_bytes)}{tokens}")

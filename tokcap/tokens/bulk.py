@@ -45,15 +45,23 @@ def parts_of(
 
 def count_in_parallel(parts: Sequence[tuple[int, int]], count: CountPart) -> Checkpoints:
     """Count the first part here and each other one in a process of its own; join what they found."""
-    children = [start_child(part, count) for part in parts[1:]]
+    children: list[tuple[int, int]] = []
     try:
+        for part in parts[1:]:
+            try:
+                children.append(start_child(part, count))
+            except OSError:
+                # No process to be had: what is left is counted here.
+                break
         found = count(*parts[0])
         for part in parts[1:]:
-            pid, descriptor = children[0]
-            packed = read_all(descriptor)
-            os.waitpid(pid, 0)
-            os.close(descriptor)
-            del children[0]
+            packed = b""
+            if children:
+                pid, descriptor = children[0]
+                packed = read_all(descriptor)
+                os.waitpid(pid, 0)
+                os.close(descriptor)
+                del children[0]
             # A child that was killed, or could not count, has its part counted here.
             found.join(Checkpoints.unpacked(packed, part[1]) or count(*part))
         return found
@@ -67,11 +75,22 @@ def count_in_parallel(parts: Sequence[tuple[int, int]], count: CountPart) -> Che
 
 def start_child(part: tuple[int, int], count: CountPart) -> tuple[int, int]:
     read, write = os.pipe()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        os.close(read)
+        os.close(write)
+        raise
     if pid:
         os.close(write)
         return pid, read
     try:
+        # Whoever reads tokcap's output, or waits for its end, must not wait for this process.
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
         # Ctrl-C reaches all of us, and what it means is decided by one.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         packed = memoryview(count(*part).packed(part[1]))

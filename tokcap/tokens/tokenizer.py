@@ -33,7 +33,7 @@ class ApproxTokenizer:
 
     def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
         """The next multiple of four characters, counted from `begin`."""
-        cut = next_character(data, search_from)
+        cut = next_character(data, search_from + 1)
         characters = len(data[begin:cut].decode("utf-8", "replace"))
         while cut < len(data) and characters % 4:
             after = next_character(data, cut + 1)
@@ -75,7 +75,7 @@ class ByteTokenizer:
         return [1] * self.count(text)
 
     def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
-        cut = next_character(data, search_from)
+        cut = next_character(data, search_from + 1)
         return cut if cut < len(data) else None
 
     def proven_cut(self, data: bytes) -> int | None:
