@@ -382,3 +382,8 @@ def test_time_is_up_for_standard_input_too():
 def test_a_duration_in_the_config_file_may_have_a_fraction(inside, tmp_path):
     (tmp_path / "config.toml").write_text("timeout = 90.5\n")
     assert inside("--", "true", env={"TOKCAP_CONFIG": str(tmp_path / "config.toml")}).status == 0
+
+
+def test_a_misspelt_subcommand_is_recognised(inside):
+    ran = inside("shwo", "@last")
+    assert (ran.status, ran.err) == (127, b"tokcap: shwo: command not found; did you mean tokcap show?\n")

@@ -180,3 +180,15 @@ def test_a_signal_reaches_the_command_on_its_terminal():
         os.kill(typist.pid, signal.SIGTERM)
         assert typist.wait() == 3
         assert typist.echoes
+
+
+def test_a_command_that_closes_its_output_before_it_ends_is_not_hung_up(tokcap):
+    """`echo` closes its streams before it exits; with no terminal as stdin nobody else held them."""
+    for _ in range(15):
+        ran = tokcap("--pty", "--", "echo", "hi")
+        assert (ran.status, ran.out) == (0, b"hi\n")
+
+
+def test_a_pager_that_nobody_could_leave_is_not_waited_for(tokcap):
+    ran = tokcap("--pty", "--", "sh", "-c", "seq 1 200 | ${PAGER:-more}", env={"PAGER": "more"})
+    assert (ran.status, ran.out.count(b"\n")) == (0, 200)

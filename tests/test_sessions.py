@@ -575,3 +575,18 @@ def test_a_manager_can_settle_again_after_its_storage_failed():
     for nonsense in (None, "5", -1, 1.5):
         with pytest.raises(BadNumber):
             manager.allocate(nonsense)
+
+
+def test_a_summary_has_the_same_words_in_a_run_and_from_the_store(inside):
+    script = "seq 1 30; for i in $(seq 40); do echo error: bad $i >&2; done; exit 3"
+    ran = inside("-n", "4000", "--mode", "summary", "--", "sh", "-c", script)
+    assert (ran.status, ran.err) == (3, b""), "stderr is told of in the summary, and not shown twice"
+    assert inside("show", "@last", "--mode", "summary", "-n", "4000").out == ran.out
+    inside("--mode", "summary", "--", "sh", "-c", "echo boom >&2; exit 1")
+    assert inside("show", "@last", "--stream", "err", "-n", "50").out == b"boom\n"
+
+
+def test_a_check_can_ask_for_enough(inside, session):
+    session("--total", "1000", used=900)
+    assert inside("budget", "check").status == 0
+    assert inside("budget", "check", "--need", "150").status == 1

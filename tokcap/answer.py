@@ -34,6 +34,8 @@ class Streams(Record):
     out_passed: int = 0
     err_passed: int = 0
     err_tail: bytes = b""
+    # stderr as a summary tells of it, be it part of the answer or not.
+    err_kept: Payload | None = None
     captured: Captured | None = None
     # Of a stored output: where its tokens lie, as far as somebody has counted; its shape, records and
     # notices, if somebody has looked.
@@ -308,10 +310,10 @@ def in_mode(view: View, streams: Streams, shape: Shaped, index: Index, ways: Way
             exit_status=ending.status if ending else None,
             signal=ending.signal if ending else None,
             out_bytes=streams.out.size + streams.out.lost,
-            err_bytes=streams.err.size if streams.err else 0,
+            err_bytes=streams.err_kept.size if streams.err_kept else 0,
             out_tokens=total.tokens,
             out_tokens_exact=total.exact,
-            err=streams.err,
+            err=streams.err_kept,
             total_count=shape.total_count,
             lost_bytes=streams.out.lost,
         )
@@ -357,6 +359,9 @@ def cut_stderr(
     limit = view.token_limit
     if limit is None or streams.err is None or not streams.err.size:
         return Stderr()
+    if view.mode in ("summary", "handle_only"):
+        # What there is to say of it is part of the answer.
+        return Stderr(withheld=True)
     ways = find_ways()
     index = Index(streams.err, tokenizer)
     share = stderr_limit(limit, out_tokens, index.total_tokens) if limit > 0 else 0

@@ -23,7 +23,12 @@ def open_part(entry: Entry, request: ShowRequest, tokenizer: Tokenizer) -> Strea
     ending = None
     if entry.record.exit_status is not None:
         ending = Ending(entry.record.exit_status, entry.record.signal)
-    part = Streams(stored, checkpoints={"out": found} if found else {}, stored_ending=ending)
+    part = Streams(
+        stored,
+        checkpoints={"out": found} if found else {},
+        stored_ending=ending,
+        err_kept=entry.streams.get("err"),
+    )
     if request.stream == "out" and entry.is_whole("out"):
         part = part.but(shape=entry.record.shape, total_count=entry.record.total_count)
     if request.pointer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tokcap import exits
 from tokcap.answer import Streams, Ways, answer, status_of
-from tokcap.capture import capture
+from tokcap.capture import PassingAndKeeping, capture
 from tokcap.envelope import rendered
 from tokcap.errors import ReaderGone, StoreError, StreamError
 from tokcap.fitting import Fitting
@@ -81,12 +81,16 @@ def run(asked: Request, env: Environment) -> int:
                 out_passed=passed_of(out),
                 err_passed=passed_of(err),
                 err_tail=tail_of(err),
+                err_kept=err.spool if isinstance(err, PassingAndKeeping) else spool_of(err),
                 captured=captured,
                 notices=notices,
             )
 
             fitting = Fitting(
-                spending, tokenizer, lambda: env.clock() - started, tokens_passed(tokenizer, err)
+                spending,
+                tokenizer,
+                lambda: env.clock() - started,
+                tokens_passed(tokenizer, err) if tracked else 0,
             )
             answer = answer_and_store(request, asked, streams, tokenizer, keeping, fitting)
             curtain.close()

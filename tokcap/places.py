@@ -64,7 +64,8 @@ def open_places(
 
 def passed_err(request: Request, curtain: Curtain, keeping: Keeping | None, *, tracked: bool) -> Place:
     """stderr beside an answer that does not cap it: passed on, and kept if it is stored or paid for."""
-    if keeping and request.spill == "always" and request.stderr == "separate":
+    stored = keeping and (request.spill == "always" or not passes_everything(request))
+    if stored and keeping and request.stderr == "separate":
         return PassingAndKeeping(curtain.write_stderr, keeping.spool("err", whole=tracked))
     if tracked and request.stderr == "separate":
         return PassingAndKeeping(curtain.write_stderr, Spool())

@@ -139,13 +139,21 @@ def record(
 
 
 @application.command("check")
-def check(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
-    """Whether anything is left: status 0, or 1 when the budget is exhausted. Says nothing; made for loops."""
+def check(
+    context: typer.Context,
+    name: Name = "",
+    need: Annotated[
+        int, typer.Option(min=1, help="tokens that have to be left; with -o json a run needs 150")
+    ] = 1,
+    session: Session = "",
+    output: Output = None,
+) -> int:
+    """Whether enough is left: status 0, or 1 if not. Says nothing; made for loops."""
     env: Environment = context.obj
     output = output or wanted_output((), env)
     name, storage = opened(name, session, env)
     account = storage.read()
-    left = account.remaining is None or account.remaining > 0
+    left = account.remaining is None or account.remaining >= need
     if output == "text":
         return exits.OK if left else exits.NO
     data = {"session": name, "ok": left, **account_numbers(account)}

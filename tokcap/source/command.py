@@ -18,11 +18,13 @@ from tokcap.source.signals import Signals
 from tokcap.source.stopping import Stopping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokcap.environment import Environment
     from tokcap.source.terminal import Terminal
     from tokcap.types import StderrMode, Stream
+
+PAGERS = ("PAGER", "GIT_PAGER", "MANPAGER")
 
 READ_BYTES = 1 << 16
 
@@ -63,8 +65,8 @@ class Command:
         try:
             launch = Launch(
                 argv=tuple(argv),
-                variables=env.variables,
                 changes=self._on_terminal(stderr, env, lent) if pty else self._on_pipes(stderr, env, lent),
+                variables=self._variables(env),
                 mask=self._signals.inherited_mask,
                 dispositions=self._signals.dispositions,
                 own_session=pty,
@@ -82,6 +84,12 @@ class Command:
         if self._terminal:
             self._terminal.lend()
         self._signals.begin(self._process, self._stopping, self._terminal)
+
+    def _variables(self, env: Environment) -> Mapping[str, str]:
+        """Its environment. A pager on a terminal without a keyboard would wait for ever."""
+        if self._terminal and self._terminal.keyboard is None:
+            return {**env.variables, **dict.fromkeys(PAGERS, "cat")}
+        return env.variables
 
     def _on_pipes(self, stderr: StderrMode, env: Environment, lent: list[int]) -> tuple[Open | Copy, ...]:
         changes = [] if env.stdin == STDIN else [Copy(env.stdin, STDIN)]
@@ -101,7 +109,6 @@ class Command:
 
         terminal = self._terminal = Terminal(env)
         self._streams[terminal.master] = "out"
-        lent.append(terminal.slave)
         changes: list[Open | Copy] = []
         if terminal.keyboard is None and env.stdin != STDIN:
             changes.append(Copy(env.stdin, STDIN))
@@ -139,6 +146,8 @@ class Command:
             elif exit_descriptor is None or exit_descriptor in ready:
                 # What the command itself wrote is in the pipes by now; others may write for ever.
                 ended = self._process.ended() is not None
+                if ended and self._terminal:
+                    self._terminal.let_go()
                 if ended and exit_descriptor is not None:
                     # It would be ready for ever.
                     self._poll.unregister(exit_descriptor)
@@ -219,6 +228,7 @@ class Command:
     def _close_streams(self) -> None:
         if self._terminal:
             self._terminal.give_up()
+            self._terminal.let_go()
         for descriptor in self._streams:
             os.close(descriptor)
         self._streams.clear()

@@ -10,6 +10,7 @@ from _thread import allocate_lock
 
 from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
 from tokcap.exits import OWN_FAILURE, Ending, ending_of
+from tokcap.options import SUBCOMMANDS
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def spawn(launch: Launch) -> Process:
     if number in OUT_OF_RESOURCES:
         raise TokcapError(f"cannot start {name}: {os.strerror(number)}")
     if number in NOT_FOUND_ERRORS and not (path and os.path.exists(path)):
-        raise CommandNotFound(f"{name}: command not found")
+        raise CommandNotFound(f"{name}: command not found{perhaps(name)}")
     if number in NOT_FOUND_ERRORS:
         raise CommandNotExecutable(f"{name}: cannot be executed: its interpreter was not found")
     hint = f"; to cap its content: tokcap < {name}" if path and os.path.isfile(path) else ""
@@ -228,3 +229,11 @@ def places(name: str, variables: Mapping[str, str]) -> Iterator[str]:
         # Trying to execute it would take ten times as long.
         if os.access(path, os.F_OK):
             yield path
+
+
+def perhaps(name: str) -> str:
+    """The subcommand that somebody may have meant."""
+    import difflib
+
+    near = difflib.get_close_matches(name, SUBCOMMANDS, n=1, cutoff=0.75)
+    return f"; did you mean tokcap {near[0]}?" if near else ""

@@ -85,6 +85,16 @@ class Terminal:
         self.take_back()
         self.keyboard = None
 
+    def let_go(self) -> None:
+        """Hold the command's end no longer.
+
+        Until it has ended we do: a command that closes its output before it exits, as many do, would
+        leave nobody there. The terminal would then be gone for us, and closing ours would kill it.
+        """
+        if self.slave >= 0:
+            os.close(self.slave)
+            self.slave = -1
+
     def give_up(self) -> None:
         """The pseudo-terminal is about to be closed."""
         self.master = -1
