@@ -52,7 +52,7 @@ def test_an_example_prints_what_the_readme_says(command, output, tmp_path, reade
 
 
 @pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
-def test_python_in_the_readme_runs(code, tmp_path):
+def test_python_in_the_readme_runs(code, with_store):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
