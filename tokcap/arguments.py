@@ -75,7 +75,7 @@ class Words(Record):
 def parse(argv: Sequence[str], env: Environment) -> Invocation:
     """Decide what this call is, or refuse it."""
     # `show` is asked for one page after the other, so it does not wait for the application to load.
-    if argv[:1] == ("show",) or argv[:1] == ["show"]:
+    if tuple(argv[:1]) == ("show",):
         return parse_show(argv[1:], env)
     words = take_apart(argv, "run")
     if words.wants_help:

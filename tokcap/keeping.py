@@ -32,7 +32,7 @@ class Keeping:
         self._opened: tuple[Shelf, Draft] | None = None
         self._digest = ""
         self._handle = ""
-        self._path = ""
+        self._is_stored = False
         # Why nothing can be stored.
         self.failure = ""
 
@@ -101,10 +101,10 @@ class Keeping:
         stored = self.stored_bytes()
         return {stream: spool.size + spool.lost - stored[stream] for stream, spool in self._spools.items()}
 
-    def keep(self, record: EntryRecord, indexes: Mapping[Stream, Index]) -> str:
-        """Store everything and return the path of the output, or raise `StoreError`. Once is enough."""
-        if self._path:
-            return self._path
+    def keep(self, record: EntryRecord, indexes: Mapping[Stream, Index]) -> None:
+        """Store everything, or raise `StoreError`. Once is enough."""
+        if self._is_stored:
+            return
         if self.lost_bytes()["out"]:
             # What is left of a document is none, whatever the whole was.
             record = record.but(shape="auto", total_count=None)
@@ -121,9 +121,8 @@ class Keeping:
         if self.failure:
             raise StoreError(self.failure)
         shelf, draft = self._open()
-        directory = shelf.keep(draft, record, files)
-        self._path = f"{directory}/out"
-        return self._path
+        shelf.keep(draft, record, files)
+        self._is_stored = True
 
     def _files(self, indexes: Mapping[Stream, Index]) -> dict[str, bytes]:
         """What was found out on the way and saves time later."""
@@ -148,7 +147,7 @@ class Keeping:
             return
         shelf, draft = self._opened
         draft.close()
-        if self._path:
+        if self._is_stored:
             from tokcap.store import Retention, clean_if_due
 
             retention = Retention(self._request.spill_days, self._request.spill_total)

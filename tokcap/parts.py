@@ -48,7 +48,7 @@ def checkpoints_of(entry: Entry, stream: Stream, tokenizer: Tokenizer) -> Checkp
         return None
     found = Checkpoints.unpacked(data, entry.streams[stream].size)
     if found is None:
-        entry.is_damaged(name, "the output was counted anew")
+        entry.note_damage(name, "the output was counted anew")
     return found
 
 
@@ -60,7 +60,7 @@ def load_landmarks(entry: Entry) -> None:
     out = entry.streams["out"]
     found = Landmarks.unpacked(data)
     if found is None:
-        entry.is_damaged(LANDMARKS, "the output was read from its beginning")
+        entry.note_damage(LANDMARKS, "the output was read from its beginning")
     else:
         out.landmarks = found
 

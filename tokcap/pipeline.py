@@ -85,7 +85,6 @@ def run(asked: Request, env: Environment) -> int:
                 captured=captured,
                 notices=notices,
             )
-
             fitting = Fitting(
                 spending,
                 tokenizer,

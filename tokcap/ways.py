@@ -29,9 +29,9 @@ def remark_on(stored_bytes: int) -> str:
     return f"only the first {stored_bytes} bytes are stored"
 
 
-def readable(path: str) -> str:
-    """A path as JSON can hold it."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def readable(word: str) -> str:
+    """A path or an argument as JSON and people can read it; what is no UTF-8 in it is replaced."""
+    return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def capped_notice(stored: int, lost: int, meta: Meta | None, label: str = "") -> tuple[Notice, ...]:

@@ -10,6 +10,7 @@ from tokcap import exits
 from tokcap.arguments import decide, wanted_output
 from tokcap.cli.responses import respond, say
 from tokcap.store import Retention, Shelf, clean
+from tokcap.ways import readable
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment
@@ -181,8 +182,3 @@ def size_of(count: float) -> str:
     while count >= 1024 and unit < len(UNITS) - 1:
         count, unit = count / 1024, unit + 1
     return f"{count:.0f}{UNITS[unit]}" if unit == 0 or count >= 10 else f"{count:.1f}{UNITS[unit]}"
-
-
-def readable(word: str) -> str:
-    """An argument as text; what was no UTF-8 in it becomes the replacement character."""
-    return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -191,7 +191,7 @@ class Entry:
         except (FileNotFoundError, StoreError):
             return None
 
-    def is_damaged(self, name: str, consequence: str) -> None:
+    def note_damage(self, name: str, consequence: str) -> None:
         """One of its files turned out to be damaged."""
         self.damage.append(f"{self._name(name)} is damaged: {consequence}")
 

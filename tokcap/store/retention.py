@@ -22,7 +22,7 @@ LEFT_OVER_SECONDS = 60
 # Cleaning looks at every entry, so it is done once in a while, or when much was stored since.
 CLEAN_SECONDS = 10 * 60
 CLEAN_SHARE = 16
-LEDGER = ".cleaned"
+CLEANED = ".cleaned"
 
 
 class Retention(Record):
@@ -115,7 +115,7 @@ def remove_left_overs(shelf: Shelf, now: float) -> int:
 
 def clean_if_due(shelf: Shelf, retention: Retention, stored_bytes: int, now: float) -> None:
     """Clean once in a while. Whoever stores pays for it in turn; what fails is left to the next."""
-    path = os.path.join(shelf.spill, LEDGER)
+    path = os.path.join(shelf.spill, CLEANED)
     try:
         words = private.read_file(path, 100).split()
         cleaned_at, since = int(words[0]), int(words[1])
