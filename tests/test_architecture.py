@@ -34,6 +34,7 @@ LAYERS = [
     {"answer", "ways"},
     {
         "arguments",
+        "catalog",
         "help",
         "completions",
         "capture",

@@ -28,6 +28,7 @@ AVAILABLE = ("show", "spill", "budget", "hook", "completion")
 class WholeNumber(Record):
     """Decimal digits and nothing else: no sign, no blank, no `1e3`."""
 
+    type = "integer"
     minimum: int
 
     def read(self, raw: str) -> int:
@@ -49,6 +50,7 @@ class WholeNumber(Record):
 class Choice(Record):
     """One of a few words."""
 
+    type = "choice"
     words: tuple[str, ...]
 
     def read(self, raw: str) -> str:
@@ -64,6 +66,7 @@ class Choice(Record):
 class Name(Record):
     """A word that is looked up later, before anything runs."""
 
+    type = "string"
     expected: str
 
     def read(self, raw: str) -> str:
@@ -75,6 +78,7 @@ class Name(Record):
 class LineOfText(Record):
     """Any text that stays on one line, the empty one included."""
 
+    type = "string"
     expected: str = "text without line breaks or control characters"
 
     def read(self, raw: str) -> str:
@@ -86,6 +90,7 @@ class LineOfText(Record):
 class Size(Record):
     """A number of bytes: `4096`, `64KiB`, `1.5G`. `KB` is 1,000 bytes; `K` and `KiB` are 1,024."""
 
+    type = "size"
     expected: str = "a size such as 4096, 64KiB, 100MB or 2G, of at least one byte"
 
     def read(self, raw: str) -> int:
@@ -113,6 +118,7 @@ class Size(Record):
 class Fraction(Record):
     """A part of a whole: `0.25`."""
 
+    type = "number"
     expected: str = "a fraction above 0 and at most 1, such as 0.25"
 
     def read(self, raw: str) -> float:
@@ -125,6 +131,7 @@ class Fraction(Record):
 class Duration(Record):
     """A time in seconds: `90`, `1.5m`, `2h`, `500ms`."""
 
+    type = "duration"
     expected: str = "a duration such as 500ms, 10s, 1.5m or 2h, of at least a millisecond"
 
     def read(self, raw: str) -> float:
@@ -142,6 +149,7 @@ class Duration(Record):
 class Switch(Record):
     """On or off. As a flag it takes no value, and `--no-NAME` turns it off again."""
 
+    type = "boolean"
     expected: str = "one of true, false, yes, no, on, off, 1, 0"
 
     def read(self, raw: str) -> bool:
@@ -157,6 +165,9 @@ if TYPE_CHECKING:
     Kind: TypeAlias = WholeNumber | Choice | Name | LineOfText | Size | Fraction | Duration | Switch
 
     Form: TypeAlias = Literal["run", "show"]
+
+    # What can be listed while somebody types.
+    Names: TypeAlias = Literal["", "handles", "sessions", "tokenizers", "models", "agents", "files"]
 
 
 class Option(Record):
@@ -177,6 +188,8 @@ class Option(Record):
     ambient: bool = True
     # The table of the config file that its key stands in; empty: at the top.
     section: str = ""
+    # What is listed for its value while somebody types.
+    names: Names = ""
 
     @property
     def flag(self) -> str:
@@ -270,6 +283,7 @@ OPTIONS = (
         kind=Name(expected="the name of a tokenizer"),
         metavar="NAME",
         default="cl100k_base",
+        names="tokenizers",
         group=FORM,
         help="cl100k_base, o200k_base, any tiktoken encoding or model name, approx "
         "(characters / 4), or a registered plug-in",
@@ -418,6 +432,7 @@ OPTIONS = (
         metavar="NAME",
         default="",
         default_text="none",
+        names="sessions",
         group=BUDGET,
         help="charge this session's budget; see tokcap budget",
     ),
@@ -436,6 +451,7 @@ OPTIONS = (
         metavar="NAME",
         default="",
         default_text="none",
+        names="models",
         group=BUDGET,
         help="the reader, for its window and tokenizer: gpt-4o, claude, or one of config.toml",
     ),

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from tokcap.cli.commands import about
 from tokcap.completions import script_for
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment
 
 
+@about(("tokcap completion fish > ~/.config/fish/completions/tokcap.fish", "for good, in fish"))
 def completion(
     context: typer.Context,
     shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="the shell to complete in")],

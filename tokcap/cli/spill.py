@@ -8,6 +8,7 @@ import typer
 
 from tokcap import exits
 from tokcap.arguments import decide, wanted_output
+from tokcap.cli.commands import Lists, about
 from tokcap.cli.responses import respond, say
 from tokcap.store import Retention, Shelf, clean
 from tokcap.ways import readable
@@ -21,13 +22,16 @@ application = typer.Typer(help="List, find and remove stored outputs.")
 Output = Annotated[
     Literal["text", "json", "jsonl"] | None, typer.Option("-o", "--output", help="form of the response")
 ]
-Handle = Annotated[str, typer.Argument(help="a handle, four or more of its digits, or @last")]
+Handle = Annotated[
+    str, typer.Argument(help="a handle, four or more of its digits, or @last"), Lists("handles")
+]
 
 COMMAND_WIDTH = 60
 UNITS = ("B", "K", "M", "G", "T")
 
 
 @application.command("list")
+@about(("tokcap spill list", "what is stored, the latest first"), exit_codes=(0, 2, 125))
 def list_entries(context: typer.Context, output: Output = None) -> int:
     """Stored outputs, the latest first: handle, age, size, tokens, exit status, command."""
     env: Environment = context.obj
@@ -45,6 +49,10 @@ def list_entries(context: typer.Context, output: Output = None) -> int:
 
 
 @application.command("path")
+@about(
+    ('less "$(tokcap spill path @last)"', "read the last stored output with another tool"),
+    exit_codes=(0, 1, 2, 125),
+)
 def path(
     context: typer.Context,
     handle: Handle,
@@ -63,9 +71,12 @@ def path(
 
 
 @application.command("rm")
+@about(("tokcap spill rm 3f2a @last", "remove two of them"), danger="destructive", exit_codes=(0, 1, 2, 125))
 def remove(
     context: typer.Context,
-    handles: Annotated[list[str], typer.Argument(help="handles, or enough of their digits, or @last")],
+    handles: Annotated[
+        list[str], typer.Argument(help="handles, or enough of their digits, or @last"), Lists("handles")
+    ],
     output: Output = None,
 ) -> int:
     """Remove stored outputs. None is removed if one of them cannot be found."""
@@ -83,6 +94,7 @@ def remove(
 
 
 @application.command("gc")
+@about(("tokcap spill gc", "what storing does by itself, now"), danger="destructive", exit_codes=(0, 2, 125))
 def collect(context: typer.Context, output: Output = None) -> int:
     """Remove what is too old or too much, and what those left behind who were killed while storing.
 
