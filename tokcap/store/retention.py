@@ -127,7 +127,7 @@ def clean_if_due(shelf: Shelf, retention: Retention, stored_bytes: int, now: flo
     due = not 0 <= now - cleaned_at < CLEAN_SECONDS or since * CLEAN_SHARE > retention.total_bytes
     try:
         # Written first, so that others who store meanwhile do not clean as well.
-        private.replace_file(path, b"%d %d\n" % ((int(now), 0) if due else (cleaned_at, since)))
+        private.overwrite_file(path, b"%020d %020d\n" % ((int(now), 0) if due else (cleaned_at, since)))
     except StoreError:
         # What cannot be written down is done once too often rather than never.
         pass
