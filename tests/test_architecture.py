@@ -28,7 +28,7 @@ LAYERS = [
     {"shellentry"},
     {"__main__"},
     {"cli"},
-    {"pipeline"},
+    {"pipeline", "doctor"},
     {"fitting", "parts", "places"},
     {"keeping", "manager", "spending", "live", "progress"},
     {"answer", "ways"},
@@ -52,7 +52,7 @@ LAYERS = [
         "ledger",
         "hooks",
     },
-    {"database"},
+    {"database", "configfile"},
     {
         "window",
         "mark",
