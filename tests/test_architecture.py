@@ -66,6 +66,7 @@ LAYERS = [
         "models",
         "shell",
         "plainjson",
+        "sizes",
     },
     {"patterns"},
     {"environment"},
