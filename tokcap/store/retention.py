@@ -122,9 +122,9 @@ def unattended(shelf: Shelf, now: float) -> Iterator[str]:
     for name in names_in(shelf.spill):
         path = os.path.join(shelf.spill, name)
         try:
-            if name.startswith(private.TEMPORARY_PREFIX):
-                if abs(now - os.lstat(path).st_mtime) >= LEFT_OVER_SECONDS:
-                    yield path
+            is_ours = name.startswith(private.TEMPORARY_PREFIX)
+            if is_ours and abs(now - os.lstat(path).st_mtime) >= LEFT_OVER_SECONDS:
+                yield path
         except OSError:
             continue
 
