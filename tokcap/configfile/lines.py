@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     Keys: TypeAlias = tuple[str, ...]
 
+# No key that means anything stands deeper; below, the names of the tables around it are not told apart.
+DEEPEST = 8
+
 BLANK = re.compile(r"(?:\s+|#[^\n]*)*")
 PART = re.compile(r"""[ \t]*(?:([A-Za-z0-9_-]+)|("(?:[^"\\\n]|\\.)*"|'[^'\n]*'))[ \t]*""")
 BARE = r"""[^\s,#=\[\]{}"']"""
@@ -69,7 +72,8 @@ def placed_keys(text: str) -> Iterator[Placed]:
             name, end = dotted_key(text, position + (2 if text.startswith("[[", position) else is_head))
             if not name:
                 return
-            keys = name if is_head else (around[-1][1] if around else table) + name
+            outer = around[-1][1] if around else table
+            keys = name if is_head else outer + name if len(around) < DEEPEST else outer
             yield Placed(keys, line, position, not around)
             if is_head:
                 table = keys
