@@ -1,5 +1,6 @@
 """tokcap doctor finds what was planted for it, says what to do, and changes nothing."""
 
+import functools
 import json
 import os
 import pty
@@ -42,9 +43,14 @@ def wrong(found) -> set[str]:
     return {name for name, checks in found.items() if any(check["status"] == "wrong" for check in checks)}
 
 
+# A table is restored once for all tests inside this process; processes of their own restore theirs.
+restored_once = functools.cache(vocabularies.table)
+
+
 @pytest.fixture
-def examined(inside):
+def examined(inside, monkeypatch):
     """What doctor finds, by `group.name`."""
+    monkeypatch.setattr(vocabularies, "table", restored_once)
 
     def run(**variables) -> dict[str, list[dict]]:
         return report(inside("doctor", "-o", "json", env=variables))
