@@ -52,6 +52,10 @@ HEAD = r"""
 .Ar command
 .Op Ar session
 .Nm
+.Cm doctor
+.Op Fl -write-config
+.Op Fl o Ar form
+.Nm
 .Cm hook list | install | remove | print
 .Op Ar agent
 .Nm
@@ -239,6 +243,19 @@ permission rule may look at;
 .Nm
 .Cm hook list
 says for which agents that can be kept.
+.Pp
+.Nm
+.Cm doctor
+examines what is installed, stored and set: versions, vocabularies, the data
+directory, stored outputs, sessions, hooks, completions, variables, and every
+setting with the place that it comes from.
+It says what to do about each finding, and changes nothing itself.
+The exit status is 1 if something is wrong.
+With
+.Fl -write-config
+it writes a commented
+.Pa config.toml
+instead, where there is none yet, and prints its path.
 """
 
 STORE = r"""
@@ -409,6 +426,8 @@ Nothing is left of the session or the turn.
 Nothing was run.
 .It Dv HOOK_REFUSED
 A hook for an agent cannot be installed, or not safely; no file was touched.
+.It Dv CONFIG_EXISTS
+There is a config file already, and it was not written over.
 .It Dv TIMEOUT
 The time that
 .Fl -timeout
@@ -429,7 +448,10 @@ FILES = r"""
 Defaults of the user, in TOML, under the keys that
 .Sx OPTIONS
 names.
-An unknown key or a bad value is refused.
+An unknown key or a bad value is refused, with its line;
+.Nm
+.Cm doctor Fl -write-config
+writes a file with all keys and their defaults, commented out.
 .Ev XDG_CONFIG_HOME
 replaces
 .Pa ~/.config .

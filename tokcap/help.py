@@ -15,6 +15,7 @@ usage: tokcap [OPTIONS] [--] COMMAND [ARG]...    run COMMAND and cap its output
        tokcap show HANDLE [OPTIONS]              read a stored output
        tokcap spill list|path|rm|gc              stored outputs: list, find, remove
        tokcap budget start|status|...            sessions: one budget for many calls
+       tokcap doctor [--write-config]            examine what is installed, stored and set
        tokcap hook list|install|remove|print     let an agent run its commands under tokcap
        tokcap completion bash|zsh|fish           print a completion script
 """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokcap.cli import budget, completion, hook, spill
+from tokcap.cli import budget, completion, doctor, hook, spill
 from tokcap.errors import ReaderGone, StreamError, UsageError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def tokcap() -> None:
 
 
 app.command("completion")(completion.completion)
+app.command("doctor")(doctor.doctor)
 app.add_typer(spill.application, name="spill")
 app.add_typer(budget.application, name="budget")
 app.add_typer(hook.app, name="hook")

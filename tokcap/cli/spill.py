@@ -10,6 +10,7 @@ from tokcap import exits
 from tokcap.arguments import decide, wanted_output
 from tokcap.cli.commands import Lists, about
 from tokcap.cli.responses import respond, say
+from tokcap.sizes import size_of
 from tokcap.store import Retention, Shelf, clean
 from tokcap.ways import readable
 
@@ -27,7 +28,6 @@ Handle = Annotated[
 ]
 
 COMMAND_WIDTH = 60
-UNITS = ("B", "K", "M", "G", "T")
 
 
 @application.command("list")
@@ -186,11 +186,3 @@ def age_of(seconds: float) -> str:
         if seconds >= length:
             return f"{int(seconds // length)}{unit}"
     return f"{max(int(seconds), 0)}s"
-
-
-def size_of(count: float) -> str:
-    """Bytes in the largest unit that fits: `1.5M`."""
-    unit = 0
-    while count >= 1024 and unit < len(UNITS) - 1:
-        count, unit = count / 1024, unit + 1
-    return f"{count:.0f}{UNITS[unit]}" if unit == 0 or count >= 10 else f"{count:.1f}{UNITS[unit]}"
