@@ -34,7 +34,6 @@ LAYERS = [
     {"answer", "ways"},
     {
         "arguments",
-        "catalog",
         "help",
         "completions",
         "capture",
@@ -53,7 +52,7 @@ LAYERS = [
         "ledger",
         "hooks",
     },
-    {"database"},
+    {"database", "catalog"},
     {
         "window",
         "mark",
@@ -68,7 +67,7 @@ LAYERS = [
         "shell",
         "plainjson",
     },
-    {"patterns"},
+    {"patterns", "screen", "spelling"},
     {"environment"},
     {"errors"},
     {"exits"},
