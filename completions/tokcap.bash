@@ -50,6 +50,7 @@ _tokcap() {
             spill) command=0 && ((last > 2)) || values='list path rm gc' ;;
             budget) command=0 && ((last > 2)) || values='start status list record check turn compacted reset end' ;;
             hook) command=0 && ((last > 2)) || values='list install remove print' ;;
+            manifest) command=0 && ((last > 2)) || values='' ;;
             completion) command=0 && ((last > 2)) || values='bash zsh fish' ;;
         esac
     fi
@@ -66,7 +67,7 @@ _tokcap() {
         else
             compopt -o bashdefault -o default
         fi
-        ((last > 1)) || COMPREPLY+=($(compgen -W 'show spill budget hook completion' -- "$cur"))
+        ((last > 1)) || COMPREPLY+=($(compgen -W 'show spill budget hook manifest completion' -- "$cur"))
         return
     fi
 

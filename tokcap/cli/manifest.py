@@ -11,10 +11,11 @@ import typer
 from tokcap import __version__, exits
 from tokcap.cli.commands import about, all_commands
 from tokcap.cli.responses import respond, say
-from tokcap.completions import TOKENIZERS
 from tokcap.envelope import SCHEMA_VERSION
 from tokcap.hooks.manage import AGENTS
 from tokcap.models import MODELS
+from tokcap.tokens.tokenizer import ApproxTokenizer
+from tokcap.tokens.vocabulary import EMBEDDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ SCOPES: dict[Danger, list[str]] = {
 # Names that are the same for everybody; those of sessions and handles come and go.
 SUGGESTED: dict[Names, list[str]] = {
     "models": [*MODELS],
-    "tokenizers": [*TOKENIZERS],
+    "tokenizers": [*EMBEDDED, ApproxTokenizer.name],
     "agents": [*AGENTS],
 }
 
