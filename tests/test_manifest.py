@@ -140,3 +140,15 @@ def test_a_mistake_is_told_in_the_words_of_the_house(words, problem):
         wants_help(command, rest)
     assert str(refused.value).startswith(problem)
     assert refused.value.exit_status == 2
+
+
+def test_a_mistake_is_an_envelope_too_where_one_was_asked_for(inside):
+    ran = inside("budget", "statsu", "-o", "json")
+    assert ran.json["error"]["code"] == "USAGE"
+    assert "did you mean tokcap budget status?" in ran.json["error"]["message"]
+
+
+def test_commands_of_the_budget_take_the_session_as_an_argument(inside, with_store):
+    inside("budget", "start", "work", "--total", "900")
+    inside("budget", "record", "work", "--input", "5")
+    assert inside("budget", "compacted", "work", "--used", "1", "-o", "json").json["data"]["used"] == 5

@@ -22,7 +22,6 @@ from tokcap.options import (
 )
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.shell import shell_argv, string_problem, take_flags
-from tokcap.spelling import nearest
 from tokcap.types import Request, ShowRequest
 
 if TYPE_CHECKING:
@@ -210,6 +209,8 @@ def negated_switch(name: str, by_name: Mapping[str, Option]) -> Option | None:
 
 
 def unknown_option(name: str, by_name: Mapping[str, Option], form: Form) -> str:
+    from tokcap.spelling import nearest
+
     near = nearest(name, [*by_name, "--help", "--version"])
     help_form = "tokcap --help" if form == "run" else f"tokcap {form} --help"
     hint = f"did you mean {near}?" if near else f"see {help_form}"

@@ -49,6 +49,10 @@ class About(Record):
     exit_codes: tuple[int, ...]
 
 
+# Of a command that tells nothing: it is called all the same.
+UNTOLD = About((), "safe", (0, 2, 125))
+
+
 def about(
     *examples: tuple[str, str], danger: Danger = "safe", exit_codes: tuple[int, ...] = (0, 2, 125)
 ) -> Callable[[Function], Function]:
@@ -86,7 +90,7 @@ def commands_of(app: typer.Typer, *path: str) -> Iterator[Command]:
 
 def command_of(path: tuple[str, ...], callback: Callable[..., Any]) -> Command:
     summary, _, details = inspect.cleandoc(callback.__doc__ or "").partition("\n\n")
-    told: About = callback.about  # type: ignore[attr-defined]
+    told: About = getattr(callback, "about", UNTOLD)
     arguments: list[Argument] = []
     flags: list[Flag] = []
     hints = get_type_hints(callback, include_extras=True)

@@ -12,7 +12,6 @@ from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
 from tokcap.exits import OWN_FAILURE, Ending, ending_of
 from tokcap.options import AVAILABLE
 from tokcap.record import TYPE_CHECKING, Record
-from tokcap.spelling import nearest
 
 if TYPE_CHECKING:
     import signal
@@ -234,5 +233,7 @@ def places(name: str, variables: Mapping[str, str]) -> Iterator[str]:
 
 def perhaps(name: str) -> str:
     """The subcommand that somebody may have meant."""
+    from tokcap.spelling import nearest
+
     near = nearest(name, AVAILABLE)
     return f"; did you mean tokcap {near}?" if near else ""
