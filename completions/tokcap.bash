@@ -51,6 +51,7 @@ _tokcap() {
             budget) command=0 && ((last > 2)) || values='start status list record check turn compacted reset end' ;;
             doctor) command=0 && ((last > 2)) || values='--write-config --output' ;;
             hook) command=0 && ((last > 2)) || values='list install remove print' ;;
+            manifest) command=0 && ((last > 2)) || values='' ;;
             completion) command=0 && ((last > 2)) || values='bash zsh fish' ;;
         esac
     fi
@@ -67,7 +68,7 @@ _tokcap() {
         else
             compopt -o bashdefault -o default
         fi
-        ((last > 1)) || COMPREPLY+=($(compgen -W 'show spill budget doctor hook completion' -- "$cur"))
+        ((last > 1)) || COMPREPLY+=($(compgen -W 'show spill budget doctor hook manifest completion' -- "$cur"))
         return
     fi
 

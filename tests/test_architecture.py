@@ -34,7 +34,6 @@ LAYERS = [
     {"answer", "ways", "data"},
     {
         "arguments",
-        "catalog",
         "help",
         "completions",
         "capture",
@@ -51,7 +50,7 @@ LAYERS = [
         "ledger",
         "hooks",
     },
-    {"database", "configfile"},
+    {"database", "configfile", "catalog"},
     {
         "window",
         "mark",
@@ -67,7 +66,7 @@ LAYERS = [
         "fingerprint",
         "sizes",
     },
-    {"patterns", "plainjson"},
+    {"patterns", "plainjson", "screen", "spelling"},
     {"environment"},
     {"errors"},
     {"exits"},

@@ -205,11 +205,11 @@ def negated_switch(name: str, by_name: Mapping[str, Option]) -> Option | None:
 
 
 def unknown_option(name: str, by_name: Mapping[str, Option], form: Form) -> str:
-    import difflib
+    from tokcap.spelling import nearest
 
-    near = difflib.get_close_matches(name, [*by_name, "--help", "--version"], n=1, cutoff=0.7)
+    near = nearest(name, [*by_name, "--help", "--version"])
     help_form = "tokcap --help" if form == "run" else f"tokcap {form} --help"
-    hint = f"did you mean {near[0]}?" if near else f"see {help_form}"
+    hint = f"did you mean {near}?" if near else f"see {help_form}"
     return f"unknown option {decoded(name)}; {hint}"
 
 

@@ -57,6 +57,7 @@ class Meta(Record):
     exit_from: str | None = None
     signal: int | None = None
     binary: bool | None = None
+    not_modified: bool | None = None
     schema_version: str = SCHEMA_VERSION
 
     def as_json(self) -> dict[str, Scalar]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -14,6 +13,7 @@ from tokcap.cli.responses import respond, say
 from tokcap.configfile import writing
 from tokcap.doctor.examination import examine
 from tokcap.doctor.report import group_text, summary
+from tokcap.screen import screen_of
 from tokcap.ways import readable
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def examined(output: Output, env: Environment) -> int:
     for group in examine(env):
         groups.append(group)
         if output == "text":
-            say(group_text(group, colours=wants_colours(env)), env)
+            say(group_text(group, colours=screen_of(env, env.stdout).colours), env)
     statuses = {finding.status for group in groups for finding in group.findings}
     status = exits.NO if "wrong" in statuses else exits.OK
     if output == "text":
@@ -86,9 +86,3 @@ def described(group: Group) -> list[dict[str, object]]:
         }
         for finding in group.findings
     ]
-
-
-def wants_colours(env: Environment) -> bool:
-    """Whether a person looks at a terminal that has them, and has not declined."""
-    plain = env.variables.get("NO_COLOR") or env.variables.get("TERM") == "dumb"
-    return not plain and env.stdout not in env.closed and os.isatty(env.stdout)
