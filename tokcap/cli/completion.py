@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tokcap.cli.commands import about
+from tokcap.cli.commands import about, all_commands, groups
 from tokcap.completions import script_for
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="the shell to complete in")],
 ) -> int:
     """Print a completion script; put it where the shell looks for such, or source it."""
+    # It holds this very command.
+    from tokcap.cli.application import app
+
     env: Environment = context.obj
-    env.write_stdout(script_for(shell).encode())
+    env.write_stdout(script_for(shell, all_commands(app), groups(app)).encode())
     return 0

@@ -11,6 +11,7 @@ from tokcap.arguments import decide, wanted_output
 from tokcap.cli.commands import Lists, about
 from tokcap.cli.responses import respond, say
 from tokcap.store import Retention, Shelf, clean
+from tokcap.units import age_of, printable, size_of
 from tokcap.ways import readable
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ Handle = Annotated[
 ]
 
 COMMAND_WIDTH = 60
-UNITS = ("B", "K", "M", "G", "T")
 
 
 @application.command("list")
@@ -160,9 +160,7 @@ def row_of(entry: Listed, now: float) -> tuple[str, ...]:
         )
     totals = [streams["out"] for streams in record.tokens.values() if "out" in streams]
     status = "-" if record.exit_status is None else str(record.exit_status)
-    command = " ".join(map(readable, record.command)) if record.command else "-"
-    printable = "".join(character if character.isprintable() else "?" for character in command)
-    shown = printable if len(printable) <= COMMAND_WIDTH else printable[: COMMAND_WIDTH - 1] + "…"
+    shown = printable(" ".join(record.command), COMMAND_WIDTH) if record.command else "-"
     size = size_of(sum(record.stored_bytes.values())) + ("" if record.complete else " of more")
     return (
         entry.handle,
@@ -178,19 +176,3 @@ def table(rows: list[tuple[str, ...]]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "".join(line.rstrip() + "\n" for line in lines)
-
-
-def age_of(seconds: float) -> str:
-    """A time in the largest unit that fits: `5m`."""
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= length:
-            return f"{int(seconds // length)}{unit}"
-    return f"{max(int(seconds), 0)}s"
-
-
-def size_of(count: float) -> str:
-    """Bytes in the largest unit that fits: `1.5M`."""
-    unit = 0
-    while count >= 1024 and unit < len(UNITS) - 1:
-        count, unit = count / 1024, unit + 1
-    return f"{count:.0f}{UNITS[unit]}" if unit == 0 or count >= 10 else f"{count:.1f}{UNITS[unit]}"
