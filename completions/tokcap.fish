@@ -82,6 +82,9 @@ end
 
 # Names that only tokcap knows, the latest first. It says nothing where something is wrong.
 function __tokcap_list
+    # An option can stand here as well; with its value attached it is asked for a name, too.
+    string match -qr '^-[^=]*$' -- (commandline -ct)
+    and return
     set -l program (string replace -r '^~/' "$HOME/" -- (commandline -opc)[1])
     command $program completion --list $argv 2>/dev/null </dev/null
 end
@@ -132,28 +135,28 @@ complete -c tokcap -n __tokcap_in_options -s c -x -d 'run STRING in a shell, as 
 complete -c tokcap -n __tokcap_in_options -s h -l help -d 'show what there is to know'
 complete -c tokcap -n __tokcap_in_options -s V -l version -d 'show the version'
 # An option before a subcommand is refused: its name can only be the first word.
-complete -c tokcap -n __tokcap_behind -a show -d 'Read an output that tokcap has stored; the command does not run again.'
-complete -c tokcap -n __tokcap_behind -a budget -d 'Sessions: token budgets that many processes share.'
-complete -c tokcap -n __tokcap_behind -a completion -d 'Print a completion script; put it where the shell looks for such, or source it.'
-complete -c tokcap -n __tokcap_behind -a hook -d 'Let a coding agent run its shell commands under tokcap.'
-complete -c tokcap -n __tokcap_behind -a spill -d 'List, find and remove stored outputs.'
-complete -c tokcap -n '__tokcap_behind spill' -a gc -d 'Remove what is too old or too much, and what those left behind who were killed while storing.'
-complete -c tokcap -n '__tokcap_behind spill' -a list -d 'Stored outputs, the latest first: handle, age, size, tokens, exit status, command.'
-complete -c tokcap -n '__tokcap_behind spill' -a path -d 'The file that holds a stored output: plain bytes, for any tool.'
-complete -c tokcap -n '__tokcap_behind spill' -a rm -d 'Remove stored outputs. None is removed if one of them cannot be found.'
-complete -c tokcap -n '__tokcap_behind budget' -a check -d 'Whether enough is left: status 0, or 1 if not. Says nothing; made for loops.'
-complete -c tokcap -n '__tokcap_behind budget' -a compacted -d 'Say that the reader\'s context was compacted. The session\'s total is not given back by that.'
-complete -c tokcap -n '__tokcap_behind budget' -a end -d 'End a session. What was used in it stays in the history.'
-complete -c tokcap -n '__tokcap_behind budget' -a list -d 'All sessions that run.'
-complete -c tokcap -n '__tokcap_behind budget' -a record -d 'Add the caller\'s own model tokens. What passes the total is recorded too; the next run is refused.'
-complete -c tokcap -n '__tokcap_behind budget' -a reset -d 'Begin a session anew with its settings: nothing used, nothing reserved.'
-complete -c tokcap -n '__tokcap_behind budget' -a start -d 'Start a session and print the line to evaluate. With the same settings again, nothing changes.'
-complete -c tokcap -n '__tokcap_behind budget' -a status -d 'How a session stands: used, reserved, left, and the mode that answers come in.'
-complete -c tokcap -n '__tokcap_behind budget' -a turn -d 'Begin a turn: print the line to evaluate. Its results together get --turn-pct of the window.'
-complete -c tokcap -n '__tokcap_behind hook' -a install -d 'Put the hook into the agent\'s settings; everything else in them stays as it is.'
-complete -c tokcap -n '__tokcap_behind hook' -a list -d 'Say for every agent whether the hook is installed, or why there is none.'
-complete -c tokcap -n '__tokcap_behind hook' -a print -d 'Print what install would write, to be put in place by hand.'
-complete -c tokcap -n '__tokcap_behind hook' -a remove -d 'Take the hook out of the agent\'s settings again.'
+complete -c tokcap -n __tokcap_behind -a show -d 'Read an output that tokcap has stored; the command does not run again'
+complete -c tokcap -n __tokcap_behind -a budget -d 'Sessions: token budgets that many processes share'
+complete -c tokcap -n __tokcap_behind -a completion -d 'Print a completion script; put it where the shell looks for such, or source it'
+complete -c tokcap -n __tokcap_behind -a hook -d 'Let a coding agent run its shell commands under tokcap'
+complete -c tokcap -n __tokcap_behind -a spill -d 'List, find and remove stored outputs'
+complete -c tokcap -n '__tokcap_behind spill' -a gc -d 'Remove what is too old or too much, and what those left behind who were killed while storing'
+complete -c tokcap -n '__tokcap_behind spill' -a list -d 'Stored outputs, the latest first: handle, age, size, tokens, exit status, command'
+complete -c tokcap -n '__tokcap_behind spill' -a path -d 'The file that holds a stored output: plain bytes, for any tool'
+complete -c tokcap -n '__tokcap_behind spill' -a rm -d 'Remove stored outputs'
+complete -c tokcap -n '__tokcap_behind budget' -a check -d 'Whether enough is left: status 0, or 1 if not'
+complete -c tokcap -n '__tokcap_behind budget' -a compacted -d 'Say that the reader\'s context was compacted'
+complete -c tokcap -n '__tokcap_behind budget' -a end -d 'End a session'
+complete -c tokcap -n '__tokcap_behind budget' -a list -d 'All sessions that run'
+complete -c tokcap -n '__tokcap_behind budget' -a record -d 'Add the caller\'s own model tokens'
+complete -c tokcap -n '__tokcap_behind budget' -a reset -d 'Begin a session anew with its settings: nothing used, nothing reserved'
+complete -c tokcap -n '__tokcap_behind budget' -a start -d 'Start a session and print the line to evaluate'
+complete -c tokcap -n '__tokcap_behind budget' -a status -d 'How a session stands: used, reserved, left, and the mode that answers come in'
+complete -c tokcap -n '__tokcap_behind budget' -a turn -d 'Begin a turn: print the line to evaluate'
+complete -c tokcap -n '__tokcap_behind hook' -a install -d 'Put the hook into the agent\'s settings; everything else in them stays as it is'
+complete -c tokcap -n '__tokcap_behind hook' -a list -d 'Say for every agent whether the hook is installed, or why there is none'
+complete -c tokcap -n '__tokcap_behind hook' -a print -d 'Print what install would write, to be put in place by hand'
+complete -c tokcap -n '__tokcap_behind hook' -a remove -d 'Take the hook out of the agent\'s settings again'
 complete -c tokcap -n '__tokcap_in show' -s n -l token-limit -x -d 'emit at most N tokens, the mark included'
 complete -c tokcap -n '__tokcap_in show' -l token-offset -x -d 'start at token N of the full output'
 complete -c tokcap -n '__tokcap_in show' -l token-count -d 'run to the end, emit only the number of tokens'

@@ -95,6 +95,9 @@ end
 
 # Names that only tokcap knows, the latest first. It says nothing where something is wrong.
 function __tokcap_list
+    # An option can stand here as well; with its value attached it is asked for a name, too.
+    string match -qr '^-[^=]*$' -- (commandline -ct)
+    and return
     set -l program (string replace -r '^~/' "$HOME/" -- (commandline -opc)[1])
     command $program completion --list $argv 2>/dev/null </dev/null
 end
@@ -115,11 +118,10 @@ def script(vocabulary: Vocabulary) -> str:
         for path in ((), *((group.name,) for group in vocabulary.groups))
         for word, summary in vocabulary.below(*path).items()
     ]
-    valued = vocabulary.valued()
     return filled(
         TEMPLATE,
-        valued=" ".join(word for word in valued if word != "-c"),
-        letters="".join(word[1:] for word in valued if len(word) == 2 and word != "-c"),
+        valued=" ".join(vocabulary.valued()),
+        letters="".join(vocabulary.valued_letters()),
         flags="\n".join(flag_line(flag, "__tokcap_in_options") for flag in vocabulary.wrapper.flags),
         names="\n".join(names),
         subcommands="\n".join(line for command in vocabulary.subcommands for line in lines_of(command)),

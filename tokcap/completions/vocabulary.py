@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.catalog import STRING
 from tokcap.hooks.manage import AGENTS
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.tokens.tokenizer import ApproxTokenizer
@@ -59,13 +60,19 @@ class Vocabulary(Record):
             if command.path[: len(path)] == path and len(command.path) > len(path):
                 word = command.path[len(path)]
                 leaf = len(command.path) == len(path) + 1
-                found[word] = command.summary if leaf else summaries[word]
+                summary = command.summary if leaf else summaries[word]
+                # Beside a list of words there is room for its first sentence.
+                found[word] = summary.partition(". ")[0].removesuffix(".")
         return found
 
     def valued(self) -> list[str]:
-        """All spellings that a value may follow as the next word, of any command."""
+        """All spellings that a value may follow as the next word, of any command; `-c` is no such thing."""
         spellings = (s for command in self.commands for s in spellings_of(command) if s.valued)
-        return list(dict.fromkeys(spelling.word for spelling in spellings))
+        return list(dict.fromkeys(s.word for s in spellings if s.flag != STRING))
+
+    def valued_letters(self) -> list[str]:
+        """Those of one letter: what follows the letter in the same word is its value."""
+        return [word[1] for word in self.valued() if len(word) == 2]
 
 
 def spellings_of(command: Command) -> Iterator[Spelling]:

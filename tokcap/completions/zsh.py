@@ -18,6 +18,8 @@ TEMPLATE = r"""#compdef tokcap
 
 # Names that only tokcap knows, the latest first. It says nothing where something is wrong.
 _tokcap_list() {
+    # An option can stand here as well.
+    [[ $PREFIX == -* ]] && return 1
     local line name
     local -a call described
     call=(${${(Q)program}/#\~\//$HOME/} completion --list $1 ${(Q)PREFIX})
@@ -38,7 +40,7 @@ _tokcap_subcommand() {
 _tokcap() {
     local curcontext=$curcontext state line expl program=$words[1] ret=1
     local -A opt_args
-    local -a below
+    local -a below typed=($words)
     # An option before a subcommand is refused: its name can only be the first word.
     local -i first=$((CURRENT == 2))
 
@@ -60,6 +62,8 @@ _tokcap() {
             shift words
             ((CURRENT--))
         fi
+        # Flags of a shell that end in `-c`: what follows is the shell's own.
+        [[ $typed[-$#words-1] == -[^-@letters@]*c ]] && return ret
         # To a lenient matcher, `-` begins every command with a dash in its name.
         [[ $CURRENT -eq 1 && $PREFIX == -* ]] && return ret
         if ((first)); then
@@ -106,6 +110,7 @@ def script(vocabulary: Vocabulary) -> str:
         subcommands="\n".join(subcommands),
         names=" ".join(vocabulary.below()),
         below=described(vocabulary.below()),
+        letters="".join(vocabulary.valued_letters()),
         flags="\n".join(f"{spec} \\" for spec in flag_specs(vocabulary.wrapper)),
     )
 
