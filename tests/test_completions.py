@@ -177,8 +177,13 @@ def test_git_is_completed_as_git_does(shell, home):
 
 
 def test_a_string_for_the_shell_is_left_alone(shell, home):
-    lines = ("tokcap -c fruitb", "tokcap -n 5 -c fruitbowl fruitb", "tokcap -ec fruitb")
-    assert offered(shell, home, *lines) == [set()] * 3
+    lines = (
+        "tokcap -c fruitb",
+        "tokcap -n 5 -c fruitbowl fruitb",
+        "tokcap -ec fruitb",
+        "tokcap -n 5 -ec fruitb",
+    )
+    assert offered(shell, home, *lines) == [set()] * len(lines)
 
 
 def test_two_dashes_end_the_options(shell, home):

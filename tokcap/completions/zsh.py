@@ -40,7 +40,8 @@ _tokcap_subcommand() {
 _tokcap() {
     local curcontext=$curcontext state line expl program=$words[1] ret=1
     local -A opt_args
-    local -a below typed=($words)
+    local -a below typed=("$words[@]")
+    local string='-[^-@letters@]*c'
     # An option before a subcommand is refused: its name can only be the first word.
     local -i first=$((CURRENT == 2))
 
@@ -63,7 +64,7 @@ _tokcap() {
             ((CURRENT--))
         fi
         # Flags of a shell that end in `-c`: what follows is the shell's own.
-        [[ $typed[-$#words-1] == -[^-@letters@]*c ]] && return ret
+        [[ $words[1] == ${~string} || $typed[-$#words-1] == ${~string} ]] && return ret
         # To a lenient matcher, `-` begins every command with a dash in its name.
         [[ $CURRENT -eq 1 && $PREFIX == -* ]] && return ret
         if ((first)); then
