@@ -48,7 +48,7 @@ _tokcap_unquote() {
     for ((i = 0; i < ${#1}; i++)); do
         character=${1:i:1}
         case $quote$character in
-            \\ | \"\\) plain+=${1:++i:1} ;;
+            \\ | \"\\) plain+=${1:$((++i)):1} ;;
             \' | \") quote=$character ;;
             \'\' | \"\") quote='' ;;
             *) plain+=$character ;;
@@ -162,9 +162,10 @@ _tokcap() {
         offered=($below)
     fi
 
-    # Readline replaces only what stands behind the last character that parts words to it.
+    # Readline replaces only what stands behind the last character that parts words to it; `@` goes with it.
     kept=${cur%"$piece"}
-    if [[ $piece == [=:@] && $COMP_WORDBREAKS == *"$piece"* ]]; then
+    kept=${kept%@}
+    if [[ $piece == [=:] && $COMP_WORDBREAKS == *"$piece"* ]]; then
         kept=$cur
     fi
     _tokcap_reply "$kept" "$cur"
