@@ -86,7 +86,8 @@ function __tokcap_list
     string match -qr '^-[^=]*$' -- (commandline -ct)
     and return
     set -l program (string replace -r '^~/' "$HOME/" -- (commandline -opc)[1])
-    command $program completion --list $argv 2>/dev/null </dev/null
+    # By env: what fish says of a program that cannot be started goes to the terminal whatever is redirected.
+    command env $program completion --list $argv 2>/dev/null </dev/null
 end
 
 complete -c tokcap -f

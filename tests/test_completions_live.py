@@ -172,19 +172,30 @@ def test_the_program_that_is_asked_is_the_one_that_was_typed(shell, home):
     assert offered(shell, home, "own/tokcap --session r") == [{"review"}]
 
 
-@pytest.mark.parametrize("broken", ["nowhere", "a file", "no program", "a damaged ledger"])
-def test_what_is_broken_makes_no_noise(broken, shell, home):
-    if broken == "a file":
-        (home / "data").touch()
-    elif broken == "no program":
-        (home / "tokcap").unlink()
-    elif broken == "a damaged ledger":
-        (home / "data").mkdir()
-        (home / "data" / "ledger.db").write_text("nothing of a database")
+def test_what_is_broken_makes_no_noise(shell, home):
+    data = home / "data"
+
+    def damage_the_ledger():
+        data.unlink()
+        data.mkdir()
+        (data / "ledger.db").write_text("nothing of a database")
+
     with opened(shell, home) as terminal:
-        for typed in ("show ab", "--session ab", "budget status ab", "show ", "spill rm "):
-            assert terminal.words_after(f"tokcap {typed}", TAB) == typed.split()
-            for word in ("rror", "tokcap:", "not found", "No such", "nknown"):
-                assert word not in terminal.shown
-    if broken == "nowhere":
-        assert not (home / "data").exists()
+        for break_something in (
+            lambda: None,
+            data.touch,
+            damage_the_ledger,
+            lambda: (home / "tokcap").write_text("#!/bin/sh\necho tokcap: no >&2; exit 125\n"),
+            lambda: (home / "tokcap").write_text("#!/no/such/interpreter\n"),
+        ):
+            break_something()
+            for typed in ("show ab", "--session ", "spill rm "):
+                assert terminal.words_after(f"tokcap {typed}", TAB) == typed.split()
+                for word in ("rror", "tokcap:", "not found", "interpreter", "No such", "nknown"):
+                    assert word not in terminal.shown
+
+
+def test_pressing_tab_creates_nothing(home, shell):
+    offered(shell, home, "tokcap show ", "tokcap --session ")
+    assert calls(home)
+    assert not (home / "data").exists()
