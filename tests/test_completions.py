@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from tests.shell import interactive
 from tests.shell.interactive import (
     BACK,
     BASH_COMPLETION,
@@ -25,9 +26,10 @@ from tests.shell.interactive import (
     world,
     zsh,
 )
+from tokcap.catalog import HELP, Argument, Command, Flag
 from tokcap.cli.application import app
 from tokcap.cli.commands import all_commands, groups
-from tokcap.completions import SHELLS
+from tokcap.completions import SHELLS, script_for
 from tokcap.completions.vocabulary import TOKENIZERS, Vocabulary, offer_for, spellings_of
 from tokcap.hooks.manage import AGENTS
 from tokcap.options import AVAILABLE
@@ -226,6 +228,21 @@ def test_tab_completes_the_word_at_the_cursor(shell, home):
         assert terminal.words_after("tokcap budget sta", TAB + "t" + TAB) == ["budget", "status"]
         assert terminal.words_after("tokcap --to", TAB + "-c" + TAB) == ["--token-count"]
         assert terminal.words_after("tokcap -oj", TAB + "l" + TAB) == ["-ojsonl"]
+
+
+def test_a_command_that_is_added_is_completed_by_itself(shell, home, tmp_path, monkeypatch):
+    plot = Flag(("--plot",), "draw: [it's] there", "string", "a file", "FILE", names="files")
+    kind = Flag(("-k", "--kind"), "which", "choice", "one of png, svg", choices=("png", "svg"))
+    pages = Argument("PAGE", "a file", names="files")
+    added = Command(("draw",), "Draw it.", arguments=(pages,), flags=(plot, kind, HELP))
+    (tmp_path / SCRIPTS[shell]).write_text(script_for(shell, (*COMMANDS, added), groups(app)))
+    monkeypatch.setattr(interactive, "DIRECTORY", tmp_path)
+    (home / "pict ure").touch()
+    with opened(shell, home) as terminal:
+        assert terminal.words_after("tokcap draw --plot pi", TAB) == ["draw", "--plot", "pict ure"]
+        assert terminal.words_after("tokcap draw --plot=pi", TAB) == ["draw", "--plot=pict ure"]
+        assert terminal.words_after("tokcap draw -k svg pi", TAB) == ["draw", "-k", "svg", "pict ure"]
+        assert terminal.words_after("tokcap draw --kind=s", TAB) == ["draw", "--kind=svg"]
 
 
 def test_words_that_are_known_start_no_process(shell, home):

@@ -30,7 +30,7 @@ BASH_COMPLETION = [
 ]
 
 # A starting shell on a busy machine is slow; nothing here depends on how slow.
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 # In place of tokcap: shows the words that would have reached it.
 SHOW_WORDS = r"""
