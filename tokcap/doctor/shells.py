@@ -7,7 +7,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from tokcap.completions import SHELLS, script_for
+from tokcap.cli.completion import script
+from tokcap.completions import SHELLS
 from tokcap.doctor.finding import Finding, note, ok
 from tokcap.shell import quoted
 
@@ -49,7 +50,7 @@ def of_shell(shell: Shell, env: Environment) -> Finding:
     shared = (os.path.join(base, name) for base in data_directories(env) for name in SCRIPTS[shell])
     for path in (own, *shared):
         found = content(path)
-        if found == script_for(shell).encode():
+        if found == script(shell):
             return ok(shell, f"completion in {path}")
         if found:
             return note(
