@@ -27,8 +27,8 @@ ROOMS = {
 LAYERS = [
     {"shellentry"},
     {"__main__"},
-    {"cli", "doctor"},
-    {"pipeline"},
+    {"cli"},
+    {"pipeline", "doctor"},
     {"fitting", "parts", "places"},
     {"keeping", "manager", "spending", "live", "progress"},
     {"answer", "ways", "data", "completions", "listing"},
