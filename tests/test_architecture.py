@@ -20,6 +20,7 @@ ROOMS = {
     "sqlite3": "database.py",
     "_sqlite3": "database.py",
     "platformdirs": "environment.py",
+    "matplotlib": "statistics/plot.py",
     "select": ("environment.py", "source/"),
 }
 
@@ -30,8 +31,8 @@ LAYERS = [
     {"cli"},
     {"pipeline", "doctor"},
     {"fitting", "parts", "places"},
-    {"keeping", "manager", "spending", "live", "progress"},
-    {"answer", "ways", "data", "completions", "listing"},
+    {"keeping", "manager", "spending", "live", "progress", "statistics"},
+    {"answer", "ways", "account", "data", "completions", "listing"},
     {
         "arguments",
         "help",

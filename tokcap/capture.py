@@ -193,8 +193,10 @@ class Passing:
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write
         self.tail = b""
+        self.size = 0
 
     def write(self, block: bytes) -> None:
+        self.size += len(block)
         self.tail = (self.tail + block)[-TAIL_BYTES:]
         self._write(block)
 
@@ -215,6 +217,10 @@ class PassingAndKeeping:
     @property
     def tail(self) -> bytes:
         return self._passing.tail
+
+    @property
+    def size(self) -> int:
+        return self._passing.size
 
     def write(self, block: bytes) -> None:
         self.spool.write(block)

@@ -6,7 +6,7 @@ show:  ShowRequest -> stored output -> part of it -> answer -> deliver
 
 from __future__ import annotations
 
-from tokcap import exits
+from tokcap import account, exits
 from tokcap.answer import Streams, Ways, answer, status_of
 from tokcap.capture import PassingAndKeeping, capture
 from tokcap.envelope import rendered
@@ -14,6 +14,7 @@ from tokcap.errors import ReaderGone, StoreError, StreamError
 from tokcap.fitting import Fitting
 from tokcap.keeping import Keeping
 from tokcap.places import (
+    bytes_passed,
     filtered,
     notices_of,
     open_masks,
@@ -95,13 +96,17 @@ def run(asked: Request, env: Environment) -> int:
             curtain.close()
             failure = deliver(answer, streams, request, fitting, "run", env) or failure
             status = answer.response.status
+            account.note_run(asked, tokenizer, answer, streams, failure, env)
         else:
-            if spending:
-                notices += spending.settle(tokens_passed(tokenizer, out, err), "run")
+            spent = tokens_passed(tokenizer, out, err) if spending and tracked else None
+            if spending and spent is not None:
+                notices += spending.settle(spent, "run")
             if keeping and request.spill == "always":
                 notices += store_what_was_passed(asked, captured, keeping, env.clock() - started)
             for message in warnings_of(notices):
                 env.tell(message)
+            exact = spent if tokenizer.stable and not failure else None
+            account.note_passed(asked, tokenizer, bytes_passed(out, err), status, env, exact)
         for error in (captured.broken, failure):
             if isinstance(error, StreamError):
                 env.tell(str(error))
@@ -147,6 +152,7 @@ def show(asked: ShowRequest, env: Environment) -> int:
         if isinstance(failure, StreamError):
             env.tell(str(failure))
         save_what_was_learnt(entry, request, shown)
+        account.note_show(request, tokenizer, shown, entry, failure, env)
         return exit_status(shown.response.status, failure)
 
 

@@ -110,6 +110,11 @@ def passed_of(place: Place) -> int:
     return 0 if isinstance(place, Spool | Passing | PassingAndKeeping) else place.passed
 
 
+def bytes_passed(*places: Place) -> int:
+    """How much was passed on as it came."""
+    return sum(place.size for place in places if isinstance(place, Passing | PassingAndKeeping))
+
+
 def tokens_passed(tokenizer: Tokenizer, *places: Place) -> int:
     """What was passed on costs, as far as it was kept to be counted."""
     kept = [place.spool for place in places if isinstance(place, PassingAndKeeping)]
