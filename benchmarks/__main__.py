@@ -19,7 +19,7 @@ from benchmarks.work import FLOOR, sizes_of, works_of
 
 PICTURES = ("cost-against-size.png", "start-up.png")
 # For the plot of sizes a few rounds are enough: it spans six powers of ten.
-SIZE_ROUNDS = 6
+SIZE_ROUNDS = 5
 BARS = (
     "tokcap -n 50, 3 bytes",
     "tokcap -- true",

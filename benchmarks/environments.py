@@ -1,7 +1,7 @@
 """Where everything runs: fresh virtualenvs for tokcap and its peer, and a vocabulary cache for tiktoken.
 
 Both virtualenvs stay in a cache directory between runs; tokcap itself is installed anew each time, not
-editable and with compiled bytecode, as users have it. Vocabularies come from the package, not from the network.
+editable and with compiled bytecode, as users have it. Vocabularies come from the package alone.
 """
 
 from __future__ import annotations

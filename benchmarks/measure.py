@@ -1,4 +1,4 @@
-"""A command in; seconds, or its peak memory, out. In each round all take their turn, so that noise hits all."""
+"""A command in; seconds, or its peak memory, out. In each round all take their turn: noise hits all alike."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def step_seconds(work: Work, python: str, variables: dict[str, str]) -> dict[str
 
 def step_of(place: str) -> str:
     file, _, name = place.rpartition(":")
-    room = file.partition("/tokcap/")[2] if "site-packages/tokcap/" in file else file
+    room = file.rpartition("site-packages/tokcap/")[2]
     if name.startswith("write_"):
         return "writing"
     if room.startswith(("tokens/", "patterns")) or "tiktoken" in file:
