@@ -45,19 +45,18 @@ def medians_of(times: dict[str, list[float | None]]) -> dict[str, float]:
 
 
 def rows_of(lines: Sequence[Line], times: dict[str, list[float | None]]) -> list[Row]:
-    """What became of each line. Ratios are taken within each round, their median and quartiles over all."""
+    """What became of each line. Ratios are to what the target names, else to the floor, within each round."""
     medians = medians_of(times)
     rows = [
         Row(FLOOR, in_words(medians[FLOOR]), "1", spread(times[FLOOR], times[FLOOR], of_itself=True), "", "")
     ]
     for line in lines:
         ratio = statistics.median(ratios(times[line.work], times[line.reference]))
-        of = "" if line.reference == FLOOR else f" of {line.reference}"
         rows.append(
             Row(
                 line.work,
                 in_words(medians[line.work]),
-                f"{ratio:.2f}{of}",
+                f"{ratio:.2f}",
                 spread(times[line.work], times[line.reference]),
                 line.target,
                 verdict(line.reached(medians)),
