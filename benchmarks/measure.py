@@ -45,6 +45,8 @@ def start(work: Work, variables: dict[str, str]) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE if work.times_itself else taken,
             stderr=subprocess.DEVNULL,
             env={**variables, **dict(work.variables)},
+            # Not where the sources are: what is installed is measured.
+            cwd=os.path.sep,
         )
 
 

@@ -7,6 +7,7 @@ what they watch, so they only say in which proportion the time beyond the interp
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 from collections import defaultdict
@@ -129,6 +130,8 @@ def output_of(command: list[str], work: Work, variables: dict[str, str]) -> tupl
             capture_output=True,
             text=True,
             env={**variables, **dict(work.variables)},
+            # Not where the sources are: what is installed is measured.
+            cwd=os.path.sep,
             check=True,
         )
     tidy(work)
