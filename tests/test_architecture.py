@@ -148,6 +148,40 @@ def test_a_short_output_needs_no_heavy_module():
     assert loaded.isdisjoint(heavy)
 
 
+# All that `echo hi | tokcap -n 50` may load beyond what the interpreter loads for itself. A module more is
+# a fraction of a millisecond more for every call there is: think before adding it.
+SHORT_CALL = {
+    *("__future__", "_bisect", "_blake2", "bisect", "errno", "gc", "itertools"),
+    *(
+        "tokcap",
+        "tokcap.account",
+        "tokcap.__main__",
+        "tokcap.arguments",
+        "tokcap.environment",
+        "tokcap.errors",
+        "tokcap.exits",
+    ),
+    *("tokcap.options", "tokcap.record", "tokcap.shell", "tokcap.types", "tokcap.pipeline"),
+    *("tokcap.answer", "tokcap.capture", "tokcap.envelope", "tokcap.fitting", "tokcap.keeping"),
+    *("tokcap.landmarks", "tokcap.live", "tokcap.mark", "tokcap.places", "tokcap.progress", "tokcap.render"),
+    *("tokcap.ways", "tokcap.window", "tokcap.source", "tokcap.source.stdin"),
+    *("tokcap.cut", "tokcap.cut.beginning", "tokcap.cut.text"),
+    *("tokcap.tokens", "tokcap.tokens.bpe", "tokcap.tokens.checkpoints", "tokcap.tokens.chunks"),
+    *("tokcap.tokens.index", "tokcap.tokens.tokenizer", "tokcap.tokens.vocabulary"),
+    *("tokcap.fingerprint", "tokcap.private", "tokcap.store", "tokcap.store.drafts", "tokcap.store.entry"),
+    *("tokcap.store.retention", "tokcap.store.shelf"),
+}
+
+
+def test_a_short_call_loads_no_module_beyond_the_list():
+    bare = subprocess.run(
+        [sys.executable, "-I", "-c", "import sys; print(*sys.modules)"], capture_output=True, check=True
+    )
+    loaded = modules_loaded_for("-n", "50", stdin=b"hi\n") - set(bare.stdout.decode().split())
+    assert "tokcap.pipeline" in loaded
+    assert loaded - SHORT_CALL == set()
+
+
 def test_the_wrapper_form_never_loads_typer():
     loaded = modules_loaded_for("-n", "5", "-o", "json", "--", "true", stdin=b"")
     assert loaded.isdisjoint({"typer", "click", "rich", "platformdirs", "requests"})
