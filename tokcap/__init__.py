@@ -4,20 +4,74 @@ from tokcap.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokcap.budget import ResponseMode
-    from tokcap.errors import BudgetExhausted
+    from tokcap.errors import (
+        BudgetExhausted,
+        CommandNotExecutable,
+        CommandNotFound,
+        LedgerError,
+        NotFound,
+        SessionNotStarted,
+        StoreError,
+        StreamError,
+        TokcapError,
+        TokenizerUnavailable,
+        UsageError,
+    )
+    from tokcap.library.calls import cap, count, run, show
+    from tokcap.library.results import Capped, Result
     from tokcap.manager import BudgetManager, TokenCounter
+    from tokcap.types import Notice
 
 __version__ = "0.1.0"
-
-__all__ = ["BudgetExhausted", "BudgetManager", "ResponseMode", "TokenCounter"]
 
 # Where each name lives. They are loaded when they are asked for: the command line needs none of them.
 _HOMES = {
     "BudgetExhausted": "tokcap.errors",
     "BudgetManager": "tokcap.manager",
+    "Capped": "tokcap.library.results",
+    "CommandNotExecutable": "tokcap.errors",
+    "CommandNotFound": "tokcap.errors",
+    "LedgerError": "tokcap.errors",
+    "NotFound": "tokcap.errors",
+    "Notice": "tokcap.types",
     "ResponseMode": "tokcap.budget",
+    "Result": "tokcap.library.results",
+    "SessionNotStarted": "tokcap.errors",
+    "StoreError": "tokcap.errors",
+    "StreamError": "tokcap.errors",
+    "TokcapError": "tokcap.errors",
     "TokenCounter": "tokcap.manager",
+    "TokenizerUnavailable": "tokcap.errors",
+    "UsageError": "tokcap.errors",
+    "cap": "tokcap.library.calls",
+    "count": "tokcap.library.calls",
+    "run": "tokcap.library.calls",
+    "show": "tokcap.library.calls",
 }
+
+__all__ = [
+    "BudgetExhausted",
+    "BudgetManager",
+    "Capped",
+    "CommandNotExecutable",
+    "CommandNotFound",
+    "LedgerError",
+    "NotFound",
+    "Notice",
+    "ResponseMode",
+    "Result",
+    "SessionNotStarted",
+    "StoreError",
+    "StreamError",
+    "TokcapError",
+    "TokenCounter",
+    "TokenizerUnavailable",
+    "UsageError",
+    "cap",
+    "count",
+    "run",
+    "show",
+]
 
 
 def __getattr__(name: str) -> object:
