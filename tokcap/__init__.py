@@ -17,8 +17,12 @@ if TYPE_CHECKING:
         TokenizerUnavailable,
         UsageError,
     )
+    from tokcap.library.asynchronous import arun
     from tokcap.library.calls import cap, count, run, show
+    from tokcap.library.paging import pages
     from tokcap.library.results import Capped, Result
+    from tokcap.library.sessions import open_session
+    from tokcap.library.toolbudget import ToolBudget
     from tokcap.manager import BudgetManager, TokenCounter
     from tokcap.types import Notice
 
@@ -42,9 +46,13 @@ _HOMES = {
     "TokcapError": "tokcap.errors",
     "TokenCounter": "tokcap.manager",
     "TokenizerUnavailable": "tokcap.errors",
+    "ToolBudget": "tokcap.library.toolbudget",
     "UsageError": "tokcap.errors",
+    "arun": "tokcap.library.asynchronous",
     "cap": "tokcap.library.calls",
     "count": "tokcap.library.calls",
+    "open_session": "tokcap.library.sessions",
+    "pages": "tokcap.library.paging",
     "run": "tokcap.library.calls",
     "show": "tokcap.library.calls",
 }
@@ -66,9 +74,13 @@ __all__ = [
     "TokcapError",
     "TokenCounter",
     "TokenizerUnavailable",
+    "ToolBudget",
     "UsageError",
+    "arun",
     "cap",
     "count",
+    "open_session",
+    "pages",
     "run",
     "show",
 ]

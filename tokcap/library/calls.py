@@ -130,8 +130,8 @@ def show(handle: str, *, limit: int | None = None, **options: Unpack[ShowOptions
     >>> result = run(["seq", "1", "1000"], limit=60)
     >>> show(result.handle, offset=result.next_offset, limit=4, sentinel="").text
     '15\n16\n'
-    >>> show(result.handle, grep="^99", limit=10, sentinel="").text
-    '99:196:99\n990:1978:990\n'
+    >>> show(result.handle, grep="^1.*00$", limit=20, sentinel="").text
+    '100:198:100\n1000:1998:1000\n'
 
     Without a limit it is that of the run. `NotFound` where there is no such output, value or line.
     """

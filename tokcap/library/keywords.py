@@ -36,19 +36,24 @@ SHORT_NAMES = {"limit": "token_limit", "offset": "token_offset"}
 OF_THE_STORE = ("spill_days", "spill_total", "record_arguments")
 
 
-class ViewOptions(TypedDict, total=False):
-    """How an output is looked at; names, meanings and defaults are those of the command line's options."""
+class PageOptions(TypedDict, total=False):
+    """Where windows lie; names, meanings and defaults are those of the command line's options."""
 
     offset: int
     tokenizer: str
     shape: Shape
-    keep: Keep
     align: Align
     sentinel: str
     fields: str | Sequence[str]
+    exact_total: bool
+
+
+class ViewOptions(PageOptions, total=False):
+    """How an output is looked at."""
+
+    keep: Keep
     mode: Mode
     output: Output
-    exact_total: bool
     token_count: bool
     session: str
     turn: str
