@@ -28,6 +28,7 @@ LAYERS = [
     {"shellentry"},
     {"__main__"},
     {"cli"},
+    {"library"},
     {"pipeline"},
     {"fitting", "parts", "places"},
     {"keeping", "manager", "spending", "live", "progress"},
