@@ -277,7 +277,7 @@ def test_an_interrupt_ends_the_command_and_goes_on(tmp_path):
 def test_a_program_with_closed_streams_can_run_commands(tmp_path):
     code = (
         "import os\nfor n in (0, 1, 2): os.close(n)\n"
-        "import tokcap\nresult = tokcap.run(['sh', '-c', 'echo out; echo err >&2'], limit=50)\n"
+        "import tokcap\nresult = tokcap.run(['sh', '-c', 'cat && echo out; echo err >&2'], limit=50)\n"
         "open('found', 'w').write(result.stdout + result.stderr)\n"
         "try:\n    os.fstat(1)\nexcept OSError:\n    open('closed', 'w').close()\n"
     )
