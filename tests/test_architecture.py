@@ -29,6 +29,7 @@ LAYERS = [
     {"shellentry"},
     {"__main__"},
     {"cli"},
+    {"library"},
     {"pipeline", "doctor"},
     {"fitting", "parts", "places"},
     {"keeping", "manager", "spending", "live", "progress", "statistics"},

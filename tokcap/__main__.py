@@ -82,7 +82,7 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
     if isinstance(invocation, ShowRequest):
         from tokcap.pipeline import show
 
-        return show(invocation, env)
+        return show(invocation, env).status
     if not invocation.command and env.stdin not in env.closed and os.isatty(env.stdin):
         if invocation.output != "text":
             raise UsageError("there is no command, and standard input is a terminal; see tokcap --help")
@@ -94,7 +94,7 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
 
     from tokcap.pipeline import run
 
-    return run(invocation, env)
+    return run(invocation, env).status
 
 
 def refuse(

@@ -85,12 +85,23 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
             option = words.given[0][0]
             raise UsageError(f"{option.flag} stands before the subcommand {words.rest[0]!r}; write it after")
         return Subcommand(words.rest[0], words.rest[1:])
-    values = decide(words.given, "run", env)
+    command = shell_argv(words.rest, words.shell, env.variables) if words.shell else words.rest
+    return run_request(command, decide(words.given, "run", env))
+
+
+def run_request(command: tuple[str, ...], values: Mapping[str, Value]) -> Request:
+    """One call of the wrapper form, its values decided; refused where they do not go together."""
     elsewhere = values["token_count"] or values["keep"] != "head" or values["mode"] != "raw"
     if values["kill_on_limit"] and elsewhere:
         raise UsageError("--kill-on-limit is for a window at the beginning: what comes later is never known")
-    command = shell_argv(words.rest, words.shell, env.variables) if words.shell else words.rest
     return Request(command=command, **values)  # type: ignore[arg-type]  # the table has the types
+
+
+def show_request(handle: str, values: Mapping[str, Value]) -> ShowRequest:
+    """The same for one call of `show`."""
+    if values["context"] and not values["grep"]:
+        raise UsageError("--context is for --grep")
+    return ShowRequest(handle=handle, **values)  # type: ignore[arg-type]  # as above
 
 
 def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWanted | VersionWanted:
@@ -109,9 +120,7 @@ def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWante
         values = decide(words.given, "show", env)
         if any(option.key == "grep" and not raw for option, raw in words.given):
             raise UsageError("--grep needs a pattern; to see everything, leave it out")
-        if values["context"] and not values["grep"]:
-            raise UsageError("--context is for --grep")
-        return ShowRequest(handle=words.rest[0], **values)  # type: ignore[arg-type]  # as above
+        return show_request(words.rest[0], values)
     except UsageError as error:
         raise UsageError(f"show: {error}", of_a_subcommand=True) from None
 
@@ -226,11 +235,16 @@ def decide(given: Sequence[tuple[Option, str]], form: Form, env: Environment) ->
             chosen[option.key] = read_value(option, decoded(raw), option.variable)
         elif option.key in config.values:
             chosen[option.key] = config.values[option.key]
+    return completed(chosen, form, config.models)
+
+
+def completed(chosen: Mapping[str, Value], form: Form, models: Mapping[str, Model]) -> dict[str, Value]:
+    """What was chosen, with what a model and the defaults add to it."""
     if chosen.get("model"):
         from tokcap.models import find_model
 
         # A model stands behind what was said about its window and tokenizer outright.
-        model = find_model(str(chosen["model"]), config.models)
+        model = find_model(str(chosen["model"]), models)
         chosen = {**model.known(), **chosen}
     return {option.key: chosen.get(option.key, option.default) for option in options_of(form)}
 

@@ -10,9 +10,12 @@ from tokcap.errors import ReaderGone, StreamError
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 STDIN, STDOUT, STDERR = 0, 1, 2
+
+# Whether tokcap is the program that runs here, whose threads are all known.
+is_of_this_process = False
 
 
 class Environment(Record):
@@ -27,6 +30,11 @@ class Environment(Record):
     clock: Callable[[], float] = time.monotonic
     # Seconds since 1970. May jump; nothing that is shown depends on it.
     now: Callable[[], float] = time.time
+    # Takes what would be written to a descriptor: then tokcap is a library in somebody else's program.
+    take: Callable[[int, bytes], None] | None = None
+    # Where a command is started, and the variables that it finds; None: where we are, and ours.
+    directory: str | None = None
+    command_variables: Mapping[str, str] | None = None
 
     @classmethod
     def of_this_process(cls) -> Environment:
@@ -35,6 +43,8 @@ class Environment(Record):
         A closed one would be handed out again by the next `pipe` or `open`, and the payload would
         end up in it. The fillers are not inherited: a command finds them closed, as it would have.
         """
+        global is_of_this_process
+        is_of_this_process = True
         closed = set()
         for descriptor in (STDIN, STDOUT, STDERR):
             try:
@@ -43,6 +53,11 @@ class Environment(Record):
                 closed.add(descriptor)
                 os.open(os.devnull, os.O_RDWR)
         return cls(variables=os.environ, closed=frozenset(closed))
+
+    @property
+    def is_program(self) -> bool:
+        """Whether this process is tokcap's own: its signals, its terminal, its standard streams."""
+        return self.take is None
 
     def config_file(self) -> str:
         """Path of the user's `config.toml`; `TOKCAP_CONFIG` names another file."""
@@ -80,10 +95,21 @@ class Environment(Record):
             pass
 
     def tell(self, message: str) -> None:
-        """One line on stderr."""
-        self.write_stderr(f"tokcap: {one_line(message)}\n".encode("utf-8", "surrogateescape"))
+        """One line on stderr. Whoever calls a library reads the same in its result."""
+        if self.is_program:
+            self.write_stderr(f"tokcap: {one_line(message)}\n".encode("utf-8", "surrogateescape"))
+
+    def tell_below(self, written: bytes, messages: Sequence[str]) -> None:
+        """Lines on stderr below something that may have ended in the midst of one."""
+        if self.is_program and messages and written[-1:] not in (b"", b"\n"):
+            self.write_stderr(b"\n")
+        for message in messages:
+            self.tell(message)
 
     def _write(self, descriptor: int, data: bytes, name: str) -> None:
+        if self.take is not None:
+            self.take(descriptor, data)
+            return
         if descriptor in self.closed:
             raise StreamError(f"cannot write {name}: it is closed")
         left = memoryview(data)

@@ -96,6 +96,11 @@ class BudgetManager:
                 self._open.insert(0, grant)
             raise
 
+    def release(self) -> None:
+        """Free every open allocation: nothing of them was used."""
+        while self._open:
+            self._storage.release(self._open.pop())
+
     @property
     def remaining(self) -> int | None:
         """What can still be allocated, never below 0; None: there is no limit."""

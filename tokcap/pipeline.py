@@ -7,9 +7,9 @@ show:  ShowRequest -> stored output -> part of it -> answer -> deliver
 from __future__ import annotations
 
 from tokcap import account, exits
-from tokcap.answer import Streams, Ways, answer, status_of
-from tokcap.capture import PassingAndKeeping, capture
-from tokcap.envelope import rendered
+from tokcap.answer import Streams, Ways, answer, respond, status_of
+from tokcap.capture import PassingAndKeeping, Spool, capture
+from tokcap.envelope import Meta, rendered
 from tokcap.errors import ReaderGone, StoreError, StreamError
 from tokcap.fitting import Fitting
 from tokcap.keeping import Keeping
@@ -27,7 +27,7 @@ from tokcap.places import (
     until_full,
 )
 from tokcap.progress import Curtain
-from tokcap.record import TYPE_CHECKING
+from tokcap.record import TYPE_CHECKING, Record
 from tokcap.tokens import open_tokenizer
 from tokcap.types import Notice
 from tokcap.ways import capped_notice, readable, remark_on, way_to
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from tokcap.answer import Answer
     from tokcap.capture import Captured
+    from tokcap.envelope import Response
     from tokcap.environment import Environment
     from tokcap.spending import Spending
     from tokcap.store import EntryRecord
@@ -49,8 +50,20 @@ if TYPE_CHECKING:
     Closes = TypeVar("Closes", bound=HasClose)
 
 
-def run(asked: Request, env: Environment) -> int:
-    """Answer one call and return its exit status. Refusals are raised before anything has run."""
+class Done(Record):
+    """What became of a call: its exit status, and the response that was written."""
+
+    status: int
+    response: Response
+
+
+def run(
+    asked: Request, env: Environment, open_source: Callable[[Request, Environment], Source] | None = None
+) -> Done:
+    """Answer one call. Refusals are raised before anything has run.
+
+    `open_source`: where bytes come from, if not from the command or from standard input.
+    """
     started = env.clock()
     tokenizer = open_tokenizer(asked.tokenizer)
     spending = open_spending(asked, env)
@@ -59,7 +72,7 @@ def run(asked: Request, env: Environment) -> int:
     with Closing() as closing:
         if spending:
             closing.add(spending.release)
-        source = closing.add_what_closes(open_source(request, env))
+        source = closing.add_what_closes((open_source or usual_source)(request, env))
         tracked = bool(spending and spending.is_tracked)
         curtain = closing.add_what_closes(Curtain(env))
         out, err = open_places(request, tokenizer, env, curtain, keeping, tracked=tracked)
@@ -94,26 +107,29 @@ def run(asked: Request, env: Environment) -> int:
             )
             answer = answer_and_store(request, asked, streams, tokenizer, keeping, fitting)
             curtain.close()
-            failure = deliver(answer, streams, request, fitting, "run", env) or failure
-            status = answer.response.status
+            response, broken_off = deliver(answer, streams, request, fitting, "run", env)
+            failure, status = broken_off or failure, answer.response.status
             account.note_run(asked, tokenizer, answer, streams, failure, env)
         else:
             spent = tokens_passed(tokenizer, out, err) if spending and tracked else None
             if spending and spent is not None:
                 notices += spending.settle(spent, "run")
+            meta = Meta(round((env.clock() - started) * 1000), tokenizer.name)
             if keeping and request.spill == "always":
-                notices += store_what_was_passed(asked, captured, keeping, env.clock() - started)
-            for message in warnings_of(notices):
-                env.tell(message)
+                meta, told = store_what_was_passed(asked, captured, keeping, meta)
+                notices += told
+            env.tell_below(b"", warnings_of(notices))
+            passed = Streams(Spool(), err_tail=tail_of(err), captured=captured)
+            response = respond(passed, None, meta, notices)
             exact = spent if tokenizer.stable and not failure else None
             account.note_passed(asked, tokenizer, bytes_passed(out, err), status, env, exact)
         for error in (captured.broken, failure):
             if isinstance(error, StreamError):
                 env.tell(str(error))
-        return exit_status(status, failure)
+        return Done(exit_status(status, failure), response)
 
 
-def show(asked: ShowRequest, env: Environment) -> int:
+def show(asked: ShowRequest, env: Environment) -> Done:
     """Answer from a stored output. The command does not run again, and nothing is stored."""
     started = env.clock()
     tokenizer = open_tokenizer(asked.tokenizer)
@@ -148,12 +164,12 @@ def show(asked: ShowRequest, env: Environment) -> int:
 
         fitting = Fitting(spending, tokenizer, lambda: env.clock() - started)
         shown = fitting.fit(request, answered)
-        failure = deliver(shown, part, request, fitting, "show", env)
+        response, failure = deliver(shown, part, request, fitting, "show", env)
         if isinstance(failure, StreamError):
             env.tell(str(failure))
         save_what_was_learnt(entry, request, shown)
         account.note_show(request, tokenizer, shown, entry, failure, env)
-        return exit_status(shown.response.status, failure)
+        return Done(exit_status(shown.response.status, failure), response)
 
 
 class Closing:
@@ -191,7 +207,7 @@ def open_spending(view: View, env: Environment) -> Spending | None:
     return Spending(view, env)
 
 
-def open_source(request: Request, env: Environment) -> Source:
+def usual_source(request: Request, env: Environment) -> Source:
     """The command if there is one, else standard input."""
     if request.command:
         from tokcap.source.command import Command
@@ -204,7 +220,7 @@ def open_source(request: Request, env: Environment) -> Source:
             kill_after_seconds=request.kill_after,
             pty=request.pty,
             # Whoever is passed everything is missed as soon as it goes away.
-            reader=env.stdout if passes_everything(request) else None,
+            reader=env.stdout if env.is_program and passes_everything(request) else None,
         )
     from tokcap.source.stdin import StandardInput
 
@@ -278,14 +294,19 @@ def why_it_ended(captured: Captured) -> tuple[Notice, ...]:
 
 
 def store_what_was_passed(
-    request: Request, captured: Captured, keeping: Keeping, seconds: float
-) -> tuple[Notice, ...]:
+    request: Request, captured: Captured, keeping: Keeping, meta: Meta
+) -> tuple[Meta, tuple[Notice, ...]]:
     """Store an output that is out already, because it was asked for."""
     try:
-        keeping.keep(record_of(request, captured, None, seconds), {})
+        keeping.keep(record_of(request, captured, None, meta.duration_ms / 1000), {})
     except StoreError as error:
-        return (Notice("NOT_STORED", f"the output was not stored: {error}"),)
-    return capped_notice(keeping.stored_bytes()["out"], keeping.lost_bytes()["out"], None)
+        return meta, (Notice("NOT_STORED", f"the output was not stored: {error}"),)
+    meta = meta.but(
+        handle=keeping.handle(),
+        spill_path=readable(keeping.path()),
+        spill_truncated=True if keeping.truncated else None,
+    )
+    return meta, capped_notice(keeping.stored_bytes()["out"], keeping.lost_bytes()["out"], None)
 
 
 def record_of(
@@ -322,11 +343,12 @@ def deliver(
     fitting: Fitting,
     kind: str,
     env: Environment,
-) -> StreamError | ReaderGone | None:
+) -> tuple[Response, StreamError | ReaderGone | None]:
     """Charge the answer and write it; to stdout that may fail. In text form, warnings stand on stderr."""
     said = [answer.told] if answer.told else []
     # Before it is out: whoever dies in between has paid too much, and never too little.
-    said += warnings_of(fitting.settle(answer, view, kind))
+    settled = fitting.settle(answer, view, kind)
+    said += warnings_of(settled)
     failure = None
     try:
         env.write_stdout(rest_of(rendered(answer.response, view.output), streams.out, streams.out_passed))
@@ -335,11 +357,8 @@ def deliver(
     env.write_stderr(rest_of(answer.stderr, streams.err, streams.err_passed))
     if view.output == "text":
         said += warnings_of(answer.response.notices)
-    if said and answer.stderr[-1:] not in (b"", b"\n"):
-        env.write_stderr(b"\n")
-    for message in said:
-        env.tell(message)
-    return failure
+    env.tell_below(answer.stderr, said)
+    return answer.response.but(notices=(*answer.response.notices, *settled)), failure
 
 
 def rest_of(written: bytes, payload: Payload | None, passed: int) -> bytes:

@@ -26,7 +26,12 @@ BYTES_PER_TOKEN = 4
 
 def open_progress(env: Environment, size: Callable[[], int]) -> Progress | None:
     """A line that tells how much has come, if there is somebody to read it."""
-    if env.stderr in env.closed or not os.isatty(env.stderr) or env.variables.get("TERM") == "dumb":
+    if (
+        not env.is_program
+        or env.stderr in env.closed
+        or not os.isatty(env.stderr)
+        or env.variables.get("TERM") == "dumb"
+    ):
         return None
     return Progress(env, size)
 

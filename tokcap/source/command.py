@@ -60,7 +60,7 @@ class Command:
         self._streams: dict[int, Stream] = {}
         self._terminal: Terminal | None = None
         self._poll = select.poll()
-        self._signals = Signals()
+        self._signals = Signals(hold=env.is_program)
         lent: list[int] = []
         try:
             launch = Launch(
@@ -70,6 +70,7 @@ class Command:
                 mask=self._signals.inherited_mask,
                 dispositions=self._signals.dispositions,
                 own_session=pty,
+                directory=env.directory,
             )
             self._process = spawn(launch)
         except BaseException:
@@ -87,9 +88,10 @@ class Command:
 
     def _variables(self, env: Environment) -> Mapping[str, str]:
         """Its environment. A pager on a terminal without a keyboard would wait for ever."""
+        variables = env.variables if env.command_variables is None else env.command_variables
         if self._terminal and self._terminal.keyboard is None:
-            return {**env.variables, **dict.fromkeys(PAGERS, "cat")}
-        return env.variables
+            return {**variables, **dict.fromkeys(PAGERS, "cat")}
+        return variables
 
     def _on_pipes(self, stderr: StderrMode, env: Environment, lent: list[int]) -> tuple[Open | Copy, ...]:
         changes = [] if env.stdin == STDIN else [Copy(env.stdin, STDIN)]
@@ -197,6 +199,11 @@ class Command:
     def limit_reached(self) -> None:
         """Nobody wants more: end the command and all that it started. What it still writes is read."""
         self._stopping.ask("limit")
+        self._signals.wake()
+
+    def interrupt(self) -> None:
+        """Nobody waits for it any more: end it and all that it started. Called from any thread."""
+        self._stopping.ask("interrupt")
         self._signals.wake()
 
     def end(self) -> Ending:

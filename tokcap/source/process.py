@@ -115,6 +115,7 @@ class Launch(Record):
     mask: AbstractSet[int]
     dispositions: Mapping[int, signal.Handlers]
     own_session: bool = False
+    directory: str | None = None
 
 
 class Copy(Record):
@@ -192,6 +193,8 @@ def start(launch: Launch) -> Process:
 
 def become(launch: Launch, variables: Mapping[str, str]) -> None:
     """Turn this process into the command. Returns only by an error."""
+    if launch.directory is not None:
+        os.chdir(launch.directory)
     if launch.own_session:
         os.setsid()
     for change in launch.changes:

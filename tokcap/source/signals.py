@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from _thread import allocate_lock, get_ident, start_new_thread
+from _thread import TIMEOUT_MAX, allocate_lock, get_ident, start_new_thread
 
 from tokcap.exits import SIGNAL_BASE
 from tokcap.record import TYPE_CHECKING
@@ -41,12 +41,11 @@ ASK_SECONDS = 0.05
 class Signals:
     """Holds the signals back from before the command starts until the answer is out.
 
-    Signals that are ignored or blocked stay so, for tokcap and for the command. A program that uses
-    tokcap as a library keeps the handlers that it has set, and in another thread than its main one
-    nothing is changed at all.
+    Signals that are ignored or blocked stay so, for tokcap and for the command. In a program that uses
+    tokcap as a library nothing is held (`hold`), nor in another thread than the main one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, hold: bool = True) -> None:
         self.inherited_mask = {int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, ())}
         self._before: dict[int, object] = {}
         self._held: set[int] = set()
@@ -60,13 +59,18 @@ class Signals:
         self._finished = False
         self._gate = allocate_lock()
         self._running = allocate_lock()
-        self._hold()
+        # Where no signal is held, none can wake the thread.
+        self._alarm = allocate_lock()
+        self._alarm.acquire()
+        self._hold(everything=hold)
 
-    def _hold(self) -> None:
+    def _hold(self, *, everything: bool) -> None:
         try:
             if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
                 # The command's status would be lost.
                 self._before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            if not everything:
+                return
             unset = (signal.SIG_DFL, signal.default_int_handler)
             held = {int(number) for number in HELD if signal.getsignal(number) in unset} - self.inherited_mask
             self._waking = next((number for number in WAKING if number in held), 0)
@@ -101,6 +105,8 @@ class Signals:
         with self._gate:
             if self._thread and self._held:
                 signal.pthread_kill(self._thread, self._waking)
+            elif self._alarm.locked():
+                self._alarm.release()
 
     def finish(self) -> None:
         """The command has ended, and its process was reaped: from here on, signals mean tokcap.
@@ -146,7 +152,10 @@ class Signals:
             found = signal.sigtimedwait(self._held, 3600 if seconds is None else seconds)
             # A user's process has a code of 0 or less.
             return (found.si_signo, found.si_code > 0) if found else (0, False)
-        # macOS does not tell of the origin; nor is there a way to wait in any other thread.
+        if not self._held:
+            self._alarm.acquire(timeout=-1 if seconds is None else min(seconds, TIMEOUT_MAX))
+            return 0, False
+        # macOS does not tell of the origin, nor can it wait for so long.
         until = None if seconds is None else time.monotonic() + seconds
         while not self._finished and (until is None or time.monotonic() < until):
             for number in self._held.intersection(signal.sigpending()):

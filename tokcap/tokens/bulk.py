@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import signal
+from _thread import _count as other_threads
 
+from tokcap import environment
 from tokcap.record import TYPE_CHECKING
 from tokcap.tokens.checkpoints import Checkpoints
 
@@ -31,7 +33,7 @@ def parts_of(
     left = payload.size - begin
     number = min(available_cores(), MOST_PROCESSES, left // least_bytes)
     # Where a cut lies may depend on where counting began; then it cannot be found from the midst.
-    if number < 2 or not tokenizer.cuts_anywhere or not hasattr(os, "fork"):
+    if number < 2 or not tokenizer.cuts_anywhere or not can_divide():
         return [(begin, payload.size)]
     places = [begin]
     for part in range(1, number):
@@ -41,6 +43,11 @@ def parts_of(
         if cut is not None and start + cut > places[-1]:
             places.append(start + cut)
     return list(zip(places, [*places[1:], payload.size], strict=True))
+
+
+def can_divide() -> bool:
+    """Whether a fork is safe: in a program of many threads it copies locks that nobody will release."""
+    return hasattr(os, "fork") and (environment.is_of_this_process or not other_threads())
 
 
 def count_in_parallel(parts: Sequence[tuple[int, int]], count: CountPart) -> Checkpoints:

@@ -7,6 +7,7 @@ more than the first one.
 
 from __future__ import annotations
 
+from _thread import get_ident
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
@@ -260,7 +261,8 @@ def invalid_spans(data: bytes) -> tuple[Sequence[int], Sequence[int]]:
         stops.append(error.end)
         return "\ufffd", error.end
 
-    # A handler is found by name only. The name is ours alone, and is bound anew for each call.
-    codecs.register_error("tokcap.record", record)
-    data.decode("utf-8", "tokcap.record")
+    # A handler is found by name only. The name is this thread's alone, and is bound anew for each call.
+    name = f"tokcap.record.{get_ident()}"
+    codecs.register_error(name, record)
+    data.decode("utf-8", name)
     return begins, stops

@@ -1,0 +1,38 @@
+"""Bytes that the caller has in hand, as a source."""
+
+from __future__ import annotations
+
+from tokcap.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokcap.types import Stream
+
+BLOCK_BYTES = 1 << 18
+
+
+class Given:
+    """Hands them over block by block. There is no command, and so no exit status."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._stopped = False
+
+    def blocks(self) -> Iterator[tuple[Stream, bytes]]:
+        for start in range(0, len(self._data), BLOCK_BYTES):
+            if self._stopped:
+                return
+            yield "out", self._data[start : start + BLOCK_BYTES]
+
+    def stop(self, stream: Stream) -> None:
+        self._stopped = self._stopped or stream == "out"
+
+    def limit_reached(self) -> None:
+        self._stopped = True
+
+    def end(self) -> None:
+        """Nothing has run."""
+
+    def close(self) -> None:
+        """Nothing to undo."""
