@@ -5,6 +5,7 @@ from tokcap.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokcap.budget import ResponseMode
     from tokcap.errors import (
+        BadNumber,
         BudgetExhausted,
         CommandNotExecutable,
         CommandNotFound,
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 
 # Where each name lives. They are loaded when they are asked for: the command line needs none of them.
 _HOMES = {
+    "BadNumber": "tokcap.errors",
     "BudgetExhausted": "tokcap.errors",
     "BudgetManager": "tokcap.manager",
     "Capped": "tokcap.library.results",
@@ -60,6 +62,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BadNumber",
     "BudgetExhausted",
     "BudgetManager",
     "Capped",
@@ -89,9 +92,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tokcap' has no attribute {name!r}")
-    from importlib import import_module
+# A type checker has read them above, and would take any name for one of them.
+if not TYPE_CHECKING:
 
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name):
+        if name not in _HOMES:
+            raise AttributeError(f"module 'tokcap' has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)

@@ -51,8 +51,10 @@ class QuickEncoder:
 
     def token_lengths(self, text: str) -> bytes | None:
         """Bytes of each token, as a sequence of numbers; None: ask tiktoken."""
-        if text == self._last[0]:
-            return self._last[1]
+        # Taken once: another thread may put its own there meanwhile.
+        last_text, last_lengths = self._last
+        if text == last_text:
+            return last_lengths
         if not self._affords(PER_BYTE * len(text)):
             return None
         try:

@@ -1,0 +1,118 @@
+"""`arun`: many commands at once, and a cancelled task leaves no command behind."""
+
+import asyncio
+import os
+import time
+
+import pytest
+
+from tokcap import CommandNotFound, arun, open_session, run
+
+pytestmark = pytest.mark.usefixtures("with_store")
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def pid_in(path) -> int:
+    while not (path.exists() and path.read_text().endswith("\n")):
+        await asyncio.sleep(0.01)
+    return int(path.read_text())
+
+
+def test_arun_gives_the_result_of_run():
+    words = ["sh", "-c", "seq 1 500; echo oops >&2; exit 4"]
+    found, expected = asyncio.run(arun(words, limit=60)), run(words, limit=60)
+    assert (found.data, found.stderr, found.status) == (expected.data, expected.stderr, 4)
+    with pytest.raises(CommandNotFound):
+        asyncio.run(arun(["no-such-command"]))
+
+
+def test_more_commands_than_threads_in_a_pool_run_at_once(tmp_path):
+    """Each waits for all the others: were they queued, none would end."""
+    # An event loop's own pool has no more than 32.
+    number = 34
+    script = (
+        f"touch {tmp_path}/$0; while [ $(ls {tmp_path} | wc -l) -lt {number} ]; do sleep 0.05; done; echo $0"
+    )
+
+    async def all_of_them():
+        return await asyncio.gather(
+            *(arun(["sh", "-c", script, str(n)], limit=10, timeout=50) for n in range(number))
+        )
+
+    assert [result.stdout for result in asyncio.run(all_of_them())] == [f"{n}\n" for n in range(number)]
+
+
+def test_the_loop_goes_on_meanwhile():
+    async def ticking():
+        task = asyncio.create_task(arun(["sleep", "0.5"]))
+        ticks = 0
+        while not task.done():
+            await asyncio.sleep(0.01)
+            ticks += 1
+        return ticks
+
+    assert asyncio.run(ticking()) > 5
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["exec sleep 60", "sleep 60; echo never", "trap '' TERM; while :; do sleep 0.05; done"],
+    ids=["a command", "a shell with a child", "one that does not listen"],
+)
+def test_cancelling_ends_the_command_before_the_task_ends(script, tmp_path):
+    pid_file = tmp_path / "pid"
+
+    async def cancelled() -> int:
+        words = ["sh", "-c", f"echo $$ > {pid_file}; {script}"]
+        task = asyncio.create_task(arun(words, limit=50, kill_after=0.3))
+        pid = await pid_in(pid_file)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return pid
+
+    assert not is_running(asyncio.run(cancelled()))
+
+
+def test_a_time_limit_of_the_loop_ends_the_command(tmp_path):
+    async def limited():
+        async with asyncio.timeout(0.3):
+            await arun(["sh", "-c", f"echo $$ > {tmp_path}/pid; exec sleep 60"])
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(limited())
+    assert not is_running(int((tmp_path / "pid").read_text()))
+
+
+def test_a_task_that_is_cancelled_at_once_runs_nothing_or_ends_it(tmp_path):
+    async def at_once():
+        task = asyncio.create_task(arun(["sh", "-c", f"sleep 0.5; touch {tmp_path}/ran"]))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(at_once())
+    time.sleep(0.7)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_cancelled_command_is_neither_charged_nor_stored(with_store, tmp_path):
+    async def cancelled():
+        words = ["sh", "-c", f"seq 1 5000; echo $$ > {tmp_path}/pid; exec sleep 60"]
+        task = asyncio.create_task(arun(words, limit=100, session="work"))
+        await pid_in(tmp_path / "pid")
+        task.cancel()
+        await asyncio.wait([task])
+
+    with open_session("work", total=1000) as budget:
+        asyncio.run(cancelled())
+        assert (budget.remaining, budget.usage_fraction) == (1000, 0.0)
+    assert not list(with_store.glob("spill/??/*"))

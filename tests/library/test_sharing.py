@@ -1,0 +1,118 @@
+"""One budget for many threads and many processes: the account is exact, whoever shares it."""
+
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+
+import pytest
+
+from tokcap import BudgetManager, SessionNotStarted, UsageError, open_session, run
+
+THREADS = PROCESSES = 16
+ROUNDS = 8
+
+
+def share(manager: BudgetManager) -> None:
+    """All of them allocate and record at once, each another number, some more than they were given."""
+
+    def work(number: int) -> None:
+        for turn in range(ROUNDS):
+            manager.allocate(40)
+            manager.record_usage(number * 3 + turn)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+USED_BY_ALL = sum(number * 3 + turn for number in range(THREADS) for turn in range(ROUNDS))
+
+
+def test_sixteen_threads_share_one_manager_in_memory():
+    manager = BudgetManager(100_000)
+    share(manager)
+    assert manager.remaining == 100_000 - USED_BY_ALL
+
+
+def test_sixteen_threads_share_one_manager_of_a_session(with_store):
+    with open_session("threads", total=100_000) as manager:
+        share(manager)
+        assert manager.remaining == 100_000 - USED_BY_ALL
+        assert manager.usage_fraction == USED_BY_ALL / 100_000
+
+
+def test_sixteen_processes_share_one_session(with_store):
+    code = (
+        "import sys; from tokcap import open_session\n"
+        "with open_session('processes', total=100_000) as budget:\n"
+        f"    for turn in range({ROUNDS}):\n"
+        "        budget.allocate(40); budget.record_usage(int(sys.argv[1]) * 3 + turn)\n"
+        "    budget.allocate(500)\n"
+    )
+    ran = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(PROCESSES)]
+    assert [process.wait(60) for process in ran] == [0] * PROCESSES
+    with open_session("processes") as manager:
+        assert manager.remaining == 100_000 - USED_BY_ALL
+
+
+def test_threads_never_get_more_than_there_is(with_store):
+    from tokcap import BudgetExhausted
+
+    for manager in (BudgetManager(500), BudgetManager(500, session="scarce")):
+        got: list[int] = []
+
+        def work(manager=manager, got=got):
+            try:
+                while True:
+                    got.append(manager.allocate(7))
+            except BudgetExhausted:
+                pass
+
+        threads = [threading.Thread(target=work) for _ in range(THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(got) == 500
+        manager.release()
+        assert manager.remaining == 500
+
+
+def test_a_session_stays_and_its_reservations_go(with_store):
+    with open_session("work", total=1000) as budget:
+        result = run(["seq", "1", "1000"], limit=200, session="work")
+        assert budget.remaining == 1000 - result.returned_tokens
+        budget.allocate(300)
+        left = budget.remaining
+    with open_session("work") as again:
+        assert again.remaining == left + 300
+
+
+def test_reservations_go_when_the_block_fails_too(with_store):
+    with suppress(ZeroDivisionError), open_session("work", total=1000) as budget:
+        budget.allocate(300)
+        _ = 1 / 0
+    with open_session("work") as again:
+        assert again.remaining == 1000
+
+
+def test_a_session_that_runs_is_joined_by_its_own_settings_only(with_store):
+    with open_session("work", total=1000), open_session("work", total=1000), open_session("work"):
+        pass
+    with pytest.raises(UsageError, match="other settings"), open_session("work", total=5):
+        pass
+    with open_session("tracked") as budget:
+        assert budget.remaining is None
+    with pytest.raises(UsageError, match="no name"), open_session("no/name"):
+        pass
+
+
+def test_a_session_that_was_ended_meanwhile_fails_nobody_on_exit(with_store, inside):
+    with open_session("work", total=1000) as budget:
+        budget.allocate(300)
+        assert inside("budget", "end", "work").status == 0
+    with pytest.raises(SessionNotStarted):
+        run(["true"], session="work")
