@@ -73,7 +73,7 @@ def test_offset_200_begins_at_the_201st_token(path, invoke, whole):
     else:
         # The first value that begins there; of the record around it, what stood before is left out.
         assert twenty.ROWS[int(meta["first_pointer"].split("/")[1])].items() >= first.items()
-        value = json.dumps(next(iter(first.values()))).replace(" ", "")
+        value = json.dumps(next(iter(first.values()))).strip("[]").replace(" ", "")
         assert value in "".join(rest.split())[:30]
 
 

@@ -136,7 +136,7 @@ def interrupted() -> None:
 
 @ends.command()
 def child() -> None:
-    print("one")
+    print("one", flush=True)
     subprocess.run(["echo", "two"], check=True)
     os.write(1, b"three\n")
     print("four", file=sys.stderr)
