@@ -1,4 +1,4 @@
-"""A tool that looks at a directory, with token budgets on every command: `enable_token_budget` is all it takes.
+"""A tool that looks at a directory, with a token budget on every command: one line at the end adds it.
 
 python examples/typer_tool.py files list . --token-limit 300
 python examples/typer_tool.py text find TODO . --output json --token-limit 500
@@ -41,8 +41,7 @@ def list_files(directory: Directory) -> None:
 @files.command()
 def kinds(directory: Directory) -> dict[str, int]:
     """Files of each suffix. It returns its result: with a flag, that comes out as JSON."""
-    found = dict(Counter(path.suffix or "none" for path in regular_files(directory)).most_common())
-    return found
+    return dict(Counter(path.suffix or "none" for path in regular_files(directory)).most_common())
 
 
 @text.command()
