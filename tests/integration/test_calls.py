@@ -153,6 +153,23 @@ def test_a_word_that_is_no_flag_is_left_alone(invoke):
     assert invoke("--banner", "ends", "words", "--", "--output", "x").out == b"BANNER\n--output\nx\n"
 
 
+def test_a_word_that_is_no_flag_does_not_take_the_output(invoke):
+    assert invoke("ends", "stream", "--", "--output", "x").out == invoke("ends", "stream", "x").out
+    assert invoke("ends", "stream", "x", "--output", "text").out == b"TextIOWrapper\n"
+
+
+@pytest.mark.parametrize(("value", "status"), [("crash", 1), ("exit", 5)])
+def test_a_callback_that_ends_the_call_while_its_words_are_read(value, status, invoke):
+    ran = invoke("ends", "checking", "--value", value, "--output", "json")
+    assert (ran.status, held(ran)["error"]["code"]) == (status, "COMMAND_FAILED")
+    alone = enable_token_budget(typer.Typer())
+    alone.command()(twenty.checking)
+    ran = invoke("--value", value, "--output", "json", app=alone)
+    assert (ran.status, held(ran)["error"]["code"]) == (status, "COMMAND_FAILED")
+    help_shown = CliRunner().invoke(alone, ["--output", "json", "--help"])
+    assert (help_shown.exit_code, "Usage" in help_shown.stdout) == (0, True)
+
+
 def test_what_a_context_prints_when_it_is_closed_belongs_to_the_output(invoke):
     assert invoke("ends", "closing", "--output", "json").json["data"] == ["closed\n"]
 

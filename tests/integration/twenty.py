@@ -147,6 +147,24 @@ def binary() -> None:
     sys.stdout.buffer.write(b"\xff\xfe\n" * 50)
 
 
+def refusing(value: str) -> str:
+    if value == "crash":
+        raise ValueError("no such value")
+    if value == "exit":
+        raise typer.Exit(5)
+    return value
+
+
+@ends.command()
+def checking(value: str = typer.Option("fine", callback=refusing)) -> None:
+    print(value)
+
+
+@ends.command()
+def stream(values: list[str]) -> None:
+    print(type(sys.stdout).__name__)
+
+
 @ends.command()
 def is_terminal() -> None:
     print(sys.stdout.isatty())

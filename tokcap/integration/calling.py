@@ -33,8 +33,9 @@ def make_context(
     words = tuple(args)
     try:
         context = original(info_name, args, parent=parent, **settings)
-    except framework.shown_error as error:
+    except BaseException as error:
         output = wanted_output(words)
+        # Inside another command it is the error of that one.
         if parent is not None or output == "text" or sys.stdout is None:
             raise
         from tokcap.integration.outcome import outcome_of
@@ -42,6 +43,9 @@ def make_context(
         from tokcap.integration.taking import write_to
 
         outcome = outcome_of(error, framework)
+        if outcome.failure is None:
+            # It was `--help` or the like, and has been answered.
+            raise
         write_to(sys.stdout, refusal(output, tokenizer, outcome, started))
         raise framework.exit(outcome.status) from error
     call_of(context).words = words
