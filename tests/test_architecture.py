@@ -14,7 +14,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # Where a library may be imported. Everything else of the program does without it.
 ROOMS = {
-    "typer": "cli/",
+    "typer": ("cli/", "integration/"),
+    "click": "integration/",
     "tiktoken": "tokens/",
     "regex": "tokens/",
     "sqlite3": "database.py",
@@ -28,7 +29,7 @@ ROOMS = {
 LAYERS = [
     {"shellentry"},
     {"__main__"},
-    {"cli"},
+    {"cli", "integration"},
     {"library"},
     {"pipeline", "doctor"},
     {"fitting", "parts", "places"},
