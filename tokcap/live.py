@@ -68,6 +68,8 @@ class RunningCount:
 class Live:
     """Keeps everything in its spool, and passes on the beginning of it."""
 
+    is_out = False
+
     def __init__(
         self,
         spool: Spool,
@@ -107,6 +109,10 @@ class Live:
         data = self.spool.read(self.passed, self.spool.size)
         self.passed = self.spool.size
         self._write(data)
+
+    @property
+    def tail(self) -> bytes:
+        return self.spool.tail
 
     def finish(self) -> None:
         """What was held back is left to the answer."""
