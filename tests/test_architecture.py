@@ -73,6 +73,7 @@ LAYERS = [
     {"exits"},
     {"types"},
     {"record"},
+    {"shortage"},
 ]
 
 

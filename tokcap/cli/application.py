@@ -8,6 +8,7 @@ import typer
 
 from tokcap.cli import budget, completion, hook, spill
 from tokcap.errors import ReaderGone, StreamError, UsageError
+from tokcap.shortage import shortage_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,12 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
         raise UsageError(str(error), of_a_subcommand=True) from None
     except BrokenPipeError:
         raise ReaderGone("the reader of standard output has gone") from None
+    except SystemExit:
+        # So Click ends when nobody reads its help.
+        raise ReaderGone("the reader of standard output has gone") from None
     except OSError as error:
+        if shortage_of(error):
+            raise
         raise StreamError(f"cannot write standard output: {error.strerror}") from None
     except Exception as error:
         shown = getattr(error, "format_message", None)
