@@ -159,10 +159,21 @@ def tiny_disk(tmp_path):
         subprocess.run(["umount", "--lazy", path], check=True)
 
 
+@pytest.fixture(scope="session")
+def full_data_directory(tmp_path_factory) -> Path:
+    """A data directory that holds LINES, and a session `s`. Not to be touched: see `stored`."""
+    data = tmp_path_factory.mktemp("template") / "data"
+    world = {"TOKCAP_DATA_DIR": str(data), "TOKCAP_SPILL": "auto"}
+    run_tokcap("-n", "60", stdin=LINES, env=world)
+    run_tokcap("budget", "start", "s", "--total", "100000", env=world)
+    return data
+
+
 @pytest.fixture
-def stored(with_store) -> str:
-    """The handle of LINES in the store."""
-    return handle_in(run_tokcap("-n", "60", stdin=LINES))
+def stored(with_store, full_data_directory) -> str:
+    """The handle of LINES in the test's own store, beside which there is the ledger of the session `s`."""
+    shutil.copytree(full_data_directory, with_store)
+    return (with_store / "spill" / "last").read_text()
 
 
 def snapshot(*roots: Path) -> dict[str, object]:

@@ -252,7 +252,6 @@ def test_a_place_in_which_one_may_not_write_costs_no_output(tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
 @pytest.mark.parametrize("place", ["data", "data/spill", "data/spill/xx", "data/ledger.db"])
 def test_what_belongs_to_another_user_is_not_used(tmp_path, with_store, place, stored):
-    run_tokcap("budget", "start", "s", "--total", "5000")
     path = tmp_path / place.replace("xx", stored[:2])
     os.chown(path, 12345, -1)
     ran = run_tokcap("-n", str(LIMIT), "--session", "s", "--", *COMMAND)

@@ -11,6 +11,8 @@ from tokcap.store.drafts import lock_directory, remove_directory
 from tokcap.store.shelf import names_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tokcap.store.shelf import Listed, Shelf
 
 DAY_SECONDS = 24 * 60 * 60
@@ -91,26 +93,38 @@ def settled(entry: Listed, now: float) -> Listed:
 
 def remove_left_overs(shelf: Shelf, now: float) -> int:
     """Remove directories and files that somebody was writing who is gone; how many there were."""
-    removed = 0
+    return sum(removes_left_over(path, now) for path in [*left_overs(shelf)])
+
+
+def left_overs(shelf: Shelf) -> Iterator[str]:
+    """What has a temporary name: drafts, and in every directory that is written to, half a file."""
     for name in names_in(shelf.spill):
-        path = os.path.join(shelf.spill, name)
-        if not name.startswith(private.TEMPORARY_PREFIX):
-            continue
-        try:
-            if abs(now - os.lstat(path).st_mtime) < LEFT_OVER_SECONDS:
-                continue
-            if not os.path.isdir(path) or os.path.islink(path):
-                os.unlink(path)
-                removed += 1
-                continue
-        except OSError:
-            continue
-        lock = lock_directory(path)
-        if lock >= 0:
-            remove_directory(path)
-            os.close(lock)
-            removed += not os.path.lexists(path)
-    return removed
+        if name.startswith(private.TEMPORARY_PREFIX):
+            yield os.path.join(shelf.spill, name)
+    # The data directory may be there for others too: of all that is in it, only files that we have named.
+    for directory in (os.path.dirname(shelf.spill), *shelf.places()):
+        for name in names_in(directory):
+            path = os.path.join(directory, name)
+            if private.is_temporary(name) and not os.path.isdir(path):
+                yield path
+
+
+def removes_left_over(path: str, now: float) -> bool:
+    """Remove one of them, unless it is young or somebody holds it."""
+    try:
+        if abs(now - os.lstat(path).st_mtime) < LEFT_OVER_SECONDS:
+            return False
+        if not os.path.isdir(path) or os.path.islink(path):
+            os.unlink(path)
+            return True
+    except OSError:
+        return False
+    lock = lock_directory(path)
+    if lock < 0:
+        return False
+    remove_directory(path)
+    os.close(lock)
+    return not os.path.lexists(path)
 
 
 def clean_if_due(shelf: Shelf, retention: Retention, stored_bytes: int, now: float) -> None:

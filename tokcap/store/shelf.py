@@ -160,7 +160,7 @@ class Shelf:
                 f"{name[:40]!r} is no handle: at least {LEAST_DIGITS} of the digits 0-9a-f, or {LATEST}"
                 + self._advice()
             )
-        matches = [place for place in self._places(name[:2]) if os.path.basename(place).startswith(name)]
+        matches = [place for place in self.places(name[:2]) if os.path.basename(place).startswith(name)]
         exact = [place for place in matches if os.path.basename(place) == name]
         if len(matches) == 1 or exact:
             return (exact or matches)[0]
@@ -189,7 +189,7 @@ class Shelf:
     def entries(self) -> Iterator[Listed]:
         """Every entry, in no order. One that goes while it is looked at is left out."""
         self._look()
-        for place in self._places():
+        for place in self.places():
             listed = self._listed(place)
             if listed is not None:
                 yield listed
@@ -245,7 +245,7 @@ class Shelf:
         """The directory of an entry, be it there or not."""
         return os.path.join(self.spill, handle[:2], handle)
 
-    def _places(self, digits: str = "") -> Iterator[str]:
+    def places(self, digits: str = "") -> Iterator[str]:
         """Directories of entries; only those that begin with two digits, if given."""
         for shelf in [digits] if digits else sorted(names_in(self.spill)):
             if len(shelf) == 2 and HEXADECIMAL.issuperset(shelf):
