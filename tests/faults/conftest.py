@@ -30,7 +30,7 @@ CRASHES = (b"Traceback", b"Exception ignored", b"Fatal Python error", b"SystemEr
 
 
 def run_tokcap(*args, prefix=(), stdin=b"", env=None, without=(), timeout=120, **options) -> Ran:
-    """Call the program as a process of its own, behind a prefix such as `prlimit`; judged in any case."""
+    """Call the program as a process of its own, behind a prefix such as `prlimit`; judged if it has begun."""
     world = {name: value for name, value in {**os.environ, **(env or {})}.items() if name not in without}
     if not isinstance(stdin, bytes):
         options["stdin"] = stdin
@@ -40,7 +40,14 @@ def run_tokcap(*args, prefix=(), stdin=b"", env=None, without=(), timeout=120, *
     done = subprocess.run(
         [*prefix, *TOKCAP, *args], env=world, timeout=timeout, check=False, **options
     )
-    return judged(args, Ran(done.returncode, done.stdout or b"", done.stderr or b""))
+    ran = Ran(done.returncode, done.stdout or b"", done.stderr or b"")
+    return ran if never_began(ran) else judged(args, ran)
+
+
+def never_began(ran: Ran) -> bool:
+    """Whether Python itself broke down while it started, before it had read a line of tokcap."""
+    causes = (b"KeyboardInterrupt", b"MemoryError", b"Fatal Python error")
+    return ran.status != 0 and any(cause in ran.err for cause in causes) and b"tokcap" not in ran.err
 
 
 def judged(args, ran: Ran) -> Ran:
