@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.errors import UsageError
+from tokcap.errors import TokcapError, UsageError
 from tokcap.options import AVAILABLE
 from tokcap.record import TYPE_CHECKING
 
@@ -19,12 +19,22 @@ def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int
         from tokcap.hooks.handler import run as answer_agent
 
         return answer_agent(arguments[1:], env, lambda options: would_refuse(options, env))
+    if name == "completion" and arguments[:1] == ("--list",):
+        # Somebody has pressed TAB.
+        from tokcap.listing import run as list_names
+
+        return list_names(arguments[1:], env)
     if name not in AVAILABLE:
         raise UsageError(
             f"{name!r} is a name kept for a subcommand that this version does not have; "
             f"to run a program of that name: tokcap -- {name}"
         )
-    from tokcap.cli.application import run
+    try:
+        from tokcap.cli.application import run
+    except ImportError as error:
+        raise TokcapError(
+            f"{error.name or error} cannot be loaded; install tokcap again: python3 -m pip install tokcap"
+        ) from None
 
     return run(name, arguments, env)
 

@@ -11,6 +11,7 @@ import typer
 from tokcap import exits
 from tokcap.arguments import config_values, read_value, wanted_output
 from tokcap.budget import Settings
+from tokcap.cli.commands import Lists, about
 from tokcap.cli.responses import respond, say
 from tokcap.errors import NotFound, SessionNotStarted, UsageError
 from tokcap.ledger import Ledger, session_name
@@ -32,13 +33,20 @@ Output = Annotated[
     Literal["text", "json", "jsonl"] | None, typer.Option("-o", "--output", help="form of the response")
 ]
 Shell = Annotated[Literal["sh", "fish"], typer.Option(help="the shell that evaluates the line")]
-Session = Annotated[str, typer.Option("--session", help="the session; TOKCAP_SESSION if not given")]
-Name = Annotated[str, typer.Argument(help="the session; TOKCAP_SESSION if not given")]
+Session = Annotated[
+    str, typer.Option("--session", help="the session; TOKCAP_SESSION if not given"), Lists("sessions")
+]
+Name = Annotated[str, typer.Argument(help="the session; TOKCAP_SESSION if not given"), Lists("sessions")]
 
 BAR_CHARACTERS = 30
 
 
 @application.command("start")
+@about(
+    ("tokcap budget start review --total 100000", "print the line to eval: export TOKCAP_SESSION=review"),
+    danger="writes",
+    exit_codes=(0, 1, 2, 125),
+)
 def start(
     context: typer.Context,
     name: Name = "",
@@ -46,7 +54,7 @@ def start(
         int | None, typer.Option(min=1, help="the budget in tokens; none: nothing is refused")
     ] = None,
     context_window: Annotated[int | None, typer.Option(min=1, help="tokens of the reader's context")] = None,
-    model: Annotated[str, typer.Option(help="the reader, for its window")] = "",
+    model: Annotated[str, typer.Option(help="the reader, for its window"), Lists("models")] = "",
     result_pct: Annotated[float | None, typer.Option(help="part of the window for one result")] = None,
     turn_pct: Annotated[float | None, typer.Option(help="part of the window for one turn")] = None,
     floor_tokens: Annotated[
@@ -71,6 +79,9 @@ def start(
 
 
 @application.command("status")
+@about(
+    ("tokcap budget status review", "a bar, what is left, and how answers come"), exit_codes=(0, 1, 2, 125)
+)
 def status(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
     """How a session stands: used, reserved, left, and the mode that answers come in."""
     env: Environment = context.obj
@@ -81,6 +92,7 @@ def status(context: typer.Context, name: Name = "", session: Session = "", outpu
 
 
 @application.command("list")
+@about(("tokcap budget list", "every session with its bar"), exit_codes=(0, 2, 125))
 def list_sessions(context: typer.Context, output: Output = None) -> int:
     """All sessions that run."""
     env: Environment = context.obj
@@ -104,8 +116,14 @@ def list_sessions(context: typer.Context, output: Output = None) -> int:
 
 
 @application.command("record")
+@about(
+    ("tokcap budget record --input 1200 --output 300 --id turn-7", "count a turn of the model, once"),
+    danger="writes",
+    exit_codes=(0, 1, 2, 125),
+)
 def record(
     context: typer.Context,
+    name: Name = "",
     input_tokens: Annotated[int, typer.Option("--input", min=0, help="tokens that the model read")] = 0,
     output_tokens: Annotated[int, typer.Option("--output", min=0, help="tokens that the model wrote")] = 0,
     key: Annotated[
@@ -120,7 +138,7 @@ def record(
     """Add the caller's own model tokens. What passes the total is recorded too; the next run is refused."""
     env: Environment = context.obj
     form = form or wanted_output((), env)
-    name, storage = opened("", session, env)
+    name, storage = opened(name, session, env)
     recorded = storage.record(input_tokens, output_tokens, key)
     account = recorded.account
     over = account.total is not None and account.used >= account.total
@@ -139,6 +157,10 @@ def record(
 
 
 @application.command("check")
+@about(
+    ("tokcap budget check --need 500 || exit", "stop a loop that cannot afford its next step"),
+    exit_codes=(0, 1, 2, 125),
+)
 def check(
     context: typer.Context,
     name: Name = "",
@@ -161,6 +183,9 @@ def check(
 
 
 @application.command("turn")
+@about(
+    ('eval "$(tokcap budget turn)"', "begin a turn in this shell"), danger="writes", exit_codes=(0, 1, 2, 125)
+)
 def turn(
     context: typer.Context,
     identifier: Annotated[
@@ -185,21 +210,32 @@ def turn(
 
 
 @application.command("compacted")
+@about(
+    ("tokcap budget compacted --used 4000", "the context holds 4,000 tokens now"),
+    danger="writes",
+    exit_codes=(0, 1, 2, 125),
+)
 def compacted(
     context: typer.Context,
     used: Annotated[int, typer.Option("--used", min=0, help="tokens that the context holds now")],
+    name: Name = "",
     session: Session = "",
     output: Output = None,
 ) -> int:
     """Say that the reader's context was compacted. The session's total is not given back by that."""
     env: Environment = context.obj
     output = output or wanted_output((), env)
-    name, storage = opened("", session, env)
+    name, storage = opened(name, session, env)
     account = storage.compacted(used)
     return tell(name, account, output, env)
 
 
 @application.command("reset")
+@about(
+    ("tokcap budget reset review", "begin anew with the same total"),
+    danger="destructive",
+    exit_codes=(0, 1, 2, 125),
+)
 def reset(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
     """Begin a session anew with its settings: nothing used, nothing reserved."""
     env: Environment = context.obj
@@ -210,6 +246,11 @@ def reset(context: typer.Context, name: Name = "", session: Session = "", output
 
 
 @application.command("end")
+@about(
+    ("tokcap budget end review", "it can no longer be charged"),
+    danger="destructive",
+    exit_codes=(0, 1, 2, 125),
+)
 def end(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
     """End a session. What was used in it stays in the history."""
     env: Environment = context.obj

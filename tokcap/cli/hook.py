@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokcap import exits
+from tokcap.cli.commands import Lists, about
 from tokcap.hooks import manage
 from tokcap.options import BY_KEY
 
@@ -23,13 +24,18 @@ app = typer.Typer(
     no_args_is_help=False,
 )
 
-AgentName = Annotated[str, typer.Argument(metavar="NAME", help="an agent of tokcap hook list")]
+AgentName = Annotated[
+    str, typer.Argument(metavar="NAME", help="an agent of tokcap hook list"), Lists("agents")
+]
 Limit = Annotated[str | None, typer.Option("--token-limit", "-n", metavar="N", help="tokens per command")]
-Session = Annotated[str | None, typer.Option("--session", metavar="NAME", help="charge this session")]
+Session = Annotated[
+    str | None, typer.Option("--session", metavar="NAME", help="charge this session"), Lists("sessions")
+]
 InProject = Annotated[bool, typer.Option("--project", help="the settings of this directory, not the user's")]
 
 
 @app.command("list")
+@about(("tokcap hook list", "which agents there are, and how it stands with them"), exit_codes=(0, 2, 125))
 def list_agents(context: typer.Context) -> int:
     """Say for every agent whether the hook is installed, or why there is none."""
     env: Environment = context.obj
@@ -39,6 +45,11 @@ def list_agents(context: typer.Context) -> int:
 
 
 @app.command("install")
+@about(
+    ("tokcap hook install claude-code -n 2000", "from now on at most 2,000 tokens a command"),
+    danger="writes",
+    exit_codes=(0, 1, 2, 125),
+)
 def install(
     context: typer.Context,
     name: AgentName,
@@ -54,6 +65,7 @@ def install(
 
 
 @app.command("remove")
+@about(("tokcap hook remove claude-code", "as it was before"), danger="writes", exit_codes=(0, 1, 2, 125))
 def remove(context: typer.Context, name: AgentName, project: InProject = False) -> int:
     """Take the hook out of the agent's settings again."""
     env: Environment = context.obj
@@ -63,6 +75,7 @@ def remove(context: typer.Context, name: AgentName, project: InProject = False) 
 
 
 @app.command("print")
+@about(("tokcap hook print claude-code", "see it before it is written"), exit_codes=(0, 1, 2, 125))
 def print_entry(
     context: typer.Context,
     name: AgentName,

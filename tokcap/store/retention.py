@@ -11,7 +11,7 @@ from tokcap.store.drafts import lock_directory, remove_directory
 from tokcap.store.shelf import names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tokcap.store.shelf import Listed, Shelf
 
@@ -45,7 +45,18 @@ class Cleaned(Record):
 
 def clean(shelf: Shelf, retention: Retention, now: float) -> Cleaned:
     """Remove what is too old, then the oldest until the rest is small enough."""
-    entries = [settled(entry, now) for entry in shelf.entries()]
+    kept, removed = sorted_out((settled(entry, now) for entry in shelf.entries()), retention, now)
+    gone = [entry for entry in removed if removes(shelf, entry, now)]
+    # What was taken up meanwhile, or cannot be removed, is still there.
+    rest = [entry for entry in removed if entry not in gone]
+    total = sum(entry.size for entry in (*kept, *rest))
+    return Cleaned(tuple(gone), len(kept) + len(rest), total, remove_left_overs(shelf, now))
+
+
+def sorted_out(
+    entries: Iterable[Listed], retention: Retention, now: float
+) -> tuple[list[Listed], list[Listed]]:
+    """What is kept, and what is too old or too much."""
     kept: list[Listed] = []
     removed: list[Listed] = []
     for entry in sorted(entries, key=lambda entry: entry.stored_at):
@@ -59,11 +70,7 @@ def clean(shelf: Shelf, retention: Retention, now: float) -> Cleaned:
             kept.remove(entry)
             removed.append(entry)
             total -= entry.size
-    gone = [entry for entry in removed if removes(shelf, entry, now)]
-    # What was taken up meanwhile, or cannot be removed, is still there.
-    rest = [entry for entry in removed if entry not in gone]
-    total += sum(entry.size for entry in rest)
-    return Cleaned(tuple(gone), len(kept) + len(rest), total, remove_left_overs(shelf, now))
+    return kept, removed
 
 
 def removes(shelf: Shelf, entry: Listed, now: float) -> bool:
@@ -93,10 +100,34 @@ def settled(entry: Listed, now: float) -> Listed:
 
 def remove_left_overs(shelf: Shelf, now: float) -> int:
     """Remove directories and files that somebody was writing who is gone; how many there were."""
-    return sum(removes_left_over(path, now) for path in [*left_overs(shelf)])
+    removed = 0
+    for path in unattended(shelf, now):
+        if not os.path.isdir(path) or os.path.islink(path):
+            try:
+                os.unlink(path)
+                removed += 1
+            except OSError:
+                pass
+            continue
+        lock = lock_directory(path)
+        if lock >= 0:
+            remove_directory(path)
+            os.close(lock)
+            removed += not os.path.lexists(path)
+    return removed
 
 
-def left_overs(shelf: Shelf) -> Iterator[str]:
+def unattended(shelf: Shelf, now: float) -> Iterator[str]:
+    """Whatever is still being written there, or was when its writer died; the lock on it tells which."""
+    for path in [*temporary(shelf)]:
+        try:
+            if abs(now - os.lstat(path).st_mtime) >= LEFT_OVER_SECONDS:
+                yield path
+        except OSError:
+            continue
+
+
+def temporary(shelf: Shelf) -> Iterator[str]:
     """What has a temporary name: drafts, and in every directory that is written to, half a file."""
     for name in names_in(shelf.spill):
         if name.startswith(private.TEMPORARY_PREFIX):
@@ -107,24 +138,6 @@ def left_overs(shelf: Shelf) -> Iterator[str]:
             path = os.path.join(directory, name)
             if private.is_temporary(name) and not os.path.isdir(path):
                 yield path
-
-
-def removes_left_over(path: str, now: float) -> bool:
-    """Remove one of them, unless it is young or somebody holds it."""
-    try:
-        if abs(now - os.lstat(path).st_mtime) < LEFT_OVER_SECONDS:
-            return False
-        if not os.path.isdir(path) or os.path.islink(path):
-            os.unlink(path)
-            return True
-    except OSError:
-        return False
-    lock = lock_directory(path)
-    if lock < 0:
-        return False
-    remove_directory(path)
-    os.close(lock)
-    return not os.path.lexists(path)
 
 
 def clean_if_due(shelf: Shelf, retention: Retention, stored_bytes: int, now: float) -> None:
@@ -141,7 +154,7 @@ def clean_if_due(shelf: Shelf, retention: Retention, stored_bytes: int, now: flo
     due = not 0 <= now - cleaned_at < CLEAN_SECONDS or since * CLEAN_SHARE > retention.total_bytes
     try:
         # Written first, so that others who store meanwhile do not clean as well.
-        private.replace_file(path, b"%d %d\n" % ((int(now), 0) if due else (cleaned_at, since)))
+        private.overwrite_file(path, b"%020d %020d\n" % ((int(now), 0) if due else (cleaned_at, since)))
     except StoreError:
         # What cannot be written down is done once too often rather than never.
         pass
