@@ -37,9 +37,7 @@ def run_tokcap(*args, prefix=(), stdin=b"", env=None, without=(), timeout=120, *
     else:
         options["input"] = stdin
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    done = subprocess.run(
-        [*prefix, *TOKCAP, *args], env=world, timeout=timeout, check=False, **options
-    )
+    done = subprocess.run([*prefix, *TOKCAP, *args], env=world, timeout=timeout, check=False, **options)
     ran = Ran(done.returncode, done.stdout or b"", done.stderr or b"")
     return ran if never_began(ran) else judged(args, ran)
 
@@ -113,7 +111,13 @@ def another_user(number: int) -> tuple[str, ...]:
     if os.geteuid() or not shutil.which("setpriv"):
         pytest.skip("only root can become another user, by setpriv")
     rights = "+dac_override,+dac_read_search"
-    return ("setpriv", f"--reuid={number}", "--clear-groups", f"--inh-caps={rights}", f"--ambient-caps={rights}")
+    return (
+        "setpriv",
+        f"--reuid={number}",
+        "--clear-groups",
+        f"--inh-caps={rights}",
+        f"--ambient-caps={rights}",
+    )
 
 
 def without_power() -> tuple[str, ...]:
@@ -154,7 +158,9 @@ def tiny_disk(tmp_path):
         path = tmp_path / f"disk{len(mounted)}"
         path.mkdir()
         done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"{options},mode=700", "none", path], capture_output=True, check=False
+            ["mount", "-t", "tmpfs", "-o", f"{options},mode=700", "none", path],
+            capture_output=True,
+            check=False,
         )
         if done.returncode:
             pytest.skip("a small file system cannot be mounted here")
@@ -180,7 +186,7 @@ def full_data_directory(tmp_path_factory) -> Path:
 def stored(with_store, full_data_directory) -> str:
     """The handle of LINES in the test's own store, beside which there is the ledger of the session `s`."""
     shutil.copytree(full_data_directory, with_store)
-    return (with_store / "spill" / "last").read_text()
+    return (with_store / "spill" / "last").read_text().strip()
 
 
 def snapshot(*roots: Path) -> dict[str, object]:

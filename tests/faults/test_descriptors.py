@@ -9,7 +9,6 @@ import tempfile
 import pytest
 
 from tests.faults.conftest import (
-    COMMAND,
     LIMIT,
     LINES,
     TOKCAP,
@@ -98,9 +97,7 @@ FORMS = {
     "budget status": (["budget", "status", "s"], None),
     "help": (["--help"], None),
 }
-COMBINATIONS = [
-    closed for number in range(4) for closed in itertools.combinations((0, 1, 2), number)
-]
+COMBINATIONS = [closed for number in range(4) for closed in itertools.combinations((0, 1, 2), number)]
 
 
 @pytest.mark.parametrize(("args", "expected"), FORMS.values(), ids=FORMS)

@@ -86,15 +86,15 @@ class TestAFullStore:
     @pytest.mark.parametrize("limit", [0, 1, 1000, 8192, 20_000, 1 << 20])
     @pytest.mark.parametrize("spill", ["auto", "always"])
     def test_a_limit_on_the_size_of_files_costs_no_output(self, limit, spill):
-        ran = run_tokcap(
-            "-n", str(LIMIT), "--spill", spill, "--", *COMMAND, preexec_fn=limits(FSIZE=limit)
-        )
+        ran = run_tokcap("-n", str(LIMIT), "--spill", spill, "--", *COMMAND, preexec_fn=limits(FSIZE=limit))
         assert ran.status == 3
         keeps_the_promises(ran)
 
 
 class TestAFullPlaceForTemporaryFiles:
-    @pytest.mark.parametrize("args", [["--keep", "tail"], ["--token-count"], ["-o", "json", "--keep", "tail"]])
+    @pytest.mark.parametrize(
+        "args", [["--keep", "tail"], ["--token-count"], ["-o", "json", "--keep", "tail"]]
+    )
     def test_it_is_kept_in_memory_instead(self, tiny_disk, args):
         disk = tiny_disk()
         world = {"TMPDIR": str(disk.path), "TOKCAP_SPILL": "never"}
@@ -110,7 +110,9 @@ class TestAFullPlaceForTemporaryFiles:
     def test_with_the_store_full_as_well_it_is_still_one_line(self, tiny_disk):
         disk = tiny_disk()
         world = {"TMPDIR": str(disk.path), "TOKCAP_DATA_DIR": str(disk.path / "data")}
-        ran = run_tokcap(*QUICK, "--keep", "tail", "--", "sh", "-c", f"{SEVERAL_MEGABYTES}; exit 3", env=world)
+        ran = run_tokcap(
+            *QUICK, "--keep", "tail", "--", "sh", "-c", f"{SEVERAL_MEGABYTES}; exit 3", env=world
+        )
         assert (ran.status, b"2000000" in ran.out) == (3, True)
         assert "not stored" in the_line(ran)
 
@@ -185,7 +187,10 @@ class TestAFullLedger:
         ran = run_tokcap("-n", "60", "--session", "s", "--", "sh", "-c", script, env=world)
         assert (ran.status, ran.out[:4]) == (3, b"1\n2\n")
         assert recount(ran.out) <= 60
-        assert ["not stored" in line or "not charged" in line for line in own_lines(ran)] in ([True], [True] * 2)
+        assert ["not stored" in line or "not charged" in line for line in own_lines(ran)] in (
+            [True],
+            [True] * 2,
+        )
         (disk.path / "filler").unlink()
         status = json.loads(run_tokcap("budget", "status", "s", "-o", "json", env=world).out)["data"]
         assert status["reserved"] == 0
@@ -242,7 +247,10 @@ class TestAReadOnlyDataDirectory:
 def test_a_place_in_which_one_may_not_write_costs_no_output(tmp_path):
     above = tmp_path / "above"
     above.mkdir(mode=0o500)
-    for world in ({"TOKCAP_DATA_DIR": str(above / "data")}, {"XDG_DATA_HOME": str(above), "TOKCAP_DATA_DIR": ""}):
+    for world in (
+        {"TOKCAP_DATA_DIR": str(above / "data")},
+        {"XDG_DATA_HOME": str(above), "TOKCAP_DATA_DIR": ""},
+    ):
         ran = run_tokcap("-n", str(LIMIT), "--", *COMMAND, env=world, prefix=without_power())
         assert ran.status == 3
         assert keeps_the_promises(ran) == ""

@@ -1,4 +1,4 @@
-"""Links planted at every path that tokcap writes: nothing outside is read, written or removed by way of them."""
+"""Links planted at every path that tokcap writes: nothing outside is read, written or removed."""
 
 import os
 
@@ -93,7 +93,9 @@ def test_links_where_drafts_are_written_and_removed(stored, with_store, outside,
     attack(stored, outside, inside)
 
 
-def test_what_a_hook_or_a_configuration_links_to_is_never_executed_or_changed(stored, tmp_path, outside, inside):
+def test_what_a_hook_or_a_configuration_links_to_is_never_executed_or_changed(
+    stored, tmp_path, outside, inside
+):
     config = tmp_path / "home" / ".config" / "tokcap"
     config.mkdir(parents=True)
     (config / "config.toml").symlink_to(outside / "out")

@@ -26,7 +26,7 @@ STREAMS = {
 
 def piped(stream: str, size: int, *args, **options) -> subprocess.CompletedProcess:
     """A stream of so many bytes through tokcap, which may take so much memory and no more."""
-    line = f"{STREAMS[stream]} | head -c {size} | exec \"$@\""
+    line = f'{STREAMS[stream]} | head -c {size} | exec "$@"'
     return subprocess.run(
         ["sh", "-c", line, "sh", "prlimit", f"--data={DATA_BYTES}", *TOKCAP, *args],
         capture_output=True,
@@ -54,7 +54,16 @@ def test_a_huge_stream_is_passed_on_in_bounded_memory(args):
     program = [*args, "-c", f"{STREAMS['text']} | head -c {BYTES}; printf end"] if args else []
     line = f"{{ {STREAMS['text']} | head -c {BYTES}; printf end; }} | " if not args else ""
     done = subprocess.run(
-        ["sh", "-c", f'{line} "$@" | {{ tail -c 3; }}', "sh", "prlimit", f"--data={DATA_BYTES}", *TOKCAP, *program],
+        [
+            "sh",
+            "-c",
+            f'{line} "$@" | {{ tail -c 3; }}',
+            "sh",
+            "prlimit",
+            f"--data={DATA_BYTES}",
+            *TOKCAP,
+            *program,
+        ],
         capture_output=True,
         check=False,
         timeout=1800,
@@ -84,7 +93,11 @@ def least_megabytes() -> int:
     """With how little Python itself starts."""
     # What comes first of tokcap may have to be compiled, in whose midst a starved Python can hang.
     entry = ROOT / "tokcap" / "__main__.py"
-    program = [sys.executable, "-c", f"import runpy, gc, errno; compile(open({str(entry)!r}).read(), '', 'exec')"]
+    program = [
+        sys.executable,
+        "-c",
+        f"import runpy, gc, errno; compile(open({str(entry)!r}).read(), '', 'exec')",
+    ]
     for megabytes in range(8, 200, 2):
         done = subprocess.run([*address_space(megabytes), *program], capture_output=True, check=False)
         if not done.returncode and not done.stderr:
@@ -110,7 +123,8 @@ class TestNoMemoryAtAll:
         answered = []
         for megabytes in (*range(least + 2, least + 14), least + 20, least + 40, least + 400):
             ran = run_tokcap(*args, stdin=text, prefix=address_space(megabytes))
-            if never_began(ran):
+            if never_began(ran) or b"memory allocation of" in ran.err:
+                # tiktoken's own allocator ends the process at once, which nobody can catch.
                 continue
             if ran.status == 125:
                 assert len(own_lines(ran)) == 1, ran.err

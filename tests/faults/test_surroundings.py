@@ -29,7 +29,9 @@ def default_places(monkeypatch):
 
 
 class TestHomes:
-    @pytest.mark.parametrize("home", ["/dev/null", "{}/file", "{}/missing", "", "relative", "{}/new\nline", "~"])
+    @pytest.mark.parametrize(
+        "home", ["/dev/null", "{}/file", "{}/missing", "", "relative", "{}/new\nline", "~"]
+    )
     def test_output_comes_out_and_is_stored_or_said_not_to_be(self, home, default_places, tmp_path):
         (tmp_path / "file").write_bytes(b"in the way")
         world = {"HOME": home.format(tmp_path), "XDG_DATA_HOME": "" if home else str(tmp_path / "xdg")}
@@ -45,7 +47,9 @@ class TestHomes:
         assert ran.status == 3
         assert keeps_the_promises(ran, env=world, without=("HOME",))
 
-    @pytest.mark.parametrize("place", ["/dev/null", "/proc/nothing", "relative/place", "{}/a/b/c/d", "{}/" + "x" * 300])
+    @pytest.mark.parametrize(
+        "place", ["/dev/null", "/proc/nothing", "relative/place", "{}/a/b/c/d", "{}/" + "x" * 300]
+    )
     def test_a_data_directory_of_any_kind(self, place, default_places, tmp_path):
         world = {"TOKCAP_DATA_DIR": place.format(tmp_path)}
         ran = run_tokcap("-n", str(LIMIT), "--", *COMMAND, env=world, cwd=tmp_path)
@@ -99,7 +103,9 @@ class TestPlacesAndPaths:
         gone = tmp_path / "gone"
         gone.mkdir()
         world = {"TOKCAP_DATA_DIR": "data"}
-        ran = run_tokcap("-n", str(LIMIT), "--", *COMMAND, env=world, cwd=gone, preexec_fn=lambda: os.rmdir(gone))
+        ran = run_tokcap(
+            "-n", str(LIMIT), "--", *COMMAND, env=world, cwd=gone, preexec_fn=lambda: os.rmdir(gone)
+        )
         assert ran.status == 3
         assert keeps_the_promises(ran) == ""
 
@@ -127,7 +133,9 @@ class TestPlacesAndPaths:
         assert ran.status in (2, 126)
         assert own_lines(ran) == []
 
-    @pytest.mark.parametrize("args", [["--", "printf", "%s"], ["--sentinel"], ["--session"], ["--tokenizer"], ["show"]])
+    @pytest.mark.parametrize(
+        "args", [["--", "printf", "%s"], ["--sentinel"], ["--session"], ["--tokenizer"], ["show"]]
+    )
     def test_arguments_that_are_no_utf_8(self, args):
         ran = run_tokcap(*args, b"\xff\xfe\x80", stdin=b"x")
         if args[0] == "--":
@@ -141,7 +149,13 @@ class TestPlacesAndPaths:
         script = "import os; print(os.environb[b'ODD\\xff'] == b'\\xfe\\xff', os.environ['EMPTY'] == '')"
         ran = run_tokcap("-n", "60", "--", sys.executable, "-c", script, env=world)
         assert (ran.status, ran.out) == (0, b"True True\n")
-        for variable in ("TOKCAP_TOKEN_LIMIT", "TOKCAP_OUTPUT", "TOKCAP_SENTINEL", "TOKCAP_SESSION", "TOKCAP_CONFIG"):
+        for variable in (
+            "TOKCAP_TOKEN_LIMIT",
+            "TOKCAP_OUTPUT",
+            "TOKCAP_SENTINEL",
+            "TOKCAP_SESSION",
+            "TOKCAP_CONFIG",
+        ):
             ran = run_tokcap("--", "echo", "x", env={variable: b"\xff"})
             assert ran.status in (0, 125)
             assert len(own_lines(ran)) == (ran.status != 0)
