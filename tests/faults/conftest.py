@@ -1,4 +1,4 @@
-"""The means of attack: small disks, limits, other users, planted links; and what has to hold under all of them."""
+"""The means of attack: small disks, limits, other users, links; and what has to hold under all of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import shutil
 import stat
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.conftest import Ran, checked, recount
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TOKCAP = (sys.executable, "-m", "tokcap")
 # The least that tmpfs gives.

@@ -1,4 +1,4 @@
-"""Standard descriptors that are closed, full or unread, and too few of them: told in one line, or not at all."""
+"""Standard descriptors that are closed, full or unread, and too few of them: told in one line."""
 
 import itertools
 import os
@@ -71,18 +71,25 @@ class TestEveryWriter:
         assert ran.status == 125
         assert the_line(ran) == "tokcap: cannot write standard output: No space left on device"
 
-    def test_works_where_its_complaints_cannot_be_written(self, args):
-        with open("/dev/full", "wb") as full:
-            ran = run_tokcap(*args, stderr=full)
-        assert ran.status == 0
-        assert ran.out
+    def test_works_where_its_complaints_cannot_be_written(self, args, tmp_path):
+        with open("/dev/full", "wb") as full, open(tmp_path / "answer", "wb") as answer:
+            status = called(args, stdout=answer.fileno(), stderr=full.fileno())
+        assert status == 0
+        assert (tmp_path / "answer").read_bytes()
 
-    def test_is_silent_about_a_reader_that_was_never_there(self, args):
+    def test_is_silent_about_a_reader_that_was_never_there(self, args, tmp_path):
         read, write = os.pipe()
         os.close(read)
-        ran = run_tokcap(*args, stdout=write)
+        with open(tmp_path / "told", "wb") as told:
+            status = called(args, stdout=write, stderr=told.fileno())
         os.close(write)
-        assert (ran.status, ran.err) == (141, b"")
+        assert (status, (tmp_path / "told").read_bytes()) == (141, b"")
+
+
+def called(args, **descriptors) -> int:
+    """In this process, which has everything loaded."""
+    with open(os.devnull, "rb") as nothing:
+        return call(args, Environment(os.environ, nothing.fileno(), **descriptors))
 
 
 FORMS = {

@@ -12,7 +12,7 @@ from tests.faults.conftest import LINES, TOKCAP, Ran, left_behind, never_began, 
 
 pytestmark = pytest.mark.usefixtures("stored")
 
-TIMES = int(os.environ.get("FAULTS_SIGNALS", "10"))
+TIMES = int(os.environ.get("FAULTS_SIGNALS", "6"))
 
 CALLS = {
     "a command": (["-n", "60", "--", "sh", "-c", "seq 1 3000; sleep 0.05; exit 3"], 3),
