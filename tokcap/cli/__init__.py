@@ -32,7 +32,7 @@ def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int
         )
     import signal
 
-    # Compiled modules are loaded there, and an interrupt in the midst of that can crash them: orjson dies of it.
+    # Compiled modules are loaded there. An interrupt in the midst of that can crash them: orjson dies of it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     try:
         from tokcap.cli.application import run
