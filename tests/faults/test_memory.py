@@ -8,6 +8,8 @@ import pytest
 
 from tests.conftest import ROOT, recount
 from tests.faults.conftest import LIMIT, LINES, TOKCAP, never_began, own_lines, run_tokcap
+from tokcap.errors import TokenizerFailed
+from tokcap.tokens.bpe import BytePairTokenizer
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -135,3 +137,18 @@ class TestNoMemoryAtAll:
                 assert recount(ran.data_text if "json" in args else ran.out) <= LIMIT
             answered.append(ran.status != 125)
         assert answered[-1]
+
+
+def test_a_tokenizer_that_fails_while_text_is_passed_on_costs_exactness_and_nothing_else(inside, monkeypatch):
+    """As one does that runs out of memory in the midst of a text."""
+
+    def fail(*_):
+        raise TokenizerFailed("cl100k_base failed on this text")
+
+    monkeypatch.setattr(BytePairTokenizer, "count", fail)
+    for args in ([], ["--kill-on-limit"]):
+        ran = inside("-n", "300", "--shape", "text", *args, "--", "sh", "-c", "seq 1 3000; exit 3")
+        assert ran.out.startswith(b"1\n2\n")
+        assert recount(ran.out) <= 300
+        assert b"internal error" not in ran.err
+        assert ran.status == 3 or args
