@@ -74,6 +74,7 @@ LAYERS = [
     {"exits"},
     {"types"},
     {"record"},
+    {"shortage"},
 ]
 
 
@@ -163,7 +164,14 @@ SHORT_CALL = {
         "tokcap.errors",
         "tokcap.exits",
     ),
-    *("tokcap.options", "tokcap.record", "tokcap.shell", "tokcap.types", "tokcap.pipeline"),
+    *(
+        "tokcap.options",
+        "tokcap.record",
+        "tokcap.shell",
+        "tokcap.shortage",
+        "tokcap.types",
+        "tokcap.pipeline",
+    ),
     *("tokcap.answer", "tokcap.capture", "tokcap.envelope", "tokcap.fitting", "tokcap.keeping"),
     *("tokcap.landmarks", "tokcap.live", "tokcap.mark", "tokcap.places", "tokcap.progress", "tokcap.render"),
     *("tokcap.ways", "tokcap.window", "tokcap.source", "tokcap.source.stdin"),

@@ -14,6 +14,7 @@ from tokcap.cli.reading import find, wants_help
 from tokcap.errors import ReaderGone, StreamError, UsageError
 from tokcap.help import command_help, group_help
 from tokcap.screen import screen_of
+from tokcap.shortage import shortage_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,12 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
         raise UsageError(str(error), of_a_subcommand=True) from None
     except BrokenPipeError:
         raise ReaderGone("the reader of standard output has gone") from None
+    except SystemExit:
+        # So Click ends when nobody reads its help.
+        raise ReaderGone("the reader of standard output has gone") from None
     except OSError as error:
+        if shortage_of(error):
+            raise
         raise StreamError(f"cannot write standard output: {error.strerror}") from None
     except Exception as error:
         shown = getattr(error, "format_message", None)

@@ -159,8 +159,10 @@ class BytePairTokenizer:
                 return self.encoding.encode_ordinary(text)
             return self._encode_long(text)
         except BaseException as error:
-            # pyo3 turns a panic into an exception that is no Exception. Interrupts pass.
-            if type(error).__name__ == "PanicException" or isinstance(error, Exception):
+            # pyo3 turns a panic into an exception that is no Exception. Interrupts pass, and a lack of memory
+            # says nothing of the text.
+            failed = isinstance(error, Exception) and not isinstance(error, MemoryError)
+            if failed or type(error).__name__ == "PanicException":
                 raise TokenizerFailed(f"{self.name} failed on this text: {error}") from error
             raise
 
