@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import PACKAGE
 
-PACKAGE = ROOT / "tokcap"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # Where a library may be imported. Everything else of the program does without it.

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from tests.conftest import IMPORT_PATH
 from tests.shell import interactive
 from tests.shell.interactive import (
     BACK,
@@ -56,7 +57,7 @@ def test_the_scripts_are_current(tmp_path):
     shutil.copy(DIRECTORY / "generate.py", tmp_path)
     subprocess.run(
         [sys.executable, tmp_path / "generate.py"],
-        env={**world(tmp_path), "PYTHONPATH": str(DIRECTORY.parent)},
+        env={**world(tmp_path), "PYTHONPATH": IMPORT_PATH},
         timeout=PATIENCE_SECONDS,
         check=True,
     )

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT, recount
+from tests.conftest import PACKAGE, recount
 from tests.faults.conftest import LIMIT, LINES, TOKCAP, never_began, own_lines, run_tokcap
 from tokcap.errors import TokenizerFailed
 from tokcap.tokens.bpe import BytePairTokenizer
@@ -94,7 +94,7 @@ def address_space(megabytes: int) -> tuple[str, ...]:
 def least_megabytes() -> int:
     """With how little Python itself starts."""
     # What comes first of tokcap may have to be compiled, in whose midst a starved Python can hang.
-    entry = ROOT / "tokcap" / "__main__.py"
+    entry = PACKAGE / "__main__.py"
     program = [
         sys.executable,
         "-c",
