@@ -49,7 +49,9 @@ _tokcap() {
             show) command=0 && ((last > 2)) || values='@last --token-limit --token-offset --token-count --keep --align --sentinel --exact-total --tokenizer --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --compact-hook --stream --pointer --grep --context' ;;
             spill) command=0 && ((last > 2)) || values='list path rm gc' ;;
             budget) command=0 && ((last > 2)) || values='start status list record check turn compacted reset end' ;;
+            doctor) command=0 && ((last > 2)) || values='--write-config --output' ;;
             hook) command=0 && ((last > 2)) || values='list install remove print' ;;
+            manifest) command=0 && ((last > 2)) || values='' ;;
             completion) command=0 && ((last > 2)) || values='bash zsh fish' ;;
         esac
     fi
@@ -66,7 +68,7 @@ _tokcap() {
         else
             compopt -o bashdefault -o default
         fi
-        ((last > 1)) || COMPREPLY+=($(compgen -W 'show spill budget hook completion' -- "$cur"))
+        ((last > 1)) || COMPREPLY+=($(compgen -W 'show spill budget doctor hook manifest completion' -- "$cur"))
         return
     fi
 

@@ -87,10 +87,12 @@ complete -c tokcap -n __tokcap_in_options -l compact-hook -x -d 'shell command t
 complete -c tokcap -n __tokcap_in_options -s h -l help -d 'show all options'
 complete -c tokcap -n __tokcap_in_options -s V -l version -d 'show the version'
 # An option before a subcommand is refused: it can only be the first word.
-complete -c tokcap -n __tokcap_behind -a 'show spill budget hook completion' -d subcommand
+complete -c tokcap -n __tokcap_behind -a 'show spill budget doctor hook manifest completion' -d subcommand
 complete -c tokcap -n '__tokcap_behind show' -a '@last --token-limit --token-offset --token-count --keep --align --sentinel --exact-total --tokenizer --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --compact-hook --stream --pointer --grep --context'
 complete -c tokcap -n '__tokcap_behind spill' -a 'list path rm gc'
 complete -c tokcap -n '__tokcap_behind budget' -a 'start status list record check turn compacted reset end'
+complete -c tokcap -n '__tokcap_behind doctor' -a '--write-config --output'
 complete -c tokcap -n '__tokcap_behind hook' -a 'list install remove print'
+complete -c tokcap -n '__tokcap_behind manifest' -a ''
 complete -c tokcap -n '__tokcap_behind completion' -a 'bash zsh fish'
-complete -c tokcap -n 'not contains -- (commandline -opc)[2] show spill budget hook completion' -a '(__tokcap_complete_command)'
+complete -c tokcap -n 'not contains -- (commandline -opc)[2] show spill budget doctor hook manifest completion' -a '(__tokcap_complete_command)'

@@ -29,32 +29,29 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"library"},
-    {"pipeline"},
+    {"pipeline", "doctor"},
     {"fitting", "parts", "places"},
     {"keeping", "manager", "spending", "live", "progress"},
-    {"answer", "ways"},
+    {"answer", "ways", "data"},
     {
         "arguments",
-        "catalog",
         "help",
         "completions",
         "capture",
         "source",
         "tokens",
-        "data",
         "cut",
         "render",
         "envelope",
         "fields",
         "grep",
         "store",
-        "fingerprint",
         "modes",
         "filters",
         "ledger",
         "hooks",
     },
-    {"database"},
+    {"database", "configfile", "catalog"},
     {
         "window",
         "mark",
@@ -67,9 +64,10 @@ LAYERS = [
         "holder",
         "models",
         "shell",
-        "plainjson",
+        "fingerprint",
+        "sizes",
     },
-    {"patterns"},
+    {"patterns", "plainjson", "screen", "spelling"},
     {"environment"},
     {"errors"},
     {"exits"},
@@ -154,7 +152,12 @@ def test_a_short_output_needs_no_heavy_module():
 def test_the_wrapper_form_never_loads_typer():
     loaded = modules_loaded_for("-n", "5", "-o", "json", "--", "true", stdin=b"")
     assert loaded.isdisjoint({"typer", "click", "rich", "platformdirs", "requests"})
-    assert "orjson" in loaded
+
+
+def test_a_small_document_is_cut_without_the_libraries_for_large_ones():
+    loaded = modules_loaded_for("-n", "20", "-o", "json", stdin=b'[{"a": [1, 2, 3]}, "b", null]')
+    assert loaded.isdisjoint({"orjson", "json", "re", "enum", "dataclasses", "datetime", "tiktoken"})
+    assert "tokcap.cut.values" in loaded
 
 
 @pytest.mark.parametrize("kind", ["config", "data"])

@@ -1,4 +1,4 @@
-"""The man page: current, complete, without fault to the tools that read it, and true."""
+"""The man pages: current, complete, without fault to the tools that read them, and true."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from tokcap import exits
+from tokcap.cli.application import app
+from tokcap.cli.commands import all_commands
 from tokcap.envelope import Meta
 from tokcap.errors import ReaderGone, TokcapError
-from tokcap.options import OPTIONS, Choice, Switch
 
 DIRECTORY = Path(__file__).parent.parent / "man"
 PAGE = DIRECTORY / "tokcap.1"
+COMMANDS = all_commands(app)
 
 PATIENCE_SECONDS = 120
+
+
+def pages_in(directory):
+    return sorted(path for path in directory.iterdir() if path.suffix in (".1", ".5"))
+
+
+PAGES = pages_in(DIRECTORY)
 
 
 def run(*argv, home, check=True, **variables):
@@ -37,33 +47,74 @@ def run(*argv, home, check=True, **variables):
     return done.stdout, done.stderr
 
 
-def test_the_man_page_is_current(tmp_path):
-    shutil.copy(DIRECTORY / "generate.py", tmp_path)
-    run(sys.executable, tmp_path / "generate.py", home=tmp_path, PYTHONPATH=str(DIRECTORY.parent))
-    assert (tmp_path / "tokcap.1").read_text() == PAGE.read_text()
+def test_the_man_pages_are_current(tmp_path):
+    shutil.copytree(DIRECTORY, tmp_path / "man", ignore=shutil.ignore_patterns("*.1", "*.5", "__pycache__"))
+    run(sys.executable, tmp_path / "man" / "generate.py", home=tmp_path, PYTHONPATH=str(DIRECTORY.parent))
+    made = {page.name: page.read_text() for page in pages_in(tmp_path / "man")}
+    assert made == {page.name: page.read_text() for page in PAGES}
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
-def test_every_option_is_in_the_man_page_with_all_its_names(option):
-    section = PAGE.read_text().split(".Sh OPTIONS\n")[1].split(".Sh ")[0]
-    head = re.compile(rf"(Fl \w , )?Fl -{option.name}( |\n)")
-    (entry,) = (entry for entry in section.split(".It ") if head.match(entry))
-    assert (f".Ev {option.variable} ." in entry) == option.ambient
-    assert (f".Va {option.key} ." in entry) == option.ambient
-    assert f"Default: \\%{option.shown_default}." in entry
-    if option.short:
-        assert entry.startswith(f"Fl {option.short} , ")
-    if isinstance(option.kind, Switch):
-        assert f".Fl -no-{option.name}\n" in entry
-    if isinstance(option.kind, Choice):
-        assert " | ".join(option.kind.words) in entry
+def test_every_first_word_has_a_page():
+    names = {f"tokcap-{command.path[0]}.1" for command in COMMANDS if command.path}
+    assert {page.name for page in PAGES} == names | {"tokcap.1", "tokcap-sh.1", "tokcap-json.5"}
 
 
-def test_every_code_key_and_status_is_in_the_man_page():
-    page = PAGE.read_text()
+def test_every_page_is_installed():
+    shared = tomllib.loads((DIRECTORY.parent / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    installed = shared["targets"]["wheel"]["shared-data"]
+    for page in PAGES:
+        assert installed[f"man/{page.name}"] == f"share/man/man{page.suffix[1:]}/{page.name}"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.dotted)
+def test_every_option_is_in_the_man_page_with_all_its_names(command):
+    text = (DIRECTORY / page_of(command)).read_text()
+    if len(command.path) > 1:
+        text = text.split(f".Ss {command.name}\n")[1]
+    section = re.split(
+        r"^\.Sh (?!OPTIONS)", text if len(command.path) > 1 else text.split(".Sh OPTIONS\n")[1]
+    )[0]
+    for flag in command.flags:
+        head = " , ".join(f"Fl {spelling[1:]}" for spelling in flag.spellings)
+        (entry,) = (entry for entry in entries(section) if re.match(rf"{head}( |\n)", entry))
+        assert (f".Ev {flag.variable} ." in entry) == bool(flag.variable)
+        assert (f".Va {flag.name} ." in entry) == bool(flag.variable)
+        assert (
+            not flag.shown_default or f"Default: \\%{flag.shown_default}." in entry or flag.type == "boolean"
+        )
+        assert not flag.negation or f".Fl {flag.negation[1:]}\n" in entry
+        assert " | ".join(flag.choices) in entry
+
+
+def entries(section):
+    """What stands in the first lists of a section, up to the next command."""
+    return re.split(r"^\.Ss tokcap", section, flags=re.MULTILINE)[0].split(".It ")
+
+
+def page_of(command):
+    return f"tokcap-{command.path[0]}.1" if command.path else "tokcap.1"
+
+
+def test_every_key_and_code_is_explained():
+    keys, errors, warnings = (words_of(name) for name in ("meta", "errors", "warnings"))
+    assert keys == list(Meta.__annotations__)
     codes = {error.code for error in (TokcapError, *TokcapError.__subclasses__()) if error is not ReaderGone}
-    assert set(re.findall(r"[A-Z_]{5,}", page)) >= codes | {"COMMAND_FAILED", "COMMAND_KILLED"}
-    assert set(re.findall(r"\w+", page)) >= set(Meta.__annotations__)
+    assert set(errors) == codes | {"COMMAND_FAILED", "COMMAND_KILLED", "TIMEOUT"}
+    source = "".join(path.read_text() for path in (DIRECTORY.parent / "tokcap").rglob("*.py"))
+    assert warnings == sorted(set(re.findall(r'Notice\(\s*"([A-Z_]+)"', source)))
+    page = (DIRECTORY / "tokcap-json.5").read_text()
+    for word in (*keys, *errors, *warnings):
+        assert re.search(rf"^\.It (Va|Dv) {word}$", page, re.MULTILINE)
+
+
+def words_of(name):
+    return [
+        line.partition(": ")[0] for line in (DIRECTORY / "words" / f"{name}.txt").read_text().splitlines()
+    ]
+
+
+def test_every_status_is_in_the_man_page():
+    page = PAGE.read_text()
     for status in (
         exits.BUDGET_EXHAUSTED,
         exits.TIMED_OUT,
@@ -77,52 +128,67 @@ def test_every_code_key_and_status_is_in_the_man_page():
     assert f".It {exits.SIGNAL_BASE} + N\n" in page
 
 
-def test_mandoc_finds_no_fault(tmp_path):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_mandoc_finds_no_fault(page, tmp_path):
     if not shutil.which("mandoc"):
         pytest.skip("mandoc is not installed")
-    assert run("mandoc", "-T", "lint", PAGE, home=tmp_path) == ("", "")
+    assert run("mandoc", "-T", "lint", page, home=tmp_path) == ("", "")
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 @pytest.mark.parametrize("columns", [60, 100])
-def test_man_renders_the_page_without_warnings(columns, tmp_path):
+def test_man_renders_every_page_without_warnings(columns, page, tmp_path):
     # Other programs of that name take no file and give no warnings.
     version, _ = run("man", "--version", home=tmp_path, check=False) if shutil.which("man") else ("", "")
     if not version.startswith("man "):
         pytest.skip("man-db is not installed")
-    shown, warnings = run("man", "--warnings=w", "-l", PAGE, home=tmp_path, MANWIDTH=str(columns))
+    shown, warnings = run("man", "--warnings=w", "-l", page, home=tmp_path, MANWIDTH=str(columns))
     assert not warnings
-    for option in OPTIONS:
-        assert option.flag in shown
-        assert option.variable in shown or not option.ambient
-    # A word that happens to be the name of a macro vanishes from a heading.
-    for group in {option.group for option in OPTIONS}:
-        assert f"   {group}\n" in shown
+    for heading in ("NAME", "DESCRIPTION", "EXAMPLES", "SEE ALSO"):
+        assert f"\n{heading}\n" in shown
+    for command in COMMANDS:
+        if page.name == page_of(command):
+            for flag in command.flags:
+                assert flag.spellings[-1] in shown
+                assert flag.variable in shown
+            # A word that happens to be the name of a macro vanishes from a heading.
+            for group in {flag.group for flag in command.flags if flag.group}:
+                assert f"   {group}\n" in shown
 
 
-def test_the_examples_in_the_man_page_are_true(tmp_path):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_in_the_man_pages_are_true(page, tmp_path):
     # A command, and what it prints: all lines up to the next command.
-    example = re.compile(r"^\$ (.*)\n((?:(?!\$ ).+\n)+)", re.MULTILINE)
-    examples = [found for display in displays() for found in example.findall(display)]
-    assert len(examples) >= 3
+    example = re.compile(r"^\$ (.*)\n((?:(?!\$ |    ).+\n)+)", re.MULTILINE)
+    examples = [found for display in displays(page) for found in example.findall(display)]
+    assert examples or page.name not in ("tokcap.1", "tokcap-show.1", "tokcap-sh.1", "tokcap-json.5")
     for command, output in examples:
         assert answer(command, tmp_path) == output
 
 
 def test_the_marks_in_the_man_page_are_true(tmp_path):
     marks = [
-        line for display in displays() if display.startswith("[TRUNCATED]") for line in display.splitlines()
+        line
+        for display in displays(PAGE)
+        if display.startswith("[TRUNCATED]")
+        for line in display.splitlines()
     ]
     shown = answer("seq 300 | tokcap -n 60; seq 300 | tokcap -n 60 --keep ends", tmp_path)
     assert marks == [line for line in shown.splitlines() if line.startswith("[TRUNCATED]")]
 
 
-def displays():
-    """The literal texts of the page, as a reader sees them."""
-    found = re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    return [text.replace("\\-", "-").replace("\\c\n", "") for text in found]
+def displays(page):
+    """The literal texts of a page, as a reader sees them."""
+    found = re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [text.replace("\\-", "-").replace("\\c\n", "").replace("\\e", "\\") for text in found]
 
 
 def answer(command, home):
     """What a shell prints for a command with tokcap in it."""
-    script = f'tokcap() {{ "$PYTHON" -m tokcap "$@"; }}\n{command}'
-    return run("sh", "-c", script, home=home, PYTHON=sys.executable)[0]
+    own = {"tokcap": "tokcap", "tokcap-sh": "tokcap.shellentry"}
+    (home / "bin").mkdir(exist_ok=True)
+    for name, module in own.items():
+        (home / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable} -m {module} "$@"\n')
+        (home / "bin" / name).chmod(0o755)
+    script = f'PATH="$HOME/bin:$PATH"\n{command}'
+    return run("sh", "-c", script, home=home)[0]

@@ -1,11 +1,14 @@
 """The files that we write are the JSON that every parser reads."""
 
 import json
+import re
 
-from hypothesis import given
+import orjson
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tokcap.plainjson import dumps
+from tokcap.plainjson import compact, dumps, loads
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -24,3 +27,58 @@ def test_it_is_written_for_people_too():
 
 def test_bytes_that_were_no_text_come_back():
     assert json.loads(dumps("\udcff")) == "\udcff"
+
+
+@given(VALUES | st.floats(allow_nan=False, allow_infinity=False))
+def test_compact_text_is_what_orjson_writes(value):
+    try:
+        expected = orjson.dumps(value)
+    except (TypeError, orjson.JSONEncodeError):
+        return  # integers of more than 64 bits, and lone surrogates
+    if "e" not in expected.decode() and "E" not in expected.decode():
+        assert compact(value) == expected
+    assert orjson.loads(compact(value)) == value
+
+
+def test_what_is_json_already_is_copied_as_it_stands():
+    assert compact({"data": b"1E400", "meta": {"ok": True}}) == b'{"data":1E400,"meta":{"ok":true}}'
+
+
+@given(VALUES)
+def test_what_is_read_is_what_the_standard_library_reads(value):
+    text = json.dumps(value, indent=1)
+    assert loads(text) == json.loads(text) == value
+
+
+@given(st.text(alphabet='[]{}",:\\u0123456789dDeE.+-truefalsn \t\n\r\x01é', max_size=30))
+@example("NaN")
+@example("-Infinity")
+@example("[1,]")
+@example("[1] x")
+@example("01")
+@example("1.")
+@example('"\x01"')
+@example("\ufeff1")
+@example("\xa01")
+@example('"\\u+123"')
+def test_what_is_refused_is_what_orjson_refuses(text):
+    # orjson alone refuses half a surrogate pair, which RFC 8259 leaves open.
+    if re.search(r"\\u[dD][89a-fA-F]", text) is None:
+        assert is_read(loads, text) == is_read(orjson.loads, text)
+
+
+def is_read(read, text):
+    try:
+        read(text)
+    except ValueError:
+        return False
+    return True
+
+
+def test_numbers_that_python_would_not_convert_can_stay_texts():
+    assert loads("[" + "7" * 5000 + ", 1E400]", numbers=False) == ["7" * 5000, "1E400"]
+
+
+def test_nesting_that_is_too_deep_is_an_error_that_can_be_caught():
+    with pytest.raises(RecursionError):
+        loads("[" * 100_000 + "]" * 100_000)

@@ -8,7 +8,9 @@ import sys
 import pytest
 
 from tests.conftest import ROOT
-from tokcap.help import full_help, show_help, spelled
+from tokcap.catalog import HELP, flag_of
+from tokcap.cli.application import app
+from tokcap.cli.commands import all_commands
 from tokcap.options import OPTIONS, options_of
 
 README = (ROOT / "README.md").read_text()
@@ -62,30 +64,40 @@ def test_python_in_the_readme_runs(code, with_store):
 def option_table(options) -> str:
     rows = ["| option | meaning | default |", "|---|---|---|"]
     for option in options:
-        name = spelled(option).replace("|", r"\|").replace(", --", "`, `--")
+        name = flag_of(option).spelled.replace("|", r"\|").replace(", --", "`, `--")
         default = option.default_text or f"`{option.shown_default}`"
         rows.append(f"| `{name}` | {option.help} | {default} |")
     return "\n".join(rows) + "\n"
 
 
+def command_table(commands) -> str:
+    rows = ["| command | what it does | options |", "|---|---|---|"]
+    for command in commands:
+        words = " ".join((*command.path, *(argument.spelled for argument in command.arguments)))
+        options = " ".join(f"`{flag.spelled}`" for flag in command.flags if flag != HELP)
+        rows.append(f"| `{words}` | {command.sentence} | {options} |".replace("  |", " |"))
+    return "\n".join(re.sub(r"(?<=\w)\|(?=\w)", r"\\|", row) for row in rows) + "\n"
+
+
 TABLES = {
-    "options": options_of("run"),
-    "show options": [option for option in OPTIONS if option.forms == ("show",)],
+    "options": option_table(options_of("run")),
+    "show options": option_table([option for option in OPTIONS if option.forms == ("show",)]),
+    # Those of the wrapper and of `show` have tables of their own.
+    "commands": command_table(all_commands(app)[2:]),
 }
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_the_option_tables_are_those_of_the_grammar(name):
-    shown = re.search(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", README, re.DOTALL).group(1)
-    assert shown == option_table(TABLES[name]), f"\n{option_table(TABLES[name])}"
+def with_tables(text: str) -> str:
+    """A text with the tables as they have to be: `python -m tests.test_readme` writes them."""
+    for name, table in TABLES.items():
+        between = rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)"
+        text, found = re.subn(between, lambda _, table=table: table, text, flags=re.DOTALL)
+        assert found == 1, name
+    return text
 
 
-def test_help_has_every_option_and_fits_into_100_columns():
-    texts = {"run": full_help(), "show": show_help()}
-    for option in OPTIONS:
-        for form in option.forms:
-            assert spelled(option) in texts[form]
-    assert max(len(line) for text in texts.values() for line in text.splitlines()) <= 100
+def test_the_tables_are_those_of_the_catalogue():
+    assert with_tables(README) == README, "run python -m tests.test_readme"
 
 
 def test_the_map_names_every_module():
@@ -99,3 +111,7 @@ def test_continuous_integration_runs_the_readmes_own_line():
     lines = re.findall(r"^python3 -m venv .*pytest.*$", README, re.MULTILINE)
     assert len(lines) == 1
     assert "grep -m 1 '^python3 -m venv .*pytest' README.md" in (ROOT / ".ci" / "run").read_text()
+
+
+if __name__ == "__main__":
+    (ROOT / "README.md").write_text(with_tables(README))

@@ -65,8 +65,10 @@ def call(argv: Sequence[str], env: Environment) -> int:
 def dispatch(invocation: Invocation, env: Environment) -> int:
     if isinstance(invocation, HelpWanted):
         from tokcap.help import full_help, show_help
+        from tokcap.screen import screen_of
 
-        env.write_stdout((full_help() if invocation.form == "run" else show_help()).encode())
+        render = full_help if invocation.form == "run" else show_help
+        env.write_stdout(render(screen_of(env, env.stdout)).encode())
         return exits.OK
     if isinstance(invocation, VersionWanted):
         from tokcap import __version__
@@ -84,9 +86,10 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
     if not invocation.command and env.stdin not in env.closed and os.isatty(env.stdin):
         if invocation.output != "text":
             raise UsageError("there is no command, and standard input is a terminal; see tokcap --help")
-        from tokcap.help import USAGE
+        from tokcap.help import usage
+        from tokcap.screen import screen_of
 
-        env.write_stderr(USAGE.encode())
+        env.write_stderr(usage(screen_of(env, env.stderr)).encode())
         return exits.OWN_FAILURE
 
     from tokcap.pipeline import run

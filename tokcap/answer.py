@@ -150,11 +150,12 @@ def cut(
         whole, err = streams.whole()
         return Answer(respond(streams, whole, meta, notices), err)
 
-    limit, ways = view.token_limit, find_ways()
+    limit = view.token_limit
     shape = shaped(view, streams)
     index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
     if view.exact_total:
         index.count_all()
+    ways = Ways() if is_all_shown(view, streams, index) else find_ways()
     source = index
     known: Mapping[Stream, Index] = {"out": source} if shape.original else streams.counted
     if view.mode != "raw":
@@ -292,6 +293,15 @@ def certainly_fits(view: View, streams: Streams) -> bool:
     if limit is None or view.token_offset or streams.size > limit or streams.out.lost:
         return False
     return len(b"".join(streams.whole()).decode("utf-8", "replace").encode()) <= limit
+
+
+def is_all_shown(view: View, streams: Streams, index: Index) -> bool:
+    """Whether the answer is stdout and all of it: then nobody asks for a way to more, or for a handle."""
+    if view.output != "text" or view.mode != "raw" or view.fields or view.token_offset or streams.out.lost:
+        return False
+    if streams.err is not None and streams.err.size:
+        return False
+    return view.token_limit is None or index.reach(view.token_limit + 1) <= view.token_limit
 
 
 def in_mode(view: View, streams: Streams, shape: Shaped, index: Index, ways: Ways) -> Shaped:

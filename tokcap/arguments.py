@@ -10,7 +10,6 @@ import os
 from tokcap.errors import UsageError
 from tokcap.options import (
     BY_KEY,
-    OPTIONS,
     SUBCOMMANDS,
     Duration,
     Fraction,
@@ -218,11 +217,11 @@ def negated_switch(name: str, by_name: Mapping[str, Option]) -> Option | None:
 
 
 def unknown_option(name: str, by_name: Mapping[str, Option], form: Form) -> str:
-    import difflib
+    from tokcap.spelling import nearest
 
-    near = difflib.get_close_matches(name, [*by_name, "--help", "--version"], n=1, cutoff=0.7)
+    near = nearest(name, [*by_name, "--help", "--version"])
     help_form = "tokcap --help" if form == "run" else f"tokcap {form} --help"
-    hint = f"did you mean {near[0]}?" if near else f"see {help_form}"
+    hint = f"did you mean {near}?" if near else f"see {help_form}"
     return f"unknown option {decoded(name)}; {hint}"
 
 
@@ -270,31 +269,13 @@ class Config(Record):
 def config_values(env: Environment) -> Config:
     """The config file's values; a missing file has none, a bad one is refused."""
     path = env.config_file()
-    table = config_table(path, env)
-    if not table:
+    data = config_bytes(path, env)
+    if not data:
         return Config({}, {})
-    from tokcap.models import own_models
+    from tokcap.configfile.reading import read_config
 
-    models = own_models(table.pop("models", {}), path)
-    values: dict[str, Value] = {}
-    for section in sorted({option.section for option in OPTIONS if option.section}):
-        entries = table.pop(section, {})
-        if not isinstance(entries, dict):
-            raise UsageError(f"{path}: {section}: a table [{section}] is expected")
-        values |= section_values(entries, section, path)
-    return Config({**section_values(table, "", path), **values}, models)
-
-
-def section_values(entries: Mapping[str, object], section: str, path: str) -> dict[str, Value]:
-    """The values of one table of the config file."""
-    values: dict[str, Value] = {}
-    for key, value in entries.items():
-        named = f"{section}.{key}" if section else key
-        option = BY_KEY.get(key)
-        if option is None or not option.ambient or option.section != section:
-            raise UsageError(f"{path}: unknown key {shortened(named)}")
-        values[key] = typed_value(option, value, f"{path}: {named}")
-    return values
+    found = read_config(data, path)
+    return Config(found.values, found.models)
 
 
 def typed_value(option: Option, value: object, origin: str) -> Value:
@@ -308,7 +289,7 @@ def typed_value(option: Option, value: object, origin: str) -> Value:
     return read_value(option, raw, origin)
 
 
-def config_table(path: str, env: Environment) -> dict[str, object]:
+def config_bytes(path: str, env: Environment) -> bytes:
     """What stands in the config file; nothing if there is none."""
     try:
         os.stat(path)
@@ -316,7 +297,7 @@ def config_table(path: str, env: Environment) -> dict[str, object]:
         # Somebody else's home directory cannot be looked into; then there is no file for us either.
         if env.variables.get("TOKCAP_CONFIG"):
             raise UsageError(f"TOKCAP_CONFIG: there is no file {path}") from None
-        return {}
+        return b""
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     try:
@@ -326,18 +307,18 @@ def config_table(path: str, env: Environment) -> dict[str, object]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     if len(data) > LARGEST_CONFIG_BYTES:
         raise UsageError(f"{path}: too large for a config file")
+    return data
 
-    import tomllib
 
-    try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: is not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: {error}") from None
-    except (ValueError, RecursionError):
-        # Numbers and nesting that Python itself refuses.
-        raise UsageError(f"{path}: a number is too long, or a value too deep") from None
+def config_value(option: Option, env: Environment) -> object:
+    """What the config file has for one option, whatever else is wrong in it."""
+    path = env.config_file()
+    data = config_bytes(path, env)
+    if not data:
+        return None
+    from tokcap.configfile.reading import parsed
+
+    return parsed(data, path)[1].get(option.key)
 
 
 def wanted_output(argv: Sequence[str], env: Environment) -> Output:
@@ -349,7 +330,7 @@ def wanted_output(argv: Sequence[str], env: Environment) -> Output:
     wanted: object = asked[-1] if asked else env.variables.get(option.variable)
     if not wanted:
         try:
-            wanted = config_table(env.config_file(), env).get(option.key)
+            wanted = config_value(option, env)
         except UsageError:
             # The file itself may be what the call is refused for.
             wanted = None

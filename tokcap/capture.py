@@ -122,10 +122,12 @@ class Spool:
         try:
             if self._file is None:
                 self._file = self._open_file()
-            while moved < len(self._memory):
-                written = os.pwrite(self._file, self._memory[moved:], self._file_size)
-                self._file_size += written
-                moved += written
+            # A view, for a slice would be one copy more of all of it.
+            with memoryview(self._memory) as memory:
+                while moved < len(memory):
+                    written = os.pwrite(self._file, memory[moved:], self._file_size)
+                    self._file_size += written
+                    moved += written
         except (OSError, StoreError) as error:
             # A full or missing directory must not cost what the answer needs.
             self.failure = str(error) if isinstance(error, StoreError) else str(error.strerror)
@@ -133,6 +135,16 @@ class Spool:
             if self._keep_bytes < UNLIMITED:
                 self._keep_bytes = max(self._needed_bytes, self.size - moved)
         del self._memory[:moved]
+
+    def take_fingerprint(self, fingerprint: Fingerprint, *, aside: bool = False) -> None:
+        """Of all that came and will come. While everything is in memory, or never."""
+        memory = memoryview(self._memory)
+        if aside:
+            fingerprint.update_aside(memory, self.lost)
+        else:
+            with memory:
+                fingerprint.update(memory, self.lost)
+        self.fingerprint = fingerprint
 
     def read(self, start: int, stop: int) -> bytes:
         parts = []
@@ -143,7 +155,8 @@ class Spool:
             parts.append(part)
             start += len(part)
         if start < stop:
-            parts.append(bytes(self._memory[start - self._file_size : stop - self._file_size]))
+            with memoryview(self._memory) as memory:
+                parts.append(bytes(memory[start - self._file_size : stop - self._file_size]))
         return b"".join(parts)
 
     def view(self) -> bytes | mmap:

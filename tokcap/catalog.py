@@ -6,13 +6,14 @@ The wrapper and `show` are described by the grammar table; the other commands de
 
 from __future__ import annotations
 
+from tokcap import exits
 from tokcap.options import BY_KEY, Choice, Switch, options_of
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
-    from tokcap.options import Form, Names, Option, Value
+    from tokcap.options import Form, Kind, Names, Option, Value
 
     Danger: TypeAlias = Literal["safe", "writes", "destructive", "runs_commands"]
 
@@ -37,11 +38,32 @@ class Flag(Record):
     variable: str = ""
     repeatable: bool = False
     names: Names = ""
+    required: bool = False
+    # What reads and judges a value; None: any text will do.
+    kind: Kind | None = None
+    # See `Option`.
+    brief: str = ""
+    example: str = ""
 
     @property
     def name(self) -> str:
         """As programs call it: `token_limit`."""
         return self.spellings[-1].lstrip("-").replace("-", "_")
+
+    @property
+    def takes_value(self) -> bool:
+        return self.type != "boolean"
+
+    @property
+    def value_name(self) -> str:
+        """How the value is written: `N`, `head|tail|ends`; empty for a switch."""
+        return "|".join(self.choices) if self.choices else self.metavar
+
+    @property
+    def spelled(self) -> str:
+        """`-n, --token-limit N`, as it stands in help and tables."""
+        value = f" {self.value_name}" if self.takes_value else ""
+        return ", ".join(self.spellings) + value
 
 
 class Argument(Record):
@@ -53,6 +75,13 @@ class Argument(Record):
     repeatable: bool = False
     choices: tuple[str, ...] = ()
     names: Names = ""
+
+    @property
+    def spelled(self) -> str:
+        """`[NAME]`, `HANDLE...`, as it stands in a usage line."""
+        word = "|".join(self.choices) or self.metavar
+        word += "..." if self.repeatable else ""
+        return word if self.required else f"[{word}]"
 
 
 class Example(Record):
@@ -82,6 +111,28 @@ class Command(Record):
         return " ".join(("tokcap", *self.path))
 
     @property
+    def sentence(self) -> str:
+        """What it does, in one sentence without its full stop."""
+        return self.summary.partition(". ")[0].rstrip(".")
+
+    @property
+    def dotted(self) -> str:
+        """`budget.start`, as programs call it."""
+        return ".".join(self.path) or "run"
+
+    @property
+    def usage(self) -> str:
+        words = (self.name, "[OPTIONS]", *(argument.spelled for argument in self.arguments))
+        return " ".join(words)
+
+    @property
+    def exit_meanings(self) -> dict[str, str]:
+        """Every exit status, and what it means."""
+        if not self.path:
+            return OF_THE_COMMAND | {str(code): MEANINGS[code] for code in self.exit_codes if code}
+        return {str(code): MEANINGS[code] for code in self.exit_codes}
+
+    @property
     def output_formats(self) -> tuple[str, ...]:
         forms = [flag.choices for flag in self.flags if "-o" in flag.spellings]
         return forms[0] if forms else ("text",)
@@ -92,6 +143,35 @@ class Group(Record):
 
     name: str
     summary: str
+
+
+MEANINGS = {
+    exits.OK: "done",
+    exits.NO: "it is not there, or the answer is no",
+    exits.BAD_USAGE: "bad usage: nothing was done",
+    exits.BUDGET_EXHAUSTED: "the budget is exhausted: nothing was run",
+    exits.TIMED_OUT: "the time was up",
+    exits.OWN_FAILURE: "tokcap's own failure",
+    exits.NOT_EXECUTABLE: "the command cannot be executed",
+    exits.NOT_FOUND: "the command was not found",
+}
+OF_THE_COMMAND = {
+    "0-255": "the command's own, unchanged, or 0 for standard input",
+    f"{exits.SIGNAL_BASE}+N": "the command was killed by signal N",
+}
+
+# One line for each name of `SUBCOMMANDS`: the help of tokcap itself does not wait for them to load.
+SUBCOMMAND_BRIEFS = {
+    "show": "read a stored output",
+    "spill": "stored outputs",
+    "budget": "one budget for many calls",
+    "stats": "what was shown and saved",
+    "doctor": "find out what is wrong",
+    "hook": "for coding agents",
+    "manifest": "all of this, as JSON",
+    "completion": "for bash, zsh, fish",
+    "mcp": "serve agents by MCP",
+}
 
 
 HELP = Flag(("-h", "--help"), "show what there is to know", "boolean")
@@ -135,7 +215,12 @@ def wrapper() -> Command:
 
 def show() -> Command:
     """`tokcap show`."""
-    return SHOW.but(flags=(*flags_of("show"), HELP))
+    # What only `show` has comes first.
+    own = sorted(flags_of("show"), key=lambda flag: BY_KEY[flag.name].forms != ("show",))
+    limit_of_the_run = [
+        flag.but(shown_default="that of the run") if flag.name == "token_limit" else flag for flag in own
+    ]
+    return SHOW.but(flags=(*limit_of_the_run, HELP))
 
 
 def flags_of(form: Form) -> tuple[Flag, ...]:
@@ -158,6 +243,9 @@ def flag_of(option: Option) -> Flag:
         group=option.group,
         variable=option.variable if option.ambient else "",
         names=option.names,
+        kind=option.kind,
+        brief=option.brief,
+        example=option.example,
     )
 
 

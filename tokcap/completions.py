@@ -27,6 +27,7 @@ FIRST_WORDS = {
     "show": ("@last", *(option.flag for option in options_of("show"))),
     "spill": ("list", "path", "rm", "gc"),
     "budget": ("start", "status", "list", "record", "check", "turn", "compacted", "reset", "end"),
+    "doctor": ("--write-config", "--output"),
     "hook": ("list", "install", "remove", "print"),
     "completion": SHELLS,
 }

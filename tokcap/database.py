@@ -93,6 +93,39 @@ class Database(Record):
         database.execute(f"PRAGMA user_version = {len(self.steps)}")
 
 
+class Look:
+    """The file as it is, for whoever examines it: nothing in it is changed, not even brought up to date."""
+
+    def __init__(self, path: str, patience_seconds: float) -> None:
+        self._path = path
+        self._patience_seconds = patience_seconds
+        try:
+            self._connection: Connection = connect(
+                address(path, "ro"), timeout=patience_seconds, isolation_level=None, uri=True
+            )
+        except DatabaseError as error:
+            raise told(error, path, patience_seconds) from None
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """All rows that a statement gives."""
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except DatabaseError as error:
+            raise told(error, self._path, self._patience_seconds) from None
+
+    def check(self) -> None:
+        """Have SQLite look at every page; `LedgerError` if something is wrong with one."""
+        ((page_bytes,),) = self.rows("PRAGMA page_size")
+        found = self.rows("PRAGMA quick_check(1)")
+        if os.lstat(self._path).st_size % page_bytes:
+            raise LedgerError(damaged(self._path, "its end is missing"))
+        if found != [("ok",)]:
+            raise LedgerError(damaged(self._path, found[0][0]))
+
+    def close(self) -> None:
+        self._connection.close()
+
+
 class Transaction:
     """What happens in it happens as a whole, or, if anything is raised, not at all.
 
@@ -105,14 +138,13 @@ class Transaction:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        path = database.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         try:
             # Not to be created: it would be an empty one, and readable for others.
             self._connection: Connection = connect(
-                f"file:{path}?mode=rw", timeout=ASK_AGAIN_SECONDS, isolation_level=None, uri=True
+                address(database.path, "rw"), timeout=ASK_AGAIN_SECONDS, isolation_level=None, uri=True
             )
         except DatabaseError as error:
-            raise self._told(error) from None
+            raise told(error, database.path, database.patience_seconds) from None
 
     def __enter__(self) -> Self:
         try:
@@ -157,7 +189,7 @@ class Transaction:
         # Closing rolls back what was not committed.
         self._connection.close()
         if isinstance(error, DatabaseError):
-            raise self._told(error) from None
+            raise told(error, self._database.path, self._database.patience_seconds) from None
 
     def _look(self) -> None:
         """Refuse what is not ours or not whole before anything is written; bring what is older up to date."""
@@ -188,16 +220,23 @@ class Transaction:
                 if primary_code(error) != SQLITE_BUSY or time.monotonic() >= deadline:
                     raise
 
-    def _told(self, error: DatabaseError) -> LedgerError:
-        path, code = self._database.path, primary_code(error)
-        if code == SQLITE_BUSY:
-            return LedgerError(
-                f"{path} has been locked by another process for {self._database.patience_seconds:g} seconds;"
-                " end that process, or try again"
-            )
-        if code in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            return LedgerError(damaged(path, str(error)))
-        return LedgerError(f"{path}: {error}")
+
+def address(path: str, mode: str) -> str:
+    """A file as SQLite is to open it."""
+    return "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + f"?mode={mode}"
+
+
+def told(error: DatabaseError, path: str, patience_seconds: float) -> LedgerError:
+    """What SQLite said, as one line with what to do."""
+    code = primary_code(error)
+    if code == SQLITE_BUSY:
+        return LedgerError(
+            f"{path} has been locked by another process for {patience_seconds:g} seconds;"
+            " end that process, or try again"
+        )
+    if code in (SQLITE_CORRUPT, SQLITE_NOTADB):
+        return LedgerError(damaged(path, str(error)))
+    return LedgerError(f"{path}: {error}")
 
 
 def damaged(path: str, reason: str) -> str:

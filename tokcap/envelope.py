@@ -57,6 +57,7 @@ class Meta(Record):
     exit_from: str | None = None
     signal: int | None = None
     binary: bool | None = None
+    not_modified: bool | None = None
     schema_version: str = SCHEMA_VERSION
 
     def as_json(self) -> dict[str, Scalar]:
@@ -119,29 +120,29 @@ def rendered(response: Response, output: Output) -> bytes:
 
 
 def as_envelope(response: Response) -> bytes:
-    import orjson
+    from tokcap.plainjson import compact
 
     envelope = {
         "ok": response.status == exits.OK,
         # Spliced in as it was composed and counted, never serialised a second time.
-        "data": None if response.payload is None else orjson.Fragment(response.payload),
+        "data": response.payload,
         "error": error_json(response.failure),
         "warnings": warnings_json(response.notices),
         "meta": response.meta.as_json(),
     }
-    return orjson.dumps(envelope) + b"\n"
+    return compact(envelope) + b"\n"
 
 
 def as_last_line(response: Response) -> bytes:
     """`{"meta": …}`; an error or a warning stands beside it."""
-    import orjson
+    from tokcap.plainjson import compact
 
     line: dict[str, object] = {"meta": response.meta.as_json()}
     if response.failure:
         line["error"] = error_json(response.failure)
     if response.notices:
         line["warnings"] = warnings_json(response.notices)
-    return orjson.dumps(line) + b"\n"
+    return compact(line) + b"\n"
 
 
 def warnings_json(notices: Sequence[Notice]) -> list[dict[str, object]]:

@@ -13,6 +13,7 @@
     ├── StoreError               STORE_ERROR
     │   └── LedgerError          STORE_ERROR
     ├── HookRefused              HOOK_REFUSED
+    ├── ConfigExists             CONFIG_EXISTS
     └── ReaderGone               (silent)
 
 Each class carries its stable `code` and its exit status; the message is one line that says what
@@ -104,6 +105,13 @@ class HookRefused(TokcapError):
     """A hook cannot be installed, or not safely; no file was touched."""
 
     code = "HOOK_REFUSED"
+    exit_status = exits.NO
+
+
+class ConfigExists(TokcapError):
+    """A config file is there, and is not written over."""
+
+    code = "CONFIG_EXISTS"
     exit_status = exits.NO
 
 

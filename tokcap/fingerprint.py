@@ -11,6 +11,7 @@ except ImportError:
     from hashlib import blake2b
 
 if TYPE_CHECKING:
+    from _thread import LockType
     from collections.abc import Iterable
 
 DIGEST_BYTES = 20
@@ -23,8 +24,26 @@ class Fingerprint:
         self._hash = blake2b(digest_size=DIGEST_BYTES)
         self._room = most_bytes
         self._size = 0
+        self._at_work: LockType | None = None
 
-    def update(self, block: bytes, lost: int = 0) -> None:
+    def update_aside(self, block: memoryview, lost: int = 0) -> None:
+        """The same while something else is done: hashing leaves the interpreter to others."""
+        from _thread import allocate_lock, start_new_thread
+
+        self._at_work = allocate_lock()
+        self._at_work.acquire()
+
+        def work(at_work: LockType) -> None:
+            with block:
+                self.update(block, lost)
+            at_work.release()
+
+        try:
+            start_new_thread(work, (self._at_work,))
+        except RuntimeError:
+            work(self._at_work)
+
+    def update(self, block: bytes | memoryview, lost: int = 0) -> None:
         """These bytes, behind which so many followed that nobody kept."""
         self._size += len(block) + lost
         if self._room:
@@ -32,6 +51,9 @@ class Fingerprint:
             self._room -= min(self._room, len(block))
 
     def sealed(self) -> bytes:
+        if self._at_work:
+            with self._at_work:
+                pass
         return self._hash.digest() + self._size.to_bytes(8, "little")
 
 
@@ -39,3 +61,8 @@ def digest_of(fingerprints: Iterable[Fingerprint]) -> str:
     """The digest of an output, from those of its streams."""
     joined = b"".join(fingerprint.sealed() for fingerprint in fingerprints)
     return blake2b(joined, digest_size=DIGEST_BYTES).hexdigest()
+
+
+def checksum(data: bytes) -> bytes:
+    """Four bytes that hardly ever stay the same when the data does not."""
+    return blake2b(data, digest_size=4).digest()

@@ -6,8 +6,7 @@ duplicate keys survive. Everything here is iterative: nesting may be 100,000 dee
 
 from __future__ import annotations
 
-import re
-
+from tokcap.patterns import DOTALL, later
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # In a document that is known to be valid: a string, a sign, or a number or word.
-LEXEME = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
-# The same without the signs that only separate.
-STRING_OR_BLANKS = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|[ \t\n\r]++', re.DOTALL)
+LEXEME = later(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', DOTALL)
+# The same with the signs between two strings or blanks as one.
+STRING_OR_NO_BLANKS = later(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^ \t\n\r"]++', DOTALL)
 
 # The grammar of RFC 8259, one lexeme at a time.
-STRICT_LEXEME = re.compile(
+STRICT_LEXEME = later(
     rb"[ \t\n\r]*+(?:"
     rb"([\[{])|([\]}])|(,)|(:)|"
     rb'("(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+")|'
@@ -36,13 +35,15 @@ STRICT_LEXEME = re.compile(
 )
 OPEN, CLOSE, COMMA, COLON, STRING, SCALAR = range(1, 7)
 # What the beginning of a lexeme may look like where the rest of it is cut off.
-CUT_LEXEME = re.compile(
+CUT_LEXEME = later(
     rb"[ \t\n\r]*+(?:"
     rb'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+(?:\\(?:u[0-9a-fA-F]{0,3})?)?|'
     rb"-|\.|[eE][+-]?|t|tr|tru|f|fa|fal|fals|n|nu|nul|)"
 )
 
-BLANKS = re.compile(rb"[ \t\n\r]*+")
+BLANKS = later(rb"[ \t\n\r]*+")
+
+PATTERNS = (LEXEME, STRING_OR_NO_BLANKS, STRICT_LEXEME, CUT_LEXEME, BLANKS)
 # What may follow a number or word that stands alone.
 SEPARATORS = (b"", b" ", b"\t", b"\n", b"\r")
 
@@ -196,7 +197,7 @@ def length_without(data: View, signs: bytes) -> int:
 
 def compact(text: bytes) -> bytes:
     """The same value without insignificant white space."""
-    return STRING_OR_BLANKS.sub(rb"\1", text)
+    return b"".join(STRING_OR_NO_BLANKS.findall(text))
 
 
 def key_text(raw: bytes) -> str:

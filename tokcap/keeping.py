@@ -6,7 +6,7 @@ is loaded when it is needed, for most outputs are short and never get there.
 
 from __future__ import annotations
 
-from tokcap.capture import Spool, open_nameless_file
+from tokcap.capture import UNLIMITED, Spool, open_nameless_file
 from tokcap.errors import StoreError
 from tokcap.record import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # No token of the embedded vocabularies has more bytes.
 LONGEST_TOKEN = 128
+# So much takes longer to hash than a thread to start.
+ASIDE_BYTES = 1 << 20
 
 
 class Keeping:
@@ -63,13 +65,19 @@ class Keeping:
             return open_nameless_file()
 
     def _take_fingerprint(self, spool: Spool) -> None:
-        """While everything is in memory, or never."""
         if spool.fingerprint is None:
             from tokcap.fingerprint import Fingerprint
 
-            fingerprint = Fingerprint(self._request.max_bytes)
-            fingerprint.update(spool.read(0, spool.size), spool.lost)
-            spool.fingerprint = fingerprint
+            spool.take_fingerprint(Fingerprint(self._request.max_bytes))
+
+    def prepare(self) -> None:
+        """All is there. Where that is much, and certainly more than will be shown, begin with the handle."""
+        out, request = self._spools["out"], self._request
+        shown_bytes = ((request.token_limit or UNLIMITED) + request.token_offset) * LONGEST_TOKEN
+        if out.size > max(ASIDE_BYTES, shown_bytes) and out.fingerprint is None:
+            from tokcap.fingerprint import Fingerprint
+
+            out.take_fingerprint(Fingerprint(request.max_bytes), aside=True)
 
     def handle(self) -> str:
         """The handle that the output has in the store; empty if it cannot have one."""
@@ -116,12 +124,14 @@ class Keeping:
             lost_bytes={name: size for name, size in self.lost_bytes().items() if size},
         )
         files = self._files(indexes)
-        for name in record.stored_bytes:
-            self._spools[name].cut_file(self._request.max_bytes)
-        if self.failure:
-            raise StoreError(self.failure)
         shelf, draft = self._open()
-        shelf.keep(draft, record, files)
+        # An equal output need not be written a second time.
+        if draft.directory or not shelf.renew(record, files):
+            for name in record.stored_bytes:
+                self._spools[name].cut_file(self._request.max_bytes)
+            if self.failure:
+                raise StoreError(self.failure)
+            shelf.keep(draft, record, files)
         self._is_stored = True
 
     def _files(self, indexes: Mapping[Stream, Index]) -> dict[str, bytes]:

@@ -42,9 +42,10 @@ def marks(form: MarkForm, note: str, ask: Ask) -> tuple[Mark, ...]:
 
 def quoted(text: str) -> bytes:
     """A text as a JSON string."""
-    import orjson
+    # Most answers are text, and need no JSON.
+    from tokcap.plainjson import quoted as as_json
 
-    return orjson.dumps(text)
+    return as_json(text)
 
 
 def mark_element(mark: Mark) -> bytes:

@@ -59,21 +59,3 @@ def find_model(name: str, own: Mapping[str, Model]) -> Model:
     raise UsageError(
         f"--model: {name[:60]!r} is not known here ({known}); add [models.NAME] to the config file"
     )
-
-
-def own_models(table: object, path: str) -> dict[str, Model]:
-    """The `[models]` of a config file."""
-    if not isinstance(table, dict):
-        raise UsageError(f"{path}: models: tables of the form [models.NAME] are expected")
-    found = {}
-    for name, entry in table.items():
-        where = f"{path}: models.{name}"
-        if not isinstance(entry, dict) or not entry.keys() <= {"context_window", "tokenizer"}:
-            raise UsageError(f"{where}: it can have context_window and tokenizer, and nothing else")
-        window, tokenizer = entry.get("context_window"), entry.get("tokenizer")
-        if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
-            raise UsageError(f"{where}.context_window: {window!r} is not a whole number of at least 1")
-        if tokenizer is not None and not isinstance(tokenizer, str):
-            raise UsageError(f"{where}.tokenizer: {tokenizer!r} is not the name of a tokenizer")
-        found[name] = Model(window, tokenizer)
-    return found

@@ -22,7 +22,7 @@ SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest",
 
 # Those of them that this version has. The other names are kept free, so that a script which runs a
 # program of that name today does not change its meaning tomorrow.
-AVAILABLE = ("show", "spill", "budget", "hook", "completion")
+AVAILABLE = ("show", "spill", "budget", "doctor", "hook", "manifest", "completion")
 
 
 class WholeNumber(Record):
@@ -190,6 +190,10 @@ class Option(Record):
     section: str = ""
     # What is listed for its value while somebody types.
     names: Names = ""
+    # The same in a few words, for a help that fits a screen; empty: `help` is short enough.
+    brief: str = ""
+    # A call that shows it at its best; those that have one head the help.
+    example: str = ""
 
     @property
     def flag(self) -> str:
@@ -233,6 +237,8 @@ OPTIONS = (
         default_text="none: pass everything",
         group=WINDOW,
         help="emit at most N tokens, the mark included",
+        brief="at most N tokens",
+        example="tokcap -n 500 -- git log",
     ),
     Option(
         name="token-offset",
@@ -241,6 +247,8 @@ OPTIONS = (
         default=0,
         group=WINDOW,
         help="start at token N of the full output",
+        brief="start at token N",
+        example="tokcap show @last --token-offset 464",
     ),
     Option(
         name="token-count",
@@ -248,6 +256,8 @@ OPTIONS = (
         default=False,
         group=WINDOW,
         help="run to the end, emit only the number of tokens",
+        brief="only their number",
+        example="tokcap --token-count -- cat notes.md",
     ),
     Option(
         name="keep",
@@ -262,6 +272,7 @@ OPTIONS = (
         default="record",
         group=WINDOW,
         help="cut between records (lines) or at any token",
+        brief="cut between records, or at any token",
     ),
     Option(
         name="sentinel",
@@ -270,6 +281,7 @@ OPTIONS = (
         default="[TRUNCATED]",
         group=WINDOW,
         help="text of the mark; empty: no mark, windows tile arithmetically",
+        brief="text of the mark; empty: none",
     ),
     Option(
         name="exact-total",
@@ -277,6 +289,7 @@ OPTIONS = (
         default=False,
         group=WINDOW,
         help="count all of an output over 64 KiB too, instead of estimating how many tokens it has",
+        brief="count all, do not estimate beyond 64 KiB",
     ),
     Option(
         name="tokenizer",
@@ -287,6 +300,7 @@ OPTIONS = (
         group=FORM,
         help="cl100k_base, o200k_base, any tiktoken encoding or model name, approx "
         "(characters / 4), or a registered plug-in",
+        brief="also a model's name, or approx",
     ),
     Option(
         name="output",
@@ -295,6 +309,8 @@ OPTIONS = (
         default="text",
         group=FORM,
         help="form of the response",
+        brief="text, json or jsonl",
+        example="tokcap -n 500 -o json -- git diff",
     ),
     Option(
         name="shape",
@@ -302,6 +318,7 @@ OPTIONS = (
         default="auto",
         group=FORM,
         help="what the payload is; auto: found out from the payload",
+        brief="what the payload is",
     ),
     Option(
         name="fields",
@@ -311,6 +328,7 @@ OPTIONS = (
         default_text="all",
         group=FORM,
         help="keep only these keys or columns, before counting: a,b.c",
+        brief="only these keys or columns: a,b.c",
     ),
     Option(
         name="mode",
@@ -318,6 +336,7 @@ OPTIONS = (
         default="raw",
         group=FORM,
         help="how much to show: the output itself, its records as a table, what it is about, or one line",
+        brief="how much to show",
     ),
     Option(
         name="stderr",
@@ -327,6 +346,7 @@ OPTIONS = (
         help="what becomes of the command's stderr: capped on its own descriptor, merged into "
         "stdout in order, passed on untouched and uncounted, or dropped",
         forms=("run",),
+        brief="the command's stderr",
     ),
     Option(
         name="pty",
@@ -335,6 +355,7 @@ OPTIONS = (
         group=COMMAND,
         forms=("run",),
         help="give the command a terminal of its own; its streams are merged",
+        brief="give the command a terminal of its own",
     ),
     Option(
         name="timeout",
@@ -345,6 +366,7 @@ OPTIONS = (
         group=COMMAND,
         forms=("run",),
         help="end the command, and all that it has started, after this time: 90, 1.5m, 500ms; exit 124",
+        brief="end the command after this time: 90, 1.5m",
     ),
     Option(
         name="kill-after",
@@ -355,6 +377,7 @@ OPTIONS = (
         group=COMMAND,
         forms=("run",),
         help="how long they may take to end before they are killed",
+        brief="then kill what has not ended",
     ),
     Option(
         name="kill-on-limit",
@@ -363,6 +386,7 @@ OPTIONS = (
         group=COMMAND,
         forms=("run",),
         help="end the command once the window is full, instead of running it to its end",
+        brief="end the command once the window is full",
     ),
     Option(
         name="clean",
@@ -372,6 +396,7 @@ OPTIONS = (
         help="drop ANSI escapes, progress frames, trailing blanks and runs of blank lines: the output as "
         "a terminal would finally show it",
         forms=("run",),
+        brief="drop ANSI escapes, progress, extra blanks",
     ),
     Option(
         name="spill",
@@ -380,6 +405,7 @@ OPTIONS = (
         group=STORE,
         help="store the full output; auto: when anything of it was withheld",
         forms=("run",),
+        brief="store the output; auto: if cut",
     ),
     Option(
         name="max-bytes",
@@ -398,6 +424,7 @@ OPTIONS = (
         group=STORE,
         help="mask what looks like a secret, in what is shown and in what is stored",
         forms=("run",),
+        brief="mask what looks like a secret",
     ),
     Option(
         name="record-arguments",
@@ -406,6 +433,7 @@ OPTIONS = (
         group=STORE,
         help="store the command's arguments with its output",
         forms=("run",),
+        brief="store its arguments too",
     ),
     Option(
         name="spill-days",
@@ -415,6 +443,7 @@ OPTIONS = (
         group=STORE,
         help="remove stored outputs that are older",
         forms=("run",),
+        brief="remove stored outputs that are older",
     ),
     Option(
         name="spill-total",
@@ -425,6 +454,7 @@ OPTIONS = (
         group=STORE,
         help="remove the oldest stored outputs when all of them are larger",
         forms=("run",),
+        brief="remove the oldest beyond this size",
     ),
     Option(
         name="session",
@@ -435,6 +465,8 @@ OPTIONS = (
         names="sessions",
         group=BUDGET,
         help="charge this session's budget; see tokcap budget",
+        brief="charge this budget",
+        example="tokcap --session review -- make test",
     ),
     Option(
         name="turn",
@@ -444,6 +476,7 @@ OPTIONS = (
         default_text="none",
         group=BUDGET,
         help="count this result to a turn, which may take --turn-pct of the window",
+        brief="count this result to a turn",
     ),
     Option(
         name="model",
@@ -454,6 +487,7 @@ OPTIONS = (
         names="models",
         group=BUDGET,
         help="the reader, for its window and tokenizer: gpt-4o, claude, or one of config.toml",
+        brief="the reader: gpt-4o, claude, …",
     ),
     Option(
         name="context-window",
@@ -463,6 +497,7 @@ OPTIONS = (
         default_text="none",
         group=BUDGET,
         help="tokens of the reader's context; one result may take --result-pct of it",
+        brief="tokens of the reader's context",
     ),
     Option(
         name="result-pct",
@@ -472,6 +507,7 @@ OPTIONS = (
         group=BUDGET,
         section="budget",
         help="what part of the window one result may take",
+        brief="part of the window for one result",
     ),
     Option(
         name="turn-pct",
@@ -481,6 +517,7 @@ OPTIONS = (
         group=BUDGET,
         section="budget",
         help="what part of the window the results of one turn may take",
+        brief="part of the window for one turn",
     ),
     Option(
         name="floor-tokens",
@@ -490,6 +527,7 @@ OPTIONS = (
         group=BUDGET,
         section="budget",
         help="what one result may take even of a full window",
+        brief="what a result gets of a full window",
     ),
     Option(
         name="compact-before-spill",
@@ -498,6 +536,7 @@ OPTIONS = (
         group=BUDGET,
         section="budget",
         help="when the window is so full that the floor decides, run --compact-hook once and reckon again",
+        brief="run --compact-hook when the window is full",
     ),
     Option(
         name="compact-hook",
@@ -508,6 +547,7 @@ OPTIONS = (
         group=BUDGET,
         section="budget",
         help="shell command that compacts the reader's context, and then runs tokcap budget compacted",
+        brief="shell command that compacts the context",
     ),
     Option(
         name="stream",
@@ -528,6 +568,7 @@ OPTIONS = (
         help="only the value at this JSON pointer: /items/3/body; a string comes out as text",
         forms=("show",),
         ambient=False,
+        brief="only the value at this JSON pointer",
     ),
     Option(
         name="grep",
@@ -539,6 +580,7 @@ OPTIONS = (
         help="only lines that match, with line number and token offset in front",
         forms=("show",),
         ambient=False,
+        brief="only lines that match, with their places",
     ),
     Option(
         name="context",
@@ -549,6 +591,7 @@ OPTIONS = (
         help="with --grep: also N lines before and after each match",
         forms=("show",),
         ambient=False,
+        brief="with --grep: N lines around each match",
     ),
 )
 

@@ -233,10 +233,12 @@ def answer_and_store(
     if keeping is None:
         return fitting.fit(request, lambda view: answer(view, streams, tokenizer, Ways))
 
+    keeping.prepare()
+
     def stored_as(view: Request) -> Answer:
         """The answer as it is if the output is stored, as it will be unless that fails."""
         answered = answer(view, streams, tokenizer, lambda: ways_to(keeping, view))
-        if not keeping.handle() or not (answered.withheld or request.spill == "always"):
+        if not (answered.withheld or request.spill == "always") or not keeping.handle():
             return answered
         stored, lost = keeping.stored_bytes(), keeping.lost_bytes()
         return answered.with_meta(

@@ -16,34 +16,43 @@ else:
         return lambda cls: cls
 
 
+MISSING: Any = object()
+
+
 @dataclass_transform(frozen_default=True)
 class Record:
     """Base of all records: annotated names become fields, class values their defaults."""
 
     _fields: ClassVar[tuple[str, ...]] = ()
+    # Every field in its order, with its default or `MISSING`.
+    _blank: ClassVar[dict[str, Any]] = {}
+    _needed: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         cls._fields = cls._fields + tuple(cls.__annotations__)
+        cls._blank = {name: getattr(cls, name, MISSING) for name in cls._fields}
+        cls._needed = frozenset(name for name, value in cls._blank.items() if value is MISSING)
 
     if not TYPE_CHECKING:
 
         def __init__(self, *args, **named):
-            fields = self._fields
-            if len(args) > len(fields):
-                raise TypeError(f"{type(self).__name__} takes {len(fields)} values, not {len(args)}")
-            values = dict(zip(fields, args, strict=False))
-            for name, value in named.items():
-                if name in values or name not in fields:
-                    raise TypeError(f"{type(self).__name__}: unexpected value for {name!r}")
-                values[name] = value
-            for name in fields:
-                if name not in values:
-                    try:
-                        values[name] = getattr(type(self), name)
-                    except AttributeError:
-                        raise TypeError(f"{type(self).__name__} needs {name!r}") from None
-            # In the order of the fields, so that equal records also hash and print alike.
-            self.__dict__.update({name: values[name] for name in fields})
+            # There are many records, and most of what they cost is this.
+            values = self.__dict__
+            values.update(self._blank)
+            if args:
+                by_place = dict(zip(self._fields, args, strict=False))
+                if len(args) > len(by_place):
+                    raise TypeError(f"{type(self).__name__} takes {len(by_place)} values, not {len(args)}")
+                if not named.keys().isdisjoint(by_place):
+                    raise TypeError(f"{type(self).__name__}: {min(named.keys() & by_place)!r} is given twice")
+                values.update(by_place)
+            values.update(named)
+            if len(values) > len(self._fields):
+                unknown = min(named.keys() - set(self._fields))
+                raise TypeError(f"{type(self).__name__}: unexpected value for {unknown!r}")
+            for name in self._needed:
+                if values[name] is MISSING:
+                    raise TypeError(f"{type(self).__name__} needs {name!r}")
 
     def but(self, **changes: Any) -> Self:
         """The same record with some fields changed."""

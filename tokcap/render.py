@@ -84,8 +84,6 @@ def as_data(parts: Sequence[Part]) -> bytes:
 
 def as_lines(parts: Sequence[Part]) -> bytes:
     """One JSON value per line. Of text, one string per line with its line end: they join to the text."""
-    import orjson
-
     lines = b""
     for part in parts:
         if isinstance(part, Values):
@@ -96,9 +94,7 @@ def as_lines(parts: Sequence[Part]) -> bytes:
             # Not `splitlines`, which knows a dozen other line ends.
             *ended, last = readable(part.data).split("\n")
             records = [line + "\n" for line in ended] + ([last] if last else [])
-            # As an indented array each record has a line; no other newline is left unescaped.
-            array = orjson.dumps(records, option=orjson.OPT_INDENT_2)
-            lines += array.removeprefix(b"[\n  ").removesuffix(b"\n]").replace(b",\n  ", b"\n") + b"\n"
+            lines += b"".join(quoted(record) + b"\n" for record in records)
     return lines
 
 

@@ -12,7 +12,7 @@ import sys
 from tokcap.__main__ import call
 from tokcap.environment import STDERR, STDIN, Environment
 from tokcap.errors import TokcapError
-from tokcap.exits import NOT_EXECUTABLE, NOT_FOUND
+from tokcap.exits import NOT_EXECUTABLE, NOT_FOUND, OK
 from tokcap.record import TYPE_CHECKING
 from tokcap.shell import is_interactive, shell_of
 
@@ -25,8 +25,13 @@ else:
 
 
 def main() -> int:
-    """The console script."""
+    """The console script. Only a lone `--help` is tokcap's own."""
     words = sys.argv[1:]
+    if words == ["--help"]:
+        from tokcap.help import SHELL_HELP
+
+        Environment.of_this_process().write_stdout(SHELL_HELP.encode())
+        return OK
     at_terminal = os.isatty(STDIN) and os.isatty(STDERR)
     interactive = is_interactive(words, at_terminal=at_terminal)
     env = Environment(os.environ) if interactive else Environment.of_this_process()

@@ -308,19 +308,20 @@ def test_buckets_that_cannot_be_read_cost_time_and_nothing_else(damage, monkeypa
 
 
 def test_the_ready_patterns_are_what_re_makes_of_their_sources():
-    for source in compiler.PATTERNS:
-        assert patterns.ready_code(source)
+    for source, flags in compiler.PATTERNS:
+        assert patterns.key_of(source, flags) in patterns.ready()
         # Equal patterns have equal code, not only equal sources.
-        assert patterns.compiled(source) == re.compile(source)
+        assert patterns.compiled(source, flags) == re.compile(source, flags)
     if _sre.MAGIC in patterns.ENGINES:
         assert Path(patterns.READY_FILE).read_bytes() == compiler.ready_patterns()
 
 
 def test_a_pattern_that_is_not_ready_or_not_for_this_engine_is_compiled_by_re(monkeypatch, tmp_path):
     assert patterns.compiled(b"a+b") is re.compile(b"a+b")
-    source = compiler.PATTERNS[0]
+    source, _ = compiler.PATTERNS[0]
     monkeypatch.setattr(patterns, "ENGINES", ())
     assert patterns.compiled(source) is re.compile(source)
     monkeypatch.undo()
     monkeypatch.setattr(patterns, "READY_FILE", str(tmp_path / "none"))
+    monkeypatch.setattr(patterns, "_ready", {})
     assert patterns.compiled(source) is re.compile(source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.errors import UsageError
+from tokcap.errors import TokcapError, UsageError
 from tokcap.options import AVAILABLE
 from tokcap.record import TYPE_CHECKING
 
@@ -24,7 +24,12 @@ def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int
             f"{name!r} is a name kept for a subcommand that this version does not have; "
             f"to run a program of that name: tokcap -- {name}"
         )
-    from tokcap.cli.application import run
+    try:
+        from tokcap.cli.application import run
+    except ImportError as error:
+        raise TokcapError(
+            f"{error.name or error} cannot be loaded; install tokcap again: python3 -m pip install tokcap"
+        ) from None
 
     return run(name, arguments, env)
 

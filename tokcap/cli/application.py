@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokcap.cli import budget, completion, hook, spill
+from tokcap import exits
+from tokcap.catalog import Group
+from tokcap.cli import budget, completion, doctor, hook, manifest, spill
+from tokcap.cli.commands import commands_of
+from tokcap.cli.reading import find, wants_help
 from tokcap.errors import ReaderGone, StreamError, UsageError
+from tokcap.help import command_help, group_help
+from tokcap.screen import screen_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +29,8 @@ def tokcap() -> None:
 
 
 app.command("completion")(completion.completion)
+app.command("doctor")(doctor.doctor)
+app.command("manifest")(manifest.manifest)
 app.add_typer(spill.application, name="spill")
 app.add_typer(budget.application, name="budget")
 app.add_typer(hook.app, name="hook")
@@ -30,6 +38,12 @@ app.add_typer(hook.app, name="hook")
 
 def run(name: str, arguments: Sequence[str], env: Environment) -> int:
     """Run one subcommand; bad usage is one line and status 2."""
+    asked, rest = find((name, *arguments), app)
+    if isinstance(asked, Group):
+        return list_group(asked, env, wanted=bool(rest))
+    if wants_help(asked, rest):
+        env.write_stdout(command_help(asked, screen_of(env, env.stdout)).encode())
+        return exits.OK
     command = typer.main.get_command(app)
     try:
         answer = command.main(args=[name, *arguments], prog_name="tokcap", standalone_mode=False, obj=env)
@@ -48,3 +62,13 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
         message = " ".join(shown().split()).rstrip(".")
         raise UsageError(f"{name}: {message}; see tokcap {name} --help", of_a_subcommand=True) from None
     return int(answer or 0)
+
+
+def list_group(group: Group, env: Environment, *, wanted: bool) -> int:
+    """The commands of a group: the answer to `--help`, and to a call that names none of them."""
+    commands = [command for command in commands_of(app) if command.path[0] == group.name]
+    if wanted:
+        env.write_stdout(group_help(group, commands, screen_of(env, env.stdout)).encode())
+        return exits.OK
+    env.write_stderr(group_help(group, commands, screen_of(env, env.stderr)).encode())
+    return exits.BAD_USAGE

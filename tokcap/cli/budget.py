@@ -123,6 +123,7 @@ def list_sessions(context: typer.Context, output: Output = None) -> int:
 )
 def record(
     context: typer.Context,
+    name: Name = "",
     input_tokens: Annotated[int, typer.Option("--input", min=0, help="tokens that the model read")] = 0,
     output_tokens: Annotated[int, typer.Option("--output", min=0, help="tokens that the model wrote")] = 0,
     key: Annotated[
@@ -137,7 +138,7 @@ def record(
     """Add the caller's own model tokens. What passes the total is recorded too; the next run is refused."""
     env: Environment = context.obj
     form = form or wanted_output((), env)
-    name, storage = opened("", session, env)
+    name, storage = opened(name, session, env)
     recorded = storage.record(input_tokens, output_tokens, key)
     account = recorded.account
     over = account.total is not None and account.used >= account.total
@@ -217,13 +218,14 @@ def turn(
 def compacted(
     context: typer.Context,
     used: Annotated[int, typer.Option("--used", min=0, help="tokens that the context holds now")],
+    name: Name = "",
     session: Session = "",
     output: Output = None,
 ) -> int:
     """Say that the reader's context was compacted. The session's total is not given back by that."""
     env: Environment = context.obj
     output = output or wanted_output((), env)
-    name, storage = opened("", session, env)
+    name, storage = opened(name, session, env)
     account = storage.compacted(used)
     return tell(name, account, output, env)
 

@@ -19,6 +19,7 @@ from typing import (
 from typer.models import ArgumentInfo, OptionInfo
 
 from tokcap.catalog import HELP, Argument, Command, Example, Flag, Group, row_of, show, wrapper
+from tokcap.options import Choice, Fraction, LineOfText, Switch, WholeNumber
 from tokcap.record import Record
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import typer
 
     from tokcap.catalog import Danger
-    from tokcap.options import Names
+    from tokcap.options import Kind, Names, Option
 
     Function = TypeVar("Function", bound=Callable[..., int])
 
@@ -46,6 +47,10 @@ class About(Record):
     examples: tuple[Example, ...]
     danger: Danger
     exit_codes: tuple[int, ...]
+
+
+# Of a command that tells nothing: it is called all the same.
+UNTOLD = About((), "safe", (0, 2, 125))
 
 
 def about(
@@ -85,7 +90,7 @@ def commands_of(app: typer.Typer, *path: str) -> Iterator[Command]:
 
 def command_of(path: tuple[str, ...], callback: Callable[..., Any]) -> Command:
     summary, _, details = inspect.cleandoc(callback.__doc__ or "").partition("\n\n")
-    told: About = callback.about  # type: ignore[attr-defined]
+    told: About = getattr(callback, "about", UNTOLD)
     arguments: list[Argument] = []
     flags: list[Flag] = []
     hints = get_type_hints(callback, include_extras=True)
@@ -114,12 +119,12 @@ def command_of(path: tuple[str, ...], callback: Callable[..., Any]) -> Command:
 def argument_of(
     name: str, kind: Any, info: ArgumentInfo, parameter: inspect.Parameter, listed: Names
 ) -> Argument:
-    required = parameter.default is parameter.empty
+    repeatable = get_origin(kind) is list
     return Argument(
-        metavar=info.metavar or name.upper().removesuffix("S" if get_origin(kind) is list else ""),
+        metavar=(info.metavar or name.upper().removesuffix("S" if repeatable else "")).strip("[]"),
         help=info.help or "",
-        required=required,
-        repeatable=get_origin(kind) is list,
+        required=parameter.default is parameter.empty,
+        repeatable=repeatable,
         choices=choices_of(kind),
         names=listed,
     )
@@ -141,23 +146,34 @@ def flag_of(name: str, kind: Any, info: OptionInfo, parameter: inspect.Parameter
         choices=choices,
         default=default,
         shown_default="off" if switch and not default else "" if default is None else str(default),
+        repeatable=get_origin(kind) is list,
+        required=parameter.default is parameter.empty,
         names=listed,
     )
     if switch:
-        return flag
-    if choices:
-        return flag.but(expected=f"one of {', '.join(choices)}")
+        return flag.but(kind=Switch())
     row = row_of(flag)
+    judge = kind_of(plain, choices, info, row)
+    # The same option as one of the table: what is not given to it is decided there.
+    same = row if row and row.kind == judge else None
+    named = same.metavar if same else ""
     return flag.but(
-        expected=row.kind.expected if row and plain is str else expected_of(plain, info),
-        metavar=flag.metavar or (row.metavar if row else {int: "N", float: "FRACTION"}.get(plain, "TEXT")),
+        kind=judge,
+        shown_default=flag.shown_default or (same.shown_default if same else ""),
+        expected=judge.expected,
+        metavar=flag.metavar or named or {int: "N", float: "FRACTION"}.get(plain, "TEXT"),
     )
 
 
-def expected_of(plain: type, info: OptionInfo) -> str:
+def kind_of(plain: type, choices: tuple[str, ...], info: OptionInfo, row: Option | None) -> Kind:
+    """What reads a value, so that the same mistake is told in the same words everywhere."""
+    if choices:
+        return Choice(choices)
     if plain is int:
-        return f"a whole number of at least {info.min}" if info.min is not None else "a whole number"
-    return "a number" if plain is float else "text"
+        return WholeNumber(int(info.min or 0))
+    if plain is float:
+        return Fraction()
+    return row.kind if row and row.kind.type == "string" else LineOfText()
 
 
 def underlying(kind: Any) -> type:

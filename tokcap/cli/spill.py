@@ -10,11 +10,14 @@ from tokcap import exits
 from tokcap.arguments import decide, wanted_output
 from tokcap.cli.commands import Lists, about
 from tokcap.cli.responses import respond, say
+from tokcap.screen import screen_of
+from tokcap.sizes import size_of
 from tokcap.store import Retention, Shelf, clean
 from tokcap.ways import readable
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment
+    from tokcap.screen import Screen
     from tokcap.store import Listed
 
 application = typer.Typer(help="List, find and remove stored outputs.")
@@ -26,14 +29,17 @@ Handle = Annotated[
     str, typer.Argument(help="a handle, four or more of its digits, or @last"), Lists("handles")
 ]
 
-COMMAND_WIDTH = 60
-UNITS = ("B", "K", "M", "G", "T")
+# What is shown of a command even on the narrowest screen.
+LEAST_COMMAND = 12
 
 
 @application.command("list")
 @about(("tokcap spill list", "what is stored, the latest first"), exit_codes=(0, 2, 125))
 def list_entries(context: typer.Context, output: Output = None) -> int:
-    """Stored outputs, the latest first: handle, age, size, tokens, exit status, command."""
+    """Stored outputs, the latest first: handle, age, size, tokens, exit status, command.
+
+    Tokens are those of standard output, and `-` where nobody has counted all of them yet.
+    """
     env: Environment = context.obj
     output = output or wanted_output((), env)
     entries = sorted(Shelf(env).entries(), key=lambda entry: -entry.stored_at)
@@ -43,7 +49,7 @@ def list_entries(context: typer.Context, output: Output = None) -> int:
             ("HANDLE", "AGE", "SIZE", "TOKENS", "EXIT", "COMMAND"),
             *(row_of(entry, now) for entry in entries),
         ]
-        say(table(rows) if entries else "nothing is stored\n", env)
+        say(table(rows, screen_of(env, env.stdout)) if entries else "nothing is stored\n", env)
         return exits.OK
     return respond([described(entry) for entry in entries], output, env)
 
@@ -154,29 +160,34 @@ def row_of(entry: Listed, now: float) -> tuple[str, ...]:
             entry.handle,
             age_of(now - entry.stored_at),
             size_of(entry.size),
-            "?",
-            "?",
+            "-",
+            "-",
             "(record is damaged)",
         )
     totals = [streams["out"] for streams in record.tokens.values() if "out" in streams]
     status = "-" if record.exit_status is None else str(record.exit_status)
     command = " ".join(map(readable, record.command)) if record.command else "-"
     printable = "".join(character if character.isprintable() else "?" for character in command)
-    shown = printable if len(printable) <= COMMAND_WIDTH else printable[: COMMAND_WIDTH - 1] + "…"
     size = size_of(sum(record.stored_bytes.values())) + ("" if record.complete else " of more")
     return (
         entry.handle,
         age_of(now - entry.stored_at),
         size,
-        str(totals[0]) if totals else "?",
+        str(totals[0]) if totals else "-",
         status,
-        shown,
+        printable,
     )
 
 
-def table(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+def table(rows: list[tuple[str, ...]], screen: Screen) -> str:
+    """Columns as wide as they need to be, but for the last: it gets what is left of the screen."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    room = max(screen.columns - sum(widths) - 2 * len(widths), LEAST_COMMAND)
+    lines = []
+    for *cells, last in rows:
+        shown = last if len(last) <= room else last[: room - 1] + "…"
+        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+        lines.append("  ".join([*padded, shown]))
     return "".join(line.rstrip() + "\n" for line in lines)
 
 
@@ -186,11 +197,3 @@ def age_of(seconds: float) -> str:
         if seconds >= length:
             return f"{int(seconds // length)}{unit}"
     return f"{max(int(seconds), 0)}s"
-
-
-def size_of(count: float) -> str:
-    """Bytes in the largest unit that fits: `1.5M`."""
-    unit = 0
-    while count >= 1024 and unit < len(UNITS) - 1:
-        count, unit = count / 1024, unit + 1
-    return f"{count:.0f}{UNITS[unit]}" if unit == 0 or count >= 10 else f"{count:.1f}{UNITS[unit]}"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 # So much of an output is looked at before its shape is sought in earnest.
 BEGINNING_BYTES = 1 << 16
+# And so much of it is held against the grammar of JSON.
+GRAMMAR_BYTES = 1 << 10
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLANKS = b" \t\r\n"
@@ -42,11 +44,11 @@ def is_no_json(begun: bytes) -> bool:
     inside = begun[1:].lstrip(BLANKS)
     if inside and inside[:1] not in INSIDE[begun[:1]]:
         return True
-    # `[ 10%] Building`: the grammar has to be asked.
+    # `[ 10%] Building`: the grammar has to be asked. What is no JSON mostly shows it at once.
     from tokcap.jsontext import beginning_of_values
 
     try:
-        beginning_of_values(begun)
+        beginning_of_values(begun[:GRAMMAR_BYTES])
     except ValueError:
         return True
     return False

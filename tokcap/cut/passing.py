@@ -1,20 +1,20 @@
 """Passing over valid JSON without looking at each value: what the patterns see at one glance.
 
 A run of scalars, a container that is not nested deeply, and the signs that open and close the others.
-Only the nesting that is left is Python's business. The long patterns are compiled when they are needed:
+Only the nesting that is left is Python's business. The long patterns are made ready when they are needed:
 a window at the beginning needs none. They hold no group inside a possessive repetition: early releases
 of Python 3.11 lose count of those.
 """
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from tokcap.jsontext import LEXEME
+from tokcap.patterns import DOTALL, later
 from tokcap.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import re
+
     from tokcap.jsontext import View
 
 # A container with at most so many others inside each other is passed over at one glance. One that is
@@ -37,7 +37,7 @@ def shallow(depth: int) -> bytes:
 def glances(run: bytes) -> re.Pattern[bytes]:
     """What comes next, as one of the kinds below; at the last, the rest."""
     kinds = (run, KEY + shallow(GLANCE_DEPTH), KEY + rb"[\[{]", rb"[\]}]", rb".*+")
-    return re.compile(rb"[ \t\n\r,]*+(?:%s)" % b"|".join(b"(%s)" % kind for kind in kinds), re.DOTALL)
+    return later(rb"[ \t\n\r,]*+(?:%s)" % b"|".join(b"(%s)" % kind for kind in kinds), DOTALL)
 
 
 RUN, CONTAINER, OPENER, CLOSER, REST = range(1, 6)
@@ -49,40 +49,37 @@ ENDED = MEMBER + BLANKS + rb"(?=[,\]}])"
 ALONE = rb"(?:%s|%s(?=[ \t\n\r]))" % (STRING, WORD)
 
 # The empty group makes `findall` give one small object per scalar, and no copy of it.
-SCALARS = re.compile(MEMBER + b"()", re.DOTALL)
+SCALARS = later(MEMBER + b"()", DOTALL)
 
-COLON = re.compile(BLANKS + b":" + BLANKS)
-SEPARATORS = re.compile(rb"[ \t\n\r,]*+")
+COLON = later(BLANKS + b":" + BLANKS)
+SEPARATORS = later(rb"[ \t\n\r,]*+")
 # One scalar, or what opens a container; with its key.
-SCALAR_OR_OPENER = re.compile(KEY + rb"(?:([\[{])|%s|%s)" % (STRING, WORD), re.DOTALL)
-KEY_TEXT = re.compile(STRING, re.DOTALL)
+SCALAR_OR_OPENER = later(KEY + rb"(?:([\[{])|%s|%s)" % (STRING, WORD), DOTALL)
+KEY_TEXT = later(STRING, DOTALL)
 
 
-@cache
-def inside_container() -> re.Pattern[bytes]:
-    """What comes next inside an array or object."""
-    return glances(rb"%(e)s(?:,%(b)s%(e)s)*+" % {b"e": ENDED, b"b": BLANKS})
+# What comes next inside an array or object.
+INSIDE_CONTAINER = glances(rb"%(e)s(?:,%(b)s%(e)s)*+" % {b"e": ENDED, b"b": BLANKS})
+# What comes next at the top of a sequence of values.
+BETWEEN_VALUES = glances(rb"%s(?:%s%s)*+" % (ALONE, BLANKS, ALONE))
 
-
-@cache
-def between_values() -> re.Pattern[bytes]:
-    """What comes next at the top of a sequence of values."""
-    return glances(rb"%s(?:%s%s)*+" % (ALONE, BLANKS, ALONE))
-
-
+# What comes next where only the end of a container is looked for.
+INNARDS = later(rb'(?:[^\[\]{}"]++|%s|%s)++|([\[{])|([\]}])' % (STRING, shallow(GLANCE_DEPTH)), DOTALL)
 DEEPER, HIGHER = 1, 2
 
+SHALLOW_CONTAINER = later(shallow(GLANCE_DEPTH), DOTALL)
 
-@cache
-def innards() -> re.Pattern[bytes]:
-    """What comes next where only the end of a container is looked for."""
-    passed = rb'(?:[^\[\]{}"]++|%s|%s)++' % (STRING, shallow(GLANCE_DEPTH))
-    return re.compile(passed + rb"|([\[{])|([\]}])", re.DOTALL)
-
-
-@cache
-def shallow_container() -> re.Pattern[bytes]:
-    return re.compile(shallow(GLANCE_DEPTH), re.DOTALL)
+PATTERNS = (
+    SCALARS,
+    COLON,
+    SEPARATORS,
+    SCALAR_OR_OPENER,
+    KEY_TEXT,
+    INSIDE_CONTAINER,
+    BETWEEN_VALUES,
+    INNARDS,
+    SHALLOW_CONTAINER,
+)
 
 
 def scalars_in(data: View, start: int, end: int, *, separated: bool) -> int:
@@ -98,10 +95,10 @@ def end_of_known_value(data: View, start: int) -> int:
         scalar = LEXEME.match(data, start)
         assert scalar
         return scalar.end()
-    if whole := shallow_container().match(data, start):
+    if whole := SHALLOW_CONTAINER.match(data, start):
         return whole.end()
     depth = 1
-    for found in innards().finditer(data, start + 1):
+    for found in INNARDS.finditer(data, start + 1):
         if found.lastindex == DEEPER:
             depth += 1
         elif found.lastindex == HIGHER:

@@ -7,7 +7,7 @@ import io
 from tokcap.cut.beginning import is_name
 from tokcap.cut.tree import ARRAY, Reader
 from tokcap.jsontext import BYTE_ORDER_MARK, beginning_of_values, top_level_values
-from tokcap.mark import quoted
+from tokcap.plainjson import quoted
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.types import Notice
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SAMPLE_BYTES = 1 << 16
 # Of less than this, a look at all of it costs less than one at its beginning by the grammar.
 SMALL_BYTES = 1 << 20
+# So much is parsed sooner than orjson is loaded.
+LIGHT_BYTES = 1 << 18
 SAMPLE_ROWS = 200
 DELIMITERS: dict[Shape, str] = {"csv": ",", "tsv": "\t"}
 
@@ -71,15 +73,24 @@ def sniff_json(payload: Payload, *, bare_lines: bool = False) -> Sniffed | None:
             return None
     data = payload.view()
     if not many:
-        import orjson
-
         try:
-            document = orjson.loads(memoryview(data)[place:])
-        except orjson.JSONDecodeError:
+            document = parsed(data, place)
+        except (ValueError, RecursionError):
             pass
         else:
             return Sniffed("json", total_count=count_records(document, data))
     return sniff_values(data, bare_lines=bare_lines)
+
+
+def parsed(data: View, place: int) -> object:
+    """The one document that begins at a place."""
+    if len(data) <= LIGHT_BYTES:
+        from tokcap.plainjson import loads
+
+        return loads(data[place:].decode(), numbers=False)
+    import orjson
+
+    return orjson.loads(memoryview(data)[place:])
 
 
 def sniff_values(data: View, *, bare_lines: bool) -> Sniffed | None:

@@ -7,18 +7,18 @@ passed over for the containers that are open, what lies behind it is not looked 
 from __future__ import annotations
 
 from tokcap.cut.passing import (
+    BETWEEN_VALUES,
     CLOSER,
     COLON,
     CONTAINER,
+    INSIDE_CONTAINER,
     KEY_TEXT,
     OPENER,
     REST,
     RUN,
     SCALAR_OR_OPENER,
     SEPARATORS,
-    between_values,
     end_of_known_value,
-    inside_container,
     scalars_in,
 )
 from tokcap.jsontext import BYTE_ORDER_MARK, LEXEME, pointer_step
@@ -165,7 +165,7 @@ class Reader:
         while self._position < stop:
             here = self._open
             between = here.kind == LINES
-            pattern = between_values() if between else inside_container()
+            pattern = BETWEEN_VALUES if between else INSIDE_CONTAINER
             for found in pattern.finditer(data, self._position, stop):
                 kind = found.lastindex
                 if kind == CONTAINER:

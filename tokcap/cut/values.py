@@ -10,7 +10,8 @@ from tokcap.cut.passing import end_of_known_value
 from tokcap.cut.tree import ARRAY, BARE, LINES, OBJECT, Reader
 from tokcap.jsontext import CLOSER, compact, key_text, length_without
 from tokcap.landmarks import Trail
-from tokcap.mark import mark_element, mark_member, note_of, quoted
+from tokcap.mark import mark_element, mark_member, note_of
+from tokcap.plainjson import quoted
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.types import Cut, Gap, Mark, Notice, Values
 from tokcap.window import largest_fit

@@ -15,13 +15,18 @@ import hashlib
 import os
 import sys
 
-from tokcap.patterns import READY_FILE
+from tokcap import jsontext
+from tokcap.cut import passing
+from tokcap.patterns import READY_FILE, key_of
 from tokcap.tokens import buckets, splits, vocabulary
 from tokcap.tokens.presplit import PRE_SPLIT
 from tokcap.tokens.vocabulary import EMBEDDED, Vocabulary
 
-# What a call that only counts may have to match.
-PATTERNS = (*PRE_SPLIT.values(), splits.WORDS_AND_LINES)
+# What a call may have to match that counts, or that cuts JSON: sources with their flags.
+PATTERNS = (
+    *((source, 0) for source in (*PRE_SPLIT.values(), splits.WORDS_AND_LINES)),
+    *((pattern.pattern, pattern.flags) for pattern in (*jsontext.PATTERNS, *passing.PATTERNS)),
+)
 
 
 def compiled(name: str, table: bytes) -> Vocabulary:
@@ -70,10 +75,11 @@ def ready_patterns() -> bytes:
     from re import _compiler, _parser  # type: ignore[attr-defined]  # the only way to the code itself
 
     lines = []
-    for source in PATTERNS:
-        code = _compiler._code(_parser.parse(source), 0)
+    for source, flags in PATTERNS:
+        parsed = _parser.parse(source, flags)
+        code = _compiler._code(parsed, flags)
         words = b"".join(int(word).to_bytes(4, "little") for word in code)
-        lines += [source.hex(), words.hex()]
+        lines += [key_of(source, flags).decode(), f"{parsed.state.groups - 1} {words.hex()}"]
     return "".join(f"{line}\n" for line in lines).encode()
 
 

@@ -10,7 +10,7 @@ from _thread import allocate_lock
 
 from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
 from tokcap.exits import OWN_FAILURE, Ending, ending_of
-from tokcap.options import SUBCOMMANDS
+from tokcap.options import AVAILABLE
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def places(name: str, variables: Mapping[str, str]) -> Iterator[str]:
 
 def perhaps(name: str) -> str:
     """The subcommand that somebody may have meant."""
-    import difflib
+    from tokcap.spelling import nearest
 
-    near = difflib.get_close_matches(name, SUBCOMMANDS, n=1, cutoff=0.75)
-    return f"; did you mean tokcap {near[0]}?" if near else ""
+    near = nearest(name, AVAILABLE)
+    return f"; did you mean tokcap {near}?" if near else ""

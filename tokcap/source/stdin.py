@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.types import Stream
 
-READ_BYTES = 1 << 18
+# What a pipe holds; and a block of this size is not asked of the system each time anew.
+READ_BYTES = 1 << 16
 
 
 class StandardInput:

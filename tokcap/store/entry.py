@@ -58,9 +58,9 @@ class EntryRecord(Record):
     @classmethod
     def unpacked(cls, data: bytes) -> EntryRecord:
         """What `packed` wrote; ValueError if it is something else."""
-        import json
+        from tokcap.plainjson import loads
 
-        fields = json.loads(data)
+        fields = loads(data.decode())
         if not isinstance(fields, dict) or fields.get("schema_version") != SCHEMA_VERSION:
             raise ValueError("it is of another version of tokcap")
         known = {name: value for name, value in fields.items() if name in cls._fields}

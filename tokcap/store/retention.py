@@ -11,6 +11,8 @@ from tokcap.store.drafts import lock_directory, remove_directory
 from tokcap.store.shelf import names_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from tokcap.store.shelf import Listed, Shelf
 
 DAY_SECONDS = 24 * 60 * 60
@@ -43,7 +45,18 @@ class Cleaned(Record):
 
 def clean(shelf: Shelf, retention: Retention, now: float) -> Cleaned:
     """Remove what is too old, then the oldest until the rest is small enough."""
-    entries = [settled(entry, now) for entry in shelf.entries()]
+    kept, removed = sorted_out((settled(entry, now) for entry in shelf.entries()), retention, now)
+    gone = [entry for entry in removed if removes(shelf, entry, now)]
+    # What was taken up meanwhile, or cannot be removed, is still there.
+    rest = [entry for entry in removed if entry not in gone]
+    total = sum(entry.size for entry in (*kept, *rest))
+    return Cleaned(tuple(gone), len(kept) + len(rest), total, remove_left_overs(shelf, now))
+
+
+def sorted_out(
+    entries: Iterable[Listed], retention: Retention, now: float
+) -> tuple[list[Listed], list[Listed]]:
+    """What is kept, and what is too old or too much."""
     kept: list[Listed] = []
     removed: list[Listed] = []
     for entry in sorted(entries, key=lambda entry: entry.stored_at):
@@ -57,11 +70,7 @@ def clean(shelf: Shelf, retention: Retention, now: float) -> Cleaned:
             kept.remove(entry)
             removed.append(entry)
             total -= entry.size
-    gone = [entry for entry in removed if removes(shelf, entry, now)]
-    # What was taken up meanwhile, or cannot be removed, is still there.
-    rest = [entry for entry in removed if entry not in gone]
-    total += sum(entry.size for entry in rest)
-    return Cleaned(tuple(gone), len(kept) + len(rest), total, remove_left_overs(shelf, now))
+    return kept, removed
 
 
 def removes(shelf: Shelf, entry: Listed, now: float) -> bool:
@@ -92,18 +101,13 @@ def settled(entry: Listed, now: float) -> Listed:
 def remove_left_overs(shelf: Shelf, now: float) -> int:
     """Remove directories and files that somebody was writing who is gone; how many there were."""
     removed = 0
-    for name in names_in(shelf.spill):
-        path = os.path.join(shelf.spill, name)
-        if not name.startswith(private.TEMPORARY_PREFIX):
-            continue
-        try:
-            if abs(now - os.lstat(path).st_mtime) < LEFT_OVER_SECONDS:
-                continue
-            if not os.path.isdir(path) or os.path.islink(path):
+    for path in unattended(shelf, now):
+        if not os.path.isdir(path) or os.path.islink(path):
+            try:
                 os.unlink(path)
                 removed += 1
-                continue
-        except OSError:
+            except OSError:
+                pass
             continue
         lock = lock_directory(path)
         if lock >= 0:
@@ -111,6 +115,18 @@ def remove_left_overs(shelf: Shelf, now: float) -> int:
             os.close(lock)
             removed += not os.path.lexists(path)
     return removed
+
+
+def unattended(shelf: Shelf, now: float) -> Iterator[str]:
+    """Whatever is still being written there, or was when its writer died; the lock on it tells which."""
+    for name in names_in(shelf.spill):
+        path = os.path.join(shelf.spill, name)
+        try:
+            is_ours = name.startswith(private.TEMPORARY_PREFIX)
+            if is_ours and abs(now - os.lstat(path).st_mtime) >= LEFT_OVER_SECONDS:
+                yield path
+        except OSError:
+            continue
 
 
 def clean_if_due(shelf: Shelf, retention: Retention, stored_bytes: int, now: float) -> None:
@@ -127,7 +143,7 @@ def clean_if_due(shelf: Shelf, retention: Retention, stored_bytes: int, now: flo
     due = not 0 <= now - cleaned_at < CLEAN_SECONDS or since * CLEAN_SHARE > retention.total_bytes
     try:
         # Written first, so that others who store meanwhile do not clean as well.
-        private.replace_file(path, b"%d %d\n" % ((int(now), 0) if due else (cleaned_at, since)))
+        private.overwrite_file(path, b"%020d %020d\n" % ((int(now), 0) if due else (cleaned_at, since)))
     except StoreError:
         # What cannot be written down is done once too often rather than never.
         pass

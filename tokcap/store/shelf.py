@@ -27,6 +27,9 @@ MORE_DIGITS = 8
 LEAST_DIGITS = 4
 HEXADECIMAL = frozenset("0123456789abcdef")
 
+# As many as the longest handle has.
+LAST_CHARACTERS = 40
+
 CANDIDATES_SHOWN = 5
 
 
@@ -84,12 +87,27 @@ class Shelf:
             # Somebody has cleaned it away meanwhile.
         else:
             draft.directory = ""
+        self._note_last(record.handle)
+        return place
+
+    def renew(self, record: EntryRecord, files: Mapping[str, bytes]) -> bool:
+        """Give the entry of an equal output the new record, and what else is new; False if there is none."""
+        place = self.place(record.handle)
+        if not private.is_own_directory(place) or not self._is_whole(place, record):
+            return False
+        self._renew(place, record, files)
+        if not private.is_own_directory(place):
+            return False
+        self._note_last(record.handle)
+        return True
+
+    def _note_last(self, handle: str) -> None:
         try:
-            private.replace_file(os.path.join(self.spill, LAST), record.handle.encode())
+            path = os.path.join(self.spill, LAST)
+            private.overwrite_file(path, handle.encode().ljust(LAST_CHARACTERS) + b"\n")
         except StoreError:
             # It is stored, and `@last` means another one.
             pass
-        return place
 
     @staticmethod
     def _put(directory: str, place: str) -> bool:

@@ -70,7 +70,9 @@ def mapped(path: str) -> mmap:
 
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        file = mmap.mmap(descriptor, 0, prot=mmap.PROT_READ)
+        # All pages at once, where the system can: one by one, most of them are needed soon, and cost more.
+        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+        file = mmap.mmap(descriptor, 0, flags, mmap.PROT_READ)
     finally:
         os.close(descriptor)
     end = number_of(file[BUCKETS_BEGIN - OFFSET_BYTES : BUCKETS_BEGIN], "little")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-MAGIC = b"tokcap index 1\n"
+MAGIC = b"tokcap index 2\n"
 COMPLETE, VALID_UTF8 = 1, 2
 
 
@@ -43,6 +43,8 @@ class Checkpoints:
     def packed(self, size: int) -> bytes:
         """As the content of a file, for a payload of this size."""
         flags = COMPLETE * self.complete | VALID_UTF8 * self.valid_utf8
+        from tokcap.fingerprint import checksum
+
         head = MAGIC + little_endian([size, flags, len(self)])
         body = head + little_endian(self.tokens) + little_endian(self.bytes)
         return body + checksum(body)
@@ -50,6 +52,8 @@ class Checkpoints:
     @classmethod
     def unpacked(cls, data: bytes, size: int) -> Self | None:
         """What `packed` wrote; None if it is something else, or of another payload."""
+        from tokcap.fingerprint import checksum
+
         body, seal = data[:-4], data[-4:]
         if not body.startswith(MAGIC) or seal != checksum(body) or len(body) < len(MAGIC) + 24:
             return None
@@ -62,12 +66,6 @@ class Checkpoints:
         found.bytes = from_little_endian(body[head_end + 8 * number :])
         found.complete, found.valid_utf8 = bool(flags & COMPLETE), bool(flags & VALID_UTF8)
         return found
-
-
-def checksum(data: bytes) -> bytes:
-    import binascii
-
-    return binascii.crc32(data).to_bytes(4, "little")
 
 
 def little_endian(numbers: Sequence[int]) -> bytes:

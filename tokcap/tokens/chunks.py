@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tokcap.types import Tokenizer
 
 CHUNK_BYTES = 1 << 14
+# The first one is smaller: many a window ends within it, and all of a chunk is counted.
+FIRST_CHUNK_BYTES = 1 << 12
 
 # A certain cut is recognised by the bytes around it, at most this many.
 AROUND_A_CUT = 8
@@ -27,7 +29,7 @@ def split(blocks: Iterable[bytes], tokenizer: Tokenizer) -> Iterator[bytes]:
     """Regroup blocks of any size into chunks for this tokenizer. They join to the same bytes."""
     buffer = bytearray()
     # What was searched for a cut in vain is not searched again: a stretch may be very long.
-    search_from = CHUNK_BYTES
+    search_from = FIRST_CHUNK_BYTES
     long_stretch = LONG_STRETCH
     for block in blocks:
         buffer += block

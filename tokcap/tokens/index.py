@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 READ_BYTES = 1 << 18
 # The total of a larger payload is estimated, unless everything has to be counted anyway.
 EXACT_BYTES = 64 << 10
-# An estimate is drawn from at least so much.
-SAMPLE_BYTES = 16 << 10
+# An estimate is drawn from so much of the beginning, and of as many places spread over the rest: many an
+# output begins otherwise than it goes on.
+SAMPLE_BYTES = 4 << 10
+PLACES = 8
+PLACE_BYTES = 1 << 10
 
 # So much is worth a process of its own.
 BULK_BYTES = 4 << 20
@@ -116,17 +119,22 @@ class Index:
         return Total(known.tokens[first] + round(rest * self._tokens_per_byte()), exact=False)
 
     def _tokens_per_byte(self) -> float:
-        """What the midst of the payload has: many an output begins otherwise than it goes on."""
+        """What some places, evenly spread, let expect of the payload."""
         if self._estimate is None:
-            middle = self._payload.size // 2
-            sample = self._payload.read(middle, min(middle + SAMPLE_BYTES, self._payload.size))
-            # From a place on where counting can begin; a character that is cut at the end does no harm.
-            begin = (
-                self._tokenizer.certain_cut(bytearray(sample), 0, 0) if self._tokenizer.cuts_anywhere else 0
-            )
-            text = sample[begin or 0 :]
-            self._estimate = self._tokenizer.count(as_text(text)) / len(text) if text else 0.0
+            size, tokens, sampled = self._payload.size, 0, 0
+            for number in range(1, PLACES + 1):
+                place = size * number // (PLACES + 1)
+                text = self._from_a_cut(self._payload.read(place, min(place + PLACE_BYTES, size)))
+                tokens += self._tokenizer.count(as_text(text))
+                sampled += len(text)
+            self._estimate = tokens / sampled if sampled else 0.0
         return self._estimate
+
+    def _from_a_cut(self, sample: bytes) -> bytes:
+        """A sample from where counting can begin; a character that is cut at its end does no harm."""
+        if not self._tokenizer.cuts_anywhere:
+            return sample
+        return sample[self._tokenizer.certain_cut(bytearray(sample), 0, 0) or 0 :]
 
     def reach(self, token: int) -> int:
         """`token`, or the number of tokens if there are not so many."""

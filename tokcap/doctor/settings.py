@@ -1,0 +1,150 @@
+"""The configuration: every setting with its value and where it comes from, and what is wrong there."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tokcap.arguments import config_bytes, decoded
+from tokcap.configfile.lines import line_of
+from tokcap.configfile.reading import Contents, contents_of, located, parsed
+from tokcap.doctor.finding import Finding, Setting, note, ok, wrong
+from tokcap.errors import TokcapError, UsageError
+from tokcap.models import find_model
+from tokcap.options import OPTIONS, LineOfText
+from tokcap.shell import quoted, shell_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokcap.environment import Environment
+    from tokcap.options import Option, Value
+
+DEFAULT = "default"
+
+
+def check(env: Environment) -> Iterator[Finding]:
+    """The file, then each setting, then what only a lookup can tell to be wrong."""
+    path = env.config_file()
+    text, contents = "", Contents({}, {}, ())
+    try:
+        data = config_bytes(path, env)
+        text, table = parsed(data, path)
+        contents = contents_of(table)
+    except UsageError as error:
+        yield wrong("file", str(error), remedy_for(str(error), path))
+    else:
+        if contents.problems:
+            for line, message in located(contents.problems, text, path):
+                yield wrong("file", message, edit(path, line))
+        elif os.path.exists(path):
+            yield ok("file", path)
+        else:
+            yield ok("file", f"{path} is not there; to have one: tokcap doctor --write-config")
+    settings = {}
+    for option in (option for option in OPTIONS if option.ambient):
+        finding = in_force(option, contents, text, path, env)
+        if isinstance(finding, Setting):
+            settings[option.key] = finding
+        else:
+            yield finding
+    yield from of_model(settings, contents)
+    yield from settings.values()
+    yield from shell(env)
+
+
+def in_force(option: Option, contents: Contents, text: str, path: str, env: Environment) -> Finding:
+    """A setting, or what is wrong with the variable for it."""
+    raw = env.variables.get(option.variable)
+    if raw or (raw == "" and isinstance(option.kind, LineOfText)):
+        try:
+            return setting(option, option.kind.read(decoded(raw)), option.variable)
+        except ValueError as error:
+            return wrong(option.key, f"{option.variable}: {error}", f"unset {option.variable}")
+    if option.key in contents.values:
+        keys = (option.section, option.key) if option.section else (option.key,)
+        return setting(option, contents.values[option.key], f"{path}:{line_of(keys, text)}")
+    return setting(option, option.default, DEFAULT)
+
+
+def setting(option: Option, value: Value, source: str) -> Setting:
+    shown = option.shown_default if value == option.default else spelled(value)
+    return Setting(option.key, "ok", f"{shown} ({source})", "", value, source)
+
+
+def spelled(value: Value) -> str:
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)
+
+
+def of_model(settings: dict[str, Setting], contents: Contents) -> Iterator[Finding]:
+    """What is known of the model takes the place of defaults; a tokenizer has to be there."""
+    model = settings.get("model")
+    if model and model.value:
+        try:
+            known = find_model(str(model.value), contents.models).known()
+        except UsageError as error:
+            yield wrong("model", str(error), undoing(model))
+            known = {}
+        for key, value in known.items():
+            if key in settings and settings[key].source == DEFAULT:
+                source = f"model {model.value}"
+                settings[key] = Setting(key, "ok", f"{value} ({source})", "", value, source)
+    tokenizer = settings.get("tokenizer")
+    if tokenizer and tokenizer.source != DEFAULT:
+        yield from of_tokenizer(tokenizer)
+
+
+def of_tokenizer(tokenizer: Setting) -> Iterator[Finding]:
+    """Whether a tokenizer of that name is known. It is not loaded: that may need the network."""
+    from tokcap.tokens.bpe import encoding_name_of
+    from tokcap.tokens.tokenizer import ApproxTokenizer, find_plugin
+    from tokcap.tokens.vocabulary import EMBEDDED
+
+    name = str(tokenizer.value)
+    if name == ApproxTokenizer.name or name in EMBEDDED:
+        return
+    try:
+        if find_plugin(name) is None and (encoding := encoding_name_of(name)) not in EMBEDDED:
+            message = (
+                f"{name} has the table {encoding}, which tiktoken has to find in its cache or on the network"
+            )
+            yield note("tokenizer", message, f"tokcap --tokenizer {quoted(name)} --token-count -- true")
+    except TokcapError as error:
+        yield wrong("tokenizer", str(error), undoing(tokenizer))
+
+
+def shell(env: Environment) -> Iterator[Finding]:
+    """The shell of `tokcap -c`."""
+    import shutil
+
+    if not env.variables.get("TOKCAP_SHELL"):
+        return
+    try:
+        named = shell_of(env.variables)
+    except UsageError as error:
+        yield wrong("shell", str(error), "unset TOKCAP_SHELL")
+        return
+    if shutil.which(named, path=env.variables.get("PATH")) is None:
+        yield wrong("shell", f"TOKCAP_SHELL: {named} cannot be found", "unset TOKCAP_SHELL")
+    else:
+        yield Setting("shell", "ok", f"{named} (TOKCAP_SHELL)", "", named, "TOKCAP_SHELL")
+
+
+def remedy_for(message: str, path: str) -> str:
+    """What to do about a file that cannot be read at all."""
+    if message.startswith("TOKCAP_CONFIG"):
+        return "unset TOKCAP_CONFIG"
+    line = message.removeprefix(f"{path}:").partition(":")[0]
+    return edit(path, int(line)) if line.isdigit() else f"ls -ld {quoted(path)}"
+
+
+def undoing(found: Setting) -> str:
+    """How a setting is taken back, or changed, where it was made."""
+    if found.source.startswith("TOKCAP_"):
+        return f"unset {found.source}"
+    path, _, line = found.source.rpartition(":")
+    return edit(path, int(line)) if line.isdigit() else "unset TOKCAP_MODEL"
+
+
+def edit(path: str, line: int) -> str:
+    return f'"${{EDITOR:-vi}}" +{max(line, 1)} {quoted(path)}'
