@@ -20,6 +20,8 @@ ROOMS = {
     "sqlite3": "database.py",
     "_sqlite3": "database.py",
     "platformdirs": "environment.py",
+    "mcp": "mcpserver/",
+    "pydantic": "mcpserver/",
     "select": ("environment.py", "source/"),
 }
 
@@ -28,6 +30,7 @@ LAYERS = [
     {"shellentry"},
     {"__main__"},
     {"cli"},
+    {"mcpserver"},
     {"library"},
     {"pipeline", "doctor"},
     {"fitting", "parts", "places"},

@@ -22,7 +22,7 @@ SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest",
 
 # Those of them that this version has. The other names are kept free, so that a script which runs a
 # program of that name today does not change its meaning tomorrow.
-AVAILABLE = ("show", "spill", "budget", "doctor", "hook", "manifest", "completion")
+AVAILABLE = ("show", "spill", "budget", "doctor", "hook", "manifest", "completion", "mcp")
 
 
 class WholeNumber(Record):
