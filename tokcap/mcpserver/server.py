@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import signal
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import MCPServer
@@ -18,6 +19,8 @@ from tokcap.mcpserver.answers import of_error
 from tokcap.mcpserver.tools import Tools
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
     from mcp.server.mcpserver import Context
     from mcp.types import CallToolResult, InputRequiredResult
 
@@ -29,14 +32,30 @@ INSTRUCTIONS = (
 )
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LAST_LINE_SECONDS = 0.5
 
 
 class Server(MCPServer[Any]):
     """Four tools. Whatever goes wrong in one is an answer with a stable code, within the limit too."""
 
-    def __init__(self, tools: Tools, terms: Terms) -> None:
-        # What the package would log is told in answers; stderr is often shown to somebody.
-        super().__init__("tokcap", version=__version__, instructions=INSTRUCTIONS, log_level="CRITICAL")
+    def __init__(self, tools: Tools, terms: Terms, ended: Callable[[], None]) -> None:
+        """`ended` is called when no more requests will come, or answers can no longer be sent."""
+
+        @asynccontextmanager
+        async def lifespan(_: MCPServer[Any]) -> AsyncIterator[None]:
+            try:
+                yield
+            finally:
+                ended()
+
+        super().__init__(
+            "tokcap",
+            version=__version__,
+            instructions=INSTRUCTIONS,
+            lifespan=lifespan,
+            # What the package would log is told in answers; stderr is often shown to somebody.
+            log_level="CRITICAL",
+        )
         self._terms = terms
         self._arguments: dict[str, frozenset[str]] = {}
         self._offer(tools.run, ToolAnnotations(destructive_hint=True, open_world_hint=True))
@@ -98,10 +117,14 @@ async def served(terms: Terms) -> int:
     for number in ENDING_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             loop.add_signal_handler(number, end, exits.SIGNAL_BASE + number)
-    serving = loop.create_task(Server(tools, terms).run_stdio_async())
+    server = Server(tools, terms, lambda: end(exits.OK))
+    serving = loop.create_task(server.run_stdio_async())
     serving.add_done_callback(lambda _: end(exits.OK))
     status = await ended
     await tools.close()
+    if status == exits.OK:
+        # It has only to finish its last line; if nobody reads that, it waits for a client that is gone.
+        await asyncio.wait([serving], timeout=LAST_LINE_SECONDS)
     if serving.done() and (failure := serving.exception()):
         if isinstance(failure, BaseExceptionGroup) and failure.subgroup(BrokenPipeError):
             raise ReaderGone("the client has gone")
