@@ -58,7 +58,7 @@ class Facts(BaseModel):
 
 
 class Status(BaseModel):
-    """How the session of the server stands; `remaining` and `total` are null where there is no limit."""
+    """How the session of the server stands; without one there is only the limit of an answer."""
 
     token_limit: int = Field(description="no answer of this server has more")
     session: str | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from mcp.server.mcpserver import Context
-    from mcp.types import CallToolResult, InputRequiredResult
+    from mcp.types import CallToolResult, InputRequiredResult, Tool
 
     from tokcap.mcpserver.terms import Terms
 
@@ -69,6 +69,15 @@ class Server(MCPServer[Any]):
             tool, description=" ".join((inspect.getdoc(tool) or "").split()), annotations=annotations
         )
 
+    async def list_tools(self) -> list[Tool]:
+        tools = await super().list_tools()
+        return [
+            tool.model_copy(
+                update={"input_schema": lean(tool.input_schema), "output_schema": lean(tool.output_schema)}
+            )
+            for tool in tools
+        ]
+
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
@@ -79,6 +88,27 @@ class Server(MCPServer[Any]):
             return await super().call_tool(name, arguments, context)
         except (ToolError, TokcapError) as error:
             return await asyncio.to_thread(of_error, error_behind(error), self._terms)
+
+
+def lean(schema: Any) -> Any:
+    """A schema without what only repeats it. The model that reads it pays for it on every turn."""
+    if isinstance(schema, list):
+        return [lean(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {
+        key: lean(value)
+        for key, value in schema.items()
+        if key != "title" and not (key == "default" and value in (None, ""))
+    }
+    # Whoever has no value leaves the name out.
+    kinds = [kind for kind in kept.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == 1:
+        del kept["anyOf"]
+        kept |= kinds[0]
+    elif kinds:
+        kept["anyOf"] = kinds
+    return kept
 
 
 def error_behind(error: ToolError | TokcapError) -> TokcapError:
