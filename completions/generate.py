@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tokcap.cli.application import app
+from tokcap.cli.commands import all_commands, groups
 from tokcap.completions import script_for
 
 DIRECTORY = Path(__file__).parent
@@ -11,9 +13,10 @@ DIRECTORY = Path(__file__).parent
 
 def main() -> None:
     """Each under the name by which its shell looks for it."""
-    (DIRECTORY / "tokcap.bash").write_text(script_for("bash"))
-    (DIRECTORY / "_tokcap").write_text(script_for("zsh"))
-    (DIRECTORY / "tokcap.fish").write_text(script_for("fish"))
+    commands = all_commands(app), groups(app)
+    (DIRECTORY / "tokcap.bash").write_text(script_for("bash", *commands))
+    (DIRECTORY / "_tokcap").write_text(script_for("zsh", *commands))
+    (DIRECTORY / "tokcap.fish").write_text(script_for("fish", *commands))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,191 @@
 # bash completion for tokcap
 
+# What can follow a command: names of subcommands, options, and which of them take a value.
+_tokcap_words() {
+    below='' flags='' valued=''
+    case $1 in
+        '')
+            below='show budget completion doctor hook manifest spill'
+            flags='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
+            valued='-n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook -c'
+            ;;
+        show)
+            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
+            valued='--stream --pointer --grep --context -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook'
+            ;;
+        'budget check')
+            flags='--need --session -o --output -h --help'
+            valued='--need --session -o --output'
+            ;;
+        'budget compacted')
+            flags='--used --session -o --output -h --help'
+            valued='--used --session -o --output'
+            ;;
+        'budget end')
+            flags='--session -o --output -h --help'
+            valued='--session -o --output'
+            ;;
+        'budget list')
+            flags='-o --output -h --help'
+            valued='-o --output'
+            ;;
+        'budget record')
+            flags='--input --output --id --session -o -h --help'
+            valued='--input --output --id --session -o'
+            ;;
+        'budget reset')
+            flags='--session -o --output -h --help'
+            valued='--session -o --output'
+            ;;
+        'budget start')
+            flags='--total --context-window --model --result-pct --turn-pct --floor-tokens --shell --session -o --output -h --help'
+            valued='--total --context-window --model --result-pct --turn-pct --floor-tokens --shell --session -o --output'
+            ;;
+        'budget status')
+            flags='--session -o --output -h --help'
+            valued='--session -o --output'
+            ;;
+        'budget turn')
+            flags='--shell --session -o --output -h --help'
+            valued='--shell --session -o --output'
+            ;;
+        completion)
+            flags='-h --help'
+            ;;
+        doctor)
+            flags='--write-config -o --output -h --help'
+            valued='-o --output'
+            ;;
+        'hook install')
+            flags='-n --token-limit --session --project -h --help'
+            valued='-n --token-limit --session'
+            ;;
+        'hook list')
+            flags='-h --help'
+            ;;
+        'hook print')
+            flags='-n --token-limit --session --project -h --help'
+            valued='-n --token-limit --session'
+            ;;
+        'hook remove')
+            flags='--project -h --help'
+            ;;
+        manifest)
+            flags='--etag -o --output -h --help'
+            valued='--etag -o --output'
+            ;;
+        'spill gc')
+            flags='-o --output -h --help'
+            valued='-o --output'
+            ;;
+        'spill list')
+            flags='-o --output -h --help'
+            valued='-o --output'
+            ;;
+        'spill path')
+            flags='--stream -o --output -h --help'
+            valued='--stream -o --output'
+            ;;
+        'spill rm')
+            flags='-o --output -h --help'
+            valued='-o --output'
+            ;;
+        spill) below='gc list path rm' flags='-h --help' ;;
+        budget) below='check compacted end list record reset start status turn' flags='-h --help' ;;
+        hook) below='install list print remove' flags='-h --help' ;;
+    esac
+}
+
+# What can be the value of an option (`show --keep`), or stand in a place (`spill path 0`).
+_tokcap_offer() {
+    case $1 in
+        ' --keep' | 'show --keep') offered=(head tail ends) ;;
+        ' --align' | 'show --align') offered=(record token) ;;
+        ' --tokenizer' | 'show --tokenizer') offered=(cl100k_base o200k_base approx) ;;
+        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output') offered=(text json jsonl) ;;
+        ' --shape' | 'show --shape') offered=(auto text json jsonl csv tsv) ;;
+        ' --mode' | 'show --mode') offered=(raw table summary handle_only) ;;
+        ' --stderr') offered=(separate merge pass drop) ;;
+        ' --spill') offered=(auto always never) ;;
+        ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'hook install --session' | 'hook print --session') _tokcap_list sessions "$2" ;;
+        ' --model' | 'show --model' | 'budget start --model') _tokcap_list models "$2" ;;
+        'show --stream' | 'spill path --stream') offered=(out err) ;;
+        'show 0' | 'spill path 0' | 'spill rm '[0-9]*) _tokcap_list handles "$2" ;;
+        'budget start --shell' | 'budget turn --shell') offered=(sh fish) ;;
+        'completion 0') offered=(bash zsh fish) ;;
+        'hook install 0' | 'hook print 0' | 'hook remove 0') offered=(claude-code gemini) ;;
+        'manifest -o' | 'manifest --output') offered=(json text) ;;
+    esac
+}
+
+# Names that only tokcap knows. It says nothing where something is wrong.
+_tokcap_list() {
+    local name plain quote
+    _tokcap_unquote "$2"
+    while IFS=$'\t' read -r name _; do
+        [[ ! $name ]] || offered+=("$name")
+    done <<<"$(command "${words[0]/#\~\//$HOME/}" completion --list "$1" "$plain" 2>/dev/null </dev/null)"
+    # The latest first. Older shells always sort.
+    compopt -o nosort 2>/dev/null
+}
+
+# A word without its quotes, and the quote that is still open in it.
+_tokcap_unquote() {
+    local i character
+    plain='' quote=''
+    for ((i = 0; i < ${#1}; i++)); do
+        character=${1:i:1}
+        case $quote$character in
+            \\ | \"\\) plain+=${1:$((++i)):1} ;;
+            \' | \") quote=$character ;;
+            \'\' | \"\") quote='' ;;
+            *) plain+=$character ;;
+        esac
+    done
+}
+
+# Whether a word is `-c`, or flags of a shell that end in it: what follows is the shell's own.
+_tokcap_begins_string() {
+    [[ $1 == -c || ($1 == -[!-]*c && " $valued " != *" ${1:0:2} "*) ]]
+}
+
+# Have the command that begins at a word completed as if it stood alone.
+_tokcap_wrapped() {
+    if declare -F _comp_command_offset >/dev/null; then
+        _comp_command_offset "${starts[$1]}"
+    elif declare -F _command_offset >/dev/null; then
+        _command_offset "${starts[$1]}"
+    elif (($1 == last)); then
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -c -- "$cur"))
+    else
+        compopt -o bashdefault -o default 2>/dev/null
+    fi
+}
+
+# Answer with the words that go on from what is typed, quoted as it is.
+_tokcap_reply() {
+    local word rest plain quote kept
+    _tokcap_unquote "$1"
+    kept=$plain
+    _tokcap_unquote "$2"
+    for word in "${offered[@]/#/$lead}"; do
+        if [[ $word == "$plain"* ]]; then
+            rest=${word#"$kept"}
+            case $quote in
+                \') rest=${rest//\'/\'\\\'\'} ;;
+                \") rest=${rest//\\/\\\\} rest=${rest//\"/\\\"} rest=${rest//\$/\\\$} rest=${rest//\`/\\\`} ;;
+                *) printf -v rest %q "$rest" ;;
+            esac
+            COMPREPLY+=("$rest")
+        fi
+    done
+}
+
 _tokcap() {
     local IFS=$' \t\n' line=${COMP_LINE:0:COMP_POINT}
-    local words=() starts=() last=-1 i
+    local words=() starts=() last=-1 piece='' i
+    COMPREPLY=()
 
     # Bash also splits at `=` and `:`. Here a word is what stands between blanks.
     for ((i = 0; i <= COMP_CWORD; i++)); do
@@ -14,75 +197,66 @@ _tokcap() {
             line=${line#*"${COMP_WORDS[i]}"}
         else
             # Only up to the cursor.
-            words[last]+=${line#"${line%%[![:space:]]*}"}
+            piece=${line#"${line%%[![:space:]]*}"}
+            words[last]+=$piece
         fi
     done
 
-    # Find the word that begins the command, or the option that awaits its value.
-    local option='' command=0
-    for ((i = 1; i < last; i++)); do
-        case ${words[i]} in
-            --) command=$((i + 1)) && break ;;
-            -n | --token-limit | --token-offset | --keep | --align | --sentinel | --tokenizer | -o | --output | --shape | --fields | --mode | --stderr | --timeout | --kill-after | --spill | --max-bytes | --spill-days | --spill-total | --session | --turn | --model | --context-window | --result-pct | --turn-pct | --floor-tokens | --compact-hook) ((++i < last)) || option=${words[i - 1]} ;;
-            -?*) ;;
-            *) command=$i && break ;;
-        esac
+    # An option before a subcommand is refused: its name can only be the first word.
+    local below flags valued path='' at=1
+    _tokcap_words ''
+    while ((at < last)) && [[ " $below " == *" ${words[at]} "* ]]; do
+        path+=${path:+ }${words[at++]}
+        _tokcap_words "$path"
     done
 
-    local cur=${words[last]} prefix='' values=''
-    if ((!command)) && [[ ! $option ]]; then
-        case $cur in
-            --*=*)
-                option=${cur%%=*} cur=${cur#*=}
-                # Readline replaces only what stands behind a character of COMP_WORDBREAKS.
-                [[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=
-                ;;
-            -n?* | -o?*) option=${cur:0:2} prefix=${cur:0:2} cur=${cur:2} ;;
-            -*) values='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help -V --version' ;;
-            *) command=$last ;;
-        esac
-    fi
-
-    # An option before a subcommand is refused: it can only be the first word.
-    if ((command == 1 && last > 1)); then
-        case ${words[1]} in
-            show) command=0 && ((last > 2)) || values='@last --token-limit --token-offset --token-count --keep --align --sentinel --exact-total --tokenizer --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --compact-hook --stream --pointer --grep --context' ;;
-            spill) command=0 && ((last > 2)) || values='list path rm gc' ;;
-            budget) command=0 && ((last > 2)) || values='start status list record check turn compacted reset end' ;;
-            doctor) command=0 && ((last > 2)) || values='--write-config --output' ;;
-            hook) command=0 && ((last > 2)) || values='list install remove print' ;;
-            manifest) command=0 && ((last > 2)) || values='' ;;
-            completion) command=0 && ((last > 2)) || values='bash zsh fish' ;;
-        esac
-    fi
-
-    COMPREPLY=()
-    if ((command)); then
-        if declare -F _comp_command_offset >/dev/null; then
-            _comp_command_offset "${starts[command]}"
-        elif declare -F _command_offset >/dev/null; then
-            _command_offset "${starts[command]}"
-        elif ((command == last)); then
-            compopt -o filenames
-            COMPREPLY=($(compgen -c -- "$cur"))
-        else
-            compopt -o bashdefault -o default
+    # Find the word that begins the wrapped command, the option that awaits its value, or the place.
+    local option='' command=0 place=0 ended=''
+    for ((i = at; i < last; i++)); do
+        if [[ $ended || ${words[i]} != -?* ]]; then
+            if [[ ! $path ]]; then
+                command=$i
+                break
+            fi
+            ((++place))
+        elif [[ ${words[i]} == -- ]]; then
+            ended=yes
+        elif [[ ! $path ]] && _tokcap_begins_string "${words[i]}"; then
+            return
+        elif [[ " $valued " == *" ${words[i]} "* ]]; then
+            ((++i < last)) || option=${words[i - 1]}
         fi
-        ((last > 1)) || COMPREPLY+=($(compgen -W 'show spill budget doctor hook manifest completion' -- "$cur"))
-        return
+    done
+
+    local cur=${words[last]} offered=() lead='' kept
+    if [[ $option ]]; then
+        _tokcap_offer "$path $option" "$cur"
+    elif ((command)); then
+        _tokcap_wrapped "$command"
+    elif [[ ! $ended && $cur == --*=* ]]; then
+        lead=${cur%%=*}=
+        _tokcap_offer "$path ${cur%%=*}" "${cur#*=}"
+    elif [[ ! $ended && $cur == -[!-]?* && " $valued " == *" ${cur:0:2} "* ]]; then
+        lead=${cur:0:2}
+        _tokcap_offer "$path $lead" "${cur:2}"
+    elif [[ ! $ended && $cur == -* ]]; then
+        offered=($flags)
+    elif [[ ! $path ]]; then
+        _tokcap_wrapped "$last"
+        ((last > 1)) || offered=($below)
+    elif [[ ! $below ]]; then
+        _tokcap_offer "$path $place" "$cur"
+    elif ((at == last)); then
+        offered=($below)
     fi
 
-    case $option in
-        --keep) values='head tail ends' ;;
-        --align) values='record token' ;;
-        --tokenizer) values='cl100k_base o200k_base approx' ;;
-        -o | --output) values='text json jsonl' ;;
-        --shape) values='auto text json jsonl csv tsv' ;;
-        --mode) values='raw table summary handle_only' ;;
-        --stderr) values='separate merge pass drop' ;;
-        --spill) values='auto always never' ;;
-    esac
-    COMPREPLY=($(compgen -P "$prefix" -W "$values" -- "$cur"))
+    # Readline replaces only what stands behind the last character that parts words to it; `@` goes with it.
+    kept=${cur%"$piece"}
+    kept=${kept%@}
+    if [[ $piece == [=:] && $COMP_WORDBREAKS == *"$piece"* ]]; then
+        kept=$cur
+    fi
+    _tokcap_reply "$kept" "$cur"
 }
 
 complete -F _tokcap tokcap

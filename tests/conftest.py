@@ -45,6 +45,8 @@ def own_world(tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    # As in a new process, nothing is loaded yet.
+    monkeypatch.setattr("tokcap.tokens.tokenizer._embedded", {})
     # Tests of windows are about windows. Those of the store ask for `with_store`.
     monkeypatch.setenv("TOKCAP_SPILL", "never")
 

@@ -2,211 +2,54 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
-import select
-import shlex
 import shutil
-import struct
 import subprocess
 import sys
-import termios
-import time
-from pathlib import Path
 
 import pytest
 
-from tokcap.completions import SHELLS, TOKENIZERS, script_for
-from tokcap.options import AVAILABLE, Choice, Switch, options_of
+from tests.shell import interactive
+from tests.shell.interactive import (
+    BACK,
+    BASH_COMPLETION,
+    DIRECTORY,
+    PATIENCE_SECONDS,
+    SCRIPTS,
+    TAB,
+    bash,
+    calls,
+    furnished,
+    new_words,
+    offered,
+    opened,
+    world,
+    zsh,
+)
+from tokcap.catalog import HELP, Argument, Command, Flag
+from tokcap.cli.application import app
+from tokcap.cli.commands import all_commands, groups
+from tokcap.completions import SHELLS, script_for
+from tokcap.completions.vocabulary import TOKENIZERS, Vocabulary, offer_for, spellings_of
+from tokcap.hooks.manage import AGENTS
+from tokcap.options import AVAILABLE
 from tokcap.tokens import open_tokenizer
 
-DIRECTORY = Path(__file__).parent.parent / "completions"
-SCRIPTS = {"bash": "tokcap.bash", "zsh": "_tokcap", "fish": "tokcap.fish"}
-RUN_OPTIONS = options_of("run")
-LONG_FLAGS = {
-    *(option.flag for option in RUN_OPTIONS),
-    *(f"--no-{option.name}" for option in RUN_OPTIONS if isinstance(option.kind, Switch)),
-    "--help",
-    "--version",
-}
-SHORT_FLAGS = {*(f"-{option.short}" for option in RUN_OPTIONS if option.short), "-h", "-V"}
-
-BASH_COMPLETION = [
-    path
-    for prefix in ("/usr", "/usr/local", "/opt/homebrew")
-    if (path := Path(prefix, "share/bash-completion/bash_completion")).exists()
-]
-
-# A starting shell on a busy machine is slow; nothing here depends on how slow.
-PATIENCE_SECONDS = 120
-
-# In place of tokcap: shows the words that would have reached it.
-SHOW_WORDS = r"""
-tokcap() { printf '<<'; printf '%s\037' "$@"; printf '>>'; }
-PS1='ready> '
-"""
-BASH_SETTINGS = r"""
-_fruitbowl() { COMPREPLY=($(compgen -W 'apple banana --peel' -- "${COMP_WORDS[COMP_CWORD]}")); }
-complete -F _fruitbowl fruitbowl
-bind 'set bell-style none'
-bind 'set enable-bracketed-paste off'
-bind '"\C-x*": insert-completions'
-"""
-ZSH_SETTINGS = r"""
-_fruitbowl() { _arguments '--peel' '*:fruit:(apple banana)' }
-compdef _fruitbowl fruitbowl
-zle -C insert-all complete-word _generic
-zstyle ':completion:insert-all:*' completer _all_matches _complete
-zstyle ':completion:insert-all:*' insert true
-bindkey '^X*' insert-all
-"""
-END_OF_ANSWER = "=end="
-FISH_SETTINGS = "complete -c fruitbowl -f -a 'apple banana'; complete -c fruitbowl -l peel"
-
-# Run between fork and exec of this process, it could meet the locks of other threads.
-TAKE_TERMINAL = """
-import fcntl, os, sys, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
-
-TAB = "\t"
-BACK = "\x02"
-INSERT_ALL = "\x18*"
+COMMANDS = all_commands(app)
+VOCABULARY = Vocabulary(COMMANDS, groups(app))
+WRAPPER, *SUBCOMMANDS = COMMANDS
+WRAPPER_FLAGS = {spelling.word for spelling in spellings_of(WRAPPER)}
+LONG_FLAGS = {word for word in WRAPPER_FLAGS if word.startswith("--")}
 
 
-class Terminal:
-    """An interactive shell on a pseudo-terminal of its own."""
-
-    def __init__(self, argv, home):
-        self.seen = b""
-        self.screen, terminal = os.openpty()
-        # Wide enough that no line is broken.
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 500, 0, 0))
-        self.shell = subprocess.Popen(
-            [sys.executable, "-c", TAKE_TERMINAL, *argv],
-            stdin=terminal,
-            stdout=terminal,
-            stderr=terminal,
-            cwd=home,
-            env=world(home),
-            start_new_session=True,
-        )
-        os.close(terminal)
-
-    def __enter__(self):
-        self.until(b"ready> ")
-        return self
-
-    def __exit__(self, *_):
-        self.shell.kill()
-        self.shell.wait()
-        os.close(self.screen)
-
-    def words_after(self, line, keys):
-        """Type a line, press keys and Enter; the words that reach the command."""
-        os.write(self.screen, f"{line}{keys}\r".encode())
-        self.until(b"<<")
-        words = self.until(b">>").decode().split("\037")[:-1]
-        self.until(b"ready> ")
-        return words
-
-    def until(self, awaited):
-        """Everything shown before `awaited` is."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while awaited not in self.seen:
-            ready, _, _ = select.select([self.screen], [], [], max(deadline - time.monotonic(), 0))
-            assert ready, f"no {awaited!r} in {self.seen!r}"
-            self.seen += os.read(self.screen, 1 << 16)
-        before, _, self.seen = self.seen.partition(awaited)
-        return before
+@pytest.fixture(params=SHELLS)
+def shell(request):
+    return request.param
 
 
-def world(home):
-    return {"HOME": str(home), "PATH": f"{home}:{os.environ['PATH']}", "TERM": "dumb", "LC_ALL": "C"}
-
-
-def furnished(shell, tmp_path):
-    """A home for one shell, with a command `fruitbowl` in it; skips where there is no such shell."""
-    if not shutil.which(shell):
-        pytest.skip(f"{shell} is not installed")
-    home = tmp_path / "shell"
-    home.mkdir()
-    command = home / "fruitbowl"
-    command.write_text("#!/bin/sh\n")
-    command.chmod(0o755)
-    return home
-
-
-def bash(home, library=True):
-    lines = [f"source {shlex.quote(str(path))}" for path in BASH_COMPLETION[:1] if library]
-    lines += [f"source {shlex.quote(str(DIRECTORY / 'tokcap.bash'))}", BASH_SETTINGS, SHOW_WORDS]
-    (home / "rc").write_text("\n".join(lines))
-    return Terminal(["bash", "--noprofile", "--rcfile", str(home / "rc"), "-i"], home)
-
-
-def zsh(home, sourced=False):
-    script = shlex.quote(str(DIRECTORY / "_tokcap"))
-    lines = ["autoload -Uz compinit", "compinit -u -D", ZSH_SETTINGS, SHOW_WORDS]
-    if sourced:
-        lines.append(f"source {script}")
-    else:
-        lines.insert(0, f"fpath=({shlex.quote(str(DIRECTORY))} $fpath)")
-    (home / ".zshrc").write_text("\n".join(lines))
-    return Terminal(["zsh", "-d", "-i"], home)
-
-
-def fish(home, lines):
-    """What fish offers for each line."""
-    script = "; ".join(
-        [
-            f"source {shlex.quote(str(DIRECTORY / 'tokcap.fish'))}",
-            FISH_SETTINGS,
-            f"for line in $argv; complete -C $line; echo {END_OF_ANSWER}; end",
-        ]
-    )
-    done = subprocess.run(
-        ["fish", "-c", script, *lines],
-        capture_output=True,
-        text=True,
-        cwd=home,
-        env=world(home),
-        timeout=PATIENCE_SECONDS,
-        check=True,
-    )
-    assert not done.stderr
-    *answers, _ = done.stdout.split(f"{END_OF_ANSWER}\n")
-    return [[row.split("\t")[0] for row in answer.splitlines()] for answer in answers]
-
-
-def offered(shell, tmp_path, *lines):
-    """What the shell offers at the end of each line, without what stands before it in the same word."""
-    home = furnished(shell, tmp_path)
-    if shell == "fish":
-        answers = fish(home, lines)
-    else:
-        with bash(home) if shell == "bash" else zsh(home) as terminal:
-            answers = [new_words(terminal, line) for line in lines]
-    return [
-        {word.removeprefix(attached_to(line)) for word in words}
-        for line, words in zip(lines, answers, strict=True)
-    ]
-
-
-def new_words(terminal, line):
-    """All that can be completed at the end of the line, by the key that inserts it at once."""
-    words = terminal.words_after(line, INSERT_ALL)
-    _, *typed = line.split()
-    if words == typed:
-        return []
-    return words[len(typed) if line.endswith(" ") else len(typed) - 1 :]
-
-
-def attached_to(line):
-    """`--output=` of a line that ends in `--output=j`."""
-    name, equals, _ = line.split(" ")[-1].partition("=")
-    return name + equals if equals else ""
+@pytest.fixture
+def home(shell, tmp_path):
+    return furnished(shell, tmp_path)
 
 
 def test_the_scripts_are_current(tmp_path):
@@ -217,39 +60,26 @@ def test_the_scripts_are_current(tmp_path):
         timeout=PATIENCE_SECONDS,
         check=True,
     )
-    for shell, name in SCRIPTS.items():
-        assert (tmp_path / name).read_text() == (DIRECTORY / name).read_text() == script_for(shell)
+    for name in SCRIPTS.values():
+        assert (tmp_path / name).read_text() == (DIRECTORY / name).read_text()
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_subcommand_prints_the_script(shell, tmp_path):
-    printed = subprocess.run(
-        [sys.executable, "-m", "tokcap", "completion", shell],
-        capture_output=True,
-        cwd=DIRECTORY.parent,
-        env=world(tmp_path),
-        timeout=PATIENCE_SECONDS,
-        check=True,
-    )
-    assert printed.stdout == (DIRECTORY / SCRIPTS[shell]).read_bytes()
+def test_the_subcommand_prints_the_script(shell, inside):
+    assert inside("completion", shell).out == (DIRECTORY / SCRIPTS[shell]).read_bytes()
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_option_is_in_each_completion_script(shell):
-    script = script_for(shell)
+def test_every_command_and_option_is_in_each_completion_script(shell):
+    script = (DIRECTORY / SCRIPTS[shell]).read_text()
     if shell == "fish":
         # It writes `-s n -l token-limit`.
         script = script.replace(" -l ", " --").replace(" -s ", " -")
     words = set(re.findall(r"[-\w]+", script))
-    assert words >= LONG_FLAGS | SHORT_FLAGS | set(TOKENIZERS) | set(AVAILABLE) | set(SHELLS)
-    for option in RUN_OPTIONS:
-        if isinstance(option.kind, Choice):
-            assert words >= set(option.kind.words)
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_no_script_calls_tokcap(shell):
-    assert not re.search(r"(^|[(;|&`])\s*(command\s+)?tokcap\b", script_for(shell), re.MULTILINE)
+    assert words >= set(AVAILABLE)
+    for command in COMMANDS:
+        assert words >= set(command.path)
+        assert words >= {spelling.word for spelling in spellings_of(command)}
+        for item in (*command.flags, *command.arguments):
+            assert words >= set(offer_for(item).words)
 
 
 def test_every_tokenizer_offered_can_be_used_offline():
@@ -257,44 +87,67 @@ def test_every_tokenizer_offered_can_be_used_offline():
         assert open_tokenizer(name).count("to be counted") > 0
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_shell_completes_the_names_of_options(shell, tmp_path):
+def test_an_option_takes_a_value_in_every_command_or_in_none():
+    # The script for fish counts arguments by one list of the options that take a value.
+    switches = {s.word for command in COMMANDS for s in spellings_of(command) if not s.valued}
+    assert switches.isdisjoint(VOCABULARY.valued())
+
+
+def test_the_names_of_options_are_completed(shell, home):
     to, all_long, all_flags, after_value = offered(
-        shell, tmp_path, "tokcap --to", "tokcap --", "tokcap -", "tokcap -n 5 --al"
+        shell, home, "tokcap --to", "tokcap --", "tokcap -", "tokcap -n 5 --al"
     )
     assert to == {"--token-limit", "--token-offset", "--token-count", "--tokenizer"}
     assert all_long == LONG_FLAGS
-    assert all_flags == LONG_FLAGS | SHORT_FLAGS
+    assert all_flags == WRAPPER_FLAGS
     assert after_value == {"--align"}
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_shell_completes_the_values_of_options(shell, tmp_path):
-    choices = [option for option in RUN_OPTIONS if isinstance(option.kind, Choice)]
-    apart = [f"tokcap {option.flag} " for option in choices]
-    attached = [f"tokcap {option.flag}=" for option in choices]
-    begun = [
-        "tokcap --output=j",
-        "tokcap -o js",
-        "tokcap --tokenizer ",
-        "tokcap --tokenizer=cl",
-        "tokcap -n ",
-    ]
-    answers = offered(shell, tmp_path, *apart, *attached, *begun)
-    words = [set(option.kind.words) for option in choices]
-    assert answers[: len(choices)] == words
-    assert answers[len(choices) : 2 * len(choices)] == words
-    assert answers[2 * len(choices) :] == [
-        {"json", "jsonl"},
-        {"json", "jsonl"},
-        set(TOKENIZERS),
-        {"cl100k_base"},
-        set(),
-    ]
+def test_the_options_of_every_subcommand_are_completed(shell, home):
+    lines = [f"{command.name} --" for command in SUBCOMMANDS]
+    for command, answer in zip(SUBCOMMANDS, offered(shell, home, *lines), strict=True):
+        long = {spelling.word for spelling in spellings_of(command) if spelling.word.startswith("--")}
+        assert answer == long, command.name
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_behind_the_options_the_completion_of_the_command_takes_over(shell, tmp_path):
+def test_the_words_and_values_of_subcommands_are_completed(shell, home):
+    expected = {
+        "tokcap budget st": {"start", "status"},
+        "tokcap budget ": set(VOCABULARY.below("budget")),
+        "tokcap budget start --to": {"--total"},
+        "tokcap show @last --str": {"--stream"},
+        "tokcap show --stream err @last --poi": {"--pointer"},
+        "tokcap show @last --keep=t": {"tail"},
+        "tokcap spill path --stream ": {"out", "err"},
+        "tokcap budget status --output j": {"json", "jsonl"},
+        "tokcap budget record --output ": set(),
+        "tokcap hook install ": set(AGENTS),
+        "tokcap hook install -n 500 g": {"gemini"},
+        "tokcap completion ": set(SHELLS),
+        "tokcap budget start review --shell=": {"sh", "fish"},
+        "tokcap spill nothing ": set(),
+    }
+    for line, answer in zip(expected, offered(shell, home, *expected), strict=True):
+        assert answer == expected[line], line
+
+
+def test_the_values_of_options_are_completed(shell, home):
+    choices = [flag for flag in WRAPPER.flags if flag.choices]
+    apart = [f"tokcap {flag.spellings[-1]} " for flag in choices]
+    attached = [f"tokcap {flag.spellings[-1]}=" for flag in choices]
+    begun = {
+        "tokcap --output=j": {"json", "jsonl"},
+        "tokcap -o js": {"json", "jsonl"},
+        "tokcap --tokenizer ": set(TOKENIZERS),
+        "tokcap --tokenizer=cl": {"cl100k_base"},
+        "tokcap -n ": set(),
+    }
+    answers = offered(shell, home, *apart, *attached, *begun)
+    words = [set(flag.choices) for flag in choices]
+    assert answers == [*words, *words, *begun.values()]
+
+
+def test_behind_the_options_the_completion_of_the_command_takes_over(shell, home):
     if shell == "bash" and not BASH_COMPLETION:
         pytest.skip("the bash-completion library is not installed")
     lines = [
@@ -309,7 +162,7 @@ def test_behind_the_options_the_completion_of_the_command_takes_over(shell, tmp_
         "tokcap fruitbowl --keep ",
     ]
     *answers, options, begun = offered(
-        shell, tmp_path, *lines, "tokcap -n 5 fruitbowl --", "tokcap -- fruitbowl ba"
+        shell, home, *lines, "tokcap -n 5 fruitbowl --", "tokcap -- fruitbowl ba"
     )
     for line, answer in zip(lines, answers, strict=True):
         assert answer - {"--peel"} == {"apple", "banana"}, line
@@ -317,42 +170,97 @@ def test_behind_the_options_the_completion_of_the_command_takes_over(shell, tmp_
     assert begun == {"banana"}
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_two_dashes_end_the_options(shell, tmp_path):
-    directly, behind_option = offered(shell, tmp_path, "tokcap -- --", "tokcap -n 5 -- --")
+def test_git_is_completed_as_git_does(shell, home):
+    if not shutil.which("git") or (shell == "bash" and not BASH_COMPLETION):
+        pytest.skip("git, or its completion, is not installed")
+    (found,) = offered(shell, home, "tokcap -n 5 git che")
+    assert found >= {"checkout", "cherry-pick"}
+    assert all(word.startswith("che") for word in found)
+
+
+def test_a_string_for_the_shell_is_left_alone(shell, home):
+    lines = (
+        "tokcap -c fruitb",
+        "tokcap -n 5 -c fruitbowl fruitb",
+        "tokcap -ec fruitb",
+        "tokcap -n 5 -ec fruitb",
+    )
+    assert offered(shell, home, *lines) == [set()] * len(lines)
+
+
+def test_two_dashes_end_the_options(shell, home):
+    directly, behind_option, subcommand = offered(
+        shell, home, "tokcap -- --", "tokcap -n 5 -- --", "tokcap -- budget st"
+    )
     assert not LONG_FLAGS & (directly | behind_option)
+    assert "status" not in subcommand
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_shell_completes_the_name_of_the_command(shell, tmp_path):
+def test_the_name_of_the_command_is_completed(shell, home):
     lines = ("tokcap fruitb", "tokcap -n 5 fruitb", "tokcap -- fruitb")
-    assert offered(shell, tmp_path, *lines) == [{"fruitbowl"}] * 3
+    assert offered(shell, home, *lines) == [{"fruitbowl"}] * 3
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_a_subcommand_is_completed_as_the_first_word_only(shell, tmp_path):
-    first, shells, nothing, behind_option, behind_dashes = offered(
+def test_a_subcommand_is_completed_as_the_first_word_only(shell, home):
+    first, begun, shells, no_more, behind_option, behind_dashes = offered(
         shell,
-        tmp_path,
+        home,
         "tokcap completi",
+        "tokcap bud",
         "tokcap completion ",
         "tokcap completion bash ",
         "tokcap -n 5 completi",
         "tokcap -- completi",
     )
     assert "completion" in first
+    assert "budget" in begun
     assert shells == set(SHELLS)
-    assert not nothing
+    # Where nothing can follow, zsh reminds of the options.
+    assert all(word.startswith("-") for word in no_more)
     assert "completion" not in behind_option | behind_dashes
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_tab_completes_the_word_at_the_cursor(shell, tmp_path):
-    home = furnished(shell, tmp_path)
-    with bash(home) if shell == "bash" else zsh(home) as terminal:
+def test_tab_completes_the_word_at_the_cursor(shell, home):
+    with opened(shell, home) as terminal:
         assert terminal.words_after("tokcap --tokenizer o2", TAB) == ["--tokenizer", "o200k_base"]
         assert terminal.words_after("tokcap --tokenizer=o2", TAB) == ["--tokenizer=o200k_base"]
         assert terminal.words_after("tokcap --keep ta echo", 5 * BACK + TAB) == ["--keep", "tail", "echo"]
+        assert terminal.words_after("tokcap budget sta", TAB + "t" + TAB) == ["budget", "status"]
+        assert terminal.words_after("tokcap --to", TAB + "-c" + TAB) == ["--token-count"]
+        assert terminal.words_after("tokcap -oj", TAB + "l" + TAB) == ["-ojsonl"]
+
+
+def test_a_command_that_is_added_is_completed_by_itself(shell, home, tmp_path, monkeypatch):
+    plot = Flag(("--plot",), "draw: [it's] there", "string", "a file", "FILE", names="files")
+    kind = Flag(("-k", "--kind"), "which", "choice", "one of png, svg", choices=("png", "svg"))
+    pages = Argument("PAGE", "a file", names="files")
+    added = Command(("draw",), "Draw it.", arguments=(pages,), flags=(plot, kind, HELP))
+    (tmp_path / SCRIPTS[shell]).write_text(script_for(shell, (*COMMANDS, added), groups(app)))
+    monkeypatch.setattr(interactive, "DIRECTORY", tmp_path)
+    (home / "pict ure").touch()
+    with opened(shell, home) as terminal:
+        assert terminal.words_after("tokcap draw --plot pi", TAB) == ["draw", "--plot", "pict ure"]
+        assert terminal.words_after("tokcap draw --plot=pi", TAB) == ["draw", "--plot=pict ure"]
+        assert terminal.words_after("tokcap draw -k svg pi", TAB) == ["draw", "-k", "svg", "pict ure"]
+        assert terminal.words_after("tokcap draw --kind=s", TAB) == ["draw", "--kind=svg"]
+
+
+def test_words_that_are_known_start_no_process(shell, home):
+    with opened(shell, home) as terminal:
+        for line in (
+            "tokcap --to",
+            "tokcap --tokenizer ",
+            "tokcap --keep=",
+            "tokcap bud",
+            "tokcap budget st",
+            "tokcap budget start --to",
+            "tokcap hook install ",
+            "tokcap -n 5 fruitbowl ap",
+        ):
+            terminal.words_after(line, TAB)
+        assert not calls(home)
+        terminal.words_after("tokcap --session ", TAB)
+        assert set(calls(home)) == {"completion --list sessions"}
 
 
 def test_bash_without_its_library_completes_commands_and_files(tmp_path):
@@ -362,11 +270,14 @@ def test_bash_without_its_library_completes_commands_and_files(tmp_path):
         assert terminal.words_after("tokcap -n 5 fruitb", TAB) == ["-n", "5", "fruitbowl"]
         assert terminal.words_after("tokcap -n 5 cat no", TAB) == ["-n", "5", "cat", "notes of today"]
         assert terminal.words_after("tokcap --keep ta", TAB) == ["--keep", "tail"]
+        assert terminal.words_after("tokcap --keep=ta", TAB) == ["--keep=tail"]
+        assert terminal.words_after("tokcap budget stat", TAB) == ["budget", "status"]
 
 
 def test_the_zsh_script_can_be_sourced_too(tmp_path):
     with zsh(furnished("zsh", tmp_path), sourced=True) as terminal:
         assert terminal.words_after("tokcap --keep ta", TAB) == ["--keep", "tail"]
+        assert terminal.words_after("tokcap budget stat", TAB) == ["budget", "status"]
         assert terminal.words_after("tokcap -n 5 fruitbowl ba", TAB) == ["-n", "5", "fruitbowl", "banana"]
 
 

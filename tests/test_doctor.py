@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import ROOT, Ran, checked
 from tests.tokens.test_vocabulary import PUBLISHED
+from tokcap.cli.completion import script
 from tokcap.doctor import examination, variables, vocabularies
 from tokcap.environment import Environment
 from tokcap.options import OPTIONS
@@ -105,7 +106,7 @@ class TestHealthy:
     def test_each_line_of_jsonl_is_a_check_and_the_last_one_has_the_meta(self, inside):
         lines = [json.loads(line) for line in inside("doctor", "-o", "jsonl").out.splitlines()]
         assert lines[-1].keys() == {"meta"}
-        assert {line["group"] for line in lines[:-1]} == {name for name, _, _ in examination.CHECKS}
+        assert {line["group"] for line in lines[:-1]} == {name for name, _, _ in examination.checks(script)}
 
     def test_every_setting_is_there_with_its_value_and_its_source(self, examined, tmp_path):
         config = tmp_path / "config.toml"
@@ -452,7 +453,8 @@ class TestReport:
             yield from ()
             raise RuntimeError("out\nof order")
 
-        monkeypatch.setattr(examination, "CHECKS", (("mine", "Mine", check), *examination.CHECKS))
+        every = examination.checks(script)
+        monkeypatch.setattr(examination, "checks", lambda _script_of: (("mine", "Mine", check), *every))
         ran = inside("doctor")
         assert ran.status == 1
         lines = ran.out.decode().splitlines()
@@ -500,6 +502,7 @@ class TestReport:
         assert done.stderr.count(b"\n") == 1
 
     def test_checks_need_nothing_but_an_environment(self, tmp_path):
-        for group in examination.examine(Environment({"HOME": str(tmp_path), "PATH": "", "LANG": "C.UTF-8"})):
+        env = Environment({"HOME": str(tmp_path), "PATH": "", "LANG": "C.UTF-8"})
+        for group in examination.examine(env, lambda _shell: b""):
             assert group.findings
             assert not [finding for finding in group.findings if "failed itself" in finding.message]

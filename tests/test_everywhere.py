@@ -70,7 +70,7 @@ def test_the_readme_has_every_command_and_option(command):
 
 @pytest.mark.parametrize("shell", SCRIPTS)
 @every_command
-def completions_have_every_command_and_option(command, shell):
+def test_completions_have_every_command_and_option(command, shell):
     text = (ROOT / "completions" / SCRIPTS[shell]).read_text()
     assert all(has_word(text, word) for word in command.path)
     spellings = [word for flag in command.flags for word in flag.spellings]

@@ -29,14 +29,17 @@ def test_bytes_that_were_no_text_come_back():
     assert json.loads(dumps("\udcff")) == "\udcff"
 
 
-@given(VALUES | st.floats(allow_nan=False, allow_infinity=False))
+@given(VALUES)
 def test_compact_text_is_what_orjson_writes(value):
     try:
         expected = orjson.dumps(value)
-    except (TypeError, orjson.JSONEncodeError):
+    except TypeError:
         return  # integers of more than 64 bits, and lone surrogates
-    if "e" not in expected.decode() and "E" not in expected.decode():
-        assert compact(value) == expected
+    assert compact(value) == expected
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_fractions_come_back_as_they_were(value):
     assert orjson.loads(compact(value)) == value
 
 

@@ -11,13 +11,10 @@ from tokcap.errors import UsageError
 from tokcap.options import (
     BY_KEY,
     SUBCOMMANDS,
-    Duration,
-    Fraction,
     LineOfText,
     Option,
     Switch,
     options_of,
-    shortened,
 )
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.shell import shell_argv, string_problem, take_flags
@@ -276,17 +273,6 @@ def config_values(env: Environment) -> Config:
 
     found = read_config(data, path)
     return Config(found.values, found.models)
-
-
-def typed_value(option: Option, value: object, origin: str) -> Value:
-    """A value that has a type already, from a config file or a Python program."""
-    kinds = (int, float, str) if isinstance(option.kind, Fraction | Duration) else (int, str)
-    fits = isinstance(value, bool) == isinstance(option.kind, Switch) and isinstance(value, kinds)
-    # A number may have more digits than Python turns into text.
-    if not fits or (isinstance(value, int) and value.bit_length() > 64):
-        raise UsageError(f"{origin}: {shortened(value)} is not {option.kind.expected}")
-    raw = ("false", "true")[value] if isinstance(value, bool) else str(value)
-    return read_value(option, raw, origin)
 
 
 def config_bytes(path: str, env: Environment) -> bytes:

@@ -125,8 +125,19 @@ class Environment(Record):
 
 
 def one_line(message: str) -> str:
-    """A message without control characters: names and values in it may hold whatever they like."""
-    return "".join(ch if ch >= " " and ch != "\x7f" else f"\\x{ord(ch):02x}" for ch in message)
+    """A message without characters that control a terminal: names in it may hold whatever they like."""
+    if message.isascii() and message.isprintable():
+        return message
+    return "".join(escaped(ch) if is_control(ch) else ch for ch in message)
+
+
+def is_control(ch: str) -> bool:
+    """Control characters of both tables, line ends of Unicode, and what turns the direction of writing."""
+    return ch < " " or "\x7f" <= ch <= "\x9f" or "\u2028" <= ch <= "\u202e" or "\u2066" <= ch <= "\u2069"
+
+
+def escaped(ch: str) -> str:
+    return f"\\x{ord(ch):02x}" if ch < "\u0100" else f"\\u{ord(ch):04x}"
 
 
 def wait_until_ready(descriptor: int, *, to_write: bool) -> None:

@@ -63,24 +63,29 @@ def test_a_stored_output_is_paged_by_its_handle(with_store):
 
 
 def test_paging_much_text_counts_it_once():
-    """Were each page counted from the beginning, ten times the text would be a hundred times the work."""
+    """Were each page counted from the beginning, a page of a longer text would be more work."""
     from tokcap.tokens.bpe import BytePairTokenizer
 
     counted = 0
-    original = BytePairTokenizer.token_lengths
 
-    def counting(self, text):
+    def counting(original):
+        def counts(self, text):
+            nonlocal counted
+            counted += len(text)
+            return original(self, text)
+
+        return counts
+
+    def work_per_page(lines: int) -> float:
         nonlocal counted
-        counted += len(text)
-        return original(self, text)
+        counted = 0
+        found = list(pages("".join(f"line number {number}\n" for number in range(lines)), 1000))
+        return counted / len(found)
 
-    text = "".join(f"line number {number}\n" for number in range(20_000))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BytePairTokenizer, "token_lengths", counting)
-        number = sum(1 for _ in pages(text, 1000))
-    assert number > 80
-    # A page looks at the stretches of 16 KiB that it lies in.
-    assert counted < len(text) + 4 * number * (16 << 10)
+        for name in ("count", "token_lengths"):
+            patch.setattr(BytePairTokenizer, name, counting(getattr(BytePairTokenizer, name)))
+        assert 0 < work_per_page(12_000) < 1.5 * work_per_page(4_000)
 
 
 def test_a_limit_that_admits_nothing_is_refused_instead_of_going_round_for_ever():

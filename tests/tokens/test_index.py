@@ -177,3 +177,32 @@ def test_where_no_process_can_be_had_everything_is_counted_here(monkeypatch):
     payload = payload_of(b"some words again\n" * 20_000)
     assert index.Index(payload, open_tokenizer("cl100k_base")).total_tokens == 4 * 20_000
     assert len(os.listdir("/dev/fd")) == len(before)
+
+
+def test_threads_find_what_is_no_text_each_in_their_own_bytes(monkeypatch):
+    """Decoding finds its handler by name: one that another thread has just bound must not be taken."""
+    import codecs
+    import threading
+
+    from tokcap.tokens.index import invalid_spans
+
+    both_are_bound = threading.Barrier(2)
+    register = codecs.register_error
+
+    def register_and_wait(name, handler):
+        register(name, handler)
+        both_are_bound.wait(30)
+
+    monkeypatch.setattr(codecs, "register_error", register_and_wait)
+    found = {}
+
+    def find(data):
+        begins, stops = invalid_spans(data)
+        found[data] = list(begins), list(stops)
+
+    threads = [threading.Thread(target=find, args=(data,)) for data in (b"a\xff", b"abc\xff\xff")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {b"a\xff": ([1], [2]), b"abc\xff\xff": ([3, 4], [4, 5])}

@@ -19,6 +19,11 @@ def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int
         from tokcap.hooks.handler import run as answer_agent
 
         return answer_agent(arguments[1:], env, lambda options: would_refuse(options, env))
+    if name == "completion" and arguments[:1] == ("--list",):
+        # Somebody has pressed TAB.
+        from tokcap.listing import run as list_names
+
+        return list_names(arguments[1:], env)
     if name not in AVAILABLE:
         raise UsageError(
             f"{name!r} is a name kept for a subcommand that this version does not have; "

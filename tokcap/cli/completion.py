@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tokcap.cli.commands import about
+from tokcap.cli.commands import about, all_commands, groups
 from tokcap.completions import script_for
 
 if TYPE_CHECKING:
+    from tokcap.completions import Shell
     from tokcap.environment import Environment
 
 
@@ -20,5 +21,13 @@ def completion(
 ) -> int:
     """Print a completion script; put it where the shell looks for such, or source it."""
     env: Environment = context.obj
-    env.write_stdout(script_for(shell).encode())
+    env.write_stdout(script(shell))
     return 0
+
+
+def script(shell: Shell) -> bytes:
+    """The script of this version."""
+    # It holds this very command.
+    from tokcap.cli.application import app
+
+    return script_for(shell, all_commands(app), groups(app)).encode()

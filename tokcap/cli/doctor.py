@@ -9,6 +9,7 @@ import typer
 from tokcap import exits
 from tokcap.arguments import wanted_output
 from tokcap.cli.commands import about
+from tokcap.cli.completion import script
 from tokcap.cli.responses import respond, say
 from tokcap.configfile import writing
 from tokcap.doctor.examination import examine
@@ -61,7 +62,7 @@ def examined(output: Output, env: Environment) -> int:
     """Report on everything; people see each group as soon as it is done."""
     started = env.clock()
     groups = []
-    for group in examine(env):
+    for group in examine(env, script):
         groups.append(group)
         if output == "text":
             say(group_text(group, colours=screen_of(env, env.stdout).colours), env)

@@ -11,8 +11,8 @@ from tokcap.arguments import decide, wanted_output
 from tokcap.cli.commands import Lists, about
 from tokcap.cli.responses import respond, say
 from tokcap.screen import screen_of
-from tokcap.sizes import size_of
 from tokcap.store import Retention, Shelf, clean
+from tokcap.units import age_of, printable, size_of
 from tokcap.ways import readable
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ Handle = Annotated[
 
 # What is shown of a command even on the narrowest screen.
 LEAST_COMMAND = 12
+# And what is looked at of it, however wide the screen is.
+LONGEST_COMMAND = 400
 
 
 @application.command("list")
@@ -166,8 +168,7 @@ def row_of(entry: Listed, now: float) -> tuple[str, ...]:
         )
     totals = [streams["out"] for streams in record.tokens.values() if "out" in streams]
     status = "-" if record.exit_status is None else str(record.exit_status)
-    command = " ".join(map(readable, record.command)) if record.command else "-"
-    printable = "".join(character if character.isprintable() else "?" for character in command)
+    shown = printable(" ".join(record.command), LONGEST_COMMAND) if record.command else "-"
     size = size_of(sum(record.stored_bytes.values())) + ("" if record.complete else " of more")
     return (
         entry.handle,
@@ -175,7 +176,7 @@ def row_of(entry: Listed, now: float) -> tuple[str, ...]:
         size,
         str(totals[0]) if totals else "-",
         status,
-        printable,
+        shown,
     )
 
 
@@ -189,11 +190,3 @@ def table(rows: list[tuple[str, ...]], screen: Screen) -> str:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
         lines.append("  ".join([*padded, shown]))
     return "".join(line.rstrip() + "\n" for line in lines)
-
-
-def age_of(seconds: float) -> str:
-    """A time in the largest unit that fits: `5m`."""
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= length:
-            return f"{int(seconds // length)}{unit}"
-    return f"{max(int(seconds), 0)}s"

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
+    from tokcap.doctor.shells import ScriptOf
     from tokcap.environment import Environment
 
     Check: TypeAlias = Callable[[Environment], Iterable[Finding]]
@@ -37,23 +38,25 @@ def check_ledger(env: Environment) -> Iterable[Finding]:
     return check(env)
 
 
-CHECKS: tuple[tuple[str, str, Check], ...] = (
-    ("versions", "Versions", versions.check),
-    ("vocabularies", "Vocabularies", vocabularies.check),
-    ("data", "Data directory", directories.check),
-    ("store", "Stored outputs", check_store),
-    ("ledger", "Sessions", check_ledger),
-    ("hooks", "Agents", agents.check),
-    ("shells", "Shells and man page", shells.check),
-    ("terminal", "Terminal", terminal.check),
-    ("variables", "Variables", variables.check),
-    ("configuration", "Configuration", settings.check),
-)
+def checks(script_of: ScriptOf) -> tuple[tuple[str, str, Check], ...]:
+    """By name and title; `script_of` gives the completion script of this version for a shell."""
+    return (
+        ("versions", "Versions", versions.check),
+        ("vocabularies", "Vocabularies", vocabularies.check),
+        ("data", "Data directory", directories.check),
+        ("store", "Stored outputs", check_store),
+        ("ledger", "Sessions", check_ledger),
+        ("hooks", "Agents", agents.check),
+        ("shells", "Shells and man page", lambda env: shells.check(env, script_of)),
+        ("terminal", "Terminal", terminal.check),
+        ("variables", "Variables", variables.check),
+        ("configuration", "Configuration", settings.check),
+    )
 
 
-def examine(env: Environment) -> Iterator[Group]:
+def examine(env: Environment, script_of: ScriptOf) -> Iterator[Group]:
     """Everything, group by group."""
-    for name, title, check in CHECKS:
+    for name, title, check in checks(script_of):
         yield Group(name, title, tuple(guarded(name, check, env)))
 
 

@@ -7,15 +7,18 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from tokcap.completions import SHELLS, script_for
+from tokcap.completions import SHELLS
 from tokcap.doctor.finding import Finding, note, ok
 from tokcap.shell import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import TypeAlias
 
     from tokcap.completions import Shell
     from tokcap.environment import Environment
+
+    ScriptOf: TypeAlias = Callable[[Shell], bytes]
 
 # Below each directory for shared data.
 SCRIPTS: Mapping[Shell, tuple[str, ...]] = {
@@ -33,15 +36,15 @@ LOADING = b"tokcap completion"
 LARGEST_BYTES = 1 << 20
 
 
-def check(env: Environment) -> Iterator[Finding]:
+def check(env: Environment, script_of: ScriptOf) -> Iterator[Finding]:
     """Every shell that is installed here, and the man page."""
     for shell in SHELLS:
         if shutil.which(shell, path=env.variables.get("PATH")):
-            yield of_shell(shell, env)
+            yield of_shell(shell, script_of(shell), env)
     yield man_page(env)
 
 
-def of_shell(shell: Shell, env: Environment) -> Finding:
+def of_shell(shell: Shell, script: bytes, env: Environment) -> Finding:
     home = env.variables.get("HOME") or os.path.expanduser("~")
     own, start_file = (os.path.join(home, name) for name in OWN[shell])
     if LOADING in content(start_file):
@@ -49,7 +52,7 @@ def of_shell(shell: Shell, env: Environment) -> Finding:
     shared = (os.path.join(base, name) for base in data_directories(env) for name in SCRIPTS[shell])
     for path in (own, *shared):
         found = content(path)
-        if found == script_for(shell).encode():
+        if found == script:
             return ok(shell, f"completion in {path}")
         if found:
             return note(

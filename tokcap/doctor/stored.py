@@ -11,10 +11,10 @@ from tokcap.doctor.foreign import check_files
 from tokcap.errors import StoreError, UsageError
 from tokcap.fingerprint import Fingerprint, digest_of
 from tokcap.options import BY_KEY
-from tokcap.sizes import size_of
 from tokcap.store import Entry, Retention, Shelf
 from tokcap.store.drafts import lock_directory
 from tokcap.store.retention import sorted_out, unattended
+from tokcap.units import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

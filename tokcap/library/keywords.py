@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypedDict
 
-from tokcap.arguments import completed, decide, run_request, show_request, typed_value
+from tokcap.arguments import completed, decide, run_request, show_request
+from tokcap.configfile.reading import value_of
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
 from tokcap.options import options_of
@@ -122,7 +123,10 @@ def read(options: Mapping[str, object], form: Form) -> dict[str, Value]:
         if name == "fields" and isinstance(value, list | tuple):
             value = ",".join(value)
         if value is not None:
-            chosen[option.key] = typed_value(option, value, name)
+            try:
+                chosen[option.key] = value_of(option, value)
+            except ValueError as error:
+                raise UsageError(f"{name}: {error}") from None
     return chosen
 
 

@@ -29,7 +29,7 @@ LINE_CHARACTERS = 160
 FIRST_LINES, LAST_LINES, ERROR_LINES, WARNING_LINES, REPEATED_LINES = 3, 5, 12, 4, 6
 
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Numbers and what looks like a hash or an address: lines that differ only in them are alike.
 VARYING = re.compile(rb"\b(?:0x)?(?=[a-f]*+[0-9])[0-9a-f]{3,}\b|[0-9]+")
 COLUMN_GAP = re.compile(rb"(?<=\S)[ \t]{2,}")

@@ -190,13 +190,27 @@ class Shelf:
 
     def _find_last(self) -> str:
         try:
-            handle = private.read_file(os.path.join(self.spill, LAST), 200).decode("ascii", "replace").strip()
+            place = self._last_place()
         except FileNotFoundError:
             raise NotFound("nothing has been stored yet") from None
-        place = self.place(handle)
-        if not handle or not HEXADECIMAL.issuperset(handle) or not private.is_own_directory(place):
+        if not place:
             raise NotFound(f"the output that was stored last has been removed{self._advice()}")
         return place
+
+    def _last_place(self) -> str:
+        """Where `@last` leads; empty if that has been removed."""
+        handle = private.read_file(os.path.join(self.spill, LAST), 200).decode("ascii", "replace").strip()
+        place = self.place(handle)
+        named = handle and HEXADECIMAL.issuperset(handle)
+        return place if named and private.is_own_directory(place) else ""
+
+    def last(self) -> Listed | None:
+        """What `@last` means, if anything."""
+        self._look()
+        try:
+            return self._listed(self._last_place())
+        except FileNotFoundError:
+            return None
 
     def _advice(self) -> str:
         """The handles that somebody may have meant: those stored last."""
@@ -211,6 +225,14 @@ class Shelf:
             listed = self._listed(place)
             if listed is not None:
                 yield listed
+
+    def latest(self, most: int, beginning: str = "") -> list[Listed]:
+        """Those stored last whose handle begins so, the latest first. Only their records are read."""
+        self._look()
+        digits = beginning[:2] if len(beginning) > 1 else ""
+        places = [place for place in self._places(digits) if os.path.basename(place).startswith(beginning)]
+        places.sort(key=stored_at, reverse=True)
+        return [entry for place in places[:most] if (entry := self._listed(place))]
 
     def remove(self, place: str, unless: Callable[[Listed], bool] | None = None) -> bool:
         """Take an entry away: out of sight by one rename, then file by file. Whether it is gone.
@@ -274,6 +296,14 @@ class Shelf:
                     named = HEXADECIMAL.issuperset(handle) and handle.startswith(shelf)
                     if named and private.is_own_directory(place):
                         yield place
+
+
+def stored_at(place: str) -> float:
+    """When the output at a place was stored: unlike its record, it is never written again."""
+    try:
+        return os.lstat(os.path.join(place, "out")).st_mtime
+    except OSError:
+        return 0.0
 
 
 def names_in(directory: str) -> list[str]:

@@ -218,13 +218,8 @@ class BytePairTokenizer:
         return len(self.encoding.decode_single_token_bytes(token))
 
 
-_embedded: dict[str, BytePairTokenizer] = {}
-
-
 def load_embedded(name: str) -> BytePairTokenizer:
-    """An embedded encoding, one for all calls of a process. Reads its vocabulary at the first count."""
-    if name in _embedded:
-        return _embedded[name]
+    """An embedded encoding. Reads its vocabulary at the first count, not now."""
     tokenizer: BytePairTokenizer
 
     def load() -> tiktoken.Encoding:
@@ -238,7 +233,7 @@ def load_embedded(name: str) -> BytePairTokenizer:
             name, pat_str=PRE_SPLIT[name], mergeable_ranks=table.ranks(), special_tokens={}
         )
 
-    tokenizer = _embedded[name] = BytePairTokenizer(name, load)
+    tokenizer = BytePairTokenizer(name, load)
     return tokenizer
 
 

@@ -125,18 +125,22 @@ class PluginTokenizer:
         """Nothing to load."""
 
 
+# A program that calls tokcap as a library reads each vocabulary once. Threads may share them.
+_embedded: dict[str, Tokenizer] = {}
+
+
 def open_tokenizer(name: str) -> Tokenizer:
-    """The tokenizer of that name, or a refusal. The embedded ones are loaded when first used."""
+    """The tokenizer of that name, or a refusal. The embedded ones are loaded when first used, and stay."""
     if name == ApproxTokenizer.name:
         return ApproxTokenizer()
     if name in EMBEDDED:
-        return bpe.load_embedded(name)
+        return _embedded.get(name) or _embedded.setdefault(name, bpe.load_embedded(name))
     if plugin := find_plugin(name):
         return plugin
     # Whether tiktoken can load it must be known before a command runs.
     encoding_name = bpe.encoding_name_of(name)
     if encoding_name in EMBEDDED:
-        return bpe.load_embedded(encoding_name)
+        return open_tokenizer(encoding_name)
     return bpe.load_foreign(encoding_name)
 
 
