@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 def mcp(
     context: typer.Context,
     token_limit: Annotated[
-        int | None, typer.Option("-n", "--token-limit", min=1, help="most tokens of an answer; else 4000")
+        int | None,
+        typer.Option("-n", "--token-limit", min=1, show_default="4000", help="most tokens of any answer"),
     ] = None,
     session: Annotated[
         str, typer.Option("--session", help="charge every answer to this session"), Lists("sessions")
@@ -37,9 +38,7 @@ def mcp(
         int | None,
         typer.Option(min=1, help="start the session with this total; without a name it ends with the server"),
     ] = None,
-    tokenizer: Annotated[
-        str, typer.Option(help="the tokenizer that counts; cl100k_base if not given"), Lists("tokenizers")
-    ] = "",
+    tokenizer: Annotated[str, typer.Option(help="the tokenizer that counts"), Lists("tokenizers")] = "",
 ) -> int:
     """Serve the tools run, show, grep and budget_status to an agent, over stdin and stdout.
 
