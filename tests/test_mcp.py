@@ -230,6 +230,19 @@ def test_stored_outputs_are_searched_and_addressed(agent):
     assert agent.call("show", handle=handle, offset=position, limit=4, sentinel="").text == "250\n251\n"
 
 
+def test_a_call_cannot_ask_for_more_than_the_server_allows(agent):
+    answer = agent.call("run", argv=["seq", "1", "5000"], limit=10**6)
+    handle = answer.facts["handle"]
+    others = [
+        agent.call("show", handle=handle, limit=10**6),
+        agent.call("show", handle=handle, offset=500),
+        agent.call("grep", handle=handle, pattern="7", context=2, limit=10**6),
+    ]
+    for found in (answer, *others):
+        assert LIMIT // 2 < found.tokens <= LIMIT
+        assert found.facts["truncated"]
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     out=st.text(max_size=600),
@@ -320,7 +333,9 @@ def test_a_cancelled_request_ends_its_command(agent, tmp_path):
 def test_a_session_goes_down_by_what_is_shown_and_then_refuses(tmp_path, tokcap):
     data = tmp_path / "data"
     with Agent(data, "-n", "100", "--total", "260") as agent:
-        used = 0
+        # The words on a failure are part of what is read, and paid for.
+        used = agent.call("run", argv=["false"]).tokens
+        assert used
         while True:
             status = agent.call("budget_status")
             assert (status.facts["used"], status.facts["remaining"]) == (used, max(260 - used, 0))
