@@ -313,6 +313,16 @@ def test_a_long_run_does_not_block_other_requests(agent, tmp_path):
     assert Answer(waits.result(PATIENCE_SECONDS)).text == "seen\n"
 
 
+def test_a_pattern_that_takes_for_ever_blocks_nobody(agent):
+    handle = agent.call("run", argv=["echo", "a" * 400 + "b"], limit=5).facts["handle"]
+    search = agent.begin("grep", handle=handle, pattern="(a+)+$")
+    assert agent.call("run", argv=["echo", "meanwhile"]).text == "meanwhile\n"
+    assert not search.done()
+    search.cancel()
+    assert agent.call("grep", handle=handle, pattern="ab$").text.startswith("1:")
+    assert agent.call("run", argv=["echo", "still here"]).text == "still here\n"
+
+
 def test_parallel_calls_get_their_own_answers(agent):
     calls = [agent.begin("run", shell=f"seq {n} {n + 300}; echo e{n} >&2", limit=50) for n in range(12)]
     for number, call in enumerate(calls):

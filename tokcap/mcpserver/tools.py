@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from mcp.types import CallToolResult  # noqa: TC002  # the package reads the annotations
 from pydantic import Field
@@ -16,11 +16,13 @@ from tokcap.errors import UsageError
 from tokcap.library.asynchronous import arun
 from tokcap.library.calls import show
 from tokcap.mcpserver.answers import Facts, Status, of_account, of_run, of_show
+from tokcap.mcpserver.searching import search
 from tokcap.options import BY_KEY
 from tokcap.shell import shell_argv
 
 if TYPE_CHECKING:
-    from tokcap.library.results import Result
+    from collections.abc import Coroutine
+
     from tokcap.mcpserver.terms import Terms
 
 # A client kills a server two seconds after it has let go of it: commands have to have ended by then.
@@ -39,13 +41,15 @@ Fields = Annotated[str, Field(description="only these keys or columns: a,b.c")]
 Mode = Annotated[Literal["raw", "table", "summary", "handle_only"], Field(description="how much to show")]
 Sentinel = Annotated[str, Field(description="the mark at a cut; empty: none, and windows join to the output")]
 
+Found = TypeVar("Found")
+
 
 class Tools:
     """What can be called, and what runs at the moment."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._running: set[asyncio.Task[Result]] = set()
+        self._running: set[asyncio.Task[Any]] = set()
 
     async def run(
         self,
@@ -73,7 +77,7 @@ class Tools:
             raise UsageError("give argv, or shell, and not both")
         terms = self._terms
         allowed = terms.limit(limit)
-        running = asyncio.create_task(
+        result = await self._until_cancelled(
             arun(
                 argv or shell_argv([shell], ["-c"], os.environ),
                 limit=allowed,
@@ -95,14 +99,6 @@ class Tools:
                 max_bytes=terms.max_bytes,
             )
         )
-        self._running.add(running)
-        running.add_done_callback(self._running.discard)
-        try:
-            result = await asyncio.shield(running)
-        except asyncio.CancelledError:
-            # Told once, and not waited for: the protocol would repeat its cancellation until it has ended.
-            running.cancel()
-            raise
         return await asyncio.to_thread(of_run, result, allowed, terms)
 
     async def show(
@@ -157,8 +153,8 @@ class Tools:
         terms = self._terms
         allowed = terms.limit(limit)
 
-        def found() -> CallToolResult:
-            matches = show(
+        matches = await self._until_cancelled(
+            search(
                 handle,
                 limit=allowed,
                 offset=offset,
@@ -169,9 +165,8 @@ class Tools:
                 session=terms.session_name,
                 tokenizer=terms.tokenizer,
             )
-            return of_show(matches, allowed, terms)
-
-        return await asyncio.to_thread(found)
+        )
+        return await asyncio.to_thread(of_show, matches, allowed, terms)
 
     async def budget_status(self) -> Annotated[CallToolResult, Status]:
         """How many tokens answers may still take. Costs nothing of them."""
@@ -179,8 +174,20 @@ class Tools:
         account = await asyncio.to_thread(session.read) if session else None
         return of_account(account, self._terms)
 
+    async def _until_cancelled(self, work: Coroutine[Any, Any, Found]) -> Found:
+        """What comes of work that has a process; it ends with its request, or with the server."""
+        running = asyncio.create_task(work)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            # Told once, and not waited for: the protocol would repeat its cancellation until it has ended.
+            running.cancel()
+            raise
+
     async def close(self) -> None:
-        """End the commands that still run, and wait until they have."""
+        """End what still runs, and wait until it has."""
         for running in self._running:
             running.cancel()
         if self._running:
