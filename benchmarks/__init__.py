@@ -1,1 +1,1 @@
-"""Benchmarks: each prints ratios against a floor or a peer that is measured in the same run."""
+"""Benchmarks: what tokcap costs, held against its floors and peers in one interleaved run."""

@@ -1,117 +1,116 @@
-"""`python -m benchmarks [ROUNDS]`: what one call costs, as ratios to starting Python.
+"""`python -m benchmarks [ROUNDS]`: what tokcap costs, beside its floors and peers, in one interleaved run.
 
-All commands are run in turn, round after round, so that a busy machine slows all of them alike; what is
-printed are medians of the ratios within each round, and their spread.
+Prints one table of medians, ratios and targets, draws two pictures, and writes all of it to
+`benchmarks/README.md`. `--no-large` leaves the gigabyte out, `--cache DIR` keeps the virtualenvs elsewhere.
 """
 
 from __future__ import annotations
 
-import os
-import statistics
-import subprocess
+import argparse
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from tokcap.data.compile import published_table
-from tokcap.tokens import vocabulary
+from benchmarks import plots, report, startup
+from benchmarks.environments import Environments, SetUpFailed, default_cache, set_up
+from benchmarks.inputs import LARGE, OTHER_SIZES, SIZES, make_inputs
+from benchmarks.measure import Work, interleaved, peak_bytes
+from benchmarks.work import FLOOR, sizes_of, works_of
 
-PYTHON = sys.executable
-
-# A peer as it is usually written: parse the published table, build tiktoken's encoding, count.
-PEER = """
-import sys, tiktoken
-from tiktoken.load import load_tiktoken_bpe
-from tokcap.tokens.bpe import PRE_SPLIT
-name, table = sys.argv[1:]
-encoding = tiktoken.Encoding(
-    name, pat_str=PRE_SPLIT[name], mergeable_ranks=load_tiktoken_bpe(table), special_tokens={}
+PICTURES = ("cost-against-size.png", "start-up.png")
+# For the plot of sizes a few rounds are enough: it spans six powers of ten.
+SIZE_ROUNDS = 5
+BARS = (
+    "tokcap -n 50, 3 bytes",
+    "tokcap -- true",
+    "tokcap -n 500, 35 KB, cl100k_base",
+    "tokcap --token-count, 35 KB, cl100k_base",
+    "tokcap -n 500, 35 KB, o200k_base",
+    "tokcap -n 500 -o json, 35 KB JSON",
+    "tokcap -n 500, 5 MB",
 )
-print(len(encoding.encode_ordinary(sys.stdin.read())))
-"""
 
 
-# The floor of a JSON window: all of it has to be read and found valid.
-VALIDATE = "import orjson, sys; orjson.loads(sys.stdin.buffer.read())"
+def tell(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
 
 
-def commands(place: Path) -> dict[str, tuple[list[str], Path | None]]:
-    """Name of the row -> command and standard input."""
-    small, large = place / "35KB.txt", place / "5MB.txt"
-    rows: dict[str, tuple[list[str], Path | None]] = {
-        "python -c pass": ([PYTHON, "-c", "pass"], None),
-        "cat, 35 KB": (["cat"], small),
-        "cat, 5 MB": (["cat"], large),
-        "tokcap -- true": ([PYTHON, "-m", "tokcap", "--", "true"], None),
-        "read and validate, 20 MB JSON": ([PYTHON, "-c", VALIDATE], place / "20MB.json"),
-        "tokcap -n 500, 20 MB JSON": ([PYTHON, "-m", "tokcap", "-n", "500"], place / "20MB.json"),
-        "tokcap -n 50, 3 bytes": ([PYTHON, "-m", "tokcap", "-n", "50"], place / "3B.txt"),
-        "the same in a session": (
-            [PYTHON, "-m", "tokcap", "--session", "bench", "-n", "50"],
-            place / "3B.txt",
-        ),
-    }
-    for name in vocabulary.EMBEDDED:
-        tokcap = [PYTHON, "-m", "tokcap", "--tokenizer", name]
-        rows[f"tokcap -n 500, 35 KB, {name}"] = ([*tokcap, "-n", "500"], small)
-        in_session = [*tokcap, "--session", "bench"]
-        rows[f"the same in a session, {name}"] = ([*in_session, "-n", "500"], small)
-        rows[f"tokcap --token-count, 35 KB, {name}"] = ([*tokcap, "--token-count"], small)
-        rows[f"tokcap -n 500, 5 MB, {name}"] = ([*tokcap, "-n", "500"], large)
-        table = str(place / f"{name}.tiktoken")
-        rows[f"plain tiktoken, 35 KB, {name}"] = ([PYTHON, "-c", PEER, name, table], small)
-        rows[f"plain tiktoken, 5 MB, {name}"] = ([PYTHON, "-c", PEER, name, table], large)
-    return rows
-
-
-def prepare(place: Path) -> None:
-    """Texts made of this interpreter's own library, and the tables that the peer reads."""
-    sources = sorted(Path(os.__file__).parent.glob("*.py"))
-    text = b"".join(source.read_bytes() for source in sources)
-    while len(text) < 5_000_000:
-        text += text
-    os.environ["TOKCAP_DATA_DIR"] = str(place / "data")
-    subprocess.run(
-        [PYTHON, "-m", "tokcap", "budget", "start", "bench"], stdout=subprocess.DEVNULL, check=True
-    )
-    (place / "3B.txt").write_bytes(b"hi\n")
-    (place / "35KB.txt").write_bytes(text[:35_000])
-    (place / "5MB.txt").write_bytes(text[:5_000_000])
-    records = b",".join(
-        b'{"id": %d, "name": "user number %d", "tags": ["a", "b"], "score": %d.50}' % (n, n, n)
-        for n in range(300_000)
-    )
-    (place / "20MB.json").write_bytes(b'{"rows": [' + records + b"]}")
-    for name in vocabulary.EMBEDDED:
-        (place / f"{name}.tiktoken").write_bytes(published_table(vocabulary.load(name)))
-
-
-def seconds(command: list[str], stdin: Path | None) -> float:
-    with open(stdin or os.devnull, "rb") as given:
-        started = time.perf_counter()
-        subprocess.run(command, stdin=given, stdout=subprocess.DEVNULL, check=True)
-        return time.perf_counter() - started
-
-
-def main(rounds: int) -> None:
-    with tempfile.TemporaryDirectory() as directory:
+def run(rounds: int, cache: Path, *, large: bool) -> None:
+    tell("setting up the virtualenvs")
+    programs = set_up(cache)
+    drawing = plots.can_draw()
+    if not drawing:
+        tell(plots.MISSING)
+    with tempfile.TemporaryDirectory(prefix="tokcap-benchmarks-") as directory:
         place = Path(directory)
-        prepare(place)
-        rows = commands(place)
-        times: dict[str, list[float]] = {name: [] for name in rows}
-        for _ in range(rounds):
-            for name, (command, stdin) in rows.items():
-                times[name].append(seconds(command, stdin))
-    floor = times["python -c pass"]
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {load}, {rounds} rounds")
-    print(f"{'':46} {'median':>9}  × python   quartiles")
-    for name, values in times.items():
-        ratios = [value / base for value, base in zip(values, floor, strict=True)]
-        low, middle, high = statistics.quantiles(ratios, n=4)
-        print(f"{name:46} {statistics.median(values) * 1000:6.1f} ms {middle:9.2f}   {low:.2f} – {high:.2f}")
+        (place / "home").mkdir()
+        variables = programs.variables(place / "home")
+        sizes = {**SIZES, **OTHER_SIZES}
+        inputs = make_inputs(
+            place, {name: size for name, size in sizes.items() if large or name not in LARGE}
+        )
+        works, lines = works_of(programs, inputs, place)
+        times = interleaved(works, rounds, variables, tell)
+        rows = report.rows_of(lines, times)
+        rows += against_size(programs, inputs, place, variables, drawing=drawing)
+        if drawing:
+            by_name = {work.name: work for work in works}
+            medians = report.medians_of(times)
+            draw_bars([by_name[name] for name in BARS], programs, variables, medians)
+    print(report.as_text(rows))
+    report.write_readme(rows, programs.versions(), rounds, PICTURES if drawing else ())
+
+
+def against_size(
+    programs: Environments,
+    inputs: dict[str, Path],
+    place: Path,
+    variables: dict[str, str],
+    *,
+    drawing: bool,
+) -> list[report.Row]:
+    tell("cost against size")
+    series = sizes_of(programs, inputs, place)
+    every = [work for points in series.values() for work in points.values()]
+    medians = report.medians_of(interleaved(every, SIZE_ROUNDS, variables, tell))
+    costs = {
+        name: {size: medians[work.name] for size, work in points.items()} for name, points in series.items()
+    }
+    tell("peak memory")
+    windows, counts = series["tokcap -n 500"], series["tokcap --token-count"]
+    peaks = {size: peak_bytes(work, variables) / 1e6 for size, work in windows.items()}
+    count_peak = peak_bytes(counts[10**8], variables) / 1e6 if 10**8 in counts else None
+    if drawing:
+        plots.draw_sizes(costs, peaks, report.README.parent / PICTURES[0])
+    return report.size_rows(costs["tokcap -n 500"], peaks, count_peak)
+
+
+def draw_bars(
+    works: list[Work], programs: Environments, variables: dict[str, str], medians: dict[str, float]
+) -> None:
+    tell("what a call is made of")
+    floor = medians[FLOOR]
+    calls = {FLOOR: {startup.INTERPRETER: floor}}
+    for work in works:
+        calls[work.name] = startup.breakdown(work, programs.python, variables, medians[work.name], floor)
+    plots.draw_startup(calls, report.README.parent / PICTURES[1])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("rounds", nargs="?", type=int, default=15, metavar="ROUNDS", help="default: 15")
+    parser.add_argument("--no-large", action="store_true", help="leave the gigabyte out")
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="where the virtualenvs stay")
+    given = parser.parse_args()
+    if given.rounds < 1:
+        parser.error("at least one round")
+    try:
+        run(given.rounds, given.cache, large=not given.no_large)
+    except SetUpFailed as failure:
+        tell(f"benchmarks: {failure}")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 15)
+    raise SystemExit(main())

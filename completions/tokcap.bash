@@ -5,12 +5,12 @@ _tokcap_words() {
     below='' flags='' valued=''
     case $1 in
         '')
-            below='show budget completion doctor hook manifest mcp spill'
-            flags='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
+            below='show budget completion doctor hook manifest mcp spill stats'
+            flags='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --account --no-account --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
             valued='-n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook -c'
             ;;
         show)
-            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
+            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --account --no-account --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
             valued='--stream --pointer --grep --context -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook'
             ;;
         'budget check')
@@ -94,6 +94,10 @@ _tokcap_words() {
             flags='-o --output -h --help'
             valued='-o --output'
             ;;
+        stats)
+            flags='--by --since --plot -o --output -h --help'
+            valued='--by --since --plot -o --output'
+            ;;
         spill) below='gc list path rm' flags='-h --help' ;;
         budget) below='check compacted end list record reset start status turn' flags='-h --help' ;;
         hook) below='install list print remove' flags='-h --help' ;;
@@ -106,7 +110,7 @@ _tokcap_offer() {
         ' --keep' | 'show --keep') offered=(head tail ends) ;;
         ' --align' | 'show --align') offered=(record token) ;;
         ' --tokenizer' | 'show --tokenizer' | 'mcp --tokenizer') offered=(cl100k_base o200k_base approx) ;;
-        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output') offered=(text json jsonl) ;;
+        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output') offered=(text json jsonl) ;;
         ' --shape' | 'show --shape') offered=(auto text json jsonl csv tsv) ;;
         ' --mode' | 'show --mode') offered=(raw table summary handle_only) ;;
         ' --stderr') offered=(separate merge pass drop) ;;
@@ -119,6 +123,8 @@ _tokcap_offer() {
         'completion 0') offered=(bash zsh fish) ;;
         'hook install 0' | 'hook print 0' | 'hook remove 0') offered=(claude-code gemini) ;;
         'manifest -o' | 'manifest --output') offered=(json text) ;;
+        'stats --by') offered=(day command session) ;;
+        'stats --plot') compopt -o default 2>/dev/null ;;
     esac
 }
 

@@ -13,7 +13,7 @@ function __tokcap_command
                 return 0
             case -c
                 return 2
-            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag
+            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
                 set -e words[1..2]
             case -
                 break
@@ -72,7 +72,7 @@ function __tokcap_place
             set count (math $count + 1)
         else if test $words[1] = --
             set ended yes
-        else if contains -- $words[1] -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag
+        else if contains -- $words[1] -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
             set -e words[1]
         end
         set -e words[1]
@@ -122,6 +122,8 @@ complete -c tokcap -n __tokcap_in_options -l record-arguments -d 'store the comm
 complete -c tokcap -n __tokcap_in_options -l no-record-arguments -d 'turn --record-arguments off again'
 complete -c tokcap -n __tokcap_in_options -l spill-days -x -d 'remove stored outputs that are older'
 complete -c tokcap -n __tokcap_in_options -l spill-total -x -d 'remove the oldest stored outputs when all of them are larger'
+complete -c tokcap -n __tokcap_in_options -l account -d 'write one line on this call for tokcap stats: sizes and the program\'s name, no arguments'
+complete -c tokcap -n __tokcap_in_options -l no-account -d 'turn --account off again'
 complete -c tokcap -n __tokcap_in_options -l session -x -k -a '(__tokcap_list sessions)' -d 'charge this session\'s budget; see tokcap budget'
 complete -c tokcap -n __tokcap_in_options -l turn -x -d 'count this result to a turn, which may take --turn-pct of the window'
 complete -c tokcap -n __tokcap_in_options -l model -x -k -a '(__tokcap_list models)' -d 'the reader, for its window and tokenizer: gpt-4o, claude, or one of config.toml'
@@ -144,6 +146,7 @@ complete -c tokcap -n __tokcap_behind -a hook -d 'Let a coding agent run its she
 complete -c tokcap -n __tokcap_behind -a manifest -d 'Describe every command for programs: its options, their values, exit statuses and examples'
 complete -c tokcap -n __tokcap_behind -a mcp -d 'Serve the tools run, show, grep and budget_status to an agent, over stdin and stdout'
 complete -c tokcap -n __tokcap_behind -a spill -d 'List, find and remove stored outputs'
+complete -c tokcap -n __tokcap_behind -a stats -d 'What was run, shown, withheld and saved, in exact tokens, by day, command and session'
 complete -c tokcap -n '__tokcap_behind spill' -a gc -d 'Remove what is too old or too much, and what those left behind who were killed while storing'
 complete -c tokcap -n '__tokcap_behind spill' -a list -d 'Stored outputs, the latest first: handle, age, size, tokens, exit status, command'
 complete -c tokcap -n '__tokcap_behind spill' -a path -d 'The file that holds a stored output: plain bytes, for any tool'
@@ -179,6 +182,8 @@ complete -c tokcap -n '__tokcap_in show' -s o -l output -x -a 'text json jsonl' 
 complete -c tokcap -n '__tokcap_in show' -l shape -x -a 'auto text json jsonl csv tsv' -d 'what the payload is; auto: found out from the payload'
 complete -c tokcap -n '__tokcap_in show' -l fields -x -d 'keep only these keys or columns, before counting: a,b.c'
 complete -c tokcap -n '__tokcap_in show' -l mode -x -a 'raw table summary handle_only' -d 'how much to show: the output itself, its records as a table, what it is about, or one line'
+complete -c tokcap -n '__tokcap_in show' -l account -d 'write one line on this call for tokcap stats: sizes and the program\'s name, no arguments'
+complete -c tokcap -n '__tokcap_in show' -l no-account -d 'turn --account off again'
 complete -c tokcap -n '__tokcap_in show' -l session -x -k -a '(__tokcap_list sessions)' -d 'charge this session\'s budget; see tokcap budget'
 complete -c tokcap -n '__tokcap_in show' -l turn -x -d 'count this result to a turn, which may take --turn-pct of the window'
 complete -c tokcap -n '__tokcap_in show' -l model -x -k -a '(__tokcap_list models)' -d 'the reader, for its window and tokenizer: gpt-4o, claude, or one of config.toml'
@@ -275,4 +280,9 @@ complete -c tokcap -n '__tokcap_place 0 spill path' -k -a '(__tokcap_list handle
 complete -c tokcap -n '__tokcap_in spill rm' -s o -l output -x -a 'text json jsonl' -d 'form of the response'
 complete -c tokcap -n '__tokcap_in spill rm' -s h -l help -d 'show what there is to know'
 complete -c tokcap -n '__tokcap_in spill rm' -k -a '(__tokcap_list handles (commandline -ct))'
-complete -c tokcap -n 'not contains -- (commandline -opc)[2] show budget completion doctor hook manifest mcp spill' -a '(__tokcap_complete_command)'
+complete -c tokcap -n '__tokcap_in stats' -l by -x -a 'day command session' -d 'one table only, with all of its rows; all three if not given'
+complete -c tokcap -n '__tokcap_in stats' -l since -x -d 'from 2026-11-01 on, or the last 7d or 2w, today included'
+complete -c tokcap -n '__tokcap_in stats' -l plot -r -F -d 'also draw it, to FILE.png or FILE.svg (needs matplotlib)'
+complete -c tokcap -n '__tokcap_in stats' -s o -l output -x -a 'text json jsonl' -d 'form of the response'
+complete -c tokcap -n '__tokcap_in stats' -s h -l help -d 'show what there is to know'
+complete -c tokcap -n 'not contains -- (commandline -opc)[2] show budget completion doctor hook manifest mcp spill stats' -a '(__tokcap_complete_command)'

@@ -49,6 +49,8 @@ def own_world(tmp_path, monkeypatch):
     monkeypatch.setattr("tokcap.tokens.tokenizer._embedded", {})
     # Tests of windows are about windows. Those of the store ask for `with_store`.
     monkeypatch.setenv("TOKCAP_SPILL", "never")
+    # Nor are they about the account; see `test_account`.
+    monkeypatch.setenv("TOKCAP_ACCOUNT", "off")
 
 
 @pytest.fixture
@@ -57,6 +59,13 @@ def with_store(monkeypatch, tmp_path):
     monkeypatch.delenv("TOKCAP_SPILL")
     monkeypatch.setenv("TOKCAP_DATA_DIR", str(tmp_path / "data"))
     return tmp_path / "data"
+
+
+@pytest.fixture
+def with_account(with_store, monkeypatch):
+    """The default: calls are written down. Gives the directory of the account."""
+    monkeypatch.delenv("TOKCAP_ACCOUNT")
+    return with_store / "account"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,7 +14,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # Where a library may be imported. Everything else of the program does without it.
 ROOMS = {
-    "typer": "cli/",
+    "typer": ("cli/", "integration/"),
+    "click": "integration/",
     "tiktoken": "tokens/",
     "regex": "tokens/",
     "sqlite3": "database.py",
@@ -22,6 +23,7 @@ ROOMS = {
     "platformdirs": "environment.py",
     "mcp": "mcpserver/",
     "pydantic": "mcpserver/",
+    "matplotlib": "statistics/plot.py",
     "select": ("environment.py", "source/"),
 }
 
@@ -29,13 +31,13 @@ ROOMS = {
 LAYERS = [
     {"shellentry"},
     {"__main__"},
-    {"cli"},
+    {"cli", "integration"},
     {"mcpserver"},
     {"library"},
     {"pipeline", "doctor"},
     {"fitting", "parts", "places"},
-    {"keeping", "manager", "spending", "live", "progress"},
-    {"answer", "ways", "data", "completions", "listing"},
+    {"keeping", "manager", "spending", "live", "progress", "statistics"},
+    {"answer", "ways", "account", "data", "completions", "listing"},
     {
         "arguments",
         "help",
@@ -75,6 +77,7 @@ LAYERS = [
     {"exits"},
     {"types"},
     {"record"},
+    {"shortage"},
 ]
 
 
@@ -149,6 +152,47 @@ def test_a_short_output_needs_no_heavy_module():
     heavy = {"typer", "rich", "click", "orjson", "tiktoken", "regex", "platformdirs", "sqlite3", "asyncio"}
     heavy |= {"inspect", "typing", "dataclasses", "subprocess", "tomllib", "tempfile", "re", "enum", "json"}
     assert loaded.isdisjoint(heavy)
+
+
+# All that `echo hi | tokcap -n 50` may load beyond what the interpreter loads for itself. A module more is
+# a fraction of a millisecond more for every call there is: think before adding it.
+SHORT_CALL = {
+    *("__future__", "_bisect", "_blake2", "bisect", "errno", "gc", "itertools"),
+    *(
+        "tokcap",
+        "tokcap.account",
+        "tokcap.__main__",
+        "tokcap.arguments",
+        "tokcap.environment",
+        "tokcap.errors",
+        "tokcap.exits",
+    ),
+    *(
+        "tokcap.options",
+        "tokcap.record",
+        "tokcap.shell",
+        "tokcap.shortage",
+        "tokcap.types",
+        "tokcap.pipeline",
+    ),
+    *("tokcap.answer", "tokcap.capture", "tokcap.envelope", "tokcap.fitting", "tokcap.keeping"),
+    *("tokcap.landmarks", "tokcap.live", "tokcap.mark", "tokcap.places", "tokcap.progress", "tokcap.render"),
+    *("tokcap.ways", "tokcap.window", "tokcap.source", "tokcap.source.stdin"),
+    *("tokcap.cut", "tokcap.cut.beginning", "tokcap.cut.text"),
+    *("tokcap.tokens", "tokcap.tokens.bpe", "tokcap.tokens.checkpoints", "tokcap.tokens.chunks"),
+    *("tokcap.tokens.index", "tokcap.tokens.tokenizer", "tokcap.tokens.vocabulary"),
+    *("tokcap.fingerprint", "tokcap.private", "tokcap.store", "tokcap.store.drafts", "tokcap.store.entry"),
+    *("tokcap.store.retention", "tokcap.store.shelf"),
+}
+
+
+def test_a_short_call_loads_no_module_beyond_the_list():
+    bare = subprocess.run(
+        [sys.executable, "-I", "-c", "import sys; print(*sys.modules)"], capture_output=True, check=True
+    )
+    loaded = modules_loaded_for("-n", "50", stdin=b"hi\n") - set(bare.stdout.decode().split())
+    assert "tokcap.pipeline" in loaded
+    assert loaded - SHORT_CALL == set()
 
 
 def test_the_wrapper_form_never_loads_typer():

@@ -191,6 +191,7 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "clean": "true",
         "record_arguments": "false",
         "spill_days": "3",
+        "account": "false",
         "spill_total": "7",
         "mode": "summary",
         "session": "work",

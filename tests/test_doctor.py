@@ -119,6 +119,8 @@ class TestHealthy:
             "floor_tokens": (7, f"{config}:6"),
             "tokenizer": ("o200k_base", "model gpt-4o-mini"),
             "context_window": (128_000, "model gpt-4o-mini"),
+            # As all tests have it.
+            "account": (False, "TOKCAP_ACCOUNT"),
         }
         for option in OPTIONS:
             if option.ambient:

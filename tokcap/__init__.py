@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         TokenizerUnavailable,
         UsageError,
     )
+    from tokcap.integration.enabling import enable_token_budget
     from tokcap.library.asynchronous import arun
     from tokcap.library.calls import cap, count, run, show
     from tokcap.library.paging import pages
@@ -53,6 +54,7 @@ _HOMES = {
     "arun": "tokcap.library.asynchronous",
     "cap": "tokcap.library.calls",
     "count": "tokcap.library.calls",
+    "enable_token_budget": "tokcap.integration.enabling",
     "open_session": "tokcap.library.sessions",
     "pages": "tokcap.library.paging",
     "run": "tokcap.library.calls",
@@ -82,6 +84,7 @@ __all__ = [
     "arun",
     "cap",
     "count",
+    "enable_token_budget",
     "open_session",
     "pages",
     "run",

@@ -86,6 +86,8 @@ class Answer(Record):
     shape: Shape = "auto"
     total_count: int | None = None
     indexes: Mapping[Stream, Index] = {}
+    # What text form costs on both streams, where that was counted to prove it.
+    proven_tokens: int | None = None
 
     def with_meta(self, *notices: Notice, **changes: object) -> Answer:
         response = self.response
@@ -165,9 +167,11 @@ def cut(
     notices += shape.notices + stderr.notices
     err_tokens = count_bytes(stderr.shown, tokenizer)
 
+    proofs: dict[bytes, int] = {}
+
     def cost(parts: tuple[Part, ...]) -> int:
         composed = compose(parts, view.output)
-        apart = count_bytes(composed, tokenizer) + err_tokens
+        apart = proofs[composed] = count_bytes(composed, tokenizer) + err_tokens
         if not stderr.shown or view.output != "text":
             return apart
         # Both may end up in one stream; joined, they can cost a token more.
@@ -221,6 +225,7 @@ def cut(
         shape=shape.shape if shape.original else "auto",
         total_count=shape.total_count if shape.original else None,
         indexes={**known, **stderr.indexes},
+        proven_tokens=proofs.get(payload) if exact and view.output == "text" else None,
     )
 
 

@@ -22,7 +22,7 @@ SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest",
 
 # Those of them that this version has. The other names are kept free, so that a script which runs a
 # program of that name today does not change its meaning tomorrow.
-AVAILABLE = ("show", "spill", "budget", "doctor", "hook", "manifest", "completion", "mcp")
+AVAILABLE = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest", "completion", "mcp")
 
 
 class WholeNumber(Record):
@@ -455,6 +455,14 @@ OPTIONS = (
         help="remove the oldest stored outputs when all of them are larger",
         forms=("run",),
         brief="remove the oldest beyond this size",
+    ),
+    Option(
+        name="account",
+        kind=Switch(),
+        default=True,
+        group=STORE,
+        help="write one line on this call for tokcap stats: sizes and the program's name, no arguments",
+        brief="one line on it, for tokcap stats",
     ),
     Option(
         name="session",

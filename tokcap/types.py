@@ -173,6 +173,7 @@ class View(Record):
     floor_tokens: int
     compact_before_spill: bool
     compact_hook: str
+    account: bool
 
 
 class Request(View):

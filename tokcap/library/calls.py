@@ -38,7 +38,7 @@ def cap(text: AnyStr, limit: int | None, **options: Unpack[CapOptions]) -> Cappe
     `fields`, `mode`, `output`, … (see `CapOptions`). Nothing is stored unless `spill` is "auto" or "always".
     """
     data = encoded(text)
-    request = request_of((), {"spill": "never", **options, "limit": limit})
+    request = request_of((), {"spill": "never", "account": False, **options, "limit": limit})
     with Surroundings() as world:
         done = pipeline.run(request, world.env, lambda _request, _env: Given(data))
         shown = bytes(world.written[STDOUT])

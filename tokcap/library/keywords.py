@@ -1,7 +1,8 @@
 """Keyword arguments in, one decided request out: the table of options, as Python sees it.
 
 A call is what its arguments say. Neither `TOKCAP_*` variables nor `config.toml` change it, except in what is
-the store's and not the call's: where it is, how long it keeps things, whether it writes down arguments.
+the store's and not the call's: where it is, how long it keeps things, whether it writes down arguments and
+keeps an account.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class ViewOptions(PageOptions, total=False):
     floor_tokens: int
     compact_before_spill: bool
     compact_hook: str
+    account: bool
 
 
 class CapOptions(ViewOptions, total=False):
@@ -101,15 +103,23 @@ class ShowOptions(ViewOptions, total=False):
 def request_of(command: Sequence[str], options: Mapping[str, object]) -> Request:
     """One call of the wrapper form."""
     chosen = read(options, "run")
-    if chosen.get("spill") != "never":
-        ambient = decide((), "run", Environment(os.environ))
-        chosen = {**{key: ambient[key] for key in OF_THE_STORE}, **chosen}
-    return run_request(tuple(command), completed(chosen, "run", {}))
+    of_the_store = ("account",) if chosen.get("spill") == "never" else ("account", *OF_THE_STORE)
+    return run_request(tuple(command), completed(with_ambient(chosen, of_the_store, "run"), "run", {}))
 
 
 def show_request_of(handle: str, options: Mapping[str, object]) -> ShowRequest:
     """One call of `show`."""
-    return show_request(handle, completed(read(options, "show"), "show", {}))
+    chosen = with_ambient(read(options, "show"), ("account",), "show")
+    return show_request(handle, completed(chosen, "show", {}))
+
+
+def with_ambient(chosen: dict[str, Value], keys: Sequence[str], form: Form) -> dict[str, Value]:
+    """The values that were given, and for these keys else what variables and the config file say."""
+    missing = [key for key in keys if key not in chosen]
+    if not missing:
+        return chosen
+    ambient = decide((), form, Environment(os.environ))
+    return {**{key: ambient[key] for key in missing}, **chosen}
 
 
 def read(options: Mapping[str, object], form: Form) -> dict[str, Value]:

@@ -66,7 +66,7 @@ def going_on(found: Iterator[Capped[Any]]) -> Iterator[Capped[Any]]:
 
 
 def text_pages(text: AnyStr, limit: int | None, options: PageOptions) -> Iterator[Capped[AnyStr]]:
-    view = request_of((), {**options, "limit": limit, "spill": "never"})
+    view = request_of((), {**options, "limit": limit, "spill": "never", "account": False})
     if view.token_limit is None:
         raise UsageError("limit: a page has to have one")
     tokenizer = open_tokenizer(view.tokenizer)

@@ -6,6 +6,7 @@ from tokcap.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from mmap import mmap
 
     from tokcap.types import Stream
 
@@ -15,7 +16,7 @@ BLOCK_BYTES = 1 << 18
 class Given:
     """Hands them over block by block. There is no command, and so no exit status."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes | mmap) -> None:
         self._data = data
         self._stopped = False
 

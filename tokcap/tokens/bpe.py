@@ -147,7 +147,7 @@ class BytePairTokenizer:
             text = data.decode()
         except UnicodeDecodeError:
             return None
-        ends = [match.end() for match in regex.finditer(self.encoding._pat_str, text)]
+        ends = [match.end() for match in regex.finditer(self._pattern, text)]
         # Blanks at the end of a text are other pieces than the same blanks before a word.
         certain = [end for end in ends[:-2] if not text[end - 1].isspace()]
         return len(text[: certain[-1]].encode()) if certain else None
@@ -159,8 +159,10 @@ class BytePairTokenizer:
                 return self.encoding.encode_ordinary(text)
             return self._encode_long(text)
         except BaseException as error:
-            # pyo3 turns a panic into an exception that is no Exception. Interrupts pass.
-            if type(error).__name__ == "PanicException" or isinstance(error, Exception):
+            # pyo3 turns a panic into an exception that is no Exception. Interrupts pass, and a lack of memory
+            # says nothing of the text.
+            failed = isinstance(error, Exception) and not isinstance(error, MemoryError)
+            if failed or type(error).__name__ == "PanicException":
                 raise TokenizerFailed(f"{self.name} failed on this text: {error}") from error
             raise
 
@@ -172,13 +174,18 @@ class BytePairTokenizer:
 
         # Millions of tokens are kept in four bytes each, not as objects.
         tokens = array("I")
-        for match in regex.finditer(self.encoding._pat_str, text):
+        for match in regex.finditer(self._pattern, text):
             piece = match.group().encode()
             if len(piece) <= PART_BYTES:
                 tokens.extend(self._merge(piece))
             else:
                 tokens.extend(self._merge_in_parts(piece))
         return tokens
+
+    @property
+    def _pattern(self) -> str:
+        # As published, without backtracking: what tiktoken got instead is for its engine alone.
+        return PRE_SPLIT.get(self.name) or self.encoding._pat_str
 
     def _merge(self, piece: bytes) -> list[int]:
         return self.encoding._encode_single_piece(piece)
@@ -226,11 +233,12 @@ def load_embedded(name: str) -> BytePairTokenizer:
         import tiktoken
 
         from tokcap.tokens import vocabulary
+        from tokcap.tokens.grouping import grouped
 
         table = vocabulary.load(name)
         tokenizer._lengths = table.lengths
         return tiktoken.Encoding(
-            name, pat_str=PRE_SPLIT[name], mergeable_ranks=table.ranks(), special_tokens={}
+            name, pat_str=grouped(PRE_SPLIT[name]), mergeable_ranks=table.ranks(), special_tokens={}
         )
 
     tokenizer = BytePairTokenizer(name, load)

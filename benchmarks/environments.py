@@ -1,0 +1,112 @@
+"""Where everything runs: fresh virtualenvs for tokcap and its peer, and a vocabulary cache for tiktoken.
+
+Both virtualenvs stay in a cache directory between runs; tokcap itself is installed anew each time, not
+editable and with compiled bytecode, as users have it. Vocabularies come from the package alone.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+# tiktoken looks for a table under the SHA-1 of the address that it was published at.
+FILL_CACHE = """
+import hashlib, pathlib, sys
+from tokcap.data.compile import published_table
+from tokcap.tokens import vocabulary
+for name in vocabulary.EMBEDDED:
+    address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
+    place = pathlib.Path(sys.argv[1], hashlib.sha1(address.encode()).hexdigest())
+    if not place.exists():
+        place.write_bytes(published_table(vocabulary.load(name)))
+"""
+
+VERSIONS = """
+import importlib.metadata, sys
+print(*(f"{name} {importlib.metadata.version(name)}" for name in sys.argv[1:]), sep=", ")
+"""
+
+
+class SetUpFailed(Exception):
+    """A virtualenv could not be made: one line that says which step it was."""
+
+
+@dataclass(frozen=True)
+class Environments:
+    """The programs that are measured, and the variables that they run with."""
+
+    tokcap_bin: Path
+    ttok_bin: Path
+    vocabularies: Path
+
+    @property
+    def python(self) -> str:
+        return str(self.tokcap_bin / "python")
+
+    @property
+    def tokcap(self) -> str:
+        return str(self.tokcap_bin / "tokcap")
+
+    @property
+    def ttok(self) -> str:
+        return str(self.ttok_bin / "ttok")
+
+    @property
+    def ttok_python(self) -> str:
+        return str(self.ttok_bin / "python")
+
+    def variables(self, home: Path) -> dict[str, str]:
+        """Nothing of the caller's settings, of Python's or of tokcap's, changes what is measured."""
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "LANG": "C.UTF-8",
+            "TIKTOKEN_CACHE_DIR": str(self.vocabularies),
+        }
+
+    def versions(self) -> str:
+        peers = said([self.ttok_python, "-c", VERSIONS, "ttok"])
+        own = said([self.python, "-c", VERSIONS, "tokcap", "tiktoken"])
+        return f"Python {sys.version.split()[0]}, {own}, {peers}"
+
+
+def default_cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base, "tokcap-benchmarks")
+
+
+def set_up(cache: Path) -> Environments:
+    """Make, or complete, what the run needs."""
+    cache.mkdir(parents=True, exist_ok=True)
+    own, peer = cache / "tokcap", cache / "ttok"
+    for place in (own, peer):
+        if not (place / "bin" / "pip").exists():
+            step([sys.executable, "-m", "venv", str(place)])
+    step([str(own / "bin" / "pip"), "install", "-q", str(ROOT)])
+    # The version may be the same while the code is not.
+    step([str(own / "bin" / "pip"), "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)])
+    step([str(peer / "bin" / "pip"), "install", "-q", "ttok"])
+    for place in (own, peer):
+        step([str(place / "bin" / "python"), "-m", "compileall", "-q", str(place / "lib")], tolerant=True)
+    vocabularies = cache / "vocabularies"
+    vocabularies.mkdir(exist_ok=True)
+    step([str(own / "bin" / "python"), "-c", FILL_CACHE, str(vocabularies)])
+    return Environments(own / "bin", peer / "bin", vocabularies)
+
+
+def step(command: list[str], *, tolerant: bool = False) -> None:
+    # Some package's test data does not compile on purpose; that is no failure of ours.
+    done = subprocess.run(command, capture_output=True, text=True, cwd=os.path.sep, check=False)
+    if done.returncode and not tolerant:
+        reason = (done.stderr.strip() or "no message").splitlines()[-1]
+        raise SetUpFailed(f"{Path(command[0]).name} {' '.join(command[1:4])} failed: {reason}")
+
+
+def said(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, cwd=os.path.sep, check=True)
+    return done.stdout.strip()

@@ -1,0 +1,121 @@
+"""A command in; seconds, or its peak memory, out. In each round all take their turn: noise hits all alike."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# How often the memory of a running process is looked at.
+LOOK_SECONDS = 0.002
+# Slow work is done in every so many rounds.
+SLOW_EVERY = 5
+
+
+@dataclass(frozen=True)
+class Work:
+    """One thing to measure."""
+
+    name: str
+    command: tuple[str, ...]
+    stdin: Path | None = None
+    # Where standard output goes; nowhere if it is None.
+    stdout: Path | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    slow: bool = False
+    # Whether the command prints the seconds that count, because it did other things before.
+    times_itself: bool = False
+    # Stored outputs, removed afterwards: each call finds a store, and nothing of its own in it.
+    store: Path | None = None
+
+
+def start(work: Work, variables: dict[str, str]) -> subprocess.Popen[bytes]:
+    with open(work.stdin or os.devnull, "rb") as given, open(work.stdout or os.devnull, "wb") as taken:
+        return subprocess.Popen(
+            work.command,
+            stdin=given,
+            stdout=subprocess.PIPE if work.times_itself else taken,
+            stderr=subprocess.DEVNULL,
+            env={**variables, **dict(work.variables)},
+            # Not where the sources are: what is installed is measured.
+            cwd=os.path.sep,
+        )
+
+
+def seconds(work: Work, variables: dict[str, str]) -> float:
+    """How long it takes, from before the process starts until it has ended."""
+    started = time.perf_counter()
+    process = start(work, variables)
+    said, _ = process.communicate()
+    taken = time.perf_counter() - started
+    tidy(work)
+    if process.returncode:
+        raise RuntimeError(f"{work.name}: exit status {process.returncode}")
+    return float(said) if work.times_itself else taken
+
+
+def tidy(work: Work) -> None:
+    if work.store and work.store.is_dir():
+        for entry in work.store.iterdir():
+            shutil.rmtree(entry, ignore_errors=True)
+    if work.stdout:
+        work.stdout.unlink(missing_ok=True)
+
+
+def interleaved(
+    works: Sequence[Work], rounds: int, variables: dict[str, str], tell: Callable[[str], None]
+) -> dict[str, list[float | None]]:
+    """Seconds of each piece of work, round for round; None in a round that left it out."""
+    for work in works:
+        if not work.slow:
+            seconds(work, variables)
+    times: dict[str, list[float | None]] = {work.name: [] for work in works}
+    for number in range(rounds):
+        tell(f"round {number + 1} of {rounds}")
+        for work in works:
+            skipped = work.slow and number % SLOW_EVERY
+            times[work.name].append(None if skipped else seconds(work, variables))
+    return times
+
+
+def peak_bytes(work: Work, variables: dict[str, str]) -> int:
+    """The most memory that the process and its children have at one time; shared pages count once."""
+    process = start(work, variables)
+    if not os.path.exists(f"/proc/{process.pid}/smaps_rollup"):
+        # Without /proc, the largest child that ever was is all that can be known.
+        process.communicate()
+        tidy(work)
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, sum(map(resident_bytes, family(process.pid))))
+        time.sleep(LOOK_SECONDS)
+    tidy(work)
+    return peak
+
+
+def family(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [pid, *(member for child in children for member in family(int(child)))]
+
+
+def resident_bytes(pid: int) -> int:
+    """Its proportional share of what lies in memory; 0 once it has ended."""
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0

@@ -1,0 +1,269 @@
+"""How a call comes out: what is taken, what is passed on, and that it ends as it would have ended."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+import typer
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from tests.conftest import ROOT, SCHEMA, recount
+from tests.integration import twenty
+from tokcap import enable_token_budget
+
+
+def held(ran):
+    """An envelope, held against the schema."""
+    envelope = ran.json
+    jsonschema.validate(envelope, SCHEMA)
+    assert list(envelope) == ["ok", "data", "error", "warnings", "meta"]
+    assert envelope["ok"] == (ran.status == 0)
+    assert envelope["meta"]["exit_code"] == ran.status
+    return envelope
+
+
+def test_without_a_flag_nothing_is_taken(process):
+    """Not even the modules that would do it are loaded."""
+    assert process("printing").out.decode() == "\n".join(twenty.LINES) + "\n"
+    code = (
+        "import sys; from tests.integration.twenty import app; app(['printing'], standalone_mode=False);"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    loaded = done.stderr.split()
+    assert "tokcap.integration.calling" in loaded
+    assert {"tokcap.pipeline", "tokcap.integration.taking", "tiktoken", "orjson"}.isdisjoint(loaded)
+
+
+def test_without_a_flag_output_is_live():
+    """The first line is there while the command still runs."""
+    code = (
+        "import typer; from tokcap import enable_token_budget; app = enable_token_budget(typer.Typer())\n"
+        "@app.command()\ndef ask():\n    print('first', flush=True); print(input())\napp()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as running:
+        assert running.stdout.readline() == "first\n"
+        assert running.communicate("second\n", timeout=60)[0] == "second\n"
+
+
+def test_what_children_write_to_the_descriptor_is_taken_too(process):
+    ran = process("ends", "child", "--output", "json")
+    assert held(ran)["data"] == ["one\ntwo\nthree\n"]
+    assert ran.err == b"four\n"
+
+
+def test_bytes_that_are_no_text_come_out_as_they_are(process):
+    assert process("ends", "binary", "--token-limit", "1000").out == b"\xff\xfe\n" * 50
+    assert held(process("ends", "binary", "--token-limit", "9", "--output", "json"))["meta"]["binary"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code", "message"),
+    [
+        (["exit-three"], 3, "COMMAND_FAILED", "the command exited with status 3"),
+        (["sys-exit", "four"], 4, "COMMAND_FAILED", "the command exited with status 4"),
+        (["sys-exit", "words"], 1, "COMMAND_FAILED", "out of words"),
+        (["abort"], 1, "COMMAND_FAILED", "aborted"),
+        (["bad-parameter"], 2, "USAGE", "Invalid value: not this one"),
+        (["raising"], 1, "COMMAND_FAILED", "ValueError: no such item"),
+        (["interrupted"], 130, "COMMAND_FAILED", "interrupted"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_the_end_of_a_command_is_the_error_of_the_envelope(words, status, code, message, invoke):
+    ran = invoke("ends", *words, "--output", "json")
+    envelope = held(ran)
+    assert ran.status == status
+    assert (envelope["error"]["code"], envelope["error"]["message"]) == (code, message)
+    last = json.loads(invoke("ends", *words, "--output", "jsonl").out.splitlines()[-1])
+    assert (last["error"]["code"], last["meta"]["exit_code"]) == (code, status)
+
+
+def test_an_exit_without_a_status_is_none(invoke):
+    assert held(invoke("ends", "sys-exit", "none", "--output", "json"))["error"] is None
+
+
+@pytest.mark.parametrize(
+    "words", [["exit-three"], ["sys-exit", "words"], ["abort"], ["raising"], ["bad-parameter"]]
+)
+def test_in_text_it_ends_as_it_would_have_ended(words, process):
+    """Output, status and what stands on stderr: the same with a limit that nothing exceeds."""
+    bare, limited = process("ends", *words), process("ends", *words, "--token-limit", "1000")
+    assert (limited.out, limited.status) == (bare.out, bare.status)
+    assert bare.err.splitlines()[-1:] == limited.err.splitlines()[-1:]
+
+
+def test_the_traceback_of_an_exception_is_not_lost(process):
+    ran = process("ends", "raising", "--token-limit", "5")
+    assert (ran.status, ran.out) == (1, b"before\n")
+    assert b"Traceback" in ran.err
+    assert b"ValueError: no such item" in ran.err
+    told = process("ends", "raising", "--output", "json")
+    assert told.err == b""
+    assert 'raise ValueError("no such item")' in held(told)["error"]["detail"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nonsense", "--output", "json"],
+        ["--nonsense", "--output=json"],
+        ["printing", "--nonsense", "--output", "json"],
+        ["printing", "--output", "json", "--token-limit", "0"],
+        ["--token-offset", "-1", "--output", "json", "printing"],
+        ["store", "one-long-line", "--size", "many", "--output", "json"],
+        ["printing", "--tokenizer", "nonsense", "--output", "json"],
+        ["--output", "json"],
+    ],
+    ids=" ".join,
+)
+def test_a_call_that_is_refused_is_refused_in_the_form_that_it_asks_for(words, invoke, process):
+    ran = invoke(*words)
+    assert ran.status == 2
+    envelope = held(ran)
+    assert (envelope["data"], envelope["error"]["code"]) == (None, "USAGE")
+
+
+@pytest.mark.parametrize(
+    "words", [["--token-limit", "0"], ["--tokenizer", "x"], ["--output", "xml"], ["--token-count", "z"]]
+)
+def test_a_refusal_in_text_is_that_of_the_application(words, process):
+    ran = process("printing", *words)
+    assert (ran.status, ran.out) == (2, b"")
+    assert b"Usage:" in ran.err
+    assert b"Traceback" not in ran.err
+
+
+def test_what_a_group_prints_belongs_to_the_output(invoke):
+    assert invoke("--banner", "ends", "words", "a", "--output", "json").json["data"] == ["BANNER\na\n"]
+    # Of a command that returns its result, the result follows.
+    shown = invoke("--banner", "store", "shelf", "box", "list-returned", "--output", "text").out.decode()
+    assert json.loads(shown.removeprefix("BANNER\n")) == twenty.ROWS
+
+
+def test_a_word_that_is_no_flag_is_left_alone(invoke):
+    assert invoke("--banner", "ends", "words", "--", "--output", "x").out == b"BANNER\n--output\nx\n"
+
+
+def test_a_word_that_is_no_flag_does_not_take_the_output(invoke):
+    assert invoke("ends", "stream", "--", "--output", "x").out == invoke("ends", "stream", "x").out
+    assert invoke("ends", "stream", "x", "--output", "text").out == b"TextIOWrapper\n"
+
+
+@pytest.mark.parametrize(("value", "status"), [("crash", 1), ("exit", 5)])
+def test_a_callback_that_ends_the_call_while_its_words_are_read(value, status, invoke):
+    ran = invoke("ends", "checking", "--value", value, "--output", "json")
+    assert (ran.status, held(ran)["error"]["code"]) == (status, "COMMAND_FAILED")
+    alone = enable_token_budget(typer.Typer())
+    alone.command()(twenty.checking)
+    ran = invoke("--value", value, "--output", "json", app=alone)
+    assert (ran.status, held(ran)["error"]["code"]) == (status, "COMMAND_FAILED")
+    help_shown = CliRunner().invoke(alone, ["--output", "json", "--help"])
+    assert (help_shown.exit_code, "Usage" in help_shown.stdout) == (0, True)
+
+
+def test_what_a_context_prints_when_it_is_closed_belongs_to_the_output(invoke):
+    assert invoke("ends", "closing", "--output", "json").json["data"] == ["closed\n"]
+
+
+def test_numbers_and_coroutines_are_no_output(invoke, process):
+    assert invoke("ends", "number", "--output", "json").json["data"] == []
+    ran = process("ends", "awaitable", "--output", "json")
+    assert held(ran)["data"] == []
+    # Typer does not run it, and tokcap does not either.
+    assert b"never awaited" in ran.err
+
+
+def test_variables_of_tokcap_do_not_change_somebody_elses_tool(invoke, monkeypatch):
+    monkeypatch.setenv("TOKCAP_TOKEN_LIMIT", "5")
+    monkeypatch.setenv("TOKCAP_OUTPUT", "json")
+    assert invoke("ends", "words", *"abcdefghij", "--output", "text").out == b"a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n"
+
+
+def test_nothing_is_stored(invoke, with_store):
+    assert b"next: --token-offset" in invoke("printing", "--token-limit", "60").out
+    assert not with_store.exists()
+
+
+def test_it_follows_whoever_has_replaced_stdout():
+    place = io.StringIO()
+    with contextlib.redirect_stdout(place):
+        get_command(twenty.app).main(["ends", "exit-three", "--output", "json"], standalone_mode=False)
+        print("after")
+    first, second = place.getvalue().splitlines()
+    assert json.loads(first)["data"] == ["before\n"]
+    assert second == "after"
+
+
+def test_stdout_is_given_back_after_an_exception(process):
+    code = (
+        "from tests.integration.twenty import app\n"
+        "try: app(['ends', 'raising', '--token-limit', '9'], standalone_mode=False)\n"
+        "except ValueError as error: print('caught', error)\n"
+        "app(['ends', 'words', 'x'], standalone_mode=False); print(len(__import__('os').listdir('/dev/fd')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.splitlines()[:3] == ["before", "caught no such item", "x"]
+    # No descriptor is left behind: standard streams, and the directory that is listed.
+    assert int(done.stdout.splitlines()[3]) == 4
+
+
+def test_a_reader_that_goes_away_is_no_traceback():
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m tests.integration.twenty printing --token-limit 3000 | head -1"],
+        capture_output=True, text=True, cwd=ROOT, check=True,
+    )  # fmt: skip
+    assert done.stdout == "line 0 of the report on tokens\n"
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_stdout_it_runs_all_the_same():
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m tests.integration.twenty ends exit-three --output json >&-"],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+def test_a_command_that_calls_another_application_takes_its_output_too():
+    outer = enable_token_budget(typer.Typer())
+
+    @outer.command()
+    def around() -> None:
+        get_command(twenty.app).main(["printing", "--token-limit", "40"], standalone_mode=False)
+        print("around")
+
+    shown = CliRunner().invoke(outer, ["--output", "json"]).stdout
+    (text,) = json.loads(shown)["data"]
+    inner, _, last = text.rpartition("around")
+    assert (recount(inner.encode()) <= 40, last) == (True, "\n")
+
+
+def test_a_large_output_is_counted(process):
+    ran = process("store", "one-long-line", "--size", "200000", "--token-count")
+    assert ran.out == b"200001\n"
+
+
+def test_a_terminal_is_not_one_while_the_output_is_taken():
+    import pty
+
+    command = f"{sys.executable} -m tests.integration.twenty ends is-terminal"
+    master, slave = pty.openpty()
+    subprocess.run(
+        ["bash", "-c", f"{command}; {command} --token-limit 9"], stdout=slave, cwd=ROOT, check=True
+    )
+    os.close(slave)
+    seen = b""
+    with contextlib.suppress(OSError):
+        while block := os.read(master, 1000):
+            seen += block
+    os.close(master)
+    assert seen.split() == [b"True", b"False"]

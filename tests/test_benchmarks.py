@@ -1,0 +1,75 @@
+"""The benchmarks measure what they say: peers without a network, targets as stated, no word lost."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks import environments, inputs, report, startup, work
+from tests.conftest import ENCODINGS, ROOT
+
+COUNT = "import sys, tiktoken; print(tiktoken.get_encoding(sys.argv[1]).encode_ordinary('Well, well.'))"
+
+
+def test_the_peer_finds_its_vocabularies_in_the_restored_cache(tmp_path):
+    fill = [sys.executable, "-c", environments.FILL_CACHE, str(tmp_path)]
+    subprocess.run(fill, check=True, cwd=ROOT)
+    # Nothing listens there: a download would fail, and a table that is not the published one is downloaded.
+    closed = {"HTTPS_PROXY": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+    for name in ENCODINGS:
+        done = subprocess.run(
+            [sys.executable, "-c", COUNT, name],
+            env={**os.environ, **closed, "TIKTOKEN_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert len(done.stdout.split()) == 4
+
+
+def test_a_target_is_reached_at_its_bound_and_not_above():
+    line = work.Line("call", "peer", at_most=1.5, plus_seconds=0.5)
+    assert line.target == "1.5 × peer + 500 ms"
+    assert line.reached({"call": 3.5, "peer": 2.0}) is True
+    assert line.reached({"call": 3.6, "peer": 2.0}) is False
+    reading = work.Line("call", at_most=2, plus_work="reading")
+    assert reading.reached({"call": 2.5, work.FLOOR: 1.0, "reading": 1.5}) is True
+    assert work.Line("call").reached({}) is None
+
+
+def test_ratios_are_taken_within_a_round_and_rounds_that_left_work_out_do_not_count():
+    assert report.ratios([2.0, None, 9.0], [1.0, 1.0, 3.0]) == [2.0, 3.0]
+
+
+def test_a_run_replaces_the_results_and_nothing_else(tmp_path, monkeypatch):
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nWhat remains: a word of ours\n")
+    monkeypatch.setattr(report, "README", readme)
+    rows = [report.Row("call", "1 ms", "1", "", "", "yes")]
+    report.write_readme(rows, "versions", 3, ["cost.png"])
+    text = readme.read_text()
+    assert "| call | 1 ms |" in text
+    assert "old" not in text
+    assert text.startswith("before\n")
+    assert text.endswith(f"{report.END}\nWhat remains: a word of ours\n")
+
+
+def test_an_input_has_its_size_and_nothing_that_the_peer_gives_up_on(tmp_path):
+    found = inputs.make_inputs(tmp_path, {"35 KB": 35_000})
+    assert found["35 KB"].stat().st_size == 35_000
+    assert b"<|" not in found["35 KB"].read_bytes()
+    assert 30_000 < found["JSON"].stat().st_size < 40_000
+
+
+@pytest.mark.parametrize(
+    ("place", "step"),
+    [
+        ("lib/site-packages/tokcap/tokens/index.py:reach", "counting"),
+        ("tokcap/lib/site-packages/tokcap/store/shelf.py:put", "storing"),
+        ("tokcap/lib/site-packages/tokcap/environment.py:write_stdout", "writing"),
+        ("tokcap/lib/site-packages/tokcap/capture.py:capture", "reading"),
+    ],
+)
+def test_a_profile_is_divided_by_the_rooms_of_the_code(place, step):
+    assert startup.step_of(place) == step

@@ -1,0 +1,63 @@
+"""The pattern that tiktoken is given cuts every text as the published one does."""
+
+import functools
+import sysconfig
+from pathlib import Path
+
+import pytest
+import tiktoken
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import ENCODINGS, reference
+from tests.tokens.test_quick import ANYTHING, SURROUNDINGS
+from tokcap.tokens import vocabulary
+from tokcap.tokens.bpe import PRE_SPLIT
+from tokcap.tokens.grouping import grouped
+
+
+@functools.cache
+def fast(name: str) -> tiktoken.Encoding:
+    return tiktoken.Encoding(
+        name,
+        pat_str=grouped(PRE_SPLIT[name]),
+        mergeable_ranks=vocabulary.load(name).ranks(),
+        special_tokens={},
+    )
+
+
+BLANKS = st.text(alphabet=" \t\r\n\x0b\x0c\x85\u00a0\u2028\u3000", max_size=6)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@settings(max_examples=300, deadline=None)
+@given(text=ANYTHING, blanks=BLANKS)
+@example(text="end", blanks="\n  ")
+@example(text="", blanks="\r\n \n\t")
+def test_any_text_with_any_blanks_around_it_has_the_tokens_of_the_published_pattern(name, text, blanks):
+    for whole in (text + blanks, blanks + text, text + blanks + text):
+        assert fast(name).encode_ordinary(whole) == reference(name).encode_ordinary(whole)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_code_point_has_the_tokens_of_the_published_pattern(name):
+    # Behind the second plane there are ideographs, private use, or nothing at all: of it, samples.
+    points = [*range(0x20000), *range(0x20000, 0x110000, 0x101)]
+    characters = [chr(point) for point in points if not 0xD800 <= point < 0xE000]
+    for start in range(0, len(characters), 256):
+        text = "".join(map(SURROUNDINGS[0].format, characters[start : start + 256]))
+        assert fast(name).encode_ordinary(text) == reference(name).encode_ordinary(text), hex(start)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_sources_have_the_tokens_of_the_published_pattern(name):
+    for source in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        text = source.read_bytes().decode("utf-8", "replace").replace("\n", "\r\n")
+        assert fast(name).encode_ordinary(text) == reference(name).encode_ordinary(text), source
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_nothing_but_one_alternative_looks_ahead_and_nothing_is_possessive(name):
+    before, _, after = grouped(PRE_SPLIT[name]).partition(r")|\s+(?!\S)")
+    assert "(?!" not in before + after
+    assert not any(sign in before for sign in ("++", "*+", "?+", "3}+"))

@@ -1,0 +1,120 @@
+"""`tokcap stats`: what was run, shown, withheld and saved, for people and for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from tokcap import exits
+from tokcap.account import DAY_SECONDS
+from tokcap.arguments import wanted_output
+from tokcap.cli.commands import Lists, about
+from tokcap.cli.responses import respond, say
+from tokcap.errors import UsageError
+from tokcap.screen import screen_of
+from tokcap.statistics import plot as plots
+from tokcap.statistics.book import Book, day_of, is_day
+from tokcap.statistics.chart import chart
+from tokcap.statistics.report import report
+from tokcap.statistics.totals import total_in_store
+from tokcap.store import Shelf
+
+if TYPE_CHECKING:
+    from tokcap.environment import Environment
+    from tokcap.statistics.report import Report
+    from tokcap.statistics.sums import By
+
+GROUPS: tuple[By, ...] = ("day", "command", "session")
+UNITS = {"d": 1, "w": 7}
+
+
+@about(
+    ("tokcap stats --since 7d", "what the last seven days have saved"),
+    ("tokcap stats --by command -o json", "all commands, for a program"),
+    ("tokcap stats --plot saved.svg", "the same as a picture"),
+)
+def stats(
+    context: typer.Context,
+    by: Annotated[
+        Literal["day", "command", "session"] | None,
+        typer.Option(help="one table only, with all of its rows; all three if not given"),
+    ] = None,
+    since: Annotated[
+        str, typer.Option(metavar="DAY", help="from 2026-11-01 on, or the last 7d or 2w, today included")
+    ] = "",
+    plot: Annotated[
+        str,
+        typer.Option(metavar="FILE", help="also draw it, to FILE.png or FILE.svg (needs matplotlib)"),
+        Lists("files"),
+    ] = "",
+    output: Annotated[
+        Literal["text", "json", "jsonl"] | None, typer.Option("-o", "--output", help="form of the response")
+    ] = None,
+) -> int:
+    """What was run, shown, withheld and saved, in exact tokens, by day, command and session.
+
+    Saved is what runs withheld at first, less what reading it later by tokcap show has cost. It is below zero
+    where that was more. What nobody has counted is in no sum: it is counted as runs.
+    """
+    env: Environment = context.obj
+    output = output or wanted_output((), env)
+    first_day = first_day_of(since, env.now())
+    if plot:
+        plots.form_of(plot)
+        plots.check_that_plots_can_be_made()
+    book = read_book(env)
+    found = report(book.sums, (by,) if by else GROUPS, first_day, book.full)
+    if plot and found.totals:
+        plots.plot(found, plot)
+    if output == "text":
+        say(described(found, env, all_rows=by is not None), env)
+        return exits.OK
+    if output == "jsonl":
+        return respond([row.as_json(group) for group, rows in found.by.items() for row in rows], output, env)
+    return respond(numbers(found), output, env)
+
+
+def read_book(env: Environment) -> Book:
+    """The account as it stands, with totals that the store has learnt since."""
+    book = Book(env)
+    fresh = book.read()
+    shelf = Shelf(env)
+    learnt = book.sums.ask_for_totals(lambda handle, name: total_in_store(shelf, handle, name))
+    if fresh or learnt:
+        book.save()
+    return book
+
+
+def first_day_of(since: str, now: float) -> str:
+    """`7d`, `2w` or a day -> the first day that is meant; empty: from the beginning."""
+    number, unit = since[:-1], since[-1:]
+    if unit in UNITS and number.isascii() and number.isdigit() and len(number) < 6 and int(number):
+        return day_of(max(now - (int(number) * UNITS[unit] - 1) * DAY_SECONDS, 0))
+    if since and not is_day(since):
+        raise UsageError(
+            f"--since: {since[:40]!r} is neither a day such as 2026-11-01 nor a time such as 7d or 2w",
+            of_a_subcommand=True,
+        )
+    return since
+
+
+def described(found: Report, env: Environment, *, all_rows: bool) -> str:
+    """A report for people."""
+    if not found.totals:
+        when = f" since {found.since}" if found.since else " yet"
+        return f"nothing was run{when}, as far as the account knows (--account writes it)\n"
+    screen = screen_of(env, env.stdout)
+    return chart(found, screen.columns, coloured=screen.colours, all_rows=all_rows)
+
+
+def numbers(found: Report) -> dict[str, object]:
+    """A report for programs."""
+    totals = [{name: value for name, value in row.as_json("").items() if name} for row in found.totals]
+    return {
+        "since": found.since or None,
+        "totals": totals,
+        **{f"{group}s": [row.as_json(group) for row in rows] for group, rows in found.by.items()},
+        "broken_lines": found.broken_lines,
+        "full_days": list(found.full_days),
+    }

@@ -1,0 +1,64 @@
+"""The five flags that every command gets, and what one call asks for with them. Knows no framework."""
+
+from __future__ import annotations
+
+from tokcap.options import BY_KEY
+from tokcap.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tokcap.integration.taking import TakenOutput
+    from tokcap.types import Output
+
+KEYS = ("token_limit", "token_offset", "token_count", "tokenizer", "output")
+SPELLINGS = tuple(BY_KEY[key].flag for key in KEYS)
+# A command may have a parameter called `output` that is no `--output`; ours must not be taken for it.
+OWN_NAME = "tokcap_"
+TOKENIZERS = ("cl100k_base", "o200k_base", "approx")
+PANEL = "Token budget"
+
+_PLACE = "tokcap.integration"
+
+
+class Call:
+    """One call of the tool: what was asked for up to now, and whether its output is being taken."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, Any] = {}
+        # The words that the innermost command was given.
+        self.words: tuple[str, ...] = ()
+        self.taken: TakenOutput | None = None
+
+
+def call_of(context: Any) -> Call:
+    """The call that a context belongs to. Contexts inside each other share it."""
+    call: Call = context.meta.setdefault(_PLACE, Call())
+    return call
+
+
+def remember(context: Any, parameter: Any, value: Any) -> Any:
+    """Called for each flag when it was read. A flag of the inner command wins over that of a group."""
+    if value not in (None, False) and not context.resilient_parsing:
+        # An `Enum` stands for one of its words.
+        call_of(context).asked[parameter.name.removeprefix(OWN_NAME)] = getattr(value, "value", value)
+    return value
+
+
+def may_ask(words: Sequence[str]) -> bool:
+    """Whether one of the words looks like a flag; it may still be somebody's value."""
+    return any(word.partition("=")[0] in SPELLINGS for word in words)
+
+
+def wanted_output(words: Sequence[str]) -> Output:
+    """The form in which a call that cannot be read wants to hear of it, as far as that can be told."""
+    found: Output = "text"
+    for number, word in enumerate(words):
+        if word == "--":
+            break
+        name, equals, value = word.partition("=")
+        if name == BY_KEY["output"].flag:
+            value = value if equals else "".join(words[number + 1 : number + 2])
+            found = "json" if value == "json" else "jsonl" if value == "jsonl" else "text"
+    return found

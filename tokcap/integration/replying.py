@@ -1,0 +1,67 @@
+"""What was taken of a command's output, and how it ended, in; the answer that was asked for out."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from tokcap import pipeline
+from tokcap.envelope import Meta, Response, rendered
+from tokcap.environment import STDOUT
+from tokcap.errors import TokenizerUnavailable
+from tokcap.library.keywords import request_of
+from tokcap.library.surroundings import Surroundings
+from tokcap.source.given import Given
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from mmap import mmap
+
+    from tokcap.integration.outcome import Outcome
+
+
+def reply(
+    data: bytes | mmap, asked: Mapping[str, Any], tokenizer: str, outcome: Outcome, started: float
+) -> tuple[bytes, tuple[str, ...]]:
+    """The bytes for stdout, and the warnings that go with a text."""
+    output = asked.get("output", "text")
+    request = request_of(
+        (),
+        {
+            "limit": asked.get("token_limit"),
+            "offset": asked.get("token_offset"),
+            "token_count": asked.get("token_count"),
+            "tokenizer": asked.get("tokenizer", tokenizer),
+            "output": output,
+            # The same command with another offset gives the next window.
+            "spill": "never",
+        },
+    )
+    try:
+        with Surroundings() as world:
+            done = pipeline.run(request, world.env, lambda _request, _env: Given(data))
+            written = bytes(world.written[STDOUT])
+    except TokenizerUnavailable:
+        # It is what the call was refused for, before anything was printed.
+        return refusal(output, request.tokenizer, outcome, started), ()
+    if output == "text":
+        return written, tuple(pipeline.warnings_of(done.response.notices))
+    return rendered(concluded(done.response, outcome, started), output), ()
+
+
+def refusal(output: Any, tokenizer: str, outcome: Outcome, started: float) -> bytes:
+    """The answer to a call that never came to its command."""
+    if output == "text":
+        return b""
+    response = Response(outcome.status, None, None, (), Meta(tokenizer=tokenizer))
+    return rendered(concluded(response, outcome, started), output)
+
+
+def concluded(response: Response, outcome: Outcome, started: float) -> Response:
+    """The same answer with the command's own ending in it."""
+    meta = response.meta.but(
+        duration_ms=round((time.monotonic() - started) * 1000),
+        exit_code=outcome.status,
+        exit_from="command",
+    )
+    return response.but(status=outcome.status, failure=outcome.failure, meta=meta)
