@@ -20,6 +20,8 @@ ROOMS = {
     "sqlite3": "database.py",
     "_sqlite3": "database.py",
     "platformdirs": "environment.py",
+    "mcp": "mcpserver/",
+    "pydantic": "mcpserver/",
     "matplotlib": "statistics/plot.py",
     "select": ("environment.py", "source/"),
 }
@@ -29,6 +31,7 @@ LAYERS = [
     {"shellentry"},
     {"__main__"},
     {"cli", "integration"},
+    {"mcpserver"},
     {"library"},
     {"pipeline", "doctor"},
     {"fitting", "parts", "places"},

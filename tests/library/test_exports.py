@@ -37,7 +37,7 @@ def test_every_error_a_caller_can_meet_is_exported():
 
     kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type)}
     # Those that only the command line meets, or that are told otherwise.
-    inner = {"ConfigExists", "HookRefused", "ReaderGone", "TokenizerFailed"}
+    inner = {"ConfigExists", "HookRefused", "PackageMissing", "ReaderGone", "TokenizerFailed"}
     assert kinds - inner <= set(tokcap.__all__)
 
 

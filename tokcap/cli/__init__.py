@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tokcap.errors import TokcapError, UsageError
-from tokcap.options import AVAILABLE
 from tokcap.record import TYPE_CHECKING
 from tokcap.shortage import shortage_of
 
@@ -25,11 +24,6 @@ def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int
         from tokcap.listing import run as list_names
 
         return list_names(arguments[1:], env)
-    if name not in AVAILABLE:
-        raise UsageError(
-            f"{name!r} is a name kept for a subcommand that this version does not have; "
-            f"to run a program of that name: tokcap -- {name}"
-        )
     import signal
 
     # Compiled modules are loaded there. An interrupt in the midst of that can crash them: orjson dies of it.

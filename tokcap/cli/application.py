@@ -8,7 +8,7 @@ import typer
 
 from tokcap import exits
 from tokcap.catalog import Group
-from tokcap.cli import budget, completion, doctor, hook, manifest, spill, stats
+from tokcap.cli import budget, completion, doctor, hook, manifest, mcp, spill, stats
 from tokcap.cli.commands import commands_of
 from tokcap.cli.reading import find, wants_help
 from tokcap.errors import ReaderGone, StreamError, UsageError
@@ -32,6 +32,7 @@ def tokcap() -> None:
 app.command("completion")(completion.completion)
 app.command("doctor")(doctor.doctor)
 app.command("manifest")(manifest.manifest)
+app.command("mcp")(mcp.mcp)
 app.command("stats")(stats.stats)
 app.add_typer(spill.application, name="spill")
 app.add_typer(budget.application, name="budget")

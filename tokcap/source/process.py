@@ -10,7 +10,7 @@ from _thread import allocate_lock
 
 from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
 from tokcap.exits import OWN_FAILURE, Ending, ending_of
-from tokcap.options import AVAILABLE
+from tokcap.options import SUBCOMMANDS
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.shortage import SHORTAGES
 
@@ -238,5 +238,5 @@ def perhaps(name: str) -> str:
     """The subcommand that somebody may have meant."""
     from tokcap.spelling import nearest
 
-    near = nearest(name, AVAILABLE)
+    near = nearest(name, SUBCOMMANDS)
     return f"; did you mean tokcap {near}?" if near else ""
