@@ -33,7 +33,7 @@ from tokcap.cli.commands import all_commands, groups
 from tokcap.completions import SHELLS, script_for
 from tokcap.completions.vocabulary import TOKENIZERS, Vocabulary, offer_for, spellings_of
 from tokcap.hooks.manage import AGENTS
-from tokcap.options import SUBCOMMANDS
+from tokcap.options import SUBCOMMANDS as NAMES
 from tokcap.tokens import open_tokenizer
 
 COMMANDS = all_commands(app)
@@ -75,7 +75,7 @@ def test_every_command_and_option_is_in_each_completion_script(shell):
         # It writes `-s n -l token-limit`.
         script = script.replace(" -l ", " --").replace(" -s ", " -")
     words = set(re.findall(r"[-\w]+", script))
-    assert words >= set(SUBCOMMANDS)
+    assert words >= set(NAMES)
     for command in COMMANDS:
         assert words >= set(command.path)
         assert words >= {spelling.word for spelling in spellings_of(command)}
