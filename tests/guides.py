@@ -45,9 +45,9 @@ def python_blocks(text: str) -> list[str]:
 def steady(text: str) -> str:
     """An answer without what the clock puts in."""
     text = re.sub(r'"duration_ms":\s*\d+', '"duration_ms":0', text)
-    text = re.sub(r"\b\d{4}-\d\d-\d\d\b(?!T)", "2026-01-01", text)
+    text = re.sub(r"\b\d{4}-\d\d-\d\d\b(?!T)( \d\d:\d\d)?", "2026-01-01", text)
     # Ages of what was stored a moment ago.
-    return re.sub(r"^([0-9a-f]{12}  )\d+s *", r"\1", text, flags=re.MULTILINE)
+    return re.sub(r"^([0-9a-f]{12}  )\d+[sm] *", r"\1", text, flags=re.MULTILINE)
 
 
 def world(home: Path) -> dict[str, str]:

@@ -26,9 +26,9 @@ PYTHON = [
 ]
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
-def test_there_are_examples(guide):
-    assert len(examples(guide.read_text())) >= 4
+@pytest.mark.parametrize("name", ["README.md", "docs/agents.md", "docs/counting.md", "docs/shell.md"])
+def test_there_are_examples(name):
+    assert len(examples((ROOT / name).read_text())) >= 8
 
 
 @pytest.mark.parametrize(("guide", "number"), EXAMPLES)
