@@ -42,6 +42,7 @@ def record(commands: list[str]) -> list[tuple[str, list[str]]]:
         terminal.feed(seen)
         text = terminal.finish().decode().replace(str(home), HOME)
     found = []
+    # Before the first prompt stands the newline that let the shell begin, after the last one nothing.
     for part in text.split(PROMPT)[1:-1]:
         command, *lines = part.rstrip("\n").split("\n")
         found.append((command, lines))
@@ -74,20 +75,8 @@ def start_shell(home: Path) -> tuple[int, int]:
         finally:
             os._exit(127)
     fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    echo_off_once(screen)
-    return pid, screen
-
-
-def echo_off_once(screen: int) -> None:
-    """Let the shell go on without a trace of it."""
-    settings = termios.tcgetattr(screen)
-    quiet = [*settings]
-    quiet[3] &= ~termios.ECHO
-    termios.tcsetattr(screen, termios.TCSANOW, quiet)
     os.write(screen, b"\n")
-    while not select.select([screen], [], [], 0.05)[0]:
-        pass
-    termios.tcsetattr(screen, termios.TCSANOW, settings)
+    return pid, screen
 
 
 def wait_for_prompt(screen: int) -> bytes:

@@ -45,6 +45,18 @@ def test_every_link_leads_somewhere(guide):
             assert heading in anchors(there.read_text()), f"{path}#{heading}"
 
 
+def test_the_readme_has_the_ratios_of_the_drawing():
+    drawn = re.findall(
+        r">(\w+)\.\w+</text>.*?, ([\d.]+) times<", (PICTURES / "quarter.svg").read_text(), re.DOTALL
+    )
+    ratios = dict(drawn)
+    words = " ".join((ROOT / "README.md").read_text().split())
+    assert (
+        f"{ratios['base64']} times that for base64, {ratios['digests']} times for a list of digests, "
+        f"{ratios['hindi']} times for Hindi, and {ratios['blanks']} times for a table with many blanks"
+    ) in words
+
+
 def anchors(text: str) -> set[str]:
     """What headings are called in links."""
     return {

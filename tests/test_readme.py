@@ -41,6 +41,11 @@ def test_an_example_prints_what_the_guide_says(guide, number):
     )
 
 
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+def test_the_writer_leaves_a_true_guide_as_it_is(guide):
+    assert filled(guide) == guide.read_text()
+
+
 @pytest.mark.parametrize("code", PYTHON)
 def test_python_in_a_guide_runs(code, tmp_path):
     done = run_python(code, tmp_path)
