@@ -16,7 +16,6 @@ from tokcap.tokens import open_tokenizer
 from tokcap.tokens.index import Index
 
 SAMPLES = Path(__file__).parent / "samples"
-ROOT = SAMPLES.parent.parent
 MARGIN = 20
 
 # Classes, so that a page in dark colours gets dark colours.
@@ -56,7 +55,8 @@ def window_of(path: Path, limit: int, *options: str) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "tokcap", "-n", str(limit), *options, "cat", str(path)],
             stdout=subprocess.PIPE,
-            cwd=ROOT,
+            # Not the checkout: the tokcap that is installed may be another one.
+            cwd=SAMPLES,
             env={**world, "HOME": directory, "TOKCAP_DATA_DIR": f"{directory}/data"},
             text=True,
             check=True,

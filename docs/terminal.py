@@ -16,7 +16,6 @@ from pathlib import Path
 from tokcap.filters.terminal import Terminal
 
 SAMPLES = Path(__file__).parent / "samples"
-ROOT = SAMPLES.parent.parent
 ROWS, COLUMNS = 60, 96
 # The shell's prompt while it is recorded: nothing that is recorded prints it.
 PROMPT = "\u276f "
@@ -56,11 +55,11 @@ def start_shell(home: Path) -> tuple[int, int]:
     (programs / "tokcap").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tokcap "$@"\n')
     (programs / "tokcap").chmod(0o755)
     world = {
+        **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
         "PATH": f"{programs}:{os.environ['PATH']}",
         "PS1": PROMPT,
-        "PYTHONPATH": str(ROOT),
         "TERM": "xterm",
         "TZ": "UTC",
     }
