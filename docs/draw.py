@@ -8,12 +8,13 @@ import re
 import subprocess
 import sys
 import tempfile
+from bisect import bisect_right
 from pathlib import Path
 
 from docs.svg import CHARACTER, LINE, SIZE, box, document, text, write
 from tokcap.capture import UNLIMITED, Spool
 from tokcap.tokens import open_tokenizer
-from tokcap.tokens.index import Index
+from tokcap.tokens.index import PLACES, SAMPLE_BYTES, Index
 
 SAMPLES = Path(__file__).parent / "samples"
 MARGIN = 20
@@ -181,11 +182,41 @@ def quarters(paths: list[Path]) -> str:
     return framed(round(width), round(y + 10), "tokens beside bytes / 4", parts)
 
 
+def checkpoints_and_places(data: bytes, token: int) -> str:
+    """A large output as a bar: its checkpoints, the chunk of one token, and what an estimate looks at."""
+    index = index_of(data)
+    total, known = index.total_tokens, index.checkpoints
+    width = 760.0
+    scale = (width - 2 * MARGIN) / len(data)
+    behind = bisect_right(known.tokens, token) - 1
+
+    def x(byte: int) -> float:
+        return MARGIN + byte * scale
+
+    chunk = (x(known.bytes[behind]), (known.bytes[behind + 1] - known.bytes[behind]) * scale)
+    heading = f"{len(data):,} bytes, {total:,} tokens, {len(known)} checkpoints"
+    parts = [
+        text(MARGIN, 30, heading, "ink", "600"),
+        box(MARGIN, 48, width - 2 * MARGIN, 26, "out"),
+        box(chunk[0], 48, chunk[1], 26, "tokens"),
+        *(box(x(byte) - 0.5, 48, 1, 26, "faint") for byte in known.bytes),
+        text(MARGIN, 94, f"for token {token:,} only the coloured chunk is encoded", "faint"),
+        box(MARGIN, 114, width - 2 * MARGIN, 26, "out"),
+        box(MARGIN, 114, max(SAMPLE_BYTES * scale, 2), 26, "cut"),
+        *(box(x(len(data) * number // (PLACES + 1)), 114, 2, 26, "cut") for number in range(1, PLACES + 1)),
+        text(MARGIN, 160, "an estimate is drawn from the beginning and from eight places", "faint"),
+    ]
+    return framed(width, 178, "checkpoints, and the places of an estimate", parts)
+
+
 def pictures() -> dict[str, str]:
     """File name -> drawing."""
     return {
         "tokens.svg": tokens_and_window(SAMPLES / "kinds" / "program.py", 80),
         "json.svg": document_and_window(SAMPLES / "orders.json", 60, 24),
+        "large.svg": checkpoints_and_places(
+            b"".join(b"%d\n" % number for number in range(1, 200_001)), 598_980
+        ),
         "quarter.svg": quarters(sorted((SAMPLES / "kinds").iterdir())),
     }
 
