@@ -192,11 +192,15 @@ class Step(Transaction):
             session,
         )
         # A database holds whatever it is given; one that makes no sense is as good as a broken one.
-        numbers = [value for row in rows for value in row if value is not None]
-        if len(rows) != 1 or any(not isinstance(value, int | float) for value in numbers):
-            raise LedgerError(f"the ledger is damaged: session {session} makes no sense; move the file away")
-        ((total, window, result_pct, turn_pct, floor_tokens, used, window_used, reserved),) = rows
-        settings = Settings(total, window, result_pct, turn_pct, floor_tokens)
+        try:
+            ((total, window, result_pct, turn_pct, floor_tokens, used, window_used, reserved),) = rows
+            settings = Settings(total, window, result_pct, turn_pct, floor_tokens).checked()
+            if not all(isinstance(tokens, int) and tokens >= 0 for tokens in (used, window_used, reserved)):
+                raise ValueError("no number of tokens")
+        except (TypeError, ValueError):
+            raise LedgerError(
+                f"the ledger is damaged: session {session} makes no sense; move the file away"
+            ) from None
         return Account(settings, used, reserved, window_used)
 
     def insert_session(self, name: str, settings: Settings) -> int:
