@@ -36,26 +36,32 @@ def sources(number: int = 12) -> list[bytes]:
     return [path.read_bytes()[:SOURCE_BYTES] for path in library[:: max(len(library) // number, 1)]]
 
 
-TRICKY_TEXT = tuple(
-    text.encode("utf-8", "surrogatepass")
-    for text in (
-        "",
-        " ",
-        "\n\n\n",
-        "a\r\nb\rc\n",
-        "it's I'LL we'Ve 'ſ 'T’s",
-        "<|endoftext|><|fim_prefix|>",
-        "漢字かな 👩‍👩‍👧‍👦 e\u0301 ǅ ʰ ² Ⅷ ٣",
-        "\u0378\ufdd0\uffff\U0010ffff\U000e0fff",
-        "\x00\x01\x1b\x7f\x85\u00a0\u2028\u3000\u200d\ufeff",
-        "a" * 300,
-        " " * 300 + "x",
-        "=-" * 150,
-        "0123456789" * 30,
-        "AbCdEf" * 40 + "\n" * 40,
-        "//\n/\n///\r\n/",
-    )
-) + (b"\xff\xfe\xc2\xe2\x82\xf0\x9f\x98", b"caf\xe9\n", b"\xed\xa0\x80", b"\xc2\x85\xe1\x9a\x80\xe2\x81\x9f")
+TRICKY_TEXT = (
+    *tuple(
+        text.encode("utf-8", "surrogatepass")
+        for text in (
+            "",
+            " ",
+            "\n\n\n",
+            "a\r\nb\rc\n",
+            "it's I'LL we'Ve 'ſ 'T’s",
+            "<|endoftext|><|fim_prefix|>",
+            "漢字かな 👩\u200d👩\u200d👧\u200d👦 é ǅ ʰ ² Ⅷ ٣",
+            "\u0378\ufdd0\uffff\U0010ffff\U000e0fff",
+            "\x00\x01\x1b\x7f\x85\xa0\u2028\u3000\u200d\ufeff",
+            "a" * 300,
+            " " * 300 + "x",
+            "=-" * 150,
+            "0123456789" * 30,
+            "AbCdEf" * 40 + "\n" * 40,
+            "//\n/\n///\r\n/",
+        )
+    ),
+    b"\xff\xfe\xc2\xe2\x82\xf0\x9f\x98",
+    b"caf\xe9\n",
+    b"\xed\xa0\x80",
+    b"\xc2\x85\xe1\x9a\x80\xe2\x81\x9f",
+)
 
 TRICKY_JSON = (
     b"{}",

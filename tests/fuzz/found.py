@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import time
+from typing import TYPE_CHECKING
 
 from tests.conftest import ROOT
 from tests.fuzz.target import KNOBS, Target
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
 DIRECTORY = ROOT / "tests" / "cases" / "found"
-# How often a smaller input is tried.
+# How often, and how long, smaller inputs are tried.
 TRIALS = 3000
+SECONDS = 30
 
 
 def keep(target: Target, data: bytes) -> Path:
@@ -39,10 +44,15 @@ def fails(target: Target, data: bytes) -> bool:
 def smallest(data: bytes, still_fails: Callable[[bytes], bool]) -> bytes:
     """A smaller input that fails too: parts are taken away, larger ones first, then bytes made plain."""
     trials = 0
+    deadline = time.monotonic() + SECONDS
+
+    def is_time_left() -> bool:
+        return trials < TRIALS and time.monotonic() < deadline
+
     size = max(len(data) // 2, 1)
     while size:
         at = 0
-        while at < len(data) and trials < TRIALS:
+        while at < len(data) and is_time_left():
             without = data[:at] + data[at + size :]
             trials += 1
             # Knobs stand in their places.
@@ -54,7 +64,7 @@ def smallest(data: bytes, still_fails: Callable[[bytes], bool]) -> bytes:
     for at in range(len(data)):
         for plain in (b"\0" if at < KNOBS else b"a", b"0"):
             simpler = data[:at] + plain + data[at + 1 :]
-            if simpler != data and trials < TRIALS:
+            if simpler != data and is_time_left():
                 trials += 1
                 if still_fails(simpler):
                     data = simpler

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
 from tests.fuzz.target import KNOBS, Target
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 LONGEST_BYTES = 20_000
 
 # Bytes that mean something to one grammar or the other.
-SIGNS = tuple(bytes((sign,)) for sign in b"\0\t\n\r\x1b \"#$&'(),-./0:;<=>@A[\\]_`a{|}~\x7f\x80\x85\x9b\xc2\xff")
+SIGNS = tuple(
+    bytes((sign,)) for sign in b"\0\t\n\r\x1b \"#$&'(),-./0:;<=>@A[\\]_`a{|}~\x7f\x80\x85\x9b\xc2\xff"
+)
 WORDS = (
     *(b"\r\n", b"\\u", b"\\ud800", b"null", b"true", b"1e999", b"--", b"-c", b"\x1b[", b"\xef\xbf\xbd"),
-    *(b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"'''", b'"""', b"[[", b"]]", b"[TRUNCATED]", b"99999999999999999999"),
+    *(
+        b"\xef\xbb\xbf",
+        b"\xe2\x80\xa8",
+        b"'''",
+        b'"""',
+        b"[[",
+        b"]]",
+        b"[TRUNCATED]",
+        b"99999999999999999999",
+    ),
 )
 
 PLACES = st.integers(0, 1 << 16)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tests.fuzz import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
 KNOBS = 8
 

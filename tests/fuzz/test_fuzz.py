@@ -24,8 +24,12 @@ def test_a_short_attack_breaks_nothing(name):
     try:
         engine.try_round(TARGETS[name], number, TARGETS[name].examples)
     except engine.Failure as failure:
-        pytest.fail(f"{name}, TOKCAP_FUZZ_SEED={SEED}: {failure}\nwith the input {failure.data!r}")
+        small = found.smallest(failure.data, lambda data: found.fails(TARGETS[name], data))
+        pytest.fail(f"{name}, TOKCAP_FUZZ_SEED={SEED}: {failure}\nwith the input {small!r}")
 
 
 def test_a_failure_is_made_small():
-    assert found.smallest(b"knobs!!!" + b"xyz" * 100 + b"[" + b"q" * 50, lambda data: b"[" in data) == b"\0" * 8 + b"["
+    assert (
+        found.smallest(b"knobs!!!" + b"xyz" * 100 + b"[" + b"q" * 50, lambda data: b"[" in data)
+        == b"\0" * 8 + b"["
+    )

@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.conftest import Ran, checked
 from tokcap.__main__ import call
 from tokcap.environment import Environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tokcap.errors import TokcapError
 
 
 class World:
@@ -53,3 +58,9 @@ def world() -> Iterator[World]:
             yield World(directory)
         finally:
             os.chdir(before)
+
+
+def check_told(error: TokcapError) -> None:
+    """A refusal is one line, and says something."""
+    assert str(error)
+    assert "\n" not in str(error)

@@ -8,7 +8,15 @@ import sys
 import tempfile
 
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, precondition, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    precondition,
+    rule,
+)
 
 from tests.conftest import ROOT
 from tests.models.account import Exhausted, Held, Session
@@ -48,7 +56,12 @@ class LedgerOfProcesses(RuleBasedStateMachine):
         process.stdin.flush()
         return json.loads(process.stdout.readline())
 
-    @rule(worker=WORKERS, name=NAMES, total=st.sampled_from([None, 100, 1000]), window=st.sampled_from([None, 400]))
+    @rule(
+        worker=WORKERS,
+        name=NAMES,
+        total=st.sampled_from([None, 100, 1000]),
+        window=st.sampled_from([None, 400]),
+    )
     def start(self, worker, name, total, window):
         answer = self.ask(worker, "start", name, total, window)
         if name not in self.sessions:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.conftest import Ran, recount
 from tests.fuzz.target import Input, target
-from tests.fuzz.world import World, world
+from tests.fuzz.world import World, check_told, world
 from tokcap.budget import Settings
 from tokcap.errors import TokcapError
 from tokcap.fingerprint import checksum
@@ -36,7 +36,15 @@ RECORD = EntryRecord(
 )
 
 
-@target([RECORD.packed(), EntryRecord().packed(), b'{"schema_version": 1}', b"[]", b'{"schema_version": 1, "command": [1]}'])
+@target(
+    [
+        RECORD.packed(),
+        EntryRecord().packed(),
+        b'{"schema_version": 1}',
+        b"[]",
+        b'{"schema_version": 1, "command": [1]}',
+    ]
+)
 def record_file(given: Input) -> None:
     try:
         found = EntryRecord.unpacked(given.payload)
@@ -81,7 +89,7 @@ def landmarks_file(given: Input) -> None:
     found = Landmarks.unpacked(given.payload)
     if found is None:
         return
-    assert found.packed() == given.payload or any(b"_" in word or b"+" in word for word in given.payload.split())
+    assert found.bytes == sorted(set(found.bytes))
     for byte in (0, 7, 100):
         nearest = Trail(found, "json", WALKED).nearest(byte)
         assert nearest is None or nearest[0] <= byte
@@ -128,12 +136,19 @@ def use_ledger(directory: str) -> None:
         try:
             step()
         except TokcapError as error:
-            assert "\n" not in str(error)
-            assert str(error)
+            check_told(error)
 
 
 # Where it is changed, and what stands there then: four bytes and more of an edit.
-@target([b"\x00\x10\x00\x04\xff\xff", b"\x00\x00\x00\x00Xx", b"\x03\xe8\x00\x00\x81\x01\x00\x09", b"\x00\x3c\x00\x00\x00\x00\x00\x09"], examples=40)
+@target(
+    [
+        b"\x00\x10\x00\x04\xff\xff",
+        b"\x00\x00\x00\x00Xx",
+        b"\x03\xe8\x00\x00\x81\x01\x00\x09",
+        b"\x00\x3c\x00\x00\x00\x00\x00\x09",
+    ],
+    examples=40,
+)
 def ledger_bytes(given: Input) -> None:
     data = bytearray(ledger_file())
     rest = given.payload
@@ -152,16 +167,41 @@ def ledger_bytes(given: Input) -> None:
 
 
 COLUMNS = (
-    *(("sessions", column) for column in ("name", "created", "ended", "total", "context_window", "result_pct")),
+    *(
+        ("sessions", column)
+        for column in ("name", "created", "ended", "total", "context_window", "result_pct")
+    ),
     *(("sessions", column) for column in ("turn_pct", "floor_tokens", "used", "window_used")),
-    *(("reservations", column) for column in ("session", "tokens", "turn", "pid", "started", "boot", "namespace")),
+    *(
+        ("reservations", column)
+        for column in ("session", "tokens", "turn", "pid", "started", "boot", "namespace")
+    ),
     *(("turns", column) for column in ("session", "turn", "used")),
     *(("events", column) for column in ("session", "time", "kind", "tokens", "key")),
 )
-VALUES = (None, 0, -1, 1, 0.5, 1e308, float("-inf"), 2**63 - 1, -(2**63), "", "x", "12", b"", b"\xff", "\0", 10**13)
+VALUES = (
+    None,
+    0,
+    -1,
+    1,
+    0.5,
+    1e308,
+    float("-inf"),
+    2**63 - 1,
+    -(2**63),
+    "",
+    "x",
+    "12",
+    b"",
+    b"\xff",
+    "\0",
+    10**13,
+)
 
 
-@target([bytes((column, value)) for column in range(len(COLUMNS)) for value in range(len(VALUES))], examples=60)
+@target(
+    [bytes((column, value)) for column in range(len(COLUMNS)) for value in range(len(VALUES))], examples=60
+)
 def ledger_values(given: Input) -> None:
     """Tables that are whole, with values that nobody wrote there by tokcap."""
     with tempfile.TemporaryDirectory() as directory:
@@ -189,7 +229,9 @@ def stored_files() -> dict[str, bytes]:
         here.call(["-n", "60", "-o", "json"], OUTPUT)
         here.call(SHOW)
         return {
-            str(path.relative_to(here.data)): path.read_bytes() for path in here.data.rglob("*") if path.is_file()
+            str(path.relative_to(here.data)): path.read_bytes()
+            for path in here.data.rglob("*")
+            if path.is_file()
         }
 
 
@@ -211,14 +253,19 @@ def put(here: World, changes: dict[str, bytes]) -> None:
 
 
 def entry_seeds() -> list[bytes]:
-    return [data for name, data in stored_files().items() if not name.endswith("/out")] + [b"", RECORD.packed()]
+    return [data for name, data in stored_files().items() if not name.endswith("/out")] + [
+        b"",
+        RECORD.packed(),
+    ]
 
 
 @target(entry_seeds(), examples=50)
 def damaged_entry(given: Input) -> None:
     names = sorted(stored_files())
     name = given.pick(0, names)
-    view = given.pick(1, ((), ("--grep", "number 7"), ("--pointer", "/3/name"), ("--stream", "err"), ("--mode", "summary")))
+    view = given.pick(
+        1, ((), ("--grep", "number 7"), ("--pointer", "/3/name"), ("--stream", "err"), ("--mode", "summary"))
+    )
     args = [*SHOW, *view]
     if view:
         args[4:6] = []
@@ -237,6 +284,6 @@ def damaged_entry(given: Input) -> None:
 
 
 def undamaged_differences(ran: Ran) -> set[str]:
-    """Keys of the answer that are not as they were. A record may say, well-formed, that it is another shape."""
+    """Keys of the answer that are not as they were: a well-formed record may tell another shape."""
     before, after = undamaged().json["meta"], ran.json["meta"]
     return {key for key in before if before[key] != after.get(key)}
