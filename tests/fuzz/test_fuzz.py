@@ -13,7 +13,7 @@ TARGETS = load_all()
 SEED = int(os.environ.get("TOKCAP_FUZZ_SEED", "0")) or 1
 
 
-@pytest.mark.parametrize(("name", "path"), found.cases(), ids=lambda value: getattr(value, "stem", value))
+@pytest.mark.parametrize(("name", "path"), [*found.cases()], ids=lambda value: getattr(value, "stem", value))
 def test_what_was_found_once_stays_mended(name, path):
     TARGETS[name](path.read_bytes())
 

@@ -10,7 +10,7 @@ from tests.cut.test_values import is_within, leaves, parsed
 from tests.fuzz import corpus
 from tests.fuzz.constants import small_constants
 from tests.fuzz.target import Input, target
-from tests.fuzz.targets.windows import DEEPEST, DOCUMENTS, LONGER, MOST_PAGES, TABLES
+from tests.fuzz.targets.windows import DEEPEST, DOCUMENTS, LONGER, TABLES
 from tests.fuzz.world import world
 from tokcap.fields import select
 from tokcap.jsontext import BYTE_ORDER_MARK, top_level_values
@@ -18,11 +18,14 @@ from tokcap.jsontext import BYTE_ORDER_MARK, top_level_values
 if TYPE_CHECKING:
     from tests.conftest import Ran
 
+# Each is asked for twice.
+FEW_PAGES = 6
+
 # What is stored is what does not fit.
 STRUCTURED = [*LONGER, *DOCUMENTS, *TABLES, *corpus.case_inputs()]
 
 
-@target(STRUCTURED, examples=40)
+@target(STRUCTURED, examples=30)
 def stored_pages(given: Input) -> None:
     """Pages of a stored output, found by indexes and landmarks, are those of the output itself."""
     limit = str(given.pick(0, (20, 33, 60)))
@@ -34,7 +37,7 @@ def stored_pages(given: Input) -> None:
         with small_constants(given, 3):
             first = here.call([*args, "--spill", "always"], given.payload)
         handle = first.json["meta"]["handle"]
-        while number < MOST_PAGES:
+        while number < FEW_PAGES:
             window = [*args, "--token-offset", str(offset)]
             plain = here.call([*window, "--spill", "never"], given.payload)
             with small_constants(given, 3):
