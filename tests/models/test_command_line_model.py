@@ -102,7 +102,7 @@ def options():
     command=st.sampled_from(COMMANDS[:-1]) | st.sampled_from(COMMANDS),
     fault=st.sampled_from(["", "", "", *WRITING, *STORING]),
 )
-@effort(130)
+@effort(100)
 def test_a_command_keeps_every_promise(options, payload, complaint, command, fault):
     with tempfile.TemporaryDirectory() as directory:
         here = Path(directory)
@@ -118,7 +118,7 @@ def test_a_command_keeps_every_promise(options, payload, complaint, command, fau
 @given(
     options=options(), payload=st.sampled_from(PAYLOADS), fault=st.sampled_from(["", "", *WRITING, *STORING])
 )
-@effort(50)
+@effort(40)
 def test_standard_input_keeps_every_promise(options, payload, fault):
     with tempfile.TemporaryDirectory() as directory:
         here = Path(directory)
