@@ -25,7 +25,7 @@ DOCUMENTS = [b"[" + b",".join([payload] * 12) + b"]" for payload in corpus.TRICK
 LIMITS = (1, 2, 3, 5, 8, 11, 12, 15, 20, 30, 50, 80, 200, 1000)
 ENCODINGS = ("cl100k_base", "o200k_base")
 # A walk takes as many calls as there are pages.
-MOST_PAGES = 60
+MOST_PAGES = 20
 # The reference goes down by recursion.
 DEEPEST = 300
 
@@ -79,7 +79,7 @@ class Page(NamedTuple):
 @target([*PAYLOADS, *LONGER, *TABLES, *DOCUMENTS], examples=60)
 def walk(given: Input) -> None:
     """Pages by `next_offset` are the payload: byte for byte, row for row, leaf for leaf."""
-    args = ["-n", str(given.pick(0, (30, 40, 60, 120))), "--shape", given.pick(1, ("auto", "text", "auto"))]
+    args = ["-n", str(given.pick(0, (30, 60, 120, 300))), "--shape", given.pick(1, ("auto", "text", "auto"))]
     with world() as here, small_constants(given, 3):
         shown = pages(here, given.payload, [*args, *given.pick(2, ((), ("--align", "token")))])
     if shown is None:
