@@ -103,6 +103,11 @@ class LedgerOfProcesses(RuleBasedStateMachine):
             assert self.ask(held.worker, "settle", name, number, actual) is None
             held.session.settle(held, actual)
 
+    @rule(number=consumes(grants), actual=TOKENS, again=st.booleans())
+    def settle_late(self, number, actual, again):
+        self.end_or_reset(1, self.numbers[number][0], again)
+        self.settle(number, actual)
+
     @rule(number=consumes(grants))
     def release(self, number):
         if self.is_held(number):
