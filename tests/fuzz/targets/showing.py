@@ -25,7 +25,7 @@ FEW_PAGES = 6
 STRUCTURED = [*LONGER, *DOCUMENTS, *TABLES, *corpus.case_inputs()]
 
 
-@target(STRUCTURED, examples=30)
+@target(STRUCTURED, examples=15)
 def stored_pages(given: Input) -> None:
     """Pages of a stored output, found by indexes and landmarks, are those of the output itself."""
     limit = str(given.pick(0, (20, 33, 60)))
