@@ -17,13 +17,12 @@ ROOT = Path(__file__).parent.parent
 # tiktoken looks for a table under the SHA-1 of the address that it was published at.
 FILL_CACHE = """
 import hashlib, pathlib, sys
-from tokcap.data.compile import published_table
 from tokcap.tokens import vocabulary
 for name in vocabulary.EMBEDDED:
     address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
     place = pathlib.Path(sys.argv[1], hashlib.sha1(address.encode()).hexdigest())
     if not place.exists():
-        place.write_bytes(published_table(vocabulary.load(name)))
+        place.write_bytes(vocabulary.load(name).published_table())
 """
 
 VERSIONS = """
