@@ -13,95 +13,102 @@ from tokcap.tokens import bpe
 from tokcap.tokens.vocabulary import EMBEDDED
 
 if TYPE_CHECKING:
-    from collections.abc import Sized
+    from collections.abc import Callable, Sized
 
     from tokcap.types import Tokenizer
 
 # What gigatoken calls the pre-splits.
 SCHEMES = {"cl100k_base": "cl100k", "o200k_base": "o200k"}
 
-# So much in doubt, and all cores with tiktoken are better than one without.
-MOST_DOUBTED = 1 << 22
+# So much in doubt, and tiktoken on all cores is better than this on one.
+MOST_DOUBTED = 1 << 20
 
-# gigatoken remembers every piece it has met. After so much more memory it starts afresh, if it counted enough
-# meanwhile to be worth that; how much memory there is, is looked up once in so many characters.
-MOST_GROWTH_BYTES = 40 << 20
-WORTH_LOADING = 1 << 22
+# gigatoken remembers every piece that it has met. When that takes so much memory it starts afresh; if fewer
+# characters were counted than that is worth, most pieces are new, and tiktoken is no slower.
+MOST_GROWTH_BYTES = 32 << 20
+WORTH_STARTING = 1 << 25
 LOOK_EVERY = 1 << 18
 
 ASCII = bytes(range(0x80))
 
 
 class BulkCounter:
-    """Counts for a tokenizer, with the same results: in the main itself, else by asking it."""
+    """Counts for a tokenizer, with the same results: mostly by gigatoken, else by asking it."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
+        self._gigatoken = Gigatoken(tokenizer.name)
         self._certain = CertainCharacters()
-        self._backend = Backend(tokenizer.name)
         self._doubted = 0
-        # Characters since gigatoken started afresh, and since its memory was last looked at.
-        self._counted = self._unlooked = 0
-        self._resident = resident_bytes()
+        self._failed = False
 
     @property
     def pays(self) -> bool:
         """Whether to go on with it."""
-        return self._doubted < MOST_DOUBTED
+        return not self._failed and self._doubted < MOST_DOUBTED
 
     def count(self, text: str) -> int:
+        # Longer ones have no cut for long: they ask for more than speed, and are rare.
         if len(text) <= bpe.PLAIN_CHARACTERS and self._certain.are_all_of(text):
             try:
-                self._keep_small(len(text))
-                return len(self._backend.encode(text))
+                return self._gigatoken.count(text)
             except BaseException as error:
                 if not bpe.is_failure(error):
                     raise
+                self._failed = True
         self._doubted += len(text)
         return self._tokenizer.count(text)
 
-    def _keep_small(self, characters: int) -> None:
-        self._counted += characters
-        self._unlooked += characters
-        if self._unlooked < LOOK_EVERY:
-            return
-        self._unlooked = 0
-        if resident_bytes() - self._resident < MOST_GROWTH_BYTES:
-            return
-        if self._counted < WORTH_LOADING:
-            self._doubted = MOST_DOUBTED
-        else:
-            self._backend.start_afresh()
-            self._counted = 0
+
+class Outgrown(Exception):
+    """gigatoken took much memory for little text."""
 
 
-class Backend:
-    """One embedded encoding in gigatoken."""
+class Gigatoken:
+    """One embedded encoding in gigatoken, loaded at its first text."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self.start_afresh()
-
-    def start_afresh(self) -> None:
-        import tempfile
-
         from gigatoken.gigatoken_rs import BPETokenizer
+
+        self._name = name
+        self._build = BPETokenizer.from_tiktoken
+        self._start_at_next_text()
+
+    def _start_at_next_text(self) -> None:
+        self._encode: Callable[[str], Sized] | None = None
+        # Characters since it was started, and when its memory is looked at next.
+        self._counted, self._look_at = 0, LOOK_EVERY
+
+    def count(self, text: str) -> int:
+        encode = self._encode or self._start()
+        self._counted += len(text)
+        if self._counted >= self._look_at:
+            self._look()
+        return len(encode(text))
+
+    def _start(self) -> Callable[[str], Sized]:
+        import tempfile
 
         from tokcap.tokens import vocabulary
 
-        # First of all the memory of the one before.
-        self._encoding = None
         with tempfile.NamedTemporaryFile(suffix=".tiktoken") as table:
             table.write(vocabulary.load(self._name).published_table())
             table.flush()
-            # Special tokens are none: their text is ordinary text.
-            self._encoding = BPETokenizer.from_tiktoken(table.name, SCHEMES[self._name], {})
-        # Loads what it loads at the first text.
-        self.encode("")
+            # No special tokens: their text is ordinary text.
+            encode: Callable[[str], Sized] = self._build(table.name, SCHEMES[self._name], {}).encode
+        # It loads numpy for its first answer.
+        encode("")
+        self._resident = resident_bytes()
+        self._encode = encode
+        return encode
 
-    def encode(self, text: str) -> Sized:
-        found: Sized = self._encoding.encode(text)
-        return found
+    def _look(self) -> None:
+        self._look_at += LOOK_EVERY
+        if resident_bytes() - self._resident < MOST_GROWTH_BYTES:
+            return
+        if self._counted < WORTH_STARTING:
+            raise Outgrown(self._name)
+        self._start_at_next_text()
 
 
 class CertainCharacters:
@@ -119,7 +126,7 @@ class CertainCharacters:
     def are_all_of(self, text: str) -> bool:
         if text.isascii():
             return True
-        # Deleting bytes is far quicker than looking at characters.
+        # Deleting bytes is far quicker than looking at each character.
         others = text.encode().translate(None, ASCII).decode()
         # What can be printed is assigned: in nearly every text that settles it at once.
         if self._printable_are_certain and others.isprintable():
