@@ -5,7 +5,7 @@ _tokcap_words() {
     below='' flags='' valued=''
     case $1 in
         '')
-            below='show budget completion doctor hook manifest spill stats'
+            below='show budget completion doctor hook manifest mcp spill stats'
             flags='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --account --no-account --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
             valued='-n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook -c'
             ;;
@@ -74,6 +74,10 @@ _tokcap_words() {
             flags='--etag -o --output -h --help'
             valued='--etag -o --output'
             ;;
+        mcp)
+            flags='-n --token-limit --session --total --tokenizer -h --help'
+            valued='-n --token-limit --session --total --tokenizer'
+            ;;
         'spill gc')
             flags='-o --output -h --help'
             valued='-o --output'
@@ -105,13 +109,13 @@ _tokcap_offer() {
     case $1 in
         ' --keep' | 'show --keep') offered=(head tail ends) ;;
         ' --align' | 'show --align') offered=(record token) ;;
-        ' --tokenizer' | 'show --tokenizer') offered=(cl100k_base o200k_base approx) ;;
+        ' --tokenizer' | 'show --tokenizer' | 'mcp --tokenizer') offered=(cl100k_base o200k_base approx) ;;
         ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output') offered=(text json jsonl) ;;
         ' --shape' | 'show --shape') offered=(auto text json jsonl csv tsv) ;;
         ' --mode' | 'show --mode') offered=(raw table summary handle_only) ;;
         ' --stderr') offered=(separate merge pass drop) ;;
         ' --spill') offered=(auto always never) ;;
-        ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'hook install --session' | 'hook print --session') _tokcap_list sessions "$2" ;;
+        ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'hook install --session' | 'hook print --session' | 'mcp --session') _tokcap_list sessions "$2" ;;
         ' --model' | 'show --model' | 'budget start --model') _tokcap_list models "$2" ;;
         'show --stream' | 'spill path --stream') offered=(out err) ;;
         'show 0' | 'spill path 0' | 'spill rm '[0-9]*) _tokcap_list handles "$2" ;;

@@ -15,13 +15,21 @@ import pytest
 import tiktoken
 import tiktoken_ext.openai_public
 
+import tokcap
 from tokcap.__main__ import call
 from tokcap.environment import Environment
 from tokcap.tokens import vocabulary
 
 ROOT = Path(__file__).parent.parent
+# What is tested is what is installed, be it this checkout or a wheel that was built from it.
+PACKAGE = Path(tokcap.__file__).parent
+IMPORT_PATH = os.pathsep.join((str(PACKAGE.parent), str(ROOT)))
 SCHEMA = json.loads((ROOT / "tests" / "envelope.schema.json").read_text())
 ENCODINGS = ("cl100k_base", "o200k_base")
+
+if os.environ.get("TOKCAP_TESTS_INSTALLED"):
+    # Where the built package is meant to be tested, the checkout must not be.
+    assert ROOT not in PACKAGE.parents or "site-packages" in PACKAGE.parts, f"{PACKAGE} is the checkout"
 
 # Where everything is installed that a test may need, a skipped test is a mistake of the set-up.
 NO_SKIP = bool(os.environ.get("TOKCAP_TESTS_NO_SKIP"))
@@ -45,6 +53,8 @@ def own_world(tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    # The checkout, in which tests run, is not where Python finds the package.
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
     # As in a new process, nothing is loaded yet.
     monkeypatch.setattr("tokcap.tokens.tokenizer._embedded", {})
     # Tests of windows are about windows. Those of the store ask for `with_store`.

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import PACKAGE
 
-PACKAGE = ROOT / "tokcap"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # Where a library may be imported. Everything else of the program does without it.
@@ -22,6 +21,8 @@ ROOMS = {
     "sqlite3": "database.py",
     "_sqlite3": "database.py",
     "platformdirs": "environment.py",
+    "mcp": "mcpserver/",
+    "pydantic": "mcpserver/",
     "matplotlib": "statistics/plot.py",
     "select": ("environment.py", "source/"),
 }
@@ -31,6 +32,7 @@ LAYERS = [
     {"shellentry"},
     {"__main__"},
     {"cli", "integration"},
+    {"mcpserver"},
     {"library"},
     {"pipeline", "doctor"},
     {"fitting", "parts", "places"},
@@ -75,6 +77,7 @@ LAYERS = [
     {"exits"},
     {"types"},
     {"record"},
+    {"shortage"},
 ]
 
 
@@ -164,7 +167,14 @@ SHORT_CALL = {
         "tokcap.errors",
         "tokcap.exits",
     ),
-    *("tokcap.options", "tokcap.record", "tokcap.shell", "tokcap.types", "tokcap.pipeline"),
+    *(
+        "tokcap.options",
+        "tokcap.record",
+        "tokcap.shell",
+        "tokcap.shortage",
+        "tokcap.types",
+        "tokcap.pipeline",
+    ),
     *("tokcap.answer", "tokcap.capture", "tokcap.envelope", "tokcap.fitting", "tokcap.keeping"),
     *("tokcap.landmarks", "tokcap.live", "tokcap.mark", "tokcap.places", "tokcap.progress", "tokcap.render"),
     *("tokcap.ways", "tokcap.window", "tokcap.source", "tokcap.source.stdin"),

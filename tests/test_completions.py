@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from tests.conftest import IMPORT_PATH
 from tests.shell import interactive
 from tests.shell.interactive import (
     BACK,
@@ -32,7 +33,7 @@ from tokcap.cli.commands import all_commands, groups
 from tokcap.completions import SHELLS, script_for
 from tokcap.completions.vocabulary import TOKENIZERS, Vocabulary, offer_for, spellings_of
 from tokcap.hooks.manage import AGENTS
-from tokcap.options import AVAILABLE
+from tokcap.options import SUBCOMMANDS as NAMES
 from tokcap.tokens import open_tokenizer
 
 COMMANDS = all_commands(app)
@@ -56,7 +57,7 @@ def test_the_scripts_are_current(tmp_path):
     shutil.copy(DIRECTORY / "generate.py", tmp_path)
     subprocess.run(
         [sys.executable, tmp_path / "generate.py"],
-        env={**world(tmp_path), "PYTHONPATH": str(DIRECTORY.parent)},
+        env={**world(tmp_path), "PYTHONPATH": IMPORT_PATH},
         timeout=PATIENCE_SECONDS,
         check=True,
     )
@@ -74,7 +75,7 @@ def test_every_command_and_option_is_in_each_completion_script(shell):
         # It writes `-s n -l token-limit`.
         script = script.replace(" -l ", " --").replace(" -s ", " -")
     words = set(re.findall(r"[-\w]+", script))
-    assert words >= set(AVAILABLE)
+    assert words >= set(NAMES)
     for command in COMMANDS:
         assert words >= set(command.path)
         assert words >= {spelling.word for spelling in spellings_of(command)}

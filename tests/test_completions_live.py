@@ -62,7 +62,7 @@ def tokcap(home, *arguments):
 def stored(home, text):
     """Store an output; its handle."""
     tokcap(home, "--spill", "always", "-n", "50", "--", "echo", text)
-    return (home / "data" / "spill" / "last").read_text()
+    return (home / "data" / "spill" / "last").read_text().strip()
 
 
 def test_handles_are_completed_from_the_store(shell, home):

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from tests.conftest import ROOT, Ran, checked
+from tests.conftest import IMPORT_PATH, PACKAGE, Ran, checked
 from tests.tokens.test_vocabulary import PUBLISHED
 from tokcap.cli.completion import script
 from tokcap.doctor import examination, variables, vocabularies
@@ -133,7 +133,7 @@ class TestHealthy:
 class TestVocabularies:
     def test_a_package_that_is_damaged_is_told(self, tmp_path):
         copy = tmp_path / "copy"
-        shutil.copytree(ROOT / "tokcap", copy / "tokcap", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(PACKAGE, copy / "tokcap", ignore=shutil.ignore_patterns("__pycache__"))
         data = copy / "tokcap" / "data"
         for name in ("cl100k_base.vocab", "o200k_base.buckets"):
             (data / name).write_bytes((data / name).read_bytes()[:-1000])
@@ -356,7 +356,7 @@ class TestConfiguration:
 
     def test_every_variable_that_the_program_reads_is_known(self):
         named = set()
-        for path in (ROOT / "tokcap").rglob("*.py"):
+        for path in PACKAGE.rglob("*.py"):
             named |= set(re.findall(r"\bTOKCAP_[A-Z_]*[A-Z]\b", path.read_text()))
         assert named <= set(variables.KNOWN)
 
@@ -442,7 +442,7 @@ class TestSurroundings:
     def test_a_directory_that_is_gone_is_no_obstacle(self, tmp_path):
         gone = tmp_path / "gone"
         script = f'mkdir {gone}; cd {gone}; rmdir {gone}; "$0" -m tokcap doctor -o json'
-        world = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
+        world = {**os.environ, "PYTHONPATH": IMPORT_PATH, "PYTHONSAFEPATH": "1"}
         done = subprocess.run(
             ["sh", "-c", script, sys.executable], env=world, capture_output=True, timeout=60, check=False
         )
@@ -491,7 +491,7 @@ class TestReport:
 
     def test_a_library_that_is_missing_is_named(self, tmp_path):
         (tmp_path / "orjson.py").write_text("raise ImportError('broken', name='orjson')\n")
-        world = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+        world = {**os.environ, "PYTHONPATH": f"{tmp_path}:{IMPORT_PATH}"}
         done = subprocess.run(
             [sys.executable, "-m", "tokcap", "doctor"],
             env=world,

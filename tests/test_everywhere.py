@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 from tokcap.cli.application import app
 from tokcap.cli.commands import all_commands
 from tokcap.help import command_help, full_help
-from tokcap.options import AVAILABLE
+from tokcap.options import SUBCOMMANDS as NAMES
 from tokcap.screen import Screen
 
 COMMANDS = all_commands(app)
@@ -35,7 +35,7 @@ def missing_from(text: str, command) -> list[str]:
 
 
 def test_the_application_has_what_the_table_calls_available():
-    assert {command.path[0] for command in SUBCOMMANDS} == set(AVAILABLE)
+    assert {command.path[0] for command in SUBCOMMANDS} == set(NAMES)
 
 
 @every_command

@@ -19,7 +19,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from tests.conftest import ROOT
+from tests.conftest import IMPORT_PATH, ROOT
 from tokcap import holder, ledger
 from tokcap.budget import Settings, Window
 from tokcap.database import ASK_AGAIN_SECONDS
@@ -55,7 +55,7 @@ def start_python(code: str, *args: object) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-c", prelude + code, *map(str, args)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": IMPORT_PATH},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

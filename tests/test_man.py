@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import IMPORT_PATH
 from tokcap import exits
 from tokcap.cli.application import app
 from tokcap.cli.commands import all_commands
@@ -49,7 +50,7 @@ def run(*argv, home, check=True, **variables):
 
 def test_the_man_pages_are_current(tmp_path):
     shutil.copytree(DIRECTORY, tmp_path / "man", ignore=shutil.ignore_patterns("*.1", "*.5", "__pycache__"))
-    run(sys.executable, tmp_path / "man" / "generate.py", home=tmp_path, PYTHONPATH=str(DIRECTORY.parent))
+    run(sys.executable, tmp_path / "man" / "generate.py", home=tmp_path, PYTHONPATH=IMPORT_PATH)
     made = {page.name: page.read_text() for page in pages_in(tmp_path / "man")}
     assert made == {page.name: page.read_text() for page in PAGES}
 

@@ -180,12 +180,6 @@ def test_a_bad_call_exits_125_with_one_line_before_the_command_runs(inside, tmp_
     assert not proof.exists()
 
 
-def test_names_kept_for_later_subcommands_are_refused_and_say_how_to_run_a_program_of_that_name(inside):
-    ran = inside("doctor", "status")
-    assert ran.status == 125
-    assert b"tokcap -- doctor" in ran.err
-
-
 def test_a_limit_too_small_for_anything_says_so(inside):
     ran = inside("-n", "1", stdin="🧑🧑".encode())
     # In text form, words about it would themselves be more than the limit.

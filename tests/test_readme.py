@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import PACKAGE, ROOT
 from tokcap.catalog import HELP, flag_of
 from tokcap.cli.application import app
 from tokcap.cli.commands import all_commands
@@ -102,7 +102,7 @@ def test_the_tables_are_those_of_the_catalogue():
 
 def test_the_map_names_every_module():
     shown = README.partition("## Map of the code")[2]
-    for path in sorted((ROOT / "tokcap").rglob("*.py")):
+    for path in sorted(PACKAGE.rglob("*.py")):
         if path.name != "__init__.py" and "cli" not in path.parts and "data" not in path.parts:
             assert path.stem in shown, path
 

@@ -6,9 +6,15 @@ import gc
 import os
 import sys
 
+from tokcap.shortage import shortage_of
+
 
 def die_quietly(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Ctrl-C while the program is still being loaded is no defect to be traced."""
+    """Ctrl-C while the program is still being loaded is no defect to be traced, nor is a shortage."""
+    if shortage := shortage_of(error):
+        os.write(2, f"tokcap: {shortage}\n".encode())
+        # The status that the same has later on; `exits` may not have been loaded.
+        os._exit(125)
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
 
@@ -58,7 +64,8 @@ def call(argv: Sequence[str], env: Environment) -> int:
         problem = error
     except Exception as error:
         # A defect of tokcap's own. Its place helps whoever mends it; a traceback helps no user.
-        problem = TokcapError(f"internal error: {where(error)}{type(error).__name__}: {error}")
+        defect = f"internal error: {where(error)}{type(error).__name__}: {error}"
+        problem = TokcapError(shortage_of(error) or defect)
     return refuse(problem, argv, view, round((env.clock() - started) * 1000), env)
 
 
@@ -109,8 +116,9 @@ def refuse(
         tokenizer = view.tokenizer if view else str(BY_KEY["tokenizer"].default)
         try:
             env.write_stdout(rendered(refusal(error, tokenizer, duration_ms), output))
-        except TokcapError:
-            # Nobody reads the envelope; the line and the status are told all the same.
+        except Exception:  # noqa: S110
+            # Nobody reads the envelope, or there is nothing left to make one of; the line and the status are
+            # told all the same.
             pass
     return error.exit_status
 

@@ -73,6 +73,10 @@ def open_nameless_file() -> int:
 class Spool:
     """Keeps what it is given: in memory first, in a file past `memory_bytes`."""
 
+    # See `places.Place`: nothing of it is out yet.
+    is_out = False
+    passed = 0
+
     def __init__(
         self,
         memory_bytes: int = MEMORY_BYTES,
@@ -99,8 +103,16 @@ class Spool:
         self.failure: str = ""
 
     @property
+    def spool(self) -> Spool:
+        return self
+
+    @property
     def size(self) -> int:
         return self._file_size + len(self._memory)
+
+    @property
+    def tail(self) -> bytes:
+        return self.read(max(self.size - TAIL_BYTES, 0), self.size)
 
     def write(self, block: bytes) -> None:
         if self.fingerprint:
@@ -188,15 +200,20 @@ class Spool:
 
 
 class Passing:
-    """Passes everything on at once, and remembers the end of it."""
+    """Passes everything on at once, remembers the end of it, and keeps all of it if it has a spool."""
 
-    def __init__(self, write: Callable[[bytes], None]) -> None:
+    is_out = True
+
+    def __init__(self, write: Callable[[bytes], None], spool: Spool | None = None) -> None:
         self._write = write
+        self.spool = spool
+        self.passed = 0
         self.tail = b""
-        self.size = 0
 
     def write(self, block: bytes) -> None:
-        self.size += len(block)
+        if self.spool:
+            self.spool.write(block)
+        self.passed += len(block)
         self.tail = (self.tail + block)[-TAIL_BYTES:]
         self._write(block)
 
@@ -204,33 +221,8 @@ class Passing:
         """Nothing was held back."""
 
     def close(self) -> None:
-        """Nothing to give back."""
-
-
-class PassingAndKeeping:
-    """Passes everything on at once, and keeps it as well."""
-
-    def __init__(self, write: Callable[[bytes], None], spool: Spool) -> None:
-        self._passing = Passing(write)
-        self.spool = spool
-
-    @property
-    def tail(self) -> bytes:
-        return self._passing.tail
-
-    @property
-    def size(self) -> int:
-        return self._passing.size
-
-    def write(self, block: bytes) -> None:
-        self.spool.write(block)
-        self._passing.write(block)
-
-    def finish(self) -> None:
-        """Nothing was held back."""
-
-    def close(self) -> None:
-        self.spool.close()
+        if self.spool:
+            self.spool.close()
 
 
 class Filtered:

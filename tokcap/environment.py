@@ -67,7 +67,12 @@ class Environment(Record):
     def data_dir(self) -> str:
         """Where outputs and sessions are stored; `TOKCAP_DATA_DIR` names another place."""
         named = self.variables.get("TOKCAP_DATA_DIR")
-        return os.path.abspath(named or self._user_dir("data", "XDG_DATA_HOME", ".local/share"))
+        path = named or self._user_dir("data", "XDG_DATA_HOME", ".local/share")
+        try:
+            return os.path.abspath(path)
+        except FileNotFoundError:
+            # The current directory was removed; whoever wants to write below it will be told.
+            return path
 
     def _user_dir(self, kind: str, variable: str, below_home: str) -> str:
         # Importing platformdirs takes twice as long as starting Python. On Linux its answer is this

@@ -14,6 +14,7 @@
     │   └── LedgerError          STORE_ERROR
     ├── HookRefused              HOOK_REFUSED
     ├── ConfigExists             CONFIG_EXISTS
+    ├── PackageMissing           PACKAGE_MISSING
     └── ReaderGone               (silent)
 
 Each class carries its stable `code` and its exit status; the message is one line that says what
@@ -113,6 +114,12 @@ class ConfigExists(TokcapError):
 
     code = "CONFIG_EXISTS"
     exit_status = exits.NO
+
+
+class PackageMissing(TokcapError):
+    """An optional package is not installed; the message holds the line that installs it."""
+
+    code = "PACKAGE_MISSING"
 
 
 class ReaderGone(TokcapError):

@@ -7,7 +7,7 @@ them all.
 from __future__ import annotations
 
 from tokcap.catalog import HELP, STRING, SUBCOMMAND_BRIEFS, VERSION, show, wrapper
-from tokcap.options import AVAILABLE
+from tokcap.options import SUBCOMMANDS
 from tokcap.record import TYPE_CHECKING
 from tokcap.screen import Screen
 
@@ -128,11 +128,12 @@ def with_example(flag: Flag, screen: Screen) -> str:
 def subcommands(screen: Screen) -> str:
     """Those of this version, two in a line where there is room."""
     if screen.columns < NARROWEST:
-        rows = [(name, SUBCOMMAND_BRIEFS.get(name, "")) for name in AVAILABLE]
+        rows = [(name, SUBCOMMAND_BRIEFS.get(name, "")) for name in SUBCOMMANDS]
         return "".join(columns(rows, screen, coloured=True))
-    width = max(len(name) for name in AVAILABLE) + GAP
+    width = max(len(name) for name in SUBCOMMANDS) + GAP
     cells = [
-        (screen.flag(name) + " " * (width - len(name)), SUBCOMMAND_BRIEFS.get(name, "")) for name in AVAILABLE
+        (screen.flag(name) + " " * (width - len(name)), SUBCOMMAND_BRIEFS.get(name, ""))
+        for name in SUBCOMMANDS
     ]
     half = (NARROWEST - GAP) // 2 - width
     lines = []

@@ -119,7 +119,8 @@ class Keeping:
         record = record.but(
             handle=self.handle(),
             digest=self._digest,
-            stored_at=int(self._env.now()),
+            # A clock may say that it is before 1970.
+            stored_at=max(int(self._env.now()), 0),
             stored_bytes={name: size for name, size in self.stored_bytes().items() if size or name == "out"},
             lost_bytes={name: size for name, size in self.lost_bytes().items() if size},
         )

@@ -7,6 +7,7 @@ was passed on is the beginning of the answer, which leaves it out when it is wri
 from __future__ import annotations
 
 from tokcap.cut.beginning import BEGINNING_BYTES
+from tokcap.errors import TokenizerFailed
 from tokcap.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class RunningCount:
         # Tokens up to the last certain cut, and the bytes behind it.
         self.at_least = 0
         self._behind = bytearray()
+        self._has_failed = False
 
     def add(self, block: bytes) -> None:
         self._behind += block
@@ -47,8 +49,13 @@ class RunningCount:
 
     def count(self, enough: int) -> None:
         """Count up to the last place where the text can be cut for certain; no further than to `enough`."""
-        while self.at_least <= enough and (cut := self._next_cut()):
-            self.at_least += self._tokenizer.count(self._behind[:cut].decode("utf-8", "replace"))
+        while not self._has_failed and self.at_least <= enough and (cut := self._next_cut()):
+            try:
+                self.at_least += self._tokenizer.count(self._behind[:cut].decode("utf-8", "replace"))
+            except TokenizerFailed:
+                # That is told by the answer, which needs all of the count. From here on there are bytes only.
+                self._has_failed = True
+                return
             del self._behind[:cut]
 
     def _next_cut(self) -> int:
@@ -67,6 +74,8 @@ class RunningCount:
 
 class Live:
     """Keeps everything in its spool, and passes on the beginning of it."""
+
+    is_out = False
 
     def __init__(
         self,
@@ -107,6 +116,10 @@ class Live:
         data = self.spool.read(self.passed, self.spool.size)
         self.passed = self.spool.size
         self._write(data)
+
+    @property
+    def tail(self) -> bytes:
+        return self.spool.tail
 
     def finish(self) -> None:
         """What was held back is left to the answer."""

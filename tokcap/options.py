@@ -20,10 +20,6 @@ LONGEST_SECONDS = 1e9
 # First words that are tokcap's own. `tokcap -- show` runs a program of that name.
 SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest", "completion", "mcp")
 
-# Those of them that this version has. The other names are kept free, so that a script which runs a
-# program of that name today does not change its meaning tomorrow.
-AVAILABLE = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest", "completion")
-
 
 class WholeNumber(Record):
     """Decimal digits and nothing else: no sign, no blank, no `1e3`."""

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from tokcap import account, exits
 from tokcap.answer import Streams, Ways, answer, respond, status_of
-from tokcap.capture import PassingAndKeeping, Spool, capture
+from tokcap.capture import Spool, capture
 from tokcap.envelope import Meta, rendered
 from tokcap.errors import ReaderGone, StoreError, StreamError
 from tokcap.fitting import Fitting
 from tokcap.keeping import Keeping
 from tokcap.places import (
-    bytes_passed,
     filtered,
+    left_to_answer,
     notices_of,
     open_masks,
     open_places,
-    passed_of,
     passes_everything,
-    spool_of,
-    tail_of,
     tokens_passed,
     until_full,
 )
@@ -76,14 +73,16 @@ def run(
         tracked = bool(spending and spending.is_tracked)
         curtain = closing.add_what_closes(Curtain(env))
         out, err = open_places(request, tokenizer, env, curtain, keeping, tracked=tracked)
-        for place in (out, err, *([keeping] if keeping else [])):
+        for place in (out, err):
             closing.add_what_closes(place)
+        if keeping:
+            closing.add_what_closes(keeping)
         masks = open_masks(request)
         sinks: dict[Stream, Sink] = {
             "out": filtered(until_full(out, request, tokenizer, source), "out", request, masks),
             "err": filtered(err, "err", request, masks),
         }
-        if (kept := spool_of(out)) and request.stderr != "pass":
+        if (kept := left_to_answer(out)) and request.stderr != "pass":
             curtain.raise_over(lambda: kept.size)
         captured = capture(source, sinks)
         failure, status = captured.failure, status_of(captured)
@@ -91,11 +90,11 @@ def run(
         if kept:
             streams = Streams(
                 kept,
-                spool_of(err),
-                out_passed=passed_of(out),
-                err_passed=passed_of(err),
-                err_tail=tail_of(err),
-                err_kept=err.spool if isinstance(err, PassingAndKeeping) else spool_of(err),
+                left_to_answer(err),
+                out_passed=out.passed,
+                err_passed=err.passed,
+                err_tail=err.tail,
+                err_kept=err.spool,
                 captured=captured,
                 notices=notices,
             )
@@ -119,10 +118,10 @@ def run(
                 meta, told = store_what_was_passed(asked, captured, keeping, meta)
                 notices += told
             env.tell_below(b"", warnings_of(notices))
-            passed = Streams(Spool(), err_tail=tail_of(err), captured=captured)
+            passed = Streams(Spool(), err_tail=err.tail, captured=captured)
             response = respond(passed, None, meta, notices)
             exact = spent if tokenizer.stable and not failure else None
-            account.note_passed(asked, tokenizer, bytes_passed(out, err), status, env, exact)
+            account.note_passed(asked, tokenizer, out.passed + err.passed, status, env, exact)
         for error in (captured.broken, failure):
             if isinstance(error, StreamError):
                 env.tell(str(error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.capture import TAIL_BYTES, Filtered, Passing, PassingAndKeeping, Spool
+from tokcap.capture import Filtered, Passing, Spool
 from tokcap.errors import TokenizerFailed
 from tokcap.record import TYPE_CHECKING
 from tokcap.tokens import Index
@@ -11,16 +11,34 @@ from tokcap.window import STDERR_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import TypeAlias
+    from typing import Protocol
 
     from tokcap.environment import Environment
     from tokcap.filters.redact import Redactor
     from tokcap.keeping import Keeping
-    from tokcap.live import Live
     from tokcap.progress import Curtain
     from tokcap.types import Request, Sink, Source, Stream, Tokenizer
 
-    Place: TypeAlias = Spool | Live | Passing | PassingAndKeeping
+    class Place(Sink, Protocol):
+        """Where a stream goes."""
+
+        # Whether everything was passed on as it came, and nothing is left to the answer.
+        is_out: bool
+        # Bytes that are out already: all of them, or the beginning.
+        passed: int
+
+        @property
+        def spool(self) -> Spool | None:
+            """Where all of it is kept, if it is."""
+            ...
+
+        @property
+        def tail(self) -> bytes:
+            """The end of it, whatever became of the rest."""
+            ...
+
+        def close(self) -> None: ...
+
 
 # What the mark takes at the most, but for its own text and for options that the way to the rest has.
 MARK_TOKENS = 64
@@ -39,9 +57,9 @@ def open_places(
     if passes_everything(request):
         out: Place = Passing(env.write_stdout)
         if keeping and request.spill == "always":
-            out = PassingAndKeeping(env.write_stdout, keeping.spool("out", whole=tracked))
+            out = Passing(env.write_stdout, keeping.spool("out", whole=tracked))
         elif tracked:
-            out = PassingAndKeeping(env.write_stdout, Spool())
+            out = Passing(env.write_stdout, Spool())
         return out, passed_err(request, curtain, keeping, tracked=tracked)
     # Within a budget even a count has a limit: what comes beside it on stderr must not break it.
     capped = request.token_limit is not None and (tracked or not request.token_count)
@@ -66,9 +84,9 @@ def passed_err(request: Request, curtain: Curtain, keeping: Keeping | None, *, t
     """stderr beside an answer that does not cap it: passed on, and kept if it is stored or paid for."""
     stored = keeping and (request.spill == "always" or not passes_everything(request))
     if stored and keeping and request.stderr == "separate":
-        return PassingAndKeeping(curtain.write_stderr, keeping.spool("err", whole=tracked))
+        return Passing(curtain.write_stderr, keeping.spool("err", whole=tracked))
     if tracked and request.stderr == "separate":
-        return PassingAndKeeping(curtain.write_stderr, Spool())
+        return Passing(curtain.write_stderr, Spool())
     return Passing(curtain.write_stderr)
 
 
@@ -98,26 +116,14 @@ def open_live(
     )
 
 
-def spool_of(place: Place) -> Spool | None:
+def left_to_answer(place: Place) -> Spool | None:
     """Where the answer finds what was kept for it; None if it is out already."""
-    if isinstance(place, Spool):
-        return place
-    return None if isinstance(place, Passing | PassingAndKeeping) else place.spool
-
-
-def passed_of(place: Place) -> int:
-    """How many bytes of what was kept for the answer are out already."""
-    return 0 if isinstance(place, Spool | Passing | PassingAndKeeping) else place.passed
-
-
-def bytes_passed(*places: Place) -> int:
-    """How much was passed on as it came."""
-    return sum(place.size for place in places if isinstance(place, Passing | PassingAndKeeping))
+    return None if place.is_out else place.spool
 
 
 def tokens_passed(tokenizer: Tokenizer, *places: Place) -> int:
     """What was passed on costs, as far as it was kept to be counted."""
-    kept = [place.spool for place in places if isinstance(place, PassingAndKeeping)]
+    kept = [place.spool for place in places if place.is_out and place.spool]
     try:
         return sum(Index(spool, tokenizer).total_tokens for spool in kept)
     except TokenizerFailed:
@@ -166,11 +172,3 @@ def notices_of(masks: Mapping[Stream, Redactor]) -> tuple[Notice, ...]:
         for kind, number in mask.masked.items():
             counts[kind] = counts.get(kind, 0) + number
     return (Notice("SECRETS_MASKED", told(counts)),) if counts else ()
-
-
-def tail_of(place: Place) -> bytes:
-    """The end of a stream, whatever became of it."""
-    if isinstance(place, Passing | PassingAndKeeping):
-        return place.tail
-    spool = place if isinstance(place, Spool) else place.spool
-    return spool.read(max(spool.size - TAIL_BYTES, 0), spool.size)

@@ -202,6 +202,12 @@ def temporary_name() -> str:
     return TEMPORARY_PREFIX + os.urandom(8).hex()
 
 
+def is_temporary(name: str) -> bool:
+    """Whether a name is one of those, exactly."""
+    digits = name.removeprefix(TEMPORARY_PREFIX)
+    return len(digits) == 16 and name != digits and set(digits) <= set("0123456789abcdef")
+
+
 def refused(path: str, error: OSError) -> StoreError:
     """What the system said, as one line."""
     if error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.islink(path):

@@ -10,11 +10,11 @@ import textwrap
 import pytest
 
 import tokcap
-from tests.conftest import ROOT
+from tests.conftest import PACKAGE
 from tokcap.library import keywords
 from tokcap.options import OPTIONS, options_of
 
-LIBRARY = sorted(path.stem for path in (ROOT / "tokcap" / "library").glob("[a-z]*.py"))
+LIBRARY = sorted(path.stem for path in (PACKAGE / "library").glob("[a-z]*.py"))
 
 
 def python(*args: str, **options) -> subprocess.CompletedProcess[str]:
@@ -37,7 +37,7 @@ def test_every_error_a_caller_can_meet_is_exported():
 
     kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type)}
     # Those that only the command line meets, or that are told otherwise.
-    inner = {"ConfigExists", "HookRefused", "ReaderGone", "TokenizerFailed"}
+    inner = {"ConfigExists", "HookRefused", "PackageMissing", "ReaderGone", "TokenizerFailed"}
     assert kinds - inner <= set(tokcap.__all__)
 
 
@@ -60,7 +60,7 @@ def test_capping_a_small_text_loads_no_heavy_module():
 
 def test_every_name_works_with_nothing_but_the_package(tmp_path):
     """Not with the checkout around it, and not with what these tests have set up."""
-    shutil.copytree(ROOT / "tokcap", tmp_path / "alone" / "tokcap")
+    shutil.copytree(PACKAGE, tmp_path / "alone" / "tokcap")
     assert (tmp_path / "alone" / "tokcap" / "py.typed").exists()
     code = """
         import sys; sys.path.insert(0, sys.argv[1])
@@ -104,7 +104,7 @@ def test_the_types_of_keywords_are_those_of_the_table():
         "shape": "Shape", "keep": "Keep", "align": "Align", "mode": "Mode", "output": "Output",
         "stderr": "StderrMode", "spill": "SpillMode", "stream": "Stream",
     }  # fmt: skip
-    source = (ROOT / "tokcap" / "types.py").read_text()
+    source = (PACKAGE / "types.py").read_text()
     for option in OPTIONS:
         if option.key in literals:
             line = next(
@@ -161,7 +161,7 @@ def test_a_type_checker_finds_the_types_and_the_mistakes(tmp_path):
     first_mistake = len(textwrap.dedent(CONSUMER).splitlines()) + 1
     done = python(
         "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", "cache", "consumer.py",
-        cwd=tmp_path, env={"MYPYPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        cwd=tmp_path, env={"MYPYPATH": str(PACKAGE.parent), "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     wrong = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
     assert wrong == set(range(first_mistake, first_mistake + len(MISTAKES))), done.stdout

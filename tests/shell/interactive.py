@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import IMPORT_PATH
+
 DIRECTORY = Path(__file__).parents[2] / "completions"
 SCRIPTS = {"bash": "tokcap.bash", "zsh": "_tokcap", "fish": "tokcap.fish"}
 
@@ -62,7 +64,7 @@ function fish_greeting; end
 # What the scripts call.
 TOKCAP = f"""#!/bin/sh
 echo "$@" >> "$HOME/calls"
-PYTHONPATH={shlex.quote(str(DIRECTORY.parent))} exec {shlex.quote(sys.executable)} -m tokcap "$@"
+PYTHONPATH={shlex.quote(IMPORT_PATH)} exec {shlex.quote(sys.executable)} -m tokcap "$@"
 """
 
 # Run between fork and exec of this process, it could meet the locks of other threads.

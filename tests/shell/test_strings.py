@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import ROOT
+from tests.conftest import PACKAGE
 from tests.shell.terminal import Typist
 from tokcap.arguments import parse
 from tokcap.environment import Environment
@@ -135,7 +135,7 @@ def tokcap_sh(tmp_path):
     """The second console script, as pip would write it."""
     script = tmp_path / "tokcap-sh"
     script.write_text(
-        f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+        f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(PACKAGE.parent)!r})\n"
         "from tokcap.shellentry import main\nsys.exit(main())\n"
     )
     script.chmod(0o755)

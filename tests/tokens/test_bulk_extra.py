@@ -191,7 +191,7 @@ class Fake:
     """A gigatoken for which a text has as many tokens as characters, if it does not fail."""
 
     fails_at_building: BaseException | None = None
-    fails_at_text: dict[int, BaseException] = {}
+    fails_at_text: dict[int, BaseException]
 
     def __init__(self):
         self.texts = 0
@@ -231,7 +231,7 @@ def test_it_is_used_by_itself_where_it_is_installed(fake):
     assert counted(WORDS, "cl100k_base").tokens[-1] == len(WORDS)
 
 
-@pytest.mark.parametrize("error", [ValueError("bad table"), PanicException("a panic")])
+@pytest.mark.parametrize("error", [ValueError("bad table"), PanicException("a panic"), MemoryError()])
 def test_if_it_cannot_be_built_tiktoken_counts_in_silence(fake, error, capfd):
     fake.fails_at_building = error
     assert counted(WORDS, "cl100k_base").tokens[-1] == EXACT

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tokcap.errors import TokcapError, UsageError
-from tokcap.options import AVAILABLE
 from tokcap.record import TYPE_CHECKING
+from tokcap.shortage import shortage_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,18 +24,20 @@ def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int
         from tokcap.listing import run as list_names
 
         return list_names(arguments[1:], env)
-    if name not in AVAILABLE:
-        raise UsageError(
-            f"{name!r} is a name kept for a subcommand that this version does not have; "
-            f"to run a program of that name: tokcap -- {name}"
-        )
+    import signal
+
+    # Compiled modules are loaded there. An interrupt in the midst of that can crash them: orjson dies of it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     try:
         from tokcap.cli.application import run
     except ImportError as error:
+        if shortage_of(error):
+            raise
         raise TokcapError(
             f"{error.name or error} cannot be loaded; install tokcap again: python3 -m pip install tokcap"
         ) from None
-
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return run(name, arguments, env)
 
 

@@ -8,12 +8,13 @@ import typer
 
 from tokcap import exits
 from tokcap.catalog import Group
-from tokcap.cli import budget, completion, doctor, hook, manifest, spill, stats
+from tokcap.cli import budget, completion, doctor, hook, manifest, mcp, spill, stats
 from tokcap.cli.commands import commands_of
 from tokcap.cli.reading import find, wants_help
 from tokcap.errors import ReaderGone, StreamError, UsageError
 from tokcap.help import command_help, group_help
 from tokcap.screen import screen_of
+from tokcap.shortage import shortage_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ def tokcap() -> None:
 app.command("completion")(completion.completion)
 app.command("doctor")(doctor.doctor)
 app.command("manifest")(manifest.manifest)
+app.command("mcp")(mcp.mcp)
 app.command("stats")(stats.stats)
 app.add_typer(spill.application, name="spill")
 app.add_typer(budget.application, name="budget")
@@ -54,7 +56,12 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
         raise UsageError(str(error), of_a_subcommand=True) from None
     except BrokenPipeError:
         raise ReaderGone("the reader of standard output has gone") from None
+    except SystemExit:
+        # So Click ends when nobody reads its help.
+        raise ReaderGone("the reader of standard output has gone") from None
     except OSError as error:
+        if shortage_of(error):
+            raise
         raise StreamError(f"cannot write standard output: {error.strerror}") from None
     except Exception as error:
         shown = getattr(error, "format_message", None)

@@ -159,10 +159,15 @@ def flag_of(name: str, kind: Any, info: OptionInfo, parameter: inspect.Parameter
     named = same.metavar if same else ""
     return flag.but(
         kind=judge,
-        shown_default=flag.shown_default or (same.shown_default if same else ""),
+        shown_default=flag.shown_default or told_default(info) or (same.shown_default if same else ""),
         expected=judge.expected,
         metavar=flag.metavar or named or {int: "N", float: "FRACTION"}.get(plain, "TEXT"),
     )
+
+
+def told_default(info: OptionInfo) -> str:
+    """What holds where a value is not given, if the annotation says so in words."""
+    return info.show_default if isinstance(info.show_default, str) else ""
 
 
 def kind_of(plain: type, choices: tuple[str, ...], info: OptionInfo, row: Option | None) -> Kind:

@@ -131,6 +131,8 @@ class Command:
         drain_seconds = DRAIN_SECONDS
         ended = False
         while self._streams and drain_seconds > 0:
+            if self._signals.is_alone:
+                self._stopping.act()
             if self._terminal:
                 self._listen(self._terminal, ended)
             # Only reading counts against the time to drain: whoever takes the blocks may be slow.
@@ -184,7 +186,7 @@ class Command:
         if ended:
             # A terminal hands its bytes on a little later than a pipe.
             return TERMINAL_MILLISECONDS if self._terminal else 0
-        if self._process.exit_descriptor is None:
+        if self._process.exit_descriptor is None or self._signals.is_alone:
             return round(ASK_SECONDS * 1000)
         if self._terminal and self._terminal.keyboard is not None and not self._terminal.lent:
             return KEYBOARD_MILLISECONDS
@@ -209,6 +211,9 @@ class Command:
     def end(self) -> Ending:
         """Stop reading and wait for the command; if it still writes, it meets a closed pipe."""
         self._close_streams()
+        while self._signals.is_alone and self._process.ended() is None:
+            self._stopping.act()
+            time.sleep(ASK_SECONDS)
         ending = self._process.wait()
         self._stopping.settle()
         self._signals.finish()

@@ -10,8 +10,9 @@ from _thread import allocate_lock
 
 from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
 from tokcap.exits import OWN_FAILURE, Ending, ending_of
-from tokcap.options import AVAILABLE
+from tokcap.options import SUBCOMMANDS
 from tokcap.record import TYPE_CHECKING, Record
+from tokcap.shortage import SHORTAGES
 
 if TYPE_CHECKING:
     import signal
@@ -30,7 +31,6 @@ RESTORED_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 ASK_SECONDS = 0.05
 
 NOT_FOUND_ERRORS = (errno.ENOENT, errno.ENOTDIR)
-OUT_OF_RESOURCES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 
 class Process:
@@ -142,14 +142,14 @@ def spawn(launch: Launch) -> Process:
         return start(launch)
     except OSError as error:
         number = error.errno or 0
+    if number in SHORTAGES:
+        raise TokcapError(f"cannot start {name}: {os.strerror(number)}")
     import shutil
 
     path = name if "/" in name else shutil.which(name, path=launch.variables.get("PATH"))
     if number == errno.ENOEXEC and path:
         # A script without `#!`: every shell runs it itself.
         return start(launch.but(argv=("/bin/sh", path, *launch.argv[1:])))
-    if number in OUT_OF_RESOURCES:
-        raise TokcapError(f"cannot start {name}: {os.strerror(number)}")
     if number in NOT_FOUND_ERRORS and not (path and os.path.exists(path)):
         raise CommandNotFound(f"{name}: command not found{perhaps(name)}")
     if number in NOT_FOUND_ERRORS:
@@ -238,5 +238,5 @@ def perhaps(name: str) -> str:
     """The subcommand that somebody may have meant."""
     from tokcap.spelling import nearest
 
-    near = nearest(name, AVAILABLE)
+    near = nearest(name, SUBCOMMANDS)
     return f"; did you mean tokcap {near}?" if near else ""

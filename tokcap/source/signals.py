@@ -57,6 +57,8 @@ class Signals:
         self._late = 0
         self._thread = 0
         self._finished = False
+        # Whether no thread could be started.
+        self.is_alone = False
         self._gate = allocate_lock()
         self._running = allocate_lock()
         # Where no signal is held, none can wake the thread.
@@ -84,8 +86,7 @@ class Signals:
                 self._before[number] = signal.signal(number, self._handle)
         except ValueError:
             # Not the main thread.
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._held)
-            self._held = set()
+            self._let_go()
 
     @property
     def dispositions(self) -> dict[int, signal.Handlers]:
@@ -97,8 +98,15 @@ class Signals:
         """The command has started."""
         self._process, self._stopping, self._terminal = process, stopping, terminal
         self._running.acquire()
-        with self._gate:
-            self._thread = start_new_thread(self._watch, ())
+        try:
+            with self._gate:
+                self._thread = start_new_thread(self._watch, ())
+        except RuntimeError:
+            # The user may have no more of them. Then Python's handlers take the signals, and whoever reads
+            # the command's output looks after its time.
+            self.is_alone = True
+            self._running.release()
+            self._let_go()
 
     def wake(self) -> None:
         """Something may be due earlier than it was."""
@@ -118,6 +126,9 @@ class Signals:
         with self._running:
             # The thread has ended, or there was none.
             pass
+        self._let_go()
+
+    def _let_go(self) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, self._held)
         self._held = set()
 

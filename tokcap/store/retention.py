@@ -119,14 +119,25 @@ def remove_left_overs(shelf: Shelf, now: float) -> int:
 
 def unattended(shelf: Shelf, now: float) -> Iterator[str]:
     """Whatever is still being written there, or was when its writer died; the lock on it tells which."""
-    for name in names_in(shelf.spill):
-        path = os.path.join(shelf.spill, name)
+    for path in [*temporary(shelf)]:
         try:
-            is_ours = name.startswith(private.TEMPORARY_PREFIX)
-            if is_ours and abs(now - os.lstat(path).st_mtime) >= LEFT_OVER_SECONDS:
+            if abs(now - os.lstat(path).st_mtime) >= LEFT_OVER_SECONDS:
                 yield path
         except OSError:
             continue
+
+
+def temporary(shelf: Shelf) -> Iterator[str]:
+    """What has a temporary name: drafts, and in every directory that is written to, half a file."""
+    for name in names_in(shelf.spill):
+        if name.startswith(private.TEMPORARY_PREFIX):
+            yield os.path.join(shelf.spill, name)
+    # The data directory may be there for others too: of all that is in it, only files that we have named.
+    for directory in (os.path.dirname(shelf.spill), *shelf.places()):
+        for name in names_in(directory):
+            path = os.path.join(directory, name)
+            if private.is_temporary(name) and not os.path.isdir(path):
+                yield path
 
 
 def clean_if_due(shelf: Shelf, retention: Retention, stored_bytes: int, now: float) -> None:

@@ -178,7 +178,7 @@ class Shelf:
                 f"{name[:40]!r} is no handle: at least {LEAST_DIGITS} of the digits 0-9a-f, or {LATEST}"
                 + self._advice()
             )
-        matches = [place for place in self._places(name[:2]) if os.path.basename(place).startswith(name)]
+        matches = [place for place in self.places(name[:2]) if os.path.basename(place).startswith(name)]
         exact = [place for place in matches if os.path.basename(place) == name]
         if len(matches) == 1 or exact:
             return (exact or matches)[0]
@@ -221,7 +221,7 @@ class Shelf:
     def entries(self) -> Iterator[Listed]:
         """Every entry, in no order. One that goes while it is looked at is left out."""
         self._look()
-        for place in self._places():
+        for place in self.places():
             listed = self._listed(place)
             if listed is not None:
                 yield listed
@@ -230,7 +230,7 @@ class Shelf:
         """Those stored last whose handle begins so, the latest first. Only their records are read."""
         self._look()
         digits = beginning[:2] if len(beginning) > 1 else ""
-        places = [place for place in self._places(digits) if os.path.basename(place).startswith(beginning)]
+        places = [place for place in self.places(digits) if os.path.basename(place).startswith(beginning)]
         places.sort(key=stored_at, reverse=True)
         return [entry for place in places[:most] if (entry := self._listed(place))]
 
@@ -285,7 +285,7 @@ class Shelf:
         """The directory of an entry, be it there or not."""
         return os.path.join(self.spill, handle[:2], handle)
 
-    def _places(self, digits: str = "") -> Iterator[str]:
+    def places(self, digits: str = "") -> Iterator[str]:
         """Directories of entries; only those that begin with two digits, if given."""
         for shelf in [digits] if digits else sorted(names_in(self.spill)):
             if len(shelf) == 2 and HEXADECIMAL.issuperset(shelf):

@@ -159,7 +159,8 @@ class BytePairTokenizer:
                 return self.encoding.encode_ordinary(text)
             return self._encode_long(text)
         except BaseException as error:
-            if is_failure(error):
+            # Interrupts pass, and a lack of memory says nothing of the text.
+            if is_failure(error) and not isinstance(error, MemoryError):
                 raise TokenizerFailed(f"{self.name} failed on this text: {error}") from error
             raise
 

@@ -29,6 +29,8 @@ EXACT_BYTES = 64 << 10
 SAMPLE_BYTES = 4 << 10
 PLACES = 8
 PLACE_BYTES = 1 << 10
+# As far back from the end of a place a certain cut is looked for.
+LOOK_BACK = 128
 
 # So much is worth a process of its own.
 BULK_BYTES = 4 << 20
@@ -133,17 +135,20 @@ class Index:
             size, tokens, sampled = self._payload.size, 0, 0
             for number in range(1, PLACES + 1):
                 place = size * number // (PLACES + 1)
-                text = self._from_a_cut(self._payload.read(place, min(place + PLACE_BYTES, size)))
+                text = self._between_cuts(self._payload.read(place, min(place + PLACE_BYTES, size)))
                 tokens += self._tokenizer.count(as_text(text))
                 sampled += len(text)
             self._estimate = tokens / sampled if sampled else 0.0
         return self._estimate
 
-    def _from_a_cut(self, sample: bytes) -> bytes:
-        """A sample from where counting can begin; a character that is cut at its end does no harm."""
+    def _between_cuts(self, sample: bytes) -> bytes:
+        """What of a sample has the tokens that it has in the midst of its text; all of it if nobody knows."""
         if not self._tokenizer.cuts_anywhere:
             return sample
-        return sample[self._tokenizer.certain_cut(bytearray(sample), 0, 0) or 0 :]
+        data = bytearray(sample)
+        begin = self._tokenizer.certain_cut(data, 0, 0) or 0
+        end = self._tokenizer.certain_cut(data, begin, max(begin, len(data) - LOOK_BACK)) or len(data)
+        return sample[begin:end]
 
     def reach(self, token: int) -> int:
         """`token`, or the number of tokens if there are not so many."""

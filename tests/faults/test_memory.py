@@ -1,0 +1,154 @@
+"""Streams far larger than the memory that is allowed, and memory that does not even suffice to begin."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import PACKAGE, recount
+from tests.faults.conftest import LIMIT, LINES, TOKCAP, never_began, own_lines, run_tokcap
+from tokcap.errors import TokenizerFailed
+from tokcap.tokens.bpe import BytePairTokenizer
+
+pytestmark = pytest.mark.usefixtures("with_store")
+
+# `FAULTS_BYTES=10000000000` for the full size.
+BYTES = int(os.environ.get("FAULTS_BYTES", 500_000_000))
+# tokcap itself takes 30 MB, with tiktoken loaded some 150.
+DATA_BYTES = 250 << 20
+MEGABYTE = 1_000_000
+
+STREAMS = {
+    "text": "yes 'a line of some words, again and again'",
+    "zeros": "cat /dev/zero",
+    "one line": "yes word | tr '\\n' ' '",
+}
+
+
+def piped(stream: str, size: int, *args, **options) -> subprocess.CompletedProcess:
+    """A stream of so many bytes through tokcap, which may take so much memory and no more."""
+    line = f'{STREAMS[stream]} | head -c {size} | exec "$@"'
+    return subprocess.run(
+        ["sh", "-c", line, "sh", "prlimit", f"--data={DATA_BYTES}", *TOKCAP, *args],
+        capture_output=True,
+        check=False,
+        timeout=1800,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_a_window_of_a_huge_stream_takes_bounded_memory_and_a_bounded_store(stream, with_store):
+    done = piped(stream, BYTES, "-n", str(LIMIT), "--max-bytes", "1m")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert 0 < recount(done.stdout[: 4 * MEGABYTE]) <= LIMIT
+    stored = sum(path.stat().st_size for path in with_store.rglob("*") if path.is_file())
+    assert 1 << 20 <= stored <= 2 << 20
+    assert b"of about" in done.stdout
+    shown = run_tokcap("show", "@last", "-n", "50", "--token-offset", "1000", "-o", "json")
+    assert shown.json["meta"]["spill_truncated"] is True
+
+
+@pytest.mark.parametrize("args", [["--", "sh"], []])
+def test_a_huge_stream_is_passed_on_in_bounded_memory(args):
+    """All of it, unchanged: its length and its last bytes."""
+    program = [*args, "-c", f"{STREAMS['text']} | head -c {BYTES}; printf end"] if args else []
+    line = f"{{ {STREAMS['text']} | head -c {BYTES}; printf end; }} | " if not args else ""
+    done = subprocess.run(
+        [
+            "sh",
+            "-c",
+            f'{line} "$@" | {{ tail -c 3; }}',
+            "sh",
+            "prlimit",
+            f"--data={DATA_BYTES}",
+            *TOKCAP,
+            *program,
+        ],
+        capture_output=True,
+        check=False,
+        timeout=1800,
+    )
+    assert (done.stdout, done.stderr) == (b"end", b"")
+
+
+@pytest.mark.parametrize("args", [["--keep", "tail"], ["--keep", "ends"], ["--token-count"], ["-o", "json"]])
+def test_what_needs_all_of_a_stream_keeps_it_on_disk(args, with_store):
+    done = piped("text", 40 * MEGABYTE, "-n", str(LIMIT), "--tokenizer", "approx", "--max-bytes", "1m", *args)
+    assert done.returncode == 0
+    if "--token-count" in args:
+        # A number has no room for it.
+        assert b"only the first 1048576 of 40000000 bytes were stored" in done.stderr
+        assert done.stdout == b"%d\n" % (40 * MEGABYTE // 4)
+    stored = sum(path.stat().st_size for path in with_store.rglob("*") if path.is_file())
+    assert stored <= 2 << 20
+
+
+def address_space(megabytes: int) -> tuple[str, ...]:
+    """A prefix that allows so much. Set between fork and exec, the tests themselves would not fit into it."""
+    return ("prlimit", f"--as={megabytes << 20}")
+
+
+@pytest.fixture(scope="module")
+def least_megabytes() -> int:
+    """With how little Python itself starts."""
+    # What comes first of tokcap may have to be compiled, in whose midst a starved Python can hang.
+    entry = PACKAGE / "__main__.py"
+    program = [
+        sys.executable,
+        "-c",
+        f"import runpy, gc, errno; compile(open({str(entry)!r}).read(), '', 'exec')",
+    ]
+    for megabytes in range(8, 200, 2):
+        done = subprocess.run([*address_space(megabytes), *program], capture_output=True, check=False)
+        if not done.returncode and not done.stderr:
+            return megabytes
+    pytest.fail("Python does not start at all")
+
+
+class TestNoMemoryAtAll:
+    """The less there is, the earlier it is missing: while loading, reading, counting, storing, answering."""
+
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["-n", str(LIMIT)],
+            ["-n", str(LIMIT), "-o", "json", "--keep", "ends"],
+            ["-n", str(LIMIT), "--", "sh", "-c", "cat; exit 3"],
+        ],
+        ids=["a text", "an envelope", "a command"],
+    )
+    def test_it_is_one_line_and_the_status_or_the_answer(self, args, least_megabytes):
+        least = least_megabytes
+        text = LINES * 300
+        answered = []
+        for megabytes in (*range(least + 2, least + 12, 2), least + 20, least + 40, least + 400):
+            ran = run_tokcap(*args, stdin=text, prefix=address_space(megabytes))
+            if never_began(ran) or b"memory allocation of" in ran.err:
+                # tiktoken's own allocator ends the process at once, which nobody can catch.
+                continue
+            if ran.status == 125:
+                assert len(own_lines(ran)) == 1, ran.err
+                assert "memory" in own_lines(ran)[0]
+            elif "sh" not in args or ran.status != 2:
+                # The command has the same limit, and may fail by itself.
+                assert ran.status == (3 if "sh" in args else 0)
+                assert recount(ran.data_text if "json" in args else ran.out) <= LIMIT
+            answered.append(ran.status != 125)
+        assert answered[-1]
+
+
+def test_a_tokenizer_that_fails_while_text_is_passed_on_costs_exactness_and_nothing_else(inside, monkeypatch):
+    """As one does that runs out of memory in the midst of a text."""
+
+    def fail(*_):
+        raise TokenizerFailed("cl100k_base failed on this text")
+
+    monkeypatch.setattr(BytePairTokenizer, "count", fail)
+    for args in ([], ["--kill-on-limit"]):
+        ran = inside("-n", "300", "--shape", "text", *args, "--", "sh", "-c", "seq 1 3000; exit 3")
+        assert ran.out.startswith(b"1\n2\n")
+        assert recount(ran.out) <= 300
+        assert b"internal error" not in ran.err
+        assert ran.status == 3 or args

@@ -1,0 +1,210 @@
+"""Processes that behave badly, are too many, or are killed in the midst of something."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.faults.conftest import (
+    COMMAND,
+    LIMIT,
+    LINES,
+    TOKCAP,
+    Ran,
+    another_user,
+    handle_in,
+    judged,
+    keeps_the_promises,
+    left_behind,
+    run_tokcap,
+    the_line,
+)
+from tokcap.tokens.checkpoints import Checkpoints
+
+pytestmark = pytest.mark.usefixtures("with_store")
+
+
+def start(*args, **options) -> subprocess.Popen:
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([*TOKCAP, *args], **{**streams, **options})
+
+
+def finished(process: subprocess.Popen) -> Ran:
+    out, err = process.communicate(timeout=60)
+    return judged((), Ran(process.returncode, out, err))
+
+
+class TestTooManyProcesses:
+    """Limits bind neither root nor who may lift them: all this is done as somebody else."""
+
+    @pytest.fixture
+    def limited(self, tmp_path):
+        tmp_path.chmod(0o777)
+
+        def run(number: int, *args, **options) -> Ran:
+            # Each has a user of its own: what the last one left behind must not count.
+            prefix = (*another_user(61200 + number), "prlimit", f"--nproc={number}")
+            return run_tokcap(*args, prefix=prefix, env={"TOKCAP_DATA_DIR": f"/nowhere/{number}"}, **options)
+
+        return run
+
+    def test_none_for_the_command(self, limited):
+        ran = limited(1, "-n", "60", "--", "echo", "x")
+        assert (ran.status, ran.out) == (125, b"")
+        assert the_line(ran) == "tokcap: cannot start echo: Resource temporarily unavailable"
+        assert limited(1, "-n", "60", stdin=b"x\n").out == b"x\n"
+
+    @pytest.mark.parametrize("number", [2, 3])
+    def test_one_for_the_command_and_none_or_one_for_a_thread_beside_it(self, limited, number):
+        ran = limited(number, "-n", "60", "--", "sh", "-c", "echo x; exit 3")
+        assert (ran.status, ran.out, ran.err) == (3, b"x\n", b"")
+
+    def test_without_a_thread_the_time_is_up_all_the_same(self, limited):
+        for script in ("echo x; exec sleep 60", "echo x; exec >&- 2>&- sleep 60"):
+            ran = limited(2, "-n", "60", "--timeout", "0.3", "--", "sh", "-c", script)
+            assert (ran.status, ran.out) == (124, b"x\n")
+
+    def test_without_a_thread_a_signal_reaches_the_command_all_the_same(self):
+        prefix = (*another_user(61290), "prlimit", "--nproc=2")
+        # It has no process to wait in, so it waits for a line that nobody writes.
+        script = "trap 'echo got; exit 7' TERM; echo ready; while :; do read line; done"
+        process = subprocess.Popen(
+            [*prefix, *TOKCAP, "--", "sh", "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out, err) == (7, b"got\n", b"")
+
+
+class TestCommandsThatBehaveOddly:
+    def test_one_that_closes_its_streams_early_is_waited_for(self):
+        ran = run_tokcap("-n", "60", "--", "sh", "-c", "echo x; exec >&- 2>&-; sleep 0.2; exit 4")
+        assert (ran.status, ran.out, ran.err) == (4, b"x\n", b"")
+
+    @pytest.mark.parametrize("args", [["-n", "60"], [], ["-o", "json"]])
+    def test_one_that_never_reads_what_it_is_given_ends_when_it_ends(self, args):
+        with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
+            ran = run_tokcap(*args, "--", "sh", "-c", "echo x; exit 3", stdin=endless.stdout)
+            endless.kill()
+        assert ran.status == 3
+        assert b"x" in ran.out
+
+    @pytest.mark.parametrize("args", [["-n", "600"], ["--", "env"], ["--pty", "-n", "600"]])
+    def test_one_that_leaves_a_daemon_behind_does_not_hold_tokcap_nor_lose_its_daemon(self, args):
+        ran = run_tokcap(*args, "sh", "-c", "sleep 300 & echo $!; exit 3")
+        assert ran.status == 3
+        daemon = int(ran.out)
+        # It was not waited for, and nobody has ended it; on a terminal of its own it went with that.
+        if "--pty" not in args:
+            os.kill(daemon, signal.SIGKILL)
+
+    def test_a_daemon_that_writes_for_ever_meets_a_closed_pipe(self):
+        ran = run_tokcap("-n", "60", "--", "sh", "-c", "yes & echo $!; exit 3")
+        assert ran.status == 3
+        daemon = int(ran.out.split()[0]) if ran.out[:1].isdigit() else None
+        deadline = time.monotonic() + 20
+        while daemon and os.path.exists(f"/proc/{daemon}") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not daemon or not os.path.exists(f"/proc/{daemon}")
+
+    def test_one_that_stops_itself_ends_at_its_time(self):
+        ran = run_tokcap("-n", "60", "--timeout", "0.3", "--", "sh", "-c", "echo x; kill -STOP $$; exit 5")
+        assert (ran.status, ran.out) == (124, b"x\n")
+
+    @pytest.mark.parametrize("change", ["os.setpgid(0, 0)", "os.setsid()"])
+    def test_one_that_leaves_its_process_group_still_hears_of_signals(self, change, tmp_path):
+        script = (
+            "import os, signal, sys, time\n"
+            "signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b'got\\n'), os._exit(6)))\n"
+            f"{change}\nopen('ready', 'w')\ntime.sleep(60)"
+        )
+        process = start("-n", "60", "--", sys.executable, "-c", script, cwd=tmp_path)
+        while not (tmp_path / "ready").exists():
+            time.sleep(0.02)
+        process.terminate()
+        ran = finished(process)
+        assert (ran.status, ran.out) == (6, b"got\n")
+
+    def test_without_a_terminal_anywhere_everything_works(self):
+        ran = run_tokcap("-n", str(LIMIT), "--", *COMMAND, start_new_session=True)
+        assert ran.status == 3
+        keeps_the_promises(ran)
+
+
+def test_32_first_runs_at_once_of_every_kind_all_succeed(with_store):
+    """Nothing is there yet: neither the directory, nor the store, nor the ledger."""
+    kinds = [
+        ("-n", str(LIMIT), "--", "seq", "1", "3000"),
+        ("-n", str(LIMIT), "-o", "json", "--", "seq", "1", "3001"),
+        ("budget", "start", "s", "--total", "1000"),
+        ("--spill", "always", "--token-count", "--", "seq", "1", "3000"),
+    ]
+    runs = [finished(process) for process in [start(*kinds[number % 4]) for number in range(32)]]
+    assert {(ran.status, ran.err) for ran in runs} == {(0, b"")}
+    assert {handle_in(ran) for ran in runs[::4]} == {handle_in(runs[0])}
+    keeps_the_promises(runs[0])
+    assert len(json.loads(run_tokcap("spill", "list", "-o", "json").out)["data"]) == 2
+    assert not left_behind(with_store)
+
+
+class TestKilled:
+    """`kill -9` at random moments; see also `tests/store` and `tests/test_ledger.py`."""
+
+    KILLS = int(os.environ.get("FAULTS_KILLS", "8"))
+
+    def test_while_an_index_is_written_the_next_reader_finds_a_whole_one_or_none(self, with_store):
+        text = LINES * 60
+        handle = handle_in(run_tokcap("-n", "60", stdin=text))
+        args = ("show", handle, "-n", "60", "--token-offset", "300000")
+        expected = run_tokcap(*args)
+        entry = with_store / "spill" / handle[:2] / handle
+        (index,) = entry.glob("index-*")
+        chance = random.Random(11)
+        for _ in range(self.KILLS):
+            index.unlink(missing_ok=True)
+            process = start(*args)
+            time.sleep(chance.uniform(0.02, 0.25))
+            process.kill()
+            process.communicate()
+            assert not index.exists() or Checkpoints.unpacked(index.read_bytes(), len(text))
+        assert run_tokcap(*args) == expected
+        assert run_tokcap("show", handle, "-n", "10000000").out == text
+
+    def test_what_they_leave_behind_anywhere_goes_with_the_next_cleaning(self, with_store, stored):
+        """A file under a temporary name can lie wherever one is written: a minute later it is nobody's."""
+        entry = with_store / "spill" / stored[:2] / stored
+        names = [place / ".new-0123456789abcdef" for place in (with_store, with_store / "spill", entry)]
+        for name in names:
+            name.write_bytes(b"half")
+        run_tokcap("spill", "gc")
+        assert all(name.exists() for name in names), "somebody may be writing them"
+        for name in names:
+            os.utime(name, (1, 1))
+        assert b"3 left over by others" in run_tokcap("spill", "gc").out
+        assert not left_behind(with_store)
+        assert run_tokcap("show", stored, "-n", "100000").out == LINES
+
+    def test_while_a_session_is_charged_what_was_reserved_is_free_again(self, with_store):
+        run_tokcap("budget", "start", "s", "--total", "1000000")
+        chance = random.Random(12)
+        for number in range(self.KILLS):
+            process = start("-n", "60", "--session", "s", "--", "seq", "1", str(3000 + number))
+            time.sleep(chance.uniform(0.02, 0.25))
+            process.kill()
+            process.communicate()
+        # What a killed one has started may outlive it for a moment, but holds nothing.
+        account = json.loads(run_tokcap("budget", "status", "s", "-o", "json").out)["data"]
+        assert account["reserved"] == 0
+        assert account["used"] % 1 == 0
+        assert account["used"] <= 60 * self.KILLS
+        for listed in json.loads(run_tokcap("spill", "list", "-o", "json").out)["data"]:
+            assert not listed["damaged"]

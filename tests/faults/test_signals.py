@@ -1,0 +1,58 @@
+"""Signals at every moment of a call: no traceback, a status that tells the truth, and nothing left behind."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.faults.conftest import LINES, TOKCAP, Ran, left_behind, never_began, run_tokcap
+
+pytestmark = pytest.mark.usefixtures("stored")
+
+TIMES = int(os.environ.get("FAULTS_SIGNALS", "6"))
+
+CALLS = {
+    "a command": (["-n", "60", "--", "sh", "-c", "seq 1 3000; sleep 0.05; exit 3"], 3),
+    "an envelope": (["-n", "60", "-o", "json", "--", "sh", "-c", "seq 1 3000; sleep 0.05; exit 3"], 3),
+    "standard input": (["-n", "60", "--keep", "tail"], 0),
+    "a session": (["-n", "60", "--session", "s", "--", "sh", "-c", "seq 1 3000; exit 3"], 3),
+    "show": (["show", "@last", "-n", "60", "--token-offset", "3000"], 0),
+    "a subcommand": (["spill", "list"], 0),
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda n: n.name)
+@pytest.mark.parametrize(("args", "status"), CALLS.values(), ids=CALLS)
+def test_at_any_moment(args, status, number, tmp_path, with_store):
+    chance = random.Random(f"{args}{number}")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    for _ in range(TIMES):
+        process = subprocess.Popen(
+            [*TOKCAP, *args],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(temporary)},
+            start_new_session=True,
+        )
+        # Half of them as from a terminal, to all; half to tokcap alone.
+        to_all = chance.random() < 0.5
+        process.stdin.write(LINES)
+        time.sleep(chance.uniform(0, 0.2))
+        (os.killpg if to_all else os.kill)(process.pid, number)
+        out, err = process.communicate(timeout=60)
+        if number == signal.SIGINT and never_began(Ran(process.returncode, out, err)):
+            continue
+        assert b"Traceback" not in err, err
+        assert b"internal error" not in err, err
+        assert process.returncode in (status, -number, 128 + number)
+    assert list(temporary.iterdir()) == []
+    for path in left_behind(with_store):
+        os.utime(path, (1, 1))
+    run_tokcap("spill", "gc")
+    assert left_behind(with_store) == []
+    assert run_tokcap("show", "@last", "--token-count").status == 0

@@ -1,0 +1,47 @@
+"""The examples run as they stand, in processes of their own, and print what they promise."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+def printed_by(name: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", ROOT / "examples" / name],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    # Whoever tries an example finds nothing of it afterwards.
+    assert os.listdir(os.environ["HOME"]) == []
+    return done.stdout
+
+
+def test_the_agent_loop_pages_compacts_and_stops():
+    transcript = printed_by("agent_loop.py")
+    assert "288:3157:module_287.c:12: error: 'limit' undeclared" in transcript
+    steps = [line.partition(": ")[0] for line in transcript.splitlines() if line and line[0] != " "]
+    # It goes on reading after its context was compacted, and ends by the budget alone.
+    assert steps.count("compact") == 1
+    assert steps.index("compact") < len(steps) - 4
+    assert steps[-2:] == ["stop", "left of 1500 tokens"]
+    assert "stop: the budget is exhausted: 1500 of 1500 tokens are used" in transcript
+    assert transcript.endswith("left of 1500 tokens: 0\n")
+    # The same input gives the same bytes.
+    assert printed_by("agent_loop.py") == transcript
+
+
+def test_the_mcp_session_pages_searches_and_is_refused():
+    pytest.importorskip("mcp", reason="the package mcp is not installed: pip install 'tokcap[mcp]'")
+    printed = printed_by("mcp_session.py")
+    assert printed.startswith("tools: run, show, grep, budget_status\n")
+    assert "all pages join to the output: True\n" in printed
+    assert "NOT_FOUND: no stored output has the handle 0000" in printed
+    assert "exit_code=3" in printed
+    assert "BUDGET_EXHAUSTED: the budget is exhausted: 450 of 450 tokens are used" in printed.splitlines()[-1]
