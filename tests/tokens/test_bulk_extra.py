@@ -68,6 +68,13 @@ def assert_the_same_with_and_without(data, name):
 
 # In these a character meets letters of both cases, digits, blanks, newlines, signs, marks and itself.
 SURROUNDINGS = "a{0}A{0}b'{0}s {0}\n{0}1{0}/\r\n{0}\u0301{0}  {0}{0}'s'l{0}\u3000{0}é{0}É/{0}\n"
+# Most of all characters are ideographs, syllables or private, and alike: for them this will do.
+FEW_SURROUNDINGS = "a{0}A'{0}s {0}\n1{0}/{0}{0}'s"
+
+
+def in_surroundings(character):
+    many_alike = "\u3400" <= character < "\ufb00" or character >= "\U00020000"
+    return (FEW_SURROUNDINGS if many_alike else SURROUNDINGS).format(character)
 
 
 @needs_gigatoken
@@ -79,7 +86,7 @@ def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
     passed = [chr(point) for point in points if not 0xD800 <= point < 0xE000 and guard.are_all_of(chr(point))]
     assert len(passed) > 140_000
     for start in range(0, len(passed), 256):
-        text = "".join(map(SURROUNDINGS.format, passed[start : start + 256]))
+        text = "".join(map(in_surroundings, passed[start : start + 256]))
         assert gigatoken_of(name)(text).tolist() == reference(name).encode_ordinary(text), ascii(text[:5])
 
 
