@@ -46,7 +46,7 @@ def run_tokcap(*args, prefix=(), stdin=b"", env=None, without=(), timeout=120, *
 
 
 # A frame of ours, but for those that come before the hook for errors is set.
-TOKCAP_AT_WORK = re.compile(rb'tokcap: |tokcap/(?!__init__|record|__main__.py", line [1-9],)')
+TOKCAP_AT_WORK = re.compile(rb'tokcap: |tokcap/(?!__init__|record|__main__.py", line (?:1?\d|20),)')
 
 
 def never_began(ran: Ran) -> bool:
