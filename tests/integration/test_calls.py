@@ -267,3 +267,12 @@ def test_a_terminal_is_not_one_while_the_output_is_taken():
             seen += block
     os.close(master)
     assert seen.split() == [b"True", b"False"]
+
+
+def test_an_offset_of_nothing_wins_over_that_of_a_group(invoke):
+    """It is a number like any other, though Python holds it equal to no."""
+    from_the_start = invoke("printing", "--token-limit", "60")
+    assert (
+        invoke("--token-offset", "9", "printing", "--token-offset", "0", "--token-limit", "60")
+        == from_the_start
+    )
