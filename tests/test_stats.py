@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import ROOT, recount
 from tests.test_account import TODAY
-from tokcap.cli.stats import read_book
+from tokcap.cli.stats import first_day_of, read_book
 from tokcap.environment import Environment
 from tokcap.statistics import book
 from tokcap.statistics.lines import Line
@@ -148,6 +148,24 @@ def test_since_takes_days_and_weeks_today_included(inside, with_account):
     assert told(inside, "--since", TODAY)["totals"][0]["runs"] == 1
     assert told(inside, "--since", "2001-02-03")["totals"][0]["runs"] == 20
     assert len(told(inside)["days"]) == 20
+
+
+@pytest.fixture
+def new_york(monkeypatch):
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("today", "first"), [((2026, 3, 10, 0, 30), "2026-03-04"), ((2026, 11, 4, 23, 30), "2026-10-29")]
+)
+def test_a_week_has_seven_days_where_clocks_are_changed_too(new_york, today, first):
+    now = time.mktime((*today, 0, 0, 0, -1))
+    assert first_day_of("7d", now) == first
+    assert first_day_of("9999w", now) <= "1970-01-01"
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,14 @@ def day_of(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
+def day_before(now: float, days: int) -> str:
+    """The day so many days before today; none before 1970."""
+    today = time.localtime(now)
+    # By the calendar: where clocks are changed, a day has 23 hours or 25.
+    back = min(days, int(max(now, 0) / DAY_SECONDS))
+    return day_of(time.mktime((today.tm_year, today.tm_mon, today.tm_mday - back, 12, 0, 0, 0, 0, -1)))
+
+
 def is_day(name: str) -> bool:
     """Whether it is written as a day is."""
     try:
