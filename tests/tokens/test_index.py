@@ -99,6 +99,17 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
     assert sum(encoded) < 3 * chunks.CHUNK_BYTES
 
 
+def test_a_program_that_ignores_its_children_can_count_much(monkeypatch):
+    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
+    monkeypatch.setattr(bulk, "available_cores", lambda: 4)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        payload = payload_of(b"some words again\n" * 20_000)
+        assert index.Index(payload, open_tokenizer("cl100k_base")).total_tokens == 4 * 20_000
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def test_the_total_of_a_large_payload_is_an_estimate_and_of_a_small_one_exact(monkeypatch):
     data = b"".join(b"line %d of many\n" % n for n in range(100_000))
     monkeypatch.setattr(index_module, "EXACT_BYTES", len(data))

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tokcap import exits
-from tokcap.account import DAY_SECONDS
 from tokcap.arguments import wanted_output
 from tokcap.cli.commands import Lists, about
 from tokcap.cli.responses import respond, say
 from tokcap.errors import UsageError
 from tokcap.screen import screen_of
 from tokcap.statistics import plot as plots
-from tokcap.statistics.book import Book, day_of, is_day
+from tokcap.statistics.book import Book, day_before, is_day
 from tokcap.statistics.chart import chart
 from tokcap.statistics.report import report
 from tokcap.statistics.totals import total_in_store
@@ -90,7 +89,7 @@ def first_day_of(since: str, now: float) -> str:
     """`7d`, `2w` or a day -> the first day that is meant; empty: from the beginning."""
     number, unit = since[:-1], since[-1:]
     if unit in UNITS and number.isascii() and number.isdigit() and len(number) < 6 and int(number):
-        return day_of(max(now - (int(number) * UNITS[unit] - 1) * DAY_SECONDS, 0))
+        return day_before(now, int(number) * UNITS[unit] - 1)
     if since and not is_day(since):
         raise UsageError(
             f"--since: {since[:40]!r} is neither a day such as 2026-11-01 nor a time such as 7d or 2w",
