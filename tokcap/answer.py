@@ -264,13 +264,11 @@ def shaped(view: View, streams: Streams) -> Shaped:
         return Shaped(
             streams.out, found.shape, cut, found.total_count, found.notices, original=not streams.derived
         )
-    from tokcap.capture import UNLIMITED, Spool
+    from tokcap.capture import in_memory
     from tokcap.fields import select
 
     selected = select(streams.out.read(0, streams.out.size), found.shape, view.fields)
-    # It is in memory anyway, so it need not go to disk.
-    payload = Spool(UNLIMITED)
-    payload.write(selected.data)
+    payload = in_memory(selected.data)
     notices = found.notices + selected.notices
     # Of what is left there may be nothing, or another number of records.
     found = sniff(payload, found.shape) if selected.data else found.but(shape="text")
@@ -311,7 +309,7 @@ def is_all_shown(view: View, streams: Streams, index: Index) -> bool:
 
 def in_mode(view: View, streams: Streams, shape: Shaped, index: Index, ways: Ways) -> Shaped:
     """The payload as a terser mode shows it."""
-    from tokcap.capture import UNLIMITED, Spool
+    from tokcap.capture import in_memory
     from tokcap.modes import Facts, as_table, handle_only, summary
 
     if view.mode == "table":
@@ -338,10 +336,8 @@ def in_mode(view: View, streams: Streams, shape: Shaped, index: Index, ways: Way
             else handle_only(facts, shape.shape)
         )
         found, notices = "text", ()
-    payload = Spool(UNLIMITED)
-    payload.write(data)
     cut = cut_of(found)
-    return Shaped(payload, found, cut, shape.total_count, shape.notices + notices, original=False)
+    return Shaped(in_memory(data), found, cut, shape.total_count, shape.notices + notices, original=False)
 
 
 class Stderr(Record):

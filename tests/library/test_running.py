@@ -22,6 +22,7 @@ from tokcap import (
     UsageError,
     cap,
     count,
+    pages,
     run,
     show,
 )
@@ -235,6 +236,15 @@ def test_the_callers_world_stays_as_it_was(options, capfd):
         run(["no-such-command"])
     assert the_callers_world() == before
     assert capfd.readouterr() == ("", "")
+
+
+def test_much_text_leaves_no_descriptor_behind():
+    """Past eight megabytes a spool has a file, which nobody would close in somebody else's program."""
+    text = "word " * 1_800_000
+    before = sorted(os.listdir("/dev/fd"))
+    assert count(text, "approx") == 2_250_000
+    assert next(pages(text, 50, tokenizer="approx")).truncated
+    assert sorted(os.listdir("/dev/fd")) == before
 
 
 def test_signals_mean_the_caller_while_a_command_runs():

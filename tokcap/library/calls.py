@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, AnyStr
 
 from tokcap import pipeline
+from tokcap.capture import in_memory
 from tokcap.environment import STDERR, STDOUT
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
 from tokcap.library.keywords import request_of, show_request_of, words_of
 from tokcap.library.results import Capped, Result
 from tokcap.library.surroundings import Surroundings
-from tokcap.parts import in_memory
 from tokcap.source.given import Given
 from tokcap.tokens import Index, open_tokenizer
 
