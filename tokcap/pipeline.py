@@ -65,7 +65,7 @@ def run(
     tokenizer = open_tokenizer(asked.tokenizer)
     spending = open_spending(asked, env)
     request = spending.adjusted(asked) if spending else asked
-    keeping = None if request.spill == "never" else Keeping(request, env)
+    keeping = None if request.spill == "never" else Keeping(request, tokenizer, env)
     with Closing() as closing:
         if spending:
             closing.add(spending.release)
