@@ -142,7 +142,7 @@ def test_warnings_are_in_the_result_and_not_in_its_streams(with_store):
     result = run(["sh", "-c", "seq 1 1000; printf 'no newline' >&2"], limit=60)
     assert [warning.code for warning in result.warnings] == ["NOT_STORED"]
     assert (result.stderr, result.handle) == ("no newline", None)
-    assert result.stdout.endswith("--token-offset 28\n") or "next: --token-offset" in result.stdout
+    assert "next: --token-offset" in result.stdout
 
 
 def test_variables_and_config_file_do_not_change_a_call(monkeypatch, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokcap import pipeline
 from tokcap.envelope import Meta, Response, rendered
@@ -14,24 +14,25 @@ from tokcap.library.surroundings import Surroundings
 from tokcap.source.given import Given
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from mmap import mmap
 
+    from tokcap.integration.flags import Asked
     from tokcap.integration.outcome import Outcome
+    from tokcap.types import Output
 
 
 def reply(
-    data: bytes | mmap, asked: Mapping[str, Any], tokenizer: str, outcome: Outcome, started: float
+    data: bytes | mmap, asked: Asked, tokenizer: str, outcome: Outcome, started: float
 ) -> tuple[bytes, tuple[str, ...]]:
     """The bytes for stdout, and the warnings that go with a text."""
-    output = asked.get("output", "text")
+    output = asked.output or "text"
     request = request_of(
         (),
         {
-            "limit": asked.get("token_limit"),
-            "offset": asked.get("token_offset"),
-            "token_count": asked.get("token_count"),
-            "tokenizer": asked.get("tokenizer", tokenizer),
+            "limit": asked.token_limit,
+            "offset": asked.token_offset,
+            "token_count": asked.token_count,
+            "tokenizer": asked.tokenizer or tokenizer,
             "output": output,
             # The same command with another offset gives the next window.
             "spill": "never",
@@ -49,7 +50,7 @@ def reply(
     return rendered(concluded(done.response, outcome, started), output), ()
 
 
-def refusal(output: Any, tokenizer: str, outcome: Outcome, started: float) -> bytes:
+def refusal(output: Output, tokenizer: str, outcome: Outcome, started: float) -> bytes:
     """The answer to a call that never came to its command."""
     if output == "text":
         return b""
