@@ -299,7 +299,8 @@ def test_a_refusal_is_a_tool_error_with_a_stable_code(agent, tool, arguments, co
     assert answer.is_error
     assert answer.code == code
     assert answer.text.startswith(f"{code}: ")
-    assert "\n" not in answer.text.rstrip("\n") or "[TRUNCATED]" in answer.text
+    assert answer.facts["truncated"] == ("[TRUNCATED]" in answer.text)
+    assert "\n" not in answer.text.rstrip("\n") or answer.facts["truncated"]
     assert answer.tokens <= LIMIT
     assert agent.call("run", argv=["echo", "still here"]).text == "still here\n"
 

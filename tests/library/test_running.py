@@ -238,6 +238,19 @@ def test_the_callers_world_stays_as_it_was(options, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_input_that_cannot_be_handed_over_is_a_refusal_and_leaves_nothing_open(monkeypatch):
+    before = sorted(os.listdir("/dev/fd"))
+    with monkeypatch.context() as patch:
+
+        def full(_file, _data):
+            raise OSError(28, "No space left on device")
+
+        patch.setattr("tokcap.library.surroundings.os.write", full)
+        with pytest.raises(TokcapError, match="cannot hand over the input: No space left"):
+            run(["cat"], input="x")
+    assert sorted(os.listdir("/dev/fd")) == before
+
+
 def test_much_text_leaves_no_descriptor_behind():
     """Past eight megabytes a spool has a file, which nobody would close in somebody else's program."""
     text = "word " * 1_800_000

@@ -75,7 +75,7 @@ def text_pages(text: AnyStr, limit: int | None, options: PageOptions) -> Iterato
         found = answer(view, streams, tokenizer, Ways)
         response = found.response
         shown = rendered(response, "text")
-        yield Capped(shown, response.meta, tuple(response.notices), as_given(text, shown))
+        yield Capped(shown, response.meta, response.notices, as_given(text, shown))
         if response.meta.next_offset is None:
             return
         view = view.but(token_offset=response.meta.next_offset)
