@@ -34,7 +34,7 @@ LAYERS = [
     {"mcpserver"},
     {"library"},
     {"pipeline", "doctor"},
-    {"fitting", "parts", "places"},
+    {"fitting", "parts", "places", "storing"},
     {"keeping", "manager", "spending", "live", "progress", "statistics"},
     {"answer", "ways", "account", "data", "completions", "listing"},
     {"shaping", "beside"},

@@ -12,7 +12,8 @@ from tokcap.exits import OK
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.render import compose
 from tokcap.tokens import ByteTokenizer, Index, count_bytes
-from tokcap.types import Ask, Notice
+from tokcap.types import Ask, Kept, Notice
+from tokcap.window import STDERR_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -114,7 +115,25 @@ def answer(view: View, streams: Streams, tokenizer: Tokenizer, find_ways: Callab
         status = failed.status or TokenizerUnavailable.exit_status
         return Answer(failed.but(status=status, failure=failure), told=failure.message, withheld=True)
     notice = Notice("TOKENIZER_FAILED", f"{reason}; every byte was taken for a token instead")
-    return cut(view.but(shape="text"), streams, ByteTokenizer(), find_ways, meta, notice)
+    try:
+        return cut(view.but(shape="text"), streams, ByteTokenizer(), find_ways, meta, notice)
+    except Exception as error:
+        if streams.captured is None:
+            raise
+        return first_bytes(view, streams, meta, Notice("CUT_FAILED", f"cutting failed: {error!r}"))
+
+
+def first_bytes(view: View, streams: Streams, meta: Meta, notice: Notice) -> Answer:
+    """As much of the beginning as fits whatever it is, by nothing that would still have to be loaded."""
+    # A byte that is no UTF-8 is replaced by a character of three.
+    room = streams.size if view.token_limit is None else view.token_limit // 3
+    # What is out already has to be in it.
+    err_bytes = max(min(streams.err.size, room // STDERR_SHARE), streams.err_passed) if streams.err else 0
+    out_bytes = max(min(streams.out.size, room - err_bytes), streams.out_passed)
+    shown = compose((Kept(streams.out.read(0, out_bytes)),), view.output)
+    stderr = streams.err.read(0, err_bytes) if streams.err else b""
+    meta = meta.but(truncated=True, token_limit=view.token_limit)
+    return Answer(respond(streams, shown, meta, (*streams.notices, notice)), stderr, withheld=True)
 
 
 def count(

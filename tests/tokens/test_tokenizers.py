@@ -190,6 +190,18 @@ def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, mo
     assert b"every byte was taken for a token instead" in ran.err
 
 
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_where_not_even_a_cut_can_be_made_the_beginning_comes_out(inside, monkeypatch, output):
+    """The command may have been the one that removes tokcap."""
+    monkeypatch.setitem(sys.modules, "tokcap.shaping", None)
+    ran = inside("-n", "60", "-o", output, "--", "sh", "-c", "seq 1 1000; echo no >&2; exit 3")
+    assert (ran.status, b"no\n" in ran.err) == (3, True)
+    shown = ran.out if output == "text" else ran.json["data"][0].encode()
+    assert shown.startswith(b"1\n2\n3\n")
+    assert recount(shown) <= 60
+    assert b"cutting failed: " in ran.err + ran.out
+
+
 def test_a_panic_inside_the_encoder_becomes_a_failure_and_interrupts_pass(monkeypatch):
     class PanicException(BaseException):
         pass
