@@ -11,8 +11,6 @@ from tokcap.envelope import Meta, Response, rendered
 from tokcap.options import BY_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tokcap.environment import Environment
     from tokcap.types import Notice, Output
 
@@ -26,7 +24,7 @@ def respond(
     data: object,
     output: Output,
     env: Environment,
-    notices: Sequence[Notice] = (),
+    notices: tuple[Notice, ...] = (),
     *,
     status: int = exits.OK,
     **meta: object,
