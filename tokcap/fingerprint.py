@@ -31,9 +31,12 @@ class Fingerprint:
         from _thread import allocate_lock, start_new_thread
 
         self._at_work = allocate_lock()
+        has_begun = allocate_lock()
         self._at_work.acquire()
+        has_begun.acquire()
 
         def work(at_work: LockType) -> None:
+            has_begun.release()
             with block:
                 self.update(block, lost)
             at_work.release()
@@ -42,6 +45,8 @@ class Fingerprint:
             start_new_thread(work, (self._at_work,))
         except RuntimeError:
             work(self._at_work)
+        # A thread gets its turn only when another gives way; this one would be busy until the end.
+        has_begun.acquire()
 
     def update(self, block: bytes | memoryview, lost: int = 0) -> None:
         """These bytes, behind which so many followed that nobody kept."""
