@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tokcap import exits
 from tokcap.account import DAY_SECONDS
-from tokcap.arguments import wanted_output
 from tokcap.cli.commands import Lists, about
-from tokcap.cli.responses import respond, say
+from tokcap.cli.responses import Output, Reply
 from tokcap.errors import UsageError
 from tokcap.screen import screen_of
 from tokcap.statistics import plot as plots
@@ -48,17 +46,15 @@ def stats(
         typer.Option(metavar="FILE", help="also draw it, to FILE.png or FILE.svg (needs matplotlib)"),
         Lists("files"),
     ] = "",
-    output: Annotated[
-        Literal["text", "json", "jsonl"] | None, typer.Option("-o", "--output", help="form of the response")
-    ] = None,
+    output: Output = None,
 ) -> int:
     """What was run, shown, withheld and saved, in exact tokens, by day, command and session.
 
     Saved is what runs withheld at first, less what reading it later by tokcap show has cost. It is below zero
     where that was more. What nobody has counted is in no sum: it is counted as runs.
     """
-    env: Environment = context.obj
-    output = output or wanted_output((), env)
+    reply = Reply(context, output)
+    env = reply.env
     first_day = first_day_of(since, env.now())
     if plot:
         plots.form_of(plot)
@@ -67,12 +63,11 @@ def stats(
     found = report(book.sums, (by,) if by else GROUPS, first_day, book.full)
     if plot and found.totals:
         plots.plot(found, plot)
-    if output == "text":
-        say(described(found, env, all_rows=by is not None), env)
-        return exits.OK
-    if output == "jsonl":
-        return respond([row.as_json(group) for group, rows in found.by.items() for row in rows], output, env)
-    return respond(numbers(found), output, env)
+    if reply.is_text:
+        return reply.say(described(found, env, all_rows=by is not None))
+    if reply.output == "jsonl":
+        return reply.give([row.as_json(group) for group, rows in found.by.items() for row in rows])
+    return reply.give(numbers(found))
 
 
 def read_book(env: Environment) -> Book:
