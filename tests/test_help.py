@@ -71,8 +71,9 @@ def test_every_command_answers_to_help(command, inside):
     long, short = inside(*command.path, "--help"), inside(*command.path, "-h")
     assert (long.status, long.err) == (0, b"")
     assert long.out == short.out == command_help(command, Screen()).encode()
-    for status in command.exit_codes:
-        assert f" {status} ".encode() in long.out
+    words = " ".join(long.out.decode().split())
+    for status, meaning in command.exit_meanings.items():
+        assert f" {status} {meaning}" in words
     for example in command.examples:
         assert example.call.encode() in long.out
 
@@ -139,10 +140,14 @@ def test_a_call_without_anything_shows_the_forms():
     assert usage(Screen()).count("\n") == 4
 
 
-def test_a_misspelt_subcommand_is_a_command_that_is_not_there(inside):
-    ran = inside("budgte", "status")
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("budgte", "budget"), ("mani", "manifest"), ("help", "--help"), ("version", "--version")],
+)
+def test_a_misspelt_subcommand_is_a_command_that_is_not_there(inside, word, meant):
+    ran = inside(word, "status")
     assert ran.status == 127
-    assert ran.err == b"tokcap: budgte: command not found; did you mean tokcap budget?\n"
+    assert ran.err == f"tokcap: {word}: command not found; did you mean tokcap {meant}?\n".encode()
 
 
 def test_the_shell_has_a_help_of_its_own(tmp_path):

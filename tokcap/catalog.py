@@ -103,6 +103,8 @@ class Command(Record):
     flags: tuple[Flag, ...] = ()
     danger: Danger = "safe"
     exit_codes: tuple[int, ...] = (0, 2, 125)
+    # What status 1 means, where a command can end with it.
+    no: str = ""
     examples: tuple[Example, ...] = ()
 
     @property
@@ -130,7 +132,8 @@ class Command(Record):
         """Every exit status, and what it means."""
         if not self.path:
             return OF_THE_COMMAND | {str(code): MEANINGS[code] for code in self.exit_codes if code}
-        return {str(code): MEANINGS[code] for code in self.exit_codes}
+        meanings = MEANINGS | {exits.NO: self.no}
+        return {str(code): meanings[code] for code in self.exit_codes}
 
     @property
     def output_formats(self) -> tuple[str, ...]:
@@ -147,7 +150,6 @@ class Group(Record):
 
 MEANINGS = {
     exits.OK: "done",
-    exits.NO: "it is not there, or the answer is no",
     exits.BAD_USAGE: "bad usage: nothing was done",
     exits.BUDGET_EXHAUSTED: "the budget is exhausted: nothing was run",
     exits.TIMED_OUT: "the time was up",
@@ -174,7 +176,7 @@ SUBCOMMAND_BRIEFS = {
 }
 
 
-HELP = Flag(("-h", "--help"), "show what there is to know", "boolean")
+HELP = Flag(("-h", "--help"), "show this help", "boolean")
 VERSION = Flag(("-V", "--version"), "show the version", "boolean")
 STRING = Flag(("-c",), "run STRING in a shell, as sh -c does", "string", "a shell command", "STRING")
 
@@ -200,6 +202,7 @@ SHOW = Command(
         ),
     ),
     exit_codes=(0, 1, 2, 120, 125),
+    no="there is no such output, value or line",
     examples=(
         Example("tokcap show 3f2a --token-offset 464", "the window that begins at token 464"),
         Example("tokcap show @last --grep 'error|warn'", "matching lines, with line number and token offset"),

@@ -35,6 +35,8 @@ Session = Annotated[
 ]
 Name = Annotated[str, typer.Argument(help="the session; TOKCAP_SESSION if not given"), Lists("sessions")]
 
+NO_SESSION = "there is no such session"
+
 BAR_CHARACTERS = 30
 
 
@@ -42,7 +44,6 @@ BAR_CHARACTERS = 30
 @about(
     ("tokcap budget start review --total 100000", "print the line to eval: export TOKCAP_SESSION=review"),
     danger="writes",
-    exit_codes=(0, 1, 2, 125),
 )
 def start(
     context: typer.Context,
@@ -76,9 +77,7 @@ def start(
 
 
 @application.command("status")
-@about(
-    ("tokcap budget status review", "a bar, what is left, and how answers come"), exit_codes=(0, 1, 2, 125)
-)
+@about(("tokcap budget status review", "a bar, what is left, and how answers come"), no=NO_SESSION)
 def status(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
     """How a session stands: used, reserved, left, and the mode that answers come in."""
     reply = Reply(context, output)
@@ -87,7 +86,7 @@ def status(context: typer.Context, name: Name = "", session: Session = "", outpu
 
 
 @application.command("list")
-@about(("tokcap budget list", "every session with its bar"), exit_codes=(0, 2, 125))
+@about(("tokcap budget list", "every session with its bar"))
 def list_sessions(context: typer.Context, output: Output = None) -> int:
     """All sessions that run."""
     reply = Reply(context, output)
@@ -113,7 +112,7 @@ def list_sessions(context: typer.Context, output: Output = None) -> int:
 @about(
     ("tokcap budget record --input 1200 --output 300 --id turn-7", "count a turn of the model, once"),
     danger="writes",
-    exit_codes=(0, 1, 2, 125),
+    no=NO_SESSION,
 )
 def record(
     context: typer.Context,
@@ -152,7 +151,7 @@ def record(
 @application.command("check")
 @about(
     ("tokcap budget check --need 500 || exit", "stop a loop that cannot afford its next step"),
-    exit_codes=(0, 1, 2, 125),
+    no="not enough is left, or there is no such session",
 )
 def check(
     context: typer.Context,
@@ -175,9 +174,7 @@ def check(
 
 
 @application.command("turn")
-@about(
-    ('eval "$(tokcap budget turn)"', "begin a turn in this shell"), danger="writes", exit_codes=(0, 1, 2, 125)
-)
+@about(('eval "$(tokcap budget turn)"', "begin a turn in this shell"), danger="writes", no=NO_SESSION)
 def turn(
     context: typer.Context,
     identifier: Annotated[
@@ -202,7 +199,7 @@ def turn(
 @about(
     ("tokcap budget compacted --used 4000", "the context holds 4,000 tokens now"),
     danger="writes",
-    exit_codes=(0, 1, 2, 125),
+    no=NO_SESSION,
 )
 def compacted(
     context: typer.Context,
@@ -221,7 +218,7 @@ def compacted(
 @about(
     ("tokcap budget reset review", "begin anew with the same total"),
     danger="destructive",
-    exit_codes=(0, 1, 2, 125),
+    no=NO_SESSION,
 )
 def reset(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
     """Begin a session anew with its settings: nothing used, nothing reserved."""
@@ -235,7 +232,7 @@ def reset(context: typer.Context, name: Name = "", session: Session = "", output
 @about(
     ("tokcap budget end review", "it can no longer be charged"),
     danger="destructive",
-    exit_codes=(0, 1, 2, 125),
+    no=NO_SESSION,
 )
 def end(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
     """End a session. What was used in it stays in the history."""
@@ -256,7 +253,7 @@ def named(name: str, session: str, env: Environment) -> str:
     """The session that is meant: the argument, the option, or the variable."""
     meant = name or session or env.variables.get("TOKCAP_SESSION", "")
     if not meant:
-        raise UsageError("which session? name it, or set TOKCAP_SESSION", of_a_subcommand=True)
+        raise UsageError("which session? name it, or set TOKCAP_SESSION")
     return session_name(meant)
 
 

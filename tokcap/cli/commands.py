@@ -18,6 +18,7 @@ from typing import (
 
 from typer.models import ArgumentInfo, OptionInfo
 
+from tokcap import exits
 from tokcap.catalog import HELP, Argument, Command, Example, Flag, Group, row_of, show, wrapper
 from tokcap.options import Choice, Fraction, LineOfText, Switch, WholeNumber
 from tokcap.record import Record
@@ -44,22 +45,21 @@ class Lists(Record):
 class About(Record):
     """What the signature of a command does not tell."""
 
-    examples: tuple[Example, ...]
-    danger: Danger
-    exit_codes: tuple[int, ...]
-
-
-# Of a command that tells nothing: it is called all the same.
-UNTOLD = About((), "safe", (0, 2, 125))
+    examples: tuple[Example, ...] = ()
+    danger: Danger = "safe"
+    no: str = ""
 
 
 def about(
-    *examples: tuple[str, str], danger: Danger = "safe", exit_codes: tuple[int, ...] = (0, 2, 125)
+    *examples: tuple[str, str], danger: Danger = "safe", no: str = ""
 ) -> Callable[[Function], Function]:
-    """Tell of a command, where it stands, what help, man pages and manifest say of it."""
+    """Tell of a command, where it stands, what help, man pages and manifest say of it.
+
+    `no`: what its exit status 1 means, if it has one.
+    """
 
     def told(function: Function) -> Function:
-        function.about = About(tuple(Example(*pair) for pair in examples), danger, exit_codes)  # type: ignore[attr-defined]
+        function.about = About(tuple(Example(*pair) for pair in examples), danger, no)  # type: ignore[attr-defined]  # Typer leaves it there
         return function
 
     return told
@@ -90,7 +90,8 @@ def commands_of(app: typer.Typer, *path: str) -> Iterator[Command]:
 
 def command_of(path: tuple[str, ...], callback: Callable[..., Any]) -> Command:
     summary, _, details = inspect.cleandoc(callback.__doc__ or "").partition("\n\n")
-    told: About = getattr(callback, "about", UNTOLD)
+    # A command that tells nothing is called all the same.
+    told: About = getattr(callback, "about", About())
     arguments: list[Argument] = []
     flags: list[Flag] = []
     hints = get_type_hints(callback, include_extras=True)
@@ -111,7 +112,8 @@ def command_of(path: tuple[str, ...], callback: Callable[..., Any]) -> Command:
         arguments=tuple(arguments),
         flags=(*flags, HELP),
         danger=told.danger,
-        exit_codes=told.exit_codes,
+        exit_codes=(exits.OK, *((exits.NO,) if told.no else ()), exits.BAD_USAGE, exits.OWN_FAILURE),
+        no=told.no,
         examples=told.examples,
     )
 

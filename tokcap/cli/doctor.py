@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     ("tokcap doctor", "everything that is installed, stored and configured, and what to do about it"),
     ("tokcap doctor --write-config", "a commented config.toml, where there is none yet"),
     danger="writes",
-    exit_codes=(0, 1, 2, 125),
+    no="something is wrong, or there is a config file already",
 )
 def doctor(
     context: typer.Context,
@@ -36,7 +36,7 @@ def doctor(
 ) -> int:
     """Examine versions, vocabularies, stored outputs, sessions, hooks, shells and configuration.
 
-    Says what to do about each finding, and changes nothing itself. Exit status 1 if something is wrong.
+    Says what to do about each finding, and changes nothing itself.
     """
     reply = Reply(context, output)
     return written(reply) if write_config else examined(reply)

@@ -32,7 +32,7 @@ LONGEST_COMMAND = 400
 
 
 @application.command("list")
-@about(("tokcap spill list", "what is stored, the latest first"), exit_codes=(0, 2, 125))
+@about(("tokcap spill list", "what is stored, the latest first"))
 def list_entries(context: typer.Context, output: Output = None) -> int:
     """Stored outputs, the latest first: handle, age, size, tokens, exit status, command.
 
@@ -53,7 +53,7 @@ def list_entries(context: typer.Context, output: Output = None) -> int:
 @application.command("path")
 @about(
     ('less "$(tokcap spill path @last)"', "read the last stored output with another tool"),
-    exit_codes=(0, 1, 2, 125),
+    no="there is no such output",
 )
 def path(
     context: typer.Context,
@@ -71,7 +71,9 @@ def path(
 
 
 @application.command("rm")
-@about(("tokcap spill rm 3f2a @last", "remove two of them"), danger="destructive", exit_codes=(0, 1, 2, 125))
+@about(
+    ("tokcap spill rm 3f2a @last", "remove two of them"), danger="destructive", no="there is no such output"
+)
 def remove(
     context: typer.Context,
     handles: Annotated[
@@ -92,7 +94,7 @@ def remove(
 
 
 @application.command("gc")
-@about(("tokcap spill gc", "what storing does by itself, now"), danger="destructive", exit_codes=(0, 2, 125))
+@about(("tokcap spill gc", "what storing does by itself, now"), danger="destructive")
 def collect(context: typer.Context, output: Output = None) -> int:
     """Remove what is too old or too much, and what those left behind who were killed while storing.
 

@@ -88,8 +88,7 @@ def first_day_of(since: str, now: float) -> str:
         return day_of(max(now - (int(number) * UNITS[unit] - 1) * DAY_SECONDS, 0))
     if since and not is_day(since):
         raise UsageError(
-            f"--since: {since[:40]!r} is neither a day such as 2026-11-01 nor a time such as 7d or 2w",
-            of_a_subcommand=True,
+            f"--since: {since[:40]!r} is neither a day such as 2026-11-01 nor a time such as 7d or 2w"
         )
     return since
 

@@ -5,6 +5,7 @@ Loaded only where there is such a file.
 
 from __future__ import annotations
 
+from tokcap import spelling
 from tokcap.errors import UsageError
 from tokcap.models import Model
 from tokcap.options import BY_KEY, OPTIONS, Duration, Fraction, Switch, shortened
@@ -202,7 +203,5 @@ def advice(key: str, section: str) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    import difflib
-
-    found = difflib.get_close_matches(word.lower().replace("-", "_"), known, n=1, cutoff=0.7)
-    return found[0] if found else ""
+    """Keys are written in small letters, with underscores."""
+    return spelling.nearest(word.lower().replace("-", "_"), known)

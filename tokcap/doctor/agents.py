@@ -29,10 +29,10 @@ def check(env: Environment) -> Iterator[Finding]:
 
 def place_of(env: Environment) -> Place:
     """As `tokcap hook` has it, but a directory that is gone is no obstacle."""
-    home = env.variables.get("HOME") or os.path.expanduser("~")
     try:
-        return Place(home, os.getcwd(), env.variables)
-    except OSError:
+        return manage.place_here(env)
+    except HookRefused:
+        home = env.variables.get("HOME") or os.path.expanduser("~")
         return Place(home, home, env.variables)
 
 

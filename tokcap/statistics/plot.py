@@ -26,7 +26,7 @@ def form_of(path: str) -> str:
     for ending in FORMATS:
         if path.lower().endswith(ending):
             return ending[1:]
-    raise UsageError(f"--plot: {path!r} ends neither in .png nor in .svg", of_a_subcommand=True)
+    raise UsageError(f"--plot: {path!r} ends neither in .png nor in .svg")
 
 
 def check_that_plots_can_be_made() -> None:
