@@ -34,7 +34,8 @@ def doctor(
     ] = False,
     output: Output = None,
 ) -> int:
-    """Examine versions, vocabularies, stored outputs, sessions, hooks, shells and configuration.
+    """Examine versions, packages, vocabularies, stored outputs, sessions, the account, hooks, shells and
+    configuration.
 
     Says what to do about each finding, and changes nothing itself.
     """

@@ -6,6 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from tokcap.doctor.files import size_below
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.shell import quoted
 from tokcap.units import size_of
@@ -87,20 +88,3 @@ def permissions(path: str, mode: int) -> Finding:
     if mode & OTHERS_READ:
         return note("permissions", f"{shown}: others can see its names", f"chmod go= {quoted(path)}")
     return ok("permissions", shown)
-
-
-def size_below(path: str) -> int:
-    """Bytes of all files below a directory, as far as they can be seen. No link is followed."""
-    total = 0
-    left = [path]
-    while left:
-        try:
-            with os.scandir(left.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        left.append(entry.path)
-                    else:
-                        total += entry.stat(follow_symlinks=False).st_size
-        except OSError:
-            continue
-    return total

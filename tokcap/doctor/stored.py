@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from tokcap.arguments import decide
+from tokcap.doctor.files import check_files
 from tokcap.doctor.finding import Finding, count_of, note, ok, some_of, wrong
-from tokcap.doctor.foreign import check_files
 from tokcap.errors import StoreError, UsageError
 from tokcap.fingerprint import Fingerprint, digest_of
 from tokcap.options import BY_KEY
