@@ -7,13 +7,15 @@ The wrapper and `show` are described by the grammar table; the other commands de
 from __future__ import annotations
 
 from tokcap import exits
-from tokcap.options import BY_KEY, Choice, Switch, options_of
+from tokcap.kinds import Choice, Switch
+from tokcap.options import BY_KEY, options_of
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
-    from tokcap.options import Form, Kind, Names, Option, Value
+    from tokcap.kinds import Kind, Value
+    from tokcap.options import Form, Names, Option
 
     Danger: TypeAlias = Literal["safe", "writes", "destructive", "runs_commands"]
 

@@ -20,7 +20,7 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from tokcap import exits
 from tokcap.catalog import HELP, Argument, Command, Example, Flag, Group, row_of, show, wrapper
-from tokcap.options import Choice, Fraction, LineOfText, Switch, WholeNumber
+from tokcap.kinds import Choice, Fraction, LineOfText, Switch, WholeNumber
 from tokcap.record import Record
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     import typer
 
     from tokcap.catalog import Danger
-    from tokcap.options import Kind, Names, Option
+    from tokcap.kinds import Kind
+    from tokcap.options import Names, Option
 
     Function = TypeVar("Function", bound=Callable[..., int])
 

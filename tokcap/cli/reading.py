@@ -11,7 +11,7 @@ from tokcap.arguments import decoded, split_option
 from tokcap.catalog import HELP, Command, Group
 from tokcap.cli.commands import commands_of, groups
 from tokcap.errors import UsageError
-from tokcap.options import Choice
+from tokcap.kinds import Choice
 from tokcap.spelling import nearest
 
 if TYPE_CHECKING:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from tokcap import spelling
 from tokcap.errors import UsageError
+from tokcap.kinds import Duration, Fraction, Switch, shortened
 from tokcap.models import Model
-from tokcap.options import BY_KEY, OPTIONS, Duration, Fraction, Switch, shortened
+from tokcap.options import BY_KEY, OPTIONS
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tokcap.options import Option, Value
+    from tokcap.kinds import Value
+    from tokcap.options import Option
 
 MODELS = "models"
 # What a model can have, and what is expected of it.

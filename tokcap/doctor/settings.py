@@ -10,15 +10,17 @@ from tokcap.configfile.lines import line_of
 from tokcap.configfile.reading import Contents, contents_of, located, parsed
 from tokcap.doctor.finding import Finding, Setting, note, ok, wrong
 from tokcap.errors import TokcapError, UsageError
+from tokcap.kinds import LineOfText
 from tokcap.models import find_model
-from tokcap.options import OPTIONS, LineOfText
+from tokcap.options import OPTIONS
 from tokcap.shell import quoted, shell_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokcap.environment import Environment
-    from tokcap.options import Option, Value
+    from tokcap.kinds import Value
+    from tokcap.options import Option
 
 DEFAULT = "default"
 

@@ -9,7 +9,8 @@ import click
 
 from tokcap.integration.flags import OWN_NAME, TOKENIZERS, remember
 from tokcap.integration.framework import Framework
-from tokcap.options import BY_KEY, Choice
+from tokcap.kinds import Choice
+from tokcap.options import BY_KEY
 
 ABORTED = 1
 

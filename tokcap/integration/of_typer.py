@@ -13,7 +13,8 @@ from typer.models import DefaultPlaceholder
 
 from tokcap.integration.flags import OWN_NAME, PANEL, TOKENIZERS, remember
 from tokcap.integration.framework import Framework
-from tokcap.options import BY_KEY, Choice
+from tokcap.kinds import Choice
+from tokcap.options import BY_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
