@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import ROOT, recount
 from tests.test_account import TODAY
+from tokcap.cli.stats import first_day_of
 from tokcap.statistics import book
 from tokcap.statistics.lines import Line
 from tokcap.statistics.sums import FIELDS, PLACES, Sums
@@ -148,6 +149,17 @@ def test_since_takes_days_and_weeks_today_included(inside, with_account):
     assert len(told(inside)["days"]) == 20
 
 
+def test_a_day_is_one_of_the_calendar_also_where_clocks_are_changed():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        # Half past midnight, after a day of 23 hours.
+        now = time.mktime((2026, 3, 30, 0, 30, 0, 0, 0, -1))
+        found = first_day_of("2d", now), first_day_of("1w", now)
+    time.tzset()
+    assert found == ("2026-03-29", "2026-03-24")
+
+
 @pytest.mark.parametrize(
     "since", ["yesterday", "7", "0d", "-7d", "2026-13-01", "2026-1-1", "7m", "9" * 99 + "d"]
 )
@@ -180,7 +192,7 @@ def test_broken_lines_are_counted_and_left_out(inside, with_account):
     write_day(with_account, TODAY, a_line()[:30])
     data = told(inside)
     assert (data["totals"][0]["runs"], data["broken_lines"]) == (2, 7)
-    assert b"7 lines of the account are broken" in inside("stats").out
+    assert b"the account has 7 broken lines, left out here" in inside("stats").out
     write_day(with_account, TODAY, a_line()[30:])
     data = told(inside)
     assert (data["totals"][0]["runs"], data["broken_lines"]) == (3, 7)
@@ -335,13 +347,14 @@ def test_without_matplotlib_a_plot_is_refused_with_the_line_that_helps(with_acco
     write_day(with_account, TODAY, a_line())
     code = "import sys; sys.modules['matplotlib'] = None; from tokcap.__main__ import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, "stats", "--plot", str(tmp_path / "x.png")],
+        [sys.executable, "-c", code, "stats", "--plot", str(tmp_path / "x.png"), "-o", "json"],
         capture_output=True,
         check=False,
         cwd=ROOT,
         timeout=60,
     )
-    assert (done.returncode, done.stdout) == (125, b"")
+    assert done.returncode == 125
+    assert json.loads(done.stdout)["error"]["code"] == "PACKAGE_MISSING"
     assert done.stderr == (
         b"tokcap: --plot needs matplotlib, which is not installed here: pip install 'tokcap[plot]'\n"
     )

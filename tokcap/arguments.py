@@ -231,14 +231,19 @@ def decide(given: Sequence[tuple[Option, str]], form: Form, env: Environment) ->
     config = config_values(env)
     chosen: dict[str, Value] = {}
     for option in options_of(form):
-        raw = env.variables.get(option.variable) if option.ambient else None
         if option.key in from_flags:
             chosen[option.key] = from_flags[option.key]
-        elif raw or (raw == "" and isinstance(option.kind, LineOfText)):
+        elif (raw := from_variable(option, env)) is not None:
             chosen[option.key] = read_value(option, decoded(raw), option.variable)
         elif option.key in config.values:
             chosen[option.key] = config.values[option.key]
     return completed(chosen, form, config.models)
+
+
+def from_variable(option: Option, env: Environment) -> str | None:
+    """What its variable says, None: nothing. An empty one is a value only where any text is."""
+    raw = env.variables.get(option.variable) if option.ambient else None
+    return raw if raw or isinstance(option.kind, LineOfText) else None
 
 
 def completed(chosen: Mapping[str, Value], form: Form, models: Mapping[str, Model]) -> dict[str, Value]:

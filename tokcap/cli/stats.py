@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from tokcap.account import DAY_SECONDS
 from tokcap.cli.commands import Lists, about
 from tokcap.cli.responses import Output, Reply
 from tokcap.errors import UsageError
 from tokcap.screen import screen_of
 from tokcap.statistics import plot as plots
-from tokcap.statistics.book import Book, day_of, is_day
+from tokcap.statistics.book import Book, is_day
 from tokcap.statistics.chart import chart
 from tokcap.statistics.report import report
+from tokcap.statistics.sums import By
 from tokcap.statistics.totals import total_in_store
 from tokcap.store import Shelf
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.statistics.report import Report
-    from tokcap.statistics.sums import By
 
-GROUPS: tuple[By, ...] = ("day", "command", "session")
+GROUPS: tuple[By, ...] = get_args(By)
 UNITS = {"d": 1, "w": 7}
 
 
@@ -35,7 +35,7 @@ UNITS = {"d": 1, "w": 7}
 def stats(
     context: typer.Context,
     by: Annotated[
-        Literal["day", "command", "session"] | None,
+        By | None,
         typer.Option(help="one table only, with all of its rows; all three if not given"),
     ] = None,
     since: Annotated[
@@ -85,7 +85,8 @@ def first_day_of(since: str, now: float) -> str:
     """`7d`, `2w` or a day -> the first day that is meant; empty: from the beginning."""
     number, unit = since[:-1], since[-1:]
     if unit in UNITS and number.isascii() and number.isdigit() and len(number) < 6 and int(number):
-        return day_of(max(now - (int(number) * UNITS[unit] - 1) * DAY_SECONDS, 0))
+        # Days of the calendar: where clocks are changed, some have more hours than others.
+        return str(date.fromtimestamp(now) - timedelta(days=int(number) * UNITS[unit] - 1))
     if since and not is_day(since):
         raise UsageError(
             f"--since: {since[:40]!r} is neither a day such as 2026-11-01 nor a time such as 7d or 2w"
@@ -104,10 +105,9 @@ def described(found: Report, env: Environment, *, all_rows: bool) -> str:
 
 def numbers(found: Report) -> dict[str, object]:
     """A report for programs."""
-    totals = [{name: value for name, value in row.as_json("").items() if name} for row in found.totals]
     return {
         "since": found.since or None,
-        "totals": totals,
+        "totals": [row.as_json() for row in found.totals],
         **{f"{group}s": [row.as_json(group) for row in rows] for group, rows in found.by.items()},
         "broken_lines": found.broken_lines,
         "full_days": list(found.full_days),

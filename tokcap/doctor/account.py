@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from typing import TYPE_CHECKING
 
-from tokcap.account import DIRECTORY, LARGEST_DAY_BYTES, SUFFIX
+from tokcap.account import DIRECTORY, LARGEST_DAY_BYTES, SUFFIX, day_of
 from tokcap.arguments import decide
 from tokcap.doctor.files import READ_AND_WRITTEN, check_files, size_below
-from tokcap.doctor.finding import Finding, count_of, note, ok, wrong
+from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import UsageError
 from tokcap.shell import quoted
-from tokcap.units import size_of
+from tokcap.units import count_of, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +64,7 @@ def today(path: str, env: Environment) -> Iterator[Finding]:
         # Its mode is as it should be: the file system itself is read-only.
         yield wrong("today", f"{path} cannot be written to", f"findmnt --target {quoted(path)}")
         return
-    day = time.strftime("%Y-%m-%d", time.localtime(env.now()))
-    file = os.path.join(path, day + SUFFIX)
+    file = os.path.join(path, day_of(env.now()) + SUFFIX)
     try:
         found = os.lstat(file)
     except OSError:

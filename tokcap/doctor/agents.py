@@ -32,8 +32,7 @@ def place_of(env: Environment) -> Place:
     try:
         return manage.place_here(env)
     except HookRefused:
-        home = env.variables.get("HOME") or os.path.expanduser("~")
-        return Place(home, home, env.variables)
+        return Place(env.home(), env.home(), env.variables)
 
 
 def of_agent(agent: Agent, place: Place) -> Iterator[Finding]:

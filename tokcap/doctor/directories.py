@@ -55,12 +55,11 @@ def check(env: Environment) -> Iterator[Finding]:
 
 def home(env: Environment) -> Finding:
     """What everything is below, unless variables say otherwise."""
-    named = env.variables.get("HOME")
-    path = named or os.path.expanduser("~")
+    path = env.home()
     if not os.path.isdir(path):
         why = "is no directory" if os.path.lexists(path) else "is not there"
         return note("home", f"HOME: {path} {why}", 'export HOME="$(getent passwd "$(id -u)" | cut -d: -f6)"')
-    if not named:
+    if not env.variables.get("HOME"):
         return note("home", f"HOME is not set; taken for it: {path}", f"export HOME={quoted(path)}")
     return ok("home", path)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from tokcap import private
-from tokcap.account import DAY_SECONDS, DIRECTORY, LARGEST_DAY_BYTES, SUFFIX
+from tokcap.account import DAY_SECONDS, DIRECTORY, LARGEST_DAY_BYTES, SUFFIX, day_of
 from tokcap.errors import StoreError
 from tokcap.statistics.lines import lines_of
 from tokcap.statistics.sums import FIELDS, Output, Sums, Waiting
@@ -148,11 +148,6 @@ class Book:
     @property
     def _path(self) -> str:
         return os.path.join(self._directory, SUMS)
-
-
-def day_of(seconds: float) -> str:
-    """The day of a time, here."""
-    return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
 def is_day(name: str) -> bool:
