@@ -3,7 +3,6 @@
 import functools
 import json
 import os
-import pty
 import re
 import shutil
 import sqlite3
@@ -17,6 +16,7 @@ import pytest
 
 from tests import test_account
 from tests.conftest import IMPORT_PATH, PACKAGE, Ran, checked
+from tests.shell.terminal import on_a_terminal
 from tests.tokens.test_vocabulary import PUBLISHED
 from tokcap.cli.completion import script
 from tokcap.doctor import examination, packages, variables, vocabularies
@@ -509,25 +509,24 @@ class TestSurroundings:
         settings = tmp_path / "home" / ".claude" / "settings.json"
         settings.parent.mkdir()
         assert "tokcap hook install claude-code" in examined()["hooks.claude-code"][0]["message"]
-        for program, status in (
-            ("/gone/tokcap", "wrong"),
-            (sys.executable.replace("python", "tokcap"), "ok"),
-        ):
+        program = tmp_path / "bin" / "tokcap"
+        for status in ("wrong", "ok"):
             command = f"{program} hook run claude-code --token-limit 500 || true"
             hooks = [{"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}]
             settings.write_text(json.dumps({"hooks": {"PreToolUse": hooks}}))
             check = examined()["hooks.claude-code"][0]
-            if program == "/gone/tokcap" or os.access(program, os.X_OK):
-                assert check["status"] == status
-            if status == "wrong":
-                assert check["remedy"] == "tokcap hook install claude-code --token-limit 500"
+            assert check["status"] == status
+            again = "tokcap hook install claude-code --token-limit 500"
+            assert check["remedy"] == (again if status == "wrong" else "")
+            program.parent.mkdir(exist_ok=True)
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o755)
         settings.write_text("{")
         assert examined()["hooks.claude-code"][0]["status"] == "note"
 
     def test_completions_are_found_where_they_were_put(self, examined, tmp_path, inside):
         if not shutil.which("fish"):
             pytest.skip("fish is not installed")
-        check = examined()["shells.fish"][0]
         path = tmp_path / "home" / ".config" / "fish" / "completions" / "tokcap.fish"
         path.parent.mkdir(parents=True)
         path.write_bytes(b"something older")
@@ -569,22 +568,9 @@ class TestReport:
         ("world", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
     )
     def test_colours_are_for_terminals_and_for_those_who_want_them(self, world, coloured):
-        ours, theirs = pty.openpty()
-        shown = b""
-        env = {**os.environ, "TERM": "xterm", **world}
-        env.pop("NO_COLOR", None) if "NO_COLOR" not in world else None
-        process = subprocess.Popen([sys.executable, "-m", "tokcap", "doctor"], stdout=theirs, env=env)
-        os.close(theirs)
-        try:
-            while block := os.read(ours, 1 << 16):
-                shown += block
-        except OSError:
-            # The terminal's end, as Linux tells it.
-            pass
-        os.close(ours)
-        assert process.wait(60) == 0
-        assert (b"\x1b[" in shown) == coloured
-        assert b"nothing is wrong" in shown
+        shown = on_a_terminal("doctor", **{"TERM": "xterm", "NO_COLOR": "", **world})
+        assert ("\x1b[" in shown) == coloured
+        assert "nothing is wrong" in shown
 
     def test_a_library_that_is_missing_is_named(self, tmp_path):
         (tmp_path / "orjson.py").write_text("raise ImportError('broken', name='orjson')\n")

@@ -90,7 +90,7 @@ def calls(command):
 
 
 @pytest.mark.parametrize("name", MANIFEST["commands"])
-def test_a_call_built_from_the_manifest_alone_is_accepted(name, monkeypatch):
+def test_a_call_built_from_the_manifest_alone_is_accepted(name):
     env = Environment(os.environ)
     for words in calls(MANIFEST["commands"][name]):
         if name in ("run", "show"):

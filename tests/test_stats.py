@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
+import re
 import subprocess
 import sys
-import termios
 import time
 
 import pytest
@@ -15,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT, recount
+from tests.shell.terminal import on_a_terminal
 from tests.test_account import TODAY
 from tokcap.cli.stats import first_day_of
 from tokcap.statistics import book
@@ -296,24 +295,9 @@ def test_the_text_is_as_wide_as_80_columns_and_has_no_colours_without_a_terminal
 @pytest.mark.parametrize("no_color", ["", "1"])
 def test_on_a_terminal_it_fits_and_colours_are_a_choice(with_account, columns, no_color):
     write_day(with_account, TODAY, a_line(shown=3, total=800), a_line(command="ls", shown=300, total=8))
-    leader, follower = pty.openpty()
-    termios.tcsetwinsize(follower, (24, columns))
-    world = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm"}
-    subprocess.run(
-        [sys.executable, "-m", "tokcap", "stats"], stdout=follower, env=world, check=True, timeout=60
-    )
-    os.close(follower)
-    text = b""
-    try:
-        while block := os.read(leader, 65536):
-            text += block
-    except OSError:
-        pass
-    os.close(leader)
-    assert (b"\x1b[32m" in text, b"\x1b[31m" in text) == ((not no_color,) * 2)
-    plain = text.decode()
-    for colour in ("\x1b[32m", "\x1b[31m", "\x1b[1m", "\x1b[0m"):
-        plain = plain.replace(colour, "")
+    text = on_a_terminal("stats", columns=columns, NO_COLOR=no_color, TERM="xterm")
+    assert ("\x1b[32m" in text, "\x1b[31m" in text) == ((not no_color,) * 2)
+    plain = re.sub(r"\x1b\[\d*m", "", text)
     table = plain[plain.index("DAY") :]
     assert max(map(len, table.splitlines())) <= columns
 
