@@ -1,13 +1,12 @@
-"""The README is true: its examples are run, its tables are those of the program."""
+"""README and guides are true: their examples are run, their tables are those of the program."""
 
-import os
 import re
-import subprocess
 import sys
 
 import pytest
 
 from tests.conftest import PACKAGE, ROOT
+from tests.guides import GUIDES, examples, filled, outputs, python_blocks, run_python
 from tokcap.catalog import HELP, flag_of
 from tokcap.cli.application import app
 from tokcap.cli.commands import all_commands
@@ -15,49 +14,27 @@ from tokcap.options import OPTIONS, options_of
 
 README = (ROOT / "README.md").read_text()
 
-EXAMPLES = [
-    (command, output)
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)
-    for command, output in re.findall(r"\$ (.*)\n((?:(?!\$ ).*\n)*)", block)
+PYTHON = [
+    pytest.param(code, id=f"{guide.stem} {number}")
+    for guide in GUIDES
+    for number, code in enumerate(python_blocks(guide.read_text()))
 ]
 
 
-def steady(text: str) -> str:
-    """An answer without what the clock and the reader's own directories put in."""
-    text = re.sub(r'"spill_path":"[^"]*/spill/', '"spill_path":"/spill/', text)
-    return re.sub(r'"duration_ms":\d+', '"duration_ms":0', text)
+@pytest.mark.parametrize("name", ["README.md", "docs/agents.md", "docs/counting.md", "docs/shell.md"])
+def test_there_are_examples(name):
+    assert len(examples((ROOT / name).read_text())) >= 8
 
 
-def test_there_are_examples():
-    assert len(EXAMPLES) >= 4
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+def test_the_examples_of_a_guide_print_what_it_says(guide):
+    text = guide.read_text()
+    assert filled(text, outputs(guide)) == text, "run python -m tests.test_readme --write"
 
 
-@pytest.fixture(scope="module")
-def reader_home(tmp_path_factory):
-    """The home of one reader, who tries the examples one after the other."""
-    return tmp_path_factory.mktemp("reader")
-
-
-@pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_an_example_prints_what_the_readme_says(command, output, tmp_path, reader_home, with_store):
-    tokcap = tmp_path / "bin" / "tokcap"
-    tokcap.parent.mkdir()
-    tokcap.write_text(f'#!/bin/sh\nexec {sys.executable} -m tokcap "$@"\n')
-    tokcap.chmod(0o755)
-    world = {**os.environ, "PATH": f"{tokcap.parent}:{os.environ['PATH']}", "HOME": str(reader_home)}
-    del world["TOKCAP_DATA_DIR"]
-    done = subprocess.run(
-        ["bash", "-c", command], env=world, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert steady(done.stdout) == steady(output)
-    assert done.stderr == ""
-
-
-@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
-def test_python_in_the_readme_runs(code, with_store):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+@pytest.mark.parametrize("code", PYTHON)
+def test_python_in_a_guide_runs(code, tmp_path):
+    done = run_python(code, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -88,7 +65,7 @@ TABLES = {
 
 
 def with_tables(text: str) -> str:
-    """A text with the tables as they have to be: `python -m tests.test_readme` writes them."""
+    """A text with the tables as they have to be: `python -m tests.test_readme --write` writes them."""
     for name, table in TABLES.items():
         between = rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)"
         text, found = re.subn(between, lambda _, table=table: table, text, flags=re.DOTALL)
@@ -97,7 +74,7 @@ def with_tables(text: str) -> str:
 
 
 def test_the_tables_are_those_of_the_catalogue():
-    assert with_tables(README) == README, "run python -m tests.test_readme"
+    assert with_tables(README) == README, "run python -m tests.test_readme --write"
 
 
 def test_the_map_names_every_module():
@@ -114,4 +91,8 @@ def test_continuous_integration_runs_the_readmes_own_line():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] != ["--write"]:
+        sys.exit("python -m tests.test_readme --write: fill in tables and the outputs of all examples")
     (ROOT / "README.md").write_text(with_tables(README))
+    for guide in GUIDES:
+        guide.write_text(filled(guide.read_text(), outputs(guide)))

@@ -240,7 +240,8 @@ def told(error: DatabaseError, path: str, patience_seconds: float) -> LedgerErro
 
 
 def damaged(path: str, reason: str) -> str:
-    return f"{path} is damaged ({reason}); move it away, and start the sessions again"
+    # What SQLite found in a page may be told in several lines.
+    return f"{path} is damaged ({' '.join(reason.split())}); move it away, and start the sessions again"
 
 
 def primary_code(error: DatabaseError) -> int:

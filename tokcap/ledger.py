@@ -192,11 +192,13 @@ class Step(Transaction):
             session,
         )
         # A database holds whatever it is given; one that makes no sense is as good as a broken one.
-        numbers = [value for row in rows for value in row if value is not None]
-        if len(rows) != 1 or any(not isinstance(value, int | float) for value in numbers):
-            raise LedgerError(f"the ledger is damaged: session {session} makes no sense; move the file away")
-        ((total, window, result_pct, turn_pct, floor_tokens, used, window_used, reserved),) = rows
-        settings = Settings(total, window, result_pct, turn_pct, floor_tokens)
+        try:
+            ((total, window, result_pct, turn_pct, floor_tokens, used, window_used, reserved),) = rows
+            settings = Settings(total, window, result_pct, turn_pct, floor_tokens).checked()
+            if not all(isinstance(tokens, int) and tokens >= 0 for tokens in (used, window_used, reserved)):
+                raise ValueError("no number of tokens")
+        except (TypeError, ValueError):
+            raise makes_no_sense(session) from None
         return Account(settings, used, reserved, window_used)
 
     def insert_session(self, name: str, settings: Settings) -> int:
@@ -231,6 +233,8 @@ class Step(Transaction):
         ((reserved,),) = self.rows(
             "SELECT coalesce(sum(tokens), 0) FROM reservations WHERE session = ? AND turn = ?", session, turn
         )
+        if not all(isinstance(tokens, int) and tokens >= 0 for tokens in (used, reserved)):
+            raise makes_no_sense(session)
         return int(used + reserved)
 
     def add_to_turn(self, session: int, turn: str, tokens: int) -> None:
@@ -256,6 +260,8 @@ class Step(Transaction):
     def _free_what_the_dead_hold(self) -> None:
         held = self.rows("SELECT DISTINCT pid, started, boot, namespace FROM reservations")
         for holder in held:
+            if tuple(map(type, holder)) != (int, int, str, str) or not 0 < holder[0] < 1 << 31:
+                raise LedgerError("the ledger is damaged: a reservation makes no sense; move the file away")
             if is_gone(Holder(*holder), self.here):
                 self.run(
                     "DELETE FROM reservations WHERE (pid, started, boot, namespace) = (?, ?, ?, ?)", *holder
@@ -347,6 +353,10 @@ class SessionStorage:
     def read(self) -> Account:
         with self._ledger.step(self._name) as step:
             return step.need(self._name).account
+
+
+def makes_no_sense(session: int) -> LedgerError:
+    return LedgerError(f"the ledger is damaged: session {session} makes no sense; move the file away")
 
 
 def not_started(name: str) -> SessionNotStarted:

@@ -161,7 +161,7 @@ def test_a_type_checker_finds_the_types_and_the_mistakes(tmp_path):
     first_mistake = len(textwrap.dedent(CONSUMER).splitlines()) + 1
     done = python(
         "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", "cache", "consumer.py",
-        cwd=tmp_path, env={"MYPYPATH": str(PACKAGE.parent), "PATH": "/usr/bin:/bin"},
+        cwd=tmp_path, env={"PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     wrong = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
     assert wrong == set(range(first_mistake, first_mistake + len(MISTAKES))), done.stdout

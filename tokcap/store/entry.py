@@ -67,6 +67,8 @@ class EntryRecord(Record):
         for name, value in known.items():
             if not CHECKS[name](value):
                 raise ValueError(f"its {name} makes no sense")
+        if "stored_bytes" not in known:
+            raise ValueError("it does not say what is stored")
         if known.get("command") is not None:
             known["command"] = tuple(known["command"])
         return cls(**known)

@@ -1,0 +1,1 @@
+"""The guides, and the scripts that make their pictures: `python -m docs.record`, `python -m docs.draw`."""

@@ -1,0 +1,151 @@
+"""JSON by our own scanners is what the standard library and orjson take for JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import orjson
+
+from tests.fuzz import corpus
+from tests.fuzz.target import Input, target
+from tokcap import jsontext, plainjson
+from tokcap.cut.tree import Reader
+
+TEXTS = [*corpus.TRICKY_JSON, *corpus.case_inputs("json*")]
+# The standard library goes so deep without fail.
+DEEPEST = 400
+HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def no_constant(word: str) -> None:
+    raise ValueError(word)
+
+
+DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=no_constant)
+
+
+def is_deep(data: bytes) -> bool:
+    return data.count(b"[") + data.count(b"{") > DEEPEST
+
+
+def expected_values(data: bytes) -> list[tuple[int, int]]:
+    """The values of a sequence by the standard library, as places in the bytes."""
+    text = data.removeprefix(jsontext.BYTE_ORDER_MARK).decode()
+    before = len(data) - len(text.encode())
+    spans, at = [], 0
+    while True:
+        at += len(text[at:]) - len(text[at:].lstrip(" \t\n\r"))
+        if at == len(text):
+            return spans
+        _, end = DECODER.raw_decode(text, at)
+        if text[at] not in '{["' and text[end : end + 1] not in ("", " ", "\t", "\n", "\r"):
+            raise ValueError(end)
+        spans.append((before + len(text[:at].encode()), before + len(text[:end].encode())))
+        at = end
+
+
+def found_values(data: bytes) -> list[tuple[int, int]] | None:
+    try:
+        return [*jsontext.top_level_values(data)]
+    except ValueError:
+        return None
+
+
+@target(TEXTS)
+def json_scanner(given: Input) -> None:
+    data = given.payload
+    if is_deep(data):
+        found_values(data)
+        return
+    try:
+        expected = expected_values(data)
+    except ValueError:
+        expected = None
+    assert found_values(data) == expected
+    if expected is None:
+        return
+    # Whatever begins like this may go on.
+    cut = given.knobs[0] * 256 + given.knobs[1]
+    beginning = jsontext.beginning_of_values(data.removeprefix(jsontext.BYTE_ORDER_MARK)[:cut])
+    assert beginning.more or len(beginning.values) <= len(expected)
+    for start, end in expected:
+        assert DECODER.decode(jsontext.compact(data[start:end]).decode()) == DECODER.decode(
+            data[start:end].decode()
+        )
+
+
+@target(TEXTS)
+def json_reader(given: Input) -> None:
+    """`plainjson.loads` reads what orjson reads, and to the same values."""
+    try:
+        text = given.payload.decode()
+    except UnicodeDecodeError:
+        return
+    if is_deep(given.payload):
+        return
+    try:
+        expected, is_json = json.loads(text, parse_constant=no_constant), True
+    except ValueError:
+        expected, is_json = None, False
+    try:
+        found, is_read = plainjson.loads(text), True
+    except ValueError:
+        found, is_read = None, False
+    assert (is_read, found) == (is_json, expected)
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # It alone refuses half a surrogate pair, and numbers that a float cannot hold.
+        assert not is_read or HALF_A_PAIR.search(given.payload) or re.search(r"\d[eE]|\d{300}", text)
+    else:
+        assert is_read
+
+
+@target(TEXTS)
+def json_tree(given: Input) -> None:
+    """Reading on from any place finds the leaves that reading everything finds there."""
+    data = given.payload
+    spans = found_values(data)
+    if not spans:
+        return
+    lines = len(spans) > 1
+
+    def leaves(begin: int) -> list[tuple[str, bytes]]:
+        reader = Reader(data, lines=lines)
+        reader.pass_over(begin)
+        reader.read_until(len(data) + 1)
+        tops = [reader.root] if reader.root.is_container else reader.root.children
+        return [(node.pointer(), data[node.start : node.end]) for top in tops for node in top.leaves()]
+
+    everything = leaves(0)
+    behind = leaves((given.knobs[0] * 256 + given.knobs[1]) % (len(data) + 1))
+    # What is passed over is a beginning; containers that were open stay, and are leaves if nothing follows.
+    whole = [leaf for leaf in behind if leaf in everything]
+    assert whole == everything[len(everything) - len(whole) :]
+    if not is_deep(data):
+        expected = [leaf for start, end in spans for leaf in leaf_values(data[start:end].decode())]
+        assert [as_written(value.decode()) for _, value in everything] == expected
+
+
+class Number(str):
+    """A number as it is written."""
+
+
+def as_written(text: str) -> object:
+    return json.loads(text, object_pairs_hook=tuple, parse_int=Number, parse_float=Number)
+
+
+def leaf_values(text: str) -> list[object]:
+    """Scalars and empty containers in order, by the standard library."""
+    found: list[object] = []
+
+    def visit(node: object) -> None:
+        if isinstance(node, tuple | list) and node:
+            for child in node:
+                visit(child[1] if isinstance(node, tuple) else child)
+        else:
+            found.append(node)
+
+    visit(as_written(text))
+    return found

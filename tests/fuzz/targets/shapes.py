@@ -1,0 +1,21 @@
+"""The first look at a payload never says text where the second one finds a structure."""
+
+from __future__ import annotations
+
+from tests.fuzz import corpus
+from tests.fuzz.target import Input, target
+from tests.tokens.test_index import payload_of
+from tokcap.cut.beginning import certainly_text
+from tokcap.cut.sniff import sniff
+
+
+@target([*corpus.TRICKY_JSON, *corpus.TRICKY_TABLES, *corpus.case_inputs(), *corpus.TRICKY_TEXT])
+def sniffer(given: Input) -> None:
+    payload = payload_of(given.payload)
+    for declared in ("auto", "json", "jsonl", "csv", "tsv"):
+        found = sniff(payload, declared)
+        assert found.shape in ("text", declared) or declared == "auto"
+    if sniff(payload, "auto").shape != "text":
+        beginning = given.payload[: given.knobs[0] * 256 + given.knobs[1]]
+        assert not certainly_text(beginning)
+        assert not certainly_text(given.payload)

@@ -1,0 +1,160 @@
+"""Command lines: words of the command are handed on as they stand, and all that is raised is a refusal."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+
+from tests.fuzz.target import Input, target
+from tests.fuzz.world import world
+from tokcap import shell
+from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
+from tokcap.environment import Environment
+from tokcap.errors import UsageError
+from tokcap.hooks import commandline
+from tokcap.options import OPTIONS
+from tokcap.types import Request, ShowRequest
+
+# Words of a call are divided by NUL, as in /proc.
+CALLS = [
+    "\0".join(words).encode("utf-8", "surrogateescape")
+    for words in (
+        *((option.flag, "1", "--", "ls", option.flag) for option in OPTIONS),
+        *((f"{option.flag}=true", "x") for option in OPTIONS),
+        ("-n", "5", "-ojson", "--keep=tail", "ls", "-la"),
+        ("-n5", "-c", "echo hi", "name", "arg"),
+        ("-euo", "pipefail", "-c", "seq 5"),
+        ("-lc", "--", "x"),
+        ("show", "3f2a91c05d7e", "--token-offset", "5", "--grep", "x", "--context", "2"),
+        ("show", "@last", "--pointer", "/a/0", "--stream", "err"),
+        ("--no-clean", "--no-redact", "--max-bytes", "1KiB", "--timeout", "1m", "cat"),
+        ("--help",),
+        ("-V",),
+        ("--", "--", "show"),
+        ("--sentinel", "", "\udcff", "-"),
+    )
+]
+SUBCALLS = [
+    "\0".join(words).encode()
+    for words in (
+        ("spill", "list", "-o", "json"),
+        ("spill", "path", "@last"),
+        ("spill", "rm", "3f2a"),
+        ("spill", "gc", "--days", "1"),
+        ("budget", "start", "s", "--total", "100"),
+        ("budget", "status", "s", "-o", "json"),
+        ("budget", "record", "--session", "s", "--input", "5", "--output", "6", "--id", "k"),
+        ("budget", "check", "--session", "s"),
+        ("budget", "compacted", "--used", "5", "s"),
+        ("budget", "reset", "s"),
+        ("budget", "end", "s"),
+        ("budget", "list"),
+        ("manifest", "-o", "json"),
+        ("completion", "bash"),
+        ("completion", "--list", "handles", "3f"),
+        ("hook", "list"),
+        ("hook", "install", "claude-code", "-n", "100", "--project"),
+        ("hook", "remove", "gemini"),
+        ("hook", "print", "claude-code", "--session", "s"),
+        ("show", "@last", "-o", "json"),
+        ("spill", "--help"),
+    )
+]
+
+
+def words_of(payload: bytes) -> list[str]:
+    return payload.decode("utf-8", "surrogateescape").split("\0")
+
+
+@target(CALLS)
+def arguments(given: Input) -> None:
+    words = words_of(given.payload)
+    variables = {
+        "HOME": "/nowhere",
+        **given.pick(0, ({}, {}, {"TOKCAP_OUTPUT": "json"}, {"TOKCAP_SHELL": "x"})),
+    }
+    env = Environment(variables)
+    assert wanted_output(words, env) in ("text", "json", "jsonl")
+    try:
+        found = parse(words, env)
+    except UsageError:
+        return
+    if isinstance(found, Request):
+        handed_on = list(found.command)
+        if words[len(words) - len(handed_on) :] != handed_on:
+            # A string for a shell: flags of its own, then the words behind `-c`.
+            named, *handed_on = handed_on
+            assert named == variables.get("TOKCAP_SHELL", shell.DEFAULT_SHELL)
+            string_at = next(at for at, word in enumerate(handed_on) if word[:1] == "-" and "c" in word)
+            assert set(handed_on[: string_at + 1]) <= set(words)
+            handed_on = handed_on[string_at + 1 :]
+        assert words[len(words) - len(handed_on) :] == handed_on
+    elif isinstance(found, ShowRequest):
+        assert found.handle in words
+    elif isinstance(found, Subcommand):
+        assert list(found.arguments) == words[len(words) - len(found.arguments) :]
+    else:
+        assert isinstance(found, HelpWanted | VersionWanted)
+
+
+@target(SUBCALLS, examples=80)
+def subcommands(given: Input) -> None:
+    words = words_of(given.payload)
+    if words[0] not in ("spill", "budget", "manifest", "completion", "hook", "show"):
+        words.insert(0, given.pick(0, ("spill", "budget", "manifest", "completion", "hook", "show")))
+    with world() as here:
+        if given.pick(1, (False, True)):
+            here.call(["-n", "2", "--", "seq", "20"])
+            here.call(["budget", "start", "s", "--total", "100"])
+        ran = here.call(words)
+    assert ran.status in (0, 1, 2, 120, 125), ran
+    if ran.status:
+        # A group without a command shows what commands there are.
+        assert ran.err.count(b"\n") <= 1 or ran.err.startswith(b"usage: "), ran.err
+
+
+@target(
+    [
+        b"echo hi",
+        b"cd /tmp && ls -l | wc",
+        b"a=1 env x 'y z' \"q $v\" \\$ > f 2>&1",
+        b"if x; then y; fi",
+        *CALLS,
+    ]
+)
+def shell_words(given: Input) -> None:
+    """What is quoted is read back, and looking at a command line never fails."""
+    text = given.payload.decode("utf-8", "surrogateescape")
+    words = text.split("\0")
+    if "\0" not in text:
+        assert shlex.split(shell.always_quoted(text)) == [text]
+    assert shlex.split(" ".join(map(shell.quoted, words))) == words
+    assert shell.is_interactive(words, at_terminal=bool(given.knobs[0] % 2)) in (True, False)
+    flags = shell.take_flags(words)
+    if flags:
+        assert list(flags.flags) == words[: len(flags.flags)]
+    for look in (
+        *(
+            commandline.bare_words,
+            commandline.leading_words,
+            commandline.runs_tokcap,
+            commandline.moves_the_shell,
+        ),
+        *(commandline.only_changes_the_shell, commandline.split_at_move, commandline.runs_in_background),
+    ):
+        look(text)
+    check_simple_command(text)
+
+
+def check_simple_command(text: str) -> None:
+    """One simple command without expansions has the words that the standard library finds in it."""
+    found = commandline.taken_apart(text)
+    if found is None or found[1] or any(sign in text for sign in "<>\n\r\v\f"):
+        return
+    expected = None
+    with contextlib.suppress(ValueError):
+        lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+        lexer.whitespace_split, lexer.commenters, lexer.whitespace = True, "", " \t"
+        expected = list(lexer)
+    if expected is not None and '"' not in text:
+        assert (found[0] or [[]])[0] == expected

@@ -1,0 +1,226 @@
+"""The store, used, cleaned and killed in the middle by real processes, holds what a dictionary holds."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from tests.conftest import ROOT
+from tests.fuzz.world import World
+from tests.models.effort import effort
+
+HOUR, DAY = 3600, 24 * 3600
+KEPT_DAYS = 14
+# After so long, whoever stores cleans as well.
+CLEAN_SECONDS = 600
+# Times are compared with those of files: nothing may hang on the seconds that a game takes.
+SLACK_SECONDS = 60
+
+OUTPUTS = {
+    "few lines": b"".join(b"line %d\n" % n for n in range(40)),
+    "one line more": b"".join(b"line %d\n" % n for n in range(41)),
+    "document": b"[" + b",".join(b'{"id":%d}' % n for n in range(60)) + b"]\n",
+    "no text": bytes(range(256)) * 3,
+    "much": b"".join(b"%d bottles\n" % n for n in range(150_000)),
+}
+NAMES = st.sampled_from([*OUTPUTS])
+
+
+@dataclass
+class Kept:
+    """An entry: what it holds, and how many seconds ago it was stored and read."""
+
+    out: bytes
+    stored: float = 0
+    read: float = 0
+
+
+def is_of_the_future(entry):
+    """Whether a clock was wrong; then it is set right when somebody cleans."""
+    return min(entry.stored, entry.read) < -SLACK_SECONDS
+
+
+def is_too_old(entry):
+    return max(entry.stored, 0) > KEPT_DAYS * DAY and max(min(entry.stored, entry.read), 0) >= HOUR
+
+
+class StoreOfProcesses(RuleBasedStateMachine):
+    """Whatever was stored is there, byte for byte, until it is removed or too old."""
+
+    def __init__(self):
+        super().__init__()
+        self.here = World(tempfile.mkdtemp())
+        self.kept: dict[str, Kept] = {}
+        self.last = ""
+        self.handles: dict[str, str] = {}
+        # When cleaning was last part of storing, in seconds from now; None: never stored.
+        self.cleaned: float | None = None
+        for name, data in OUTPUTS.items():
+            (self.here.path / name).write_bytes(data)
+
+    @initialize(name=NAMES)
+    def run_once(self, name):
+        self.run(name, 0)
+
+    def process(self, *args):
+        return subprocess.Popen(
+            [sys.executable, "-m", "tokcap", *args],
+            env={**self.here.variables, "PYTHONPATH": str(ROOT), "TOKCAP_CONFIG": ""},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    @rule(name=NAMES, status=st.sampled_from([0, 3]))
+    def run(self, name, status):
+        """Equal outputs have one handle, and are stored once."""
+        script = f'cat "$0"; exit {status}'
+        process = self.process("-n", "20", "-o", "json", "--", "sh", "-c", script, str(self.here.path / name))
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (status, b"")
+        handle = json.loads(out)["meta"]["handle"]
+        assert self.handles.setdefault(name, handle) == handle
+        self.kept[handle] = Kept(OUTPUTS[name])
+        self.last = handle
+        if self.cleaned is None or not 0 <= self.cleaned < CLEAN_SECONDS:
+            if self.cleaned is not None:
+                self.forget_what_is_too_old()
+            self.cleaned = 0
+
+    @rule(delay=st.floats(0, 0.25), name=NAMES)
+    def kill_while_storing(self, delay, name):
+        """Then it is stored as a whole, or not at all; and nothing else has changed."""
+        process = self.process("-n", "20", "--", "cat", str(self.here.path / name))
+        time.sleep(delay)
+        process.kill()
+        process.communicate()
+        there = {path.name: path for path in self.places()}
+        for handle in self.kept.keys() - there:
+            # It was cleaned away before whoever stored was killed.
+            assert is_too_old(self.kept.pop(handle))
+        for handle in there.keys() - self.kept:
+            assert self.handles.setdefault(name, handle) == handle
+            self.kept[handle] = Kept(OUTPUTS[name])
+        self.look_at_the_clocks(there)
+
+    def look_at_the_clocks(self, there):
+        """How far the killed one came is known by what it wrote, and by nothing else."""
+        now, spill = time.time(), self.here.data / "spill"
+        for handle, path in there.items():
+            self.kept[handle].stored = now - (path / "out").stat().st_mtime
+            self.kept[handle].read = now - path.stat().st_mtime
+        latest, cleaned = spill / "last", spill / ".cleaned"
+        self.last = latest.read_text().strip() if latest.exists() else ""
+        self.cleaned = now - int(cleaned.read_text().split()[0]) if cleaned.exists() else None
+
+    def places(self):
+        return [path for path in (self.here.data / "spill").glob("??/*") if not path.name.startswith(".")]
+
+    def handle_of(self, name):
+        """The handle of an output, or of none if that was never stored."""
+        return self.handles.get(name, "0123456789ab")
+
+    @rule(name=NAMES, digits=st.sampled_from([3, 4, 12]))
+    def show(self, name, digits):
+        """Four digits or more will do, if they mean one only."""
+        beginning = self.handle_of(name)[:digits]
+        ran = self.here.call(["show", beginning])
+        found = [handle for handle in self.kept if handle.startswith(beginning)]
+        if digits < 4 or len(found) != 1:
+            assert (ran.status, ran.out) == (1, b"")
+            return
+        self.kept[found[0]].read = 0
+        assert ran.status == 0
+        # It goes on as the run began.
+        assert ran.out != self.kept[found[0]].out
+
+    @rule(name=NAMES)
+    def read_everything(self, name):
+        handle = self.handle_of(name)
+        ran = self.here.call(["show", handle, "-n", "100000000"])
+        if handle in self.kept:
+            self.kept[handle].read = 0
+            assert ran.out == self.kept[handle].out
+        else:
+            assert (ran.status, ran.out) == (1, b"")
+
+    @rule()
+    def find_the_last(self):
+        ran = self.here.call(["spill", "path", "@last"])
+        if self.last in self.kept:
+            self.kept[self.last].read = 0
+            assert Path(os.fsdecode(ran.out.rstrip(b"\n"))).read_bytes() == self.kept[self.last].out
+        else:
+            assert (ran.status, ran.out) == (1, b"")
+
+    @rule(name=NAMES)
+    def read_what_is_old(self, name):
+        """It is kept then, for whoever is in the midst of it; what nobody reads is not."""
+        self.clock_changes((KEPT_DAYS + 1) * DAY)
+        self.read_everything(name)
+        self.collect()
+
+    @rule(name=NAMES)
+    def remove(self, name):
+        handle = self.handle_of(name)
+        ran = self.here.call(["spill", "rm", handle])
+        assert ran.status == (0 if handle in self.kept else 1)
+        self.kept.pop(handle, None)
+
+    @rule(seconds=st.sampled_from([2 * HOUR, 3 * DAY, 13 * DAY, 15 * DAY, -2 * HOUR, -20 * DAY]))
+    def clock_changes(self, seconds):
+        """The same as if every time that was written down lay so much further back."""
+        spill = self.here.data / "spill"
+        for path in [*spill.rglob("*"), spill]:
+            if path.exists():
+                at = path.stat().st_mtime - seconds
+                os.utime(path, (at, at))
+        cleaned = spill / ".cleaned"
+        if cleaned.exists():
+            at, since = cleaned.read_text().split()
+            cleaned.write_text(f"{int(at) - seconds:020d} {since}\n")
+        for entry in self.kept.values():
+            entry.stored += seconds
+            entry.read += seconds
+        if self.cleaned is not None:
+            self.cleaned += seconds
+
+    @rule()
+    def collect(self):
+        ran = self.here.call(["spill", "gc"])
+        assert ran.status == 0
+        self.forget_what_is_too_old()
+
+    def forget_what_is_too_old(self):
+        for handle, entry in [*self.kept.items()]:
+            if is_too_old(entry):
+                del self.kept[handle]
+            elif is_of_the_future(entry):
+                entry.stored = entry.read = 0
+
+    @invariant()
+    def the_shelf_holds_what_the_model_holds(self):
+        assert {path.name for path in self.places()} == set(self.kept)
+        for path in self.places():
+            assert (path / "out").read_bytes() == self.kept[path.name].out
+
+    def teardown(self):
+        # Whatever the killed have left behind goes when it is a while old.
+        self.clock_changes(2 * HOUR)
+        self.here.call(["spill", "gc"])
+        spill = self.here.data / "spill"
+        names = {path.name for path in spill.iterdir()} if spill.exists() else set()
+        assert all(len(name) == 2 or name in ("last", ".cleaned") for name in names)
+        shutil.rmtree(self.here.path)
+
+
+StoreOfProcesses.TestCase.settings = effort(10, steps=16)
+TestStoreOfProcesses = StoreOfProcesses.TestCase
