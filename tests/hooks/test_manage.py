@@ -132,6 +132,15 @@ def test_bad_options_are_bad_usage_and_nothing_is_written(said, arguments, messa
     assert not (Path.home() / ".claude").exists()
 
 
+def test_a_home_of_any_name_is_listed_on_one_line(said, tmp_path, monkeypatch):
+    home = os.fsencode(tmp_path) + b"/\xff\n\x1b[31m"
+    os.mkdir(home)
+    monkeypatch.setenv("HOME", os.fsdecode(home))
+    assert said("install", "claude-code").status == 0
+    (line,) = (line for line in said("list").out.splitlines() if line.startswith(b"claude-code: inst"))
+    assert b"/\xff\\x0a\\x1b[31m/.claude" in line
+
+
 def test_a_directory_that_is_gone_is_told_as_that(said, tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -11,6 +11,8 @@ import typer
 
 from tokcap import exits
 from tokcap.cli.commands import Lists, about
+from tokcap.cli.responses import Reply
+from tokcap.environment import one_line
 from tokcap.hooks import manage
 from tokcap.ledger import session_name
 
@@ -34,10 +36,9 @@ InProject = Annotated[bool, typer.Option("--project", help="the settings of this
 @about(("tokcap hook list", "which agents there are, and how it stands with them"))
 def list_agents(context: typer.Context) -> int:
     """Say for every agent whether the hook is installed, or why there is none."""
-    env: Environment = context.obj
-    lines = manage.list_lines(manage.place_here(env))
-    env.write_stdout("".join(f"{line}\n" for line in lines).encode())
-    return exits.OK
+    reply = Reply(context, "text")
+    lines = manage.list_lines(manage.place_here(reply.env))
+    return reply.say("".join(f"{one_line(line)}\n" for line in lines))
 
 
 @application.command("install")
@@ -84,9 +85,8 @@ def print_entry(
     project: InProject = False,
 ) -> int:
     """Print what install would write, to be put in place by hand."""
-    env: Environment = context.obj
-    env.write_stdout(manage.shown(name, options_of(token_limit, session), project=project).encode())
-    return exits.OK
+    shown = manage.shown(name, options_of(token_limit, session), project=project)
+    return Reply(context, "text").say(shown)
 
 
 def options_of(token_limit: int | None, session: str | None) -> tuple[str, ...]:
