@@ -116,8 +116,8 @@ class Command(Record):
 
     @property
     def sentence(self) -> str:
-        """What it does, in one sentence without its full stop."""
-        return self.summary.partition(". ")[0].rstrip(".")
+        """What it does, for a list with a line for each."""
+        return first_sentence(self.summary)
 
     @property
     def dotted(self) -> str:
@@ -148,6 +148,16 @@ class Group(Record):
 
     name: str
     summary: str
+
+    @property
+    def sentence(self) -> str:
+        """As that of a command."""
+        return first_sentence(self.summary)
+
+
+def first_sentence(text: str) -> str:
+    """Without its full stop."""
+    return text.partition(". ")[0].removesuffix(".")
 
 
 MEANINGS = {

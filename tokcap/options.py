@@ -159,6 +159,7 @@ OPTIONS = (
         name="output",
         short="o",
         kind=Choice(("text", "json", "jsonl")),
+        metavar="FORM",
         default="text",
         group=FORM,
         help="form of the response",

@@ -178,7 +178,7 @@ def check(
 def turn(
     context: typer.Context,
     identifier: Annotated[
-        str, typer.Argument(metavar="[ID]", help="a name for the turn; made up if not given")
+        str, typer.Argument(metavar="ID", help="a name for the turn; made up if not given")
     ] = "",
     shell: Shell = "sh",
     session: Session = "",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Function = TypeVar("Function", bound=Callable[..., int])
 
 TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
+METAVARS = {int: "N", float: "FRACTION", str: "TEXT"}
 
 
 class Lists(Record):
@@ -124,7 +125,7 @@ def argument_of(
 ) -> Argument:
     repeatable = get_origin(kind) is list
     return Argument(
-        metavar=(info.metavar or name.upper().removesuffix("S" if repeatable else "")).strip("[]"),
+        metavar=info.metavar or name.upper().removesuffix("S" if repeatable else ""),
         help=info.help or "",
         required=parameter.default is parameter.empty,
         repeatable=repeatable,
@@ -164,7 +165,7 @@ def flag_of(name: str, kind: Any, info: OptionInfo, parameter: inspect.Parameter
         kind=judge,
         shown_default=flag.shown_default or told_default(info) or (same.shown_default if same else ""),
         expected=judge.expected,
-        metavar=flag.metavar or named or {int: "N", float: "FRACTION"}.get(plain, "TEXT"),
+        metavar=flag.metavar or named or ("" if choices else METAVARS[plain]),
     )
 
 
