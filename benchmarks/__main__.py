@@ -77,12 +77,15 @@ def against_size(
         name: {size: medians[work.name] for size, work in points.items()} for name, points in series.items()
     }
     tell("peak memory")
-    windows, counts = series["tokcap -n 500"], series["tokcap --token-count"]
-    peaks = {size: peak_bytes(work, variables) / 1e6 for size, work in windows.items()}
-    count_peak = peak_bytes(counts[10**8], variables) / 1e6 if 10**8 in counts else None
+    peaks = {size: peak_bytes(work, variables) / 1e6 for size, work in series["tokcap -n 500"].items()}
+    count_peaks = {
+        name: peak_bytes(points[10**8], variables) / 1e6
+        for name, points in series.items()
+        if name.endswith("--token-count") and 10**8 in points
+    }
     if drawing:
         plots.draw_sizes(costs, peaks, report.README.parent / PICTURES[0])
-    return report.size_rows(costs["tokcap -n 500"], peaks, count_peak)
+    return report.size_rows(costs["tokcap -n 500"], peaks, count_peaks)
 
 
 def draw_bars(

@@ -1,6 +1,6 @@
-"""Where everything runs: fresh virtualenvs for tokcap and its peer, and a vocabulary cache for tiktoken.
+"""Where everything runs: virtualenvs for tokcap, for it with `bulk`, and for its peer; a cache for tiktoken.
 
-Both virtualenvs stay in a cache directory between runs; tokcap itself is installed anew each time, not
+The virtualenvs stay in a cache directory between runs; tokcap itself is installed anew each time, not
 editable and with compiled bytecode, as users have it. Vocabularies come from the package alone.
 """
 
@@ -17,13 +17,12 @@ ROOT = Path(__file__).parent.parent
 # tiktoken looks for a table under the SHA-1 of the address that it was published at.
 FILL_CACHE = """
 import hashlib, pathlib, sys
-from tokcap.data.compile import published_table
 from tokcap.tokens import vocabulary
 for name in vocabulary.EMBEDDED:
     address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
     place = pathlib.Path(sys.argv[1], hashlib.sha1(address.encode()).hexdigest())
     if not place.exists():
-        place.write_bytes(published_table(vocabulary.load(name)))
+        place.write_bytes(vocabulary.load(name).published_table())
 """
 
 VERSIONS = """
@@ -41,6 +40,8 @@ class Environments:
     """The programs that are measured, and the variables that they run with."""
 
     tokcap_bin: Path
+    # The same with the extra `bulk`.
+    bulk_bin: Path
     ttok_bin: Path
     vocabularies: Path
 
@@ -51,6 +52,10 @@ class Environments:
     @property
     def tokcap(self) -> str:
         return str(self.tokcap_bin / "tokcap")
+
+    @property
+    def tokcap_bulk(self) -> str:
+        return str(self.bulk_bin / "tokcap")
 
     @property
     def ttok(self) -> str:
@@ -72,7 +77,8 @@ class Environments:
     def versions(self) -> str:
         peers = said([self.ttok_python, "-c", VERSIONS, "ttok"])
         own = said([self.python, "-c", VERSIONS, "tokcap", "tiktoken"])
-        return f"Python {sys.version.split()[0]}, {own}, {peers}"
+        extra = said([str(self.bulk_bin / "python"), "-c", VERSIONS, "gigatoken"])
+        return f"Python {sys.version.split()[0]}, {own}, {extra}, {peers}"
 
 
 def default_cache() -> Path:
@@ -83,20 +89,21 @@ def default_cache() -> Path:
 def set_up(cache: Path) -> Environments:
     """Make, or complete, what the run needs."""
     cache.mkdir(parents=True, exist_ok=True)
-    own, peer = cache / "tokcap", cache / "ttok"
-    for place in (own, peer):
+    own, bulk, peer = cache / "tokcap", cache / "tokcap-bulk", cache / "ttok"
+    for place in (own, bulk, peer):
         if not (place / "bin" / "pip").exists():
             step([sys.executable, "-m", "venv", str(place)])
-    step([str(own / "bin" / "pip"), "install", "-q", str(ROOT)])
-    # The version may be the same while the code is not.
-    step([str(own / "bin" / "pip"), "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)])
+    for place, package in ((own, str(ROOT)), (bulk, f"{ROOT}[bulk]")):
+        step([str(place / "bin" / "pip"), "install", "-q", package])
+        # The version may be the same while the code is not.
+        step([str(place / "bin" / "pip"), "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)])
     step([str(peer / "bin" / "pip"), "install", "-q", "ttok"])
-    for place in (own, peer):
+    for place in (own, bulk, peer):
         step([str(place / "bin" / "python"), "-m", "compileall", "-q", str(place / "lib")], tolerant=True)
     vocabularies = cache / "vocabularies"
     vocabularies.mkdir(exist_ok=True)
     step([str(own / "bin" / "python"), "-c", FILL_CACHE, str(vocabularies)])
-    return Environments(own / "bin", peer / "bin", vocabularies)
+    return Environments(own / "bin", bulk / "bin", peer / "bin", vocabularies)
 
 
 def step(command: list[str], *, tolerant: bool = False) -> None:

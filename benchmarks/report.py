@@ -84,7 +84,7 @@ def spread(
     return f"{low:.2f} – {high:.2f}"
 
 
-def size_rows(costs: dict[int, float], peaks: dict[int, float], count_peak: float | None) -> list[Row]:
+def size_rows(costs: dict[int, float], peaks: dict[int, float], count_peaks: dict[str, float]) -> list[Row]:
     """Whether cost is linear and memory flat; of small outputs, a call is over before its memory is seen."""
     rows = []
     sizes = sorted(costs)
@@ -113,12 +113,10 @@ def size_rows(costs: dict[int, float], peaks: dict[int, float], count_peak: floa
             verdict(flat <= 2),
         )
     )
-    if count_peak is not None:
-        reached = verdict(count_peak < 200)
-        rows.append(
-            Row("peak memory of --token-count, 100 MB", f"{count_peak:.0f} MB", "", "", "200 MB", reached)
-        )
-    return rows
+    return rows + [
+        Row(f"peak memory of {name}, 100 MB", f"{peak:.0f} MB", "", "", "200 MB", verdict(peak < 200))
+        for name, peak in count_peaks.items()
+    ]
 
 
 def in_words(seconds: float) -> str:

@@ -17,6 +17,7 @@ ROOMS = {
     "click": "integration/",
     "tiktoken": "tokens/",
     "regex": "tokens/",
+    "gigatoken": "tokens/bulkextra.py",
     "sqlite3": "database.py",
     "_sqlite3": "database.py",
     "platformdirs": "environment.py",

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import IMPORT_PATH, ROOT
 
 
 def printed_by(name: str) -> str:
@@ -15,7 +15,7 @@ def printed_by(name: str) -> str:
         capture_output=True,
         text=True,
         timeout=120,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": IMPORT_PATH},
     )
     assert (done.returncode, done.stderr) == (0, "")
     # Whoever tries an example finds nothing of it afterwards.

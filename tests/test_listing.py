@@ -67,6 +67,12 @@ def test_last_is_not_offered_when_it_was_removed(inside, stored):
     assert [row[0] for row in listed(inside("completion", "--list", "handles"))] == [first]
 
 
+def test_other_handles_are_offered_when_last_cannot_be_read(inside, stored, with_store):
+    (handle,) = stored(["echo", "one"])
+    (with_store / "spill" / "last").write_bytes(b"a" * 300)
+    assert [row[0] for row in listed(inside("completion", "--list", "handles"))] == [handle]
+
+
 def test_of_very_many_handles_the_latest_are_listed(inside, with_store):
     for number in range(MOST_HANDLES + 20):
         entry = with_store / "spill" / "ab" / f"ab{number:010}"

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import ROOT, recount
+from tests.conftest import IMPORT_PATH, recount
 from tokcap.envelope import Meta
 from tokcap.options import BY_KEY
 
@@ -39,7 +39,7 @@ class Agent:
         self._server = mcp.StdioServerParameters(
             command=sys.executable,
             args=["-m", "tokcap", "mcp", *arguments],
-            env={"TOKCAP_DATA_DIR": str(data), "HOME": str(data), "PYTHONPATH": str(ROOT)},
+            env={"TOKCAP_DATA_DIR": str(data), "HOME": str(data), "PYTHONPATH": IMPORT_PATH},
             cwd=directory,
         )
         self._loop = asyncio.new_event_loop()
@@ -406,7 +406,7 @@ def start_bare(tmp_path: Path, *arguments: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "TOKCAP_DATA_DIR": str(tmp_path / "data"), "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "TOKCAP_DATA_DIR": str(tmp_path / "data"), "PYTHONPATH": IMPORT_PATH},
     )
     send(server, HELLO)
     assert json.loads(server.stdout.readline())["result"]["serverInfo"]["name"] == "tokcap"

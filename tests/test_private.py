@@ -30,6 +30,13 @@ def test_modes_are_the_same_whatever_the_umask(umask, tmp_path):
     assert [mode_of(directory + "/new"), mode_of(directory + "/replaced")] == [0o600, 0o600]
 
 
+def test_the_umask_is_never_touched(tmp_path, monkeypatch):
+    """Every thread of a program has the same one: two that change it and put it back can leave it changed."""
+    monkeypatch.setattr(os, "umask", None)
+    private.make_directory(str(tmp_path / "a" / "b"))
+    assert mode_of(tmp_path / "a" / "b") == 0o700
+
+
 def test_a_directory_of_ours_that_others_can_read_is_closed(tmp_path):
     (tmp_path / "open").mkdir(mode=0o755)
     private.make_directory(str(tmp_path / "open"))

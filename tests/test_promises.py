@@ -467,4 +467,5 @@ def test_an_interrupt_during_start_up_leaves_no_traceback_of_tokcaps_own():
         time.sleep(0.02 + delay / 1000)
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=60)
-        assert b"tokcap/" not in err
+        # Before that there is only Python, and what has to be loaded to keep it quiet.
+        assert not re.search(rb'tokcap/(?!__init__|record|__main__.py", line (?:1?\d|20),)', err)

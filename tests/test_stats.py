@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT, recount
 from tests.shell.terminal import on_a_terminal
 from tests.test_account import TODAY
-from tokcap.cli.stats import first_day_of
+from tokcap.cli.stats import first_day_of, read_book
+from tokcap.environment import Environment
 from tokcap.statistics import book
 from tokcap.statistics.lines import Line
 from tokcap.statistics.sums import FIELDS, PLACES, Sums
@@ -148,15 +150,22 @@ def test_since_takes_days_and_weeks_today_included(inside, with_account):
     assert len(told(inside)["days"]) == 20
 
 
-def test_a_day_is_one_of_the_calendar_also_where_clocks_are_changed():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
-        time.tzset()
-        # Half past midnight, after a day of 23 hours.
-        now = time.mktime((2026, 3, 30, 0, 30, 0, 0, 0, -1))
-        found = first_day_of("2d", now), first_day_of("1w", now)
+@pytest.fixture
+def new_york(monkeypatch):
+    monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
-    assert found == ("2026-03-29", "2026-03-24")
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("today", "first"), [((2026, 3, 10, 0, 30), "2026-03-04"), ((2026, 11, 4, 23, 30), "2026-10-29")]
+)
+def test_a_week_has_seven_days_where_clocks_are_changed_too(new_york, today, first):
+    now = time.mktime((*today, 0, 0, 0, -1))
+    assert first_day_of("7d", now) == first
+    assert first_day_of("9999w", now) <= "1970-01-01"
 
 
 @pytest.mark.parametrize(
@@ -224,6 +233,44 @@ def test_damaged_sums_are_made_again(inside, with_account, damage):
     before = told(inside)
     (with_account / "sums.json").write_bytes(damage)
     assert told(inside) == before
+
+
+def places_in(value, path=()):
+    """Every place in a document, from its root on."""
+    yield path
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(inner, dict | list):
+            yield from places_in(inner, (*path, step))
+        else:
+            yield (*path, step)
+
+
+def with_another(document, path, value):
+    if not path:
+        return value
+    step, *rest = path
+    changed = document.copy()
+    changed[step] = with_another(document[step], rest, value)
+    return changed
+
+
+def test_sums_with_anything_else_in_any_place_fail_nobody(with_account):
+    def read():
+        read_book(Environment(dict(os.environ)))
+
+    write_day(with_account, TODAY, a_line(shown=3, total=8, handle="1234"), "?\n")
+    write_day(with_account, TODAY, a_line(shown=3, stderr=0, handle="abcd"))
+    (with_account.parent / "spill/ab/abcd").mkdir(parents=True)
+    (with_account.parent / "spill/ab/abcd/out").write_bytes(b"1\n")
+    read()
+    whole = json.loads((with_account / "sums.json").read_bytes())
+    assert all(whole.values()), "there is something to be damaged everywhere"
+    write_day(with_account, TODAY, a_line(shown=3, total=8, handle="1234"))
+    write_day(with_account, TODAY, a_line(kind="show", shown=1, handle="abcd"))
+    for path in places_in(whole):
+        for value in (None, -1, 1.5, "", "x", [], {}):
+            (with_account / "sums.json").write_text(json.dumps(with_another(whole, path, value)))
+            read()
 
 
 def test_sums_outlive_their_lines(inside, with_account):

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import sys
-
-from tokcap.shortage import shortage_of
 
 
 def die_quietly(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Ctrl-C while the program is still being loaded is no defect to be traced, nor is a shortage."""
+    if issubclass(kind, KeyboardInterrupt):
+        return
     if shortage := shortage_of(error):
         os.write(2, f"tokcap: {shortage}\n".encode())
         # The status that the same has later on; `exits` may not have been loaded.
         os._exit(125)
-    if not issubclass(kind, KeyboardInterrupt):
-        sys.__excepthook__(kind, error, trace)
+    sys.__excepthook__(kind, error, trace)
 
 
 sys.excepthook = die_quietly
 
 # ruff: noqa: E402  # what follows can be interrupted, and takes most of the time to get here
+import gc
+import os
+
+from tokcap.shortage import shortage_of  # isort: skip  # loading the rest may be what there is too little for
+
 from tokcap import exits
 from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
 from tokcap.environment import Environment

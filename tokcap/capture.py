@@ -27,7 +27,7 @@ class Captured(Record):
     ending: Ending | None
     # Why its output could not be written on.
     failure: StreamError | ReaderGone | None = None
-    # Why it could not be read to its end. What came before that was captured.
+    # Why it could not be read to its end, or how it ended is not known. What came before that was captured.
     broken: StreamError | None = None
 
 
@@ -53,7 +53,11 @@ def capture(source: Source, sinks: Mapping[Stream, Sink]) -> Captured:
         except (ReaderGone, StreamError) as error:
             failure = error
             source.stop(stream)
-    ending = source.end()
+    ending: Ending | None = None
+    try:
+        ending = source.end()
+    except StreamError as error:
+        broken = broken or error
     for sink in sinks.values():
         try:
             sink.finish()

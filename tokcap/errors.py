@@ -80,7 +80,7 @@ class CommandNotExecutable(TokcapError):
 
 
 class StreamError(TokcapError):
-    """Standard input cannot be read, or an output cannot be written."""
+    """Standard input cannot be read, an output cannot be written, or how a command ended cannot be learnt."""
 
     code = "IO_ERROR"
 

@@ -29,12 +29,7 @@ def make_directory(path: str, *, close: bool = True) -> None:
         try:
             descriptor = open_directory(path)
         except FileNotFoundError:
-            # The umask may take away what the owner needs, and a mode can be given only less of it.
-            umask = os.umask(0o777 & ~DIRECTORY_MODE)
-            try:
-                os.makedirs(path, DIRECTORY_MODE, exist_ok=True)
-            finally:
-                os.umask(umask)
+            make_missing(path)
             descriptor = open_directory(path)
         try:
             found = os.fstat(descriptor)
@@ -48,6 +43,21 @@ def make_directory(path: str, *, close: bool = True) -> None:
             os.close(descriptor)
     except OSError as error:
         raise refused(path, error) from None
+
+
+def make_missing(path: str) -> None:
+    """Make a directory, and those above it that are missing, all of them private."""
+    above = os.path.dirname(path)
+    if above and not os.path.isdir(above):
+        make_missing(above)
+    try:
+        os.mkdir(path, DIRECTORY_MODE)
+    except FileExistsError:
+        return
+    # The umask may have taken away what the owner needs. It stays as it is: a process has but one, and
+    # another thread may be making files of its own.
+    if stat.S_IMODE(os.lstat(path).st_mode) & DIRECTORY_MODE != DIRECTORY_MODE:
+        os.chmod(path, DIRECTORY_MODE)
 
 
 def open_directory(path: str) -> int:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.cut.test_values import DOCUMENTS
 from tests.tokens.test_index import payload_of
-from tokcap.cut.sniff import SAMPLE_BYTES, sniff
+from tokcap.cut.sniff import LIGHT_BYTES, SAMPLE_BYTES, sniff
 from tokcap.jsontext import beginning_of_values, top_level_values
 
 SHAPES = [
@@ -123,6 +123,12 @@ def test_records_are_those_of_the_array_at_the_top(data, count):
 )
 def test_records_are_counted_as_they_stand_in_the_source(data, count):
     assert sniff(payload_of(data), "auto").total_count == count
+
+
+def test_a_key_with_half_a_character_is_a_key_like_any_other():
+    for blanks in (b"", b" " * LIGHT_BYTES):
+        found = sniff(payload_of(rb'{"\ud800": [1, 2, 3]}' + blanks), "auto")
+        assert (found.shape, found.total_count) == ("json", 3)
 
 
 def test_a_long_table_is_judged_by_its_beginning():

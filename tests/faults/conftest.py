@@ -45,10 +45,16 @@ def run_tokcap(*args, prefix=(), stdin=b"", env=None, without=(), timeout=120, *
     return ran if never_began(ran) else judged(args, ran)
 
 
+# A frame of ours, but for those that come before the hook for errors is set.
+TOKCAP_AT_WORK = re.compile(rb'tokcap: |tokcap/(?!__init__|record|__main__.py", line (?:1?\d|20),)')
+
+
 def never_began(ran: Ran) -> bool:
-    """Whether Python itself broke down while it started, before it had read a line of tokcap."""
+    """Whether Python itself broke down while it started, before tokcap could say what becomes of errors."""
     causes = (b"KeyboardInterrupt", b"MemoryError", b"Fatal Python error")
-    return ran.status != 0 and any(cause in ran.err for cause in causes) and b"tokcap" not in ran.err
+    return (
+        ran.status != 0 and any(cause in ran.err for cause in causes) and not TOKCAP_AT_WORK.search(ran.err)
+    )
 
 
 def judged(args, ran: Ran) -> Ran:

@@ -115,7 +115,9 @@ def test_with_any_of_the_three_closed_the_rest_work_and_nothing_lands_where_it_d
         ran = run_with_closed(closed, *args)
         needs_stdin = args == ["-n", "500"]
         if 1 in closed or (0 in closed and needs_stdin):
-            assert (ran.status, ran.out) == (125, b"")
+            # A command on a terminal of its own may be hung up before it has ended by itself.
+            assert ran.status == 125 or (ran.status == 129 and "--pty" in args)
+            assert ran.out == b""
             if 2 not in closed:
                 reads = 0 in closed and needs_stdin
                 what = "read standard input" if reads else "write standard output"

@@ -6,8 +6,14 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from tests.conftest import ROOT, Ran, checked
+from tests.conftest import IMPORT_PATH, ROOT, Ran, checked
 from tests.integration import twenty
+
+
+@pytest.fixture(autouse=True)
+def applications_are_found(monkeypatch):
+    """Those of the tests are not installed."""
+    monkeypatch.setenv("PYTHONPATH", IMPORT_PATH)
 
 
 @pytest.fixture

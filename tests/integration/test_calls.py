@@ -121,6 +121,8 @@ def test_the_traceback_of_an_exception_is_not_lost(process):
         ["--token-offset", "-1", "--output", "json", "printing"],
         ["store", "one-long-line", "--size", "many", "--output", "json"],
         ["printing", "--tokenizer", "nonsense", "--output", "json"],
+        ["printing", "--token-limit", "9" * 30, "--output", "json"],
+        ["--banner", "printing", "--token-limit", "9" * 30, "--output", "json"],
         ["--output", "json"],
     ],
     ids=" ".join,
@@ -267,3 +269,38 @@ def test_a_terminal_is_not_one_while_the_output_is_taken():
             seen += block
     os.close(master)
     assert seen.split() == [b"True", b"False"]
+
+
+def test_an_offset_of_nothing_wins_over_that_of_a_group(invoke):
+    """It is a number like any other, though Python holds it equal to no."""
+    from_the_start = invoke("printing", "--token-limit", "60")
+    assert (
+        invoke("--token-offset", "9", "printing", "--token-offset", "0", "--token-limit", "60")
+        == from_the_start
+    )
+
+
+def returning(value):
+    app = enable_token_budget(typer.Typer())
+    app.command()(lambda: value)
+    return app
+
+
+def test_what_cannot_be_written_as_json_is_an_error_that_says_so(invoke):
+    circle = []
+    circle.append(circle)
+    for value in (circle, {(1, 2): 3}):
+        envelope = held(invoke("--output", "json", app=returning(value)))
+        assert envelope["error"]["code"] == "COMMAND_FAILED"
+        assert "cannot be written as JSON" in envelope["error"]["message"]
+        assert invoke("--token-limit", "9", app=returning(value)).status == 1
+
+
+def test_half_a_character_in_what_is_returned_stays_json(invoke):
+    envelope = held(invoke("--output", "json", app=returning({"key": "x\ud800"})))
+    assert envelope["data"] == {"key": "x\ud800"}
+
+
+def test_a_command_may_close_the_stream_it_prints_to(process):
+    assert held(process("ends", "closes-its-stream", "--output", "json"))["data"] == ["before\n"]
+    assert process("ends", "closes-its-stream", "--token-limit", "9").out == b"before\n"

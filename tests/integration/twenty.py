@@ -129,6 +129,12 @@ def raising() -> None:
 
 
 @ends.command()
+def closes_its_stream() -> None:
+    print("before")
+    sys.stdout.close()
+
+
+@ends.command()
 def interrupted() -> None:
     print("before")
     raise KeyboardInterrupt

@@ -237,6 +237,18 @@ def test_the_callers_world_stays_as_it_was(options, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_where_the_program_takes_the_exit_status_the_output_comes_and_no_status_is_made_up():
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        result = in_a_thread(lambda: run(["sh", "-c", "seq 1 100; sleep 0.1"], limit=30))
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert result.stdout.startswith("1\n2\n")
+    assert result.handle
+    assert (result.status, result.error.code) == (125, "IO_ERROR")
+    assert "SIGCHLD" in result.error.message
+
+
 def test_signals_mean_the_caller_while_a_command_runs():
     """Its handler is called in the midst of the run, and the command is told nothing."""
     seen = []

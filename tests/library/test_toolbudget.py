@@ -107,3 +107,13 @@ def test_the_same_text_and_numbers_give_the_same_bytes_everywhere(text, with_sto
         [sys.executable, "-c", code], input=text.encode(), capture_output=True, env=world, timeout=60
     )
     assert (done.stdout, done.stderr) == (message, b"")
+
+
+@pytest.mark.parametrize("keep", ["head", "tail", "ends"])
+def test_where_nothing_can_be_stored_nobody_is_sent_to_what_is_not_there(monkeypatch, tmp_path, keep):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TOKCAP_DATA_DIR", str(tmp_path / "file" / "below"))
+    for text in (DOCUMENT, json.dumps("z" * 5000), json.dumps({"key": "z" * 5000})):
+        message = ToolBudget(100, floor_tokens=0).apply(text, keep=keep).text
+        assert "[TRUNCATED]" in message
+        assert "tokcap show" not in message

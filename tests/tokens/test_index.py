@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.conftest import ENCODINGS, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
 from tokcap.capture import Spool
-from tokcap.tokens import Index, bulk, chunks, count_bytes, index, open_tokenizer
+from tokcap.tokens import Index, bulk, bulkextra, chunks, count_bytes, index, open_tokenizer
 from tokcap.tokens import index as index_module
 
 
@@ -18,6 +18,12 @@ def payload_of(data: bytes) -> Spool:
     spool = Spool()
     spool.write(data)
     return spool
+
+
+@pytest.fixture
+def without_extra(monkeypatch):
+    """As if gigatoken were not installed: then much is divided among processes."""
+    monkeypatch.setattr(bulkextra, "counter_for", lambda _tokenizer: None)
 
 
 def expected_starts(text: str, name: str) -> list[int]:
@@ -93,6 +99,17 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
     assert sum(encoded) < 3 * chunks.CHUNK_BYTES
 
 
+def test_a_program_that_ignores_its_children_can_count_much(monkeypatch):
+    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
+    monkeypatch.setattr(bulk, "available_cores", lambda: 4)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        payload = payload_of(b"some words again\n" * 20_000)
+        assert index.Index(payload, open_tokenizer("cl100k_base")).total_tokens == 4 * 20_000
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def test_the_total_of_a_large_payload_is_an_estimate_and_of_a_small_one_exact(monkeypatch):
     data = b"".join(b"line %d of many\n" % n for n in range(100_000))
     monkeypatch.setattr(index_module, "EXACT_BYTES", len(data))
@@ -110,7 +127,7 @@ def test_the_total_of_a_large_payload_is_an_estimate_and_of_a_small_one_exact(mo
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])
 @pytest.mark.parametrize("cores", [1, 2, 3, 8])
-def test_much_is_counted_by_several_processes_with_the_same_result(name, cores, monkeypatch):
+def test_much_is_counted_by_several_processes_with_the_same_result(name, cores, monkeypatch, without_extra):
     monkeypatch.setattr(index, "BULK_BYTES", 20_000)
     monkeypatch.setattr(bulk, "available_cores", lambda: cores)
     text = ("words and, 123 numbers\n  é漢字 — \x00\n" * 9000).encode() + b"\xff\xfe end"
@@ -127,7 +144,7 @@ def test_much_is_counted_by_several_processes_with_the_same_result(name, cores, 
         assert found.token_at(found.byte_at(token)) == token
 
 
-def test_a_part_whose_process_dies_is_counted_here(monkeypatch):
+def test_a_part_whose_process_dies_is_counted_here(monkeypatch, without_extra):
     monkeypatch.setattr(index, "BULK_BYTES", 20_000)
     monkeypatch.setattr(bulk, "available_cores", lambda: 4)
     mother = os.getpid()
@@ -161,7 +178,7 @@ def test_an_estimate_does_not_depend_on_how_much_was_counted():
     assert abs(fresh.total.tokens - further.total_tokens) < further.total_tokens / 10
 
 
-def test_where_no_process_can_be_had_everything_is_counted_here(monkeypatch):
+def test_where_no_process_can_be_had_everything_is_counted_here(monkeypatch, without_extra):
     monkeypatch.setattr(index, "BULK_BYTES", 20_000)
     monkeypatch.setattr(bulk, "available_cores", lambda: 4)
     fork, calls = os.fork, []

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tokcap.data.compile import compiled, published_table
+from tokcap.data.compile import compiled
 from tokcap.tokens import vocabulary
 
 PUBLISHED = {
@@ -20,14 +20,14 @@ def test_a_vocabulary_restores_the_published_table_byte_for_byte(name):
     loaded = vocabulary.load(name)
     tokens, sha256 = PUBLISHED[name]
     assert len(loaded.ranks()) == tokens
-    assert hashlib.sha256(published_table(loaded)).hexdigest() == sha256
+    assert hashlib.sha256(loaded.published_table()).hexdigest() == sha256
     assert loaded.table_sha256 == sha256
 
 
 @pytest.mark.parametrize("name", vocabulary.EMBEDDED)
 def test_compiling_the_restored_table_gives_the_same_file(name):
     loaded = vocabulary.load(name)
-    assert compiled(name, published_table(loaded)).packed() == loaded.packed()
+    assert compiled(name, loaded.published_table()).packed() == loaded.packed()
 
 
 def test_the_compiler_is_a_command_and_reports_the_digest(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
@@ -12,7 +11,7 @@ from tokcap.cli.responses import Output, Reply
 from tokcap.errors import UsageError
 from tokcap.screen import screen_of
 from tokcap.statistics import plot as plots
-from tokcap.statistics.book import Book, is_day
+from tokcap.statistics.book import Book, day_before, is_day
 from tokcap.statistics.chart import chart
 from tokcap.statistics.report import report
 from tokcap.statistics.sums import By
@@ -85,8 +84,7 @@ def first_day_of(since: str, now: float) -> str:
     """`7d`, `2w` or a day -> the first day that is meant; empty: from the beginning."""
     number, unit = since[:-1], since[-1:]
     if unit in UNITS and number.isascii() and number.isdigit() and len(number) < 6 and int(number):
-        # Days of the calendar: where clocks are changed, some have more hours than others.
-        return str(date.fromtimestamp(now) - timedelta(days=int(number) * UNITS[unit] - 1))
+        return day_before(now, int(number) * UNITS[unit] - 1)
     if since and not is_day(since):
         raise UsageError(
             f"--since: {since[:40]!r} is neither a day such as 2026-11-01 nor a time such as 7d or 2w"

@@ -131,13 +131,18 @@ def count_records(document: object, data: View) -> int | None:
     if isinstance(document, dict):
         arrays = [key for key, value in document.items() if isinstance(value, list)]
         # A key that stands twice is one to the parser.
-        if len(arrays) == 1 and stands_once(quoted(arrays[0]), data):
+        if len(arrays) == 1 and stands_once(arrays[0], data):
             return len(document[arrays[0]])
         return count_in_source(data) if arrays else None
     return None
 
 
-def stands_once(text: bytes, data: View) -> bool:
+def stands_once(key: str, data: View) -> bool:
+    """Whether a key is in the source once, spelt as it is. One with half a character in it never is."""
+    try:
+        text = quoted(key)
+    except UnicodeEncodeError:
+        return False
     place = data.find(text)
     return place >= 0 and data.find(text, place + 1) < 0
 

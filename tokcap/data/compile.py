@@ -1,10 +1,10 @@
-"""Compile a published tiktoken table into tokcap's compact form, and back; and what start-up reads of it.
+"""Compile a published tiktoken table into tokcap's compact form; and what start-up reads of it.
 
     python -m tokcap.data.compile cl100k_base.tiktoken tokcap/data/cl100k_base.vocab
     python -m tokcap.data.compile --start-up
 
-The name of the vocabulary is that of the table file. `published_table` restores the table byte for
-byte, so that its digest can be checked against the published one. The second form makes the buckets of
+The name of the vocabulary is that of the table file; `Vocabulary.published_table` restores it byte
+for byte, so that its digest can be checked against the published one. The second form makes the buckets of
 all embedded vocabularies, and the patterns that need no compiling.
 """
 
@@ -43,12 +43,6 @@ def compiled(name: str, table: bytes) -> Vocabulary:
         lengths=bytes(map(len, tokens)),
         joined=b"".join(tokens),
     )
-
-
-def published_table(vocabulary: Vocabulary) -> bytes:
-    """The table that a vocabulary was compiled from."""
-    rows = (b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in vocabulary.ranks().items())
-    return b"".join(rows)
 
 
 def bucketed(vocabulary: Vocabulary) -> bytes:

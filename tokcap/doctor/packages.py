@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 # The extra for those who work on tokcap itself.
 OWN_EXTRA = "test"
 # What the others are for.
-USES = {"mcp": "tokcap mcp", "plot": "tokcap stats --plot"}
+USES = {"bulk": "large counts", "mcp": "tokcap mcp", "plot": "tokcap stats --plot"}
+
+
+# Where these fail tokcap does without, and says nothing. The others say so when they are asked for, and are
+# not loaded here: matplotlib writes to the home directory then.
+SILENT = ("bulk",)
 
 
 class Requirement(Record):
@@ -75,33 +80,37 @@ def requirement_of(text: str) -> Requirement:
 
 def dependency(needed: Requirement) -> Finding:
     """Without it tokcap does not work, or only in part."""
-    try:
-        problem = needed.problem()
-        import_module(needed.name)
-    except metadata.PackageNotFoundError:
+    if not is_installed(needed.name):
         return wrong(needed.name, "is not installed", pip(needed.wanted))
+    if problem := problem_loading(needed):
+        return wrong(needed.name, problem, f"{pip(needed.wanted)} --force-reinstall")
+    if problem := needed.problem():
+        return wrong(needed.name, problem, pip(needed.wanted))
+    return ok(needed.name, metadata.version(needed.name))
+
+
+def problem_loading(package: Requirement) -> str:
+    """Why it cannot be loaded; empty: it can."""
+    try:
+        import_module(package.name)
     except Exception as error:
         # A library can fail with anything while it is loaded.
-        again = f"{pip(needed.wanted)} --force-reinstall"
-        return wrong(needed.name, f"cannot be loaded: {error}", again)
-    return wrong(needed.name, problem, pip(needed.wanted)) if problem else ok(needed.name, version_of(needed))
+        return f"cannot be loaded: {error}"
+    return ""
 
 
 def optional(extra: str, packages: list[Requirement]) -> Finding:
-    """What `pip install tokcap[NAME]` adds. Not loaded: that takes longer than all other checks together."""
+    """What `pip install tokcap[NAME]` adds."""
     use = f"for {USES[extra]}" if extra in USES else "optional"
     missing = [package.name for package in packages if not is_installed(package.name)]
     install = pip(f"tokcap[{extra}]")
     if missing:
         return ok(extra, f"{use}: {', '.join(missing)} is not installed; to have it: {install}")
     for package in packages:
-        if problem := package.problem():
+        if problem := package.problem() or (problem_loading(package) if extra in SILENT else ""):
             return note(extra, f"{use}: {package.name} {problem}", install)
-    return ok(extra, f"{use}: {', '.join(f'{package.name} {version_of(package)}' for package in packages)}")
-
-
-def version_of(package: Requirement) -> str:
-    return metadata.version(package.name)
+    found = [f"{package.name} {metadata.version(package.name)}" for package in packages]
+    return ok(extra, f"{use}: {', '.join(found)}")
 
 
 def is_installed(name: str) -> bool:

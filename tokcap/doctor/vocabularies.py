@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tokcap.data.compile import published_table, ready_patterns
+from tokcap.data.compile import ready_patterns
 from tokcap.doctor.finding import Finding, ok, wrong
 from tokcap.patterns import ENGINES, READY_FILE
 from tokcap.shell import quoted
@@ -43,7 +43,7 @@ def table(name: str) -> Finding:
     file = f"{name}.vocab"
     try:
         loaded = vocabulary.load(name)
-        digest = hashlib.sha256(published_table(loaded)).hexdigest()
+        digest = hashlib.sha256(loaded.published_table()).hexdigest()
     except (OSError, ValueError) as error:
         return wrong(file, f"cannot be read: {error}", reinstall())
     if digest != TABLES[name]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tokcap.integration.flags import call_of, may_ask, wanted_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from tokcap.integration.flags import Call
     from tokcap.integration.framework import Framework
@@ -60,7 +60,7 @@ def invoke(original: Callable[[Any], Any], framework: Framework, tokenizer: str,
         if call.asked or (is_group and may_ask(call.words)):
             return answered(original, framework, tokenizer, context, call)
     elif call.taken and call.asked:
-        check_tokenizer(framework, call.asked.get("tokenizer", tokenizer), context)
+        check(framework, call.asked, tokenizer, context)
         call.taken.begin_anew()
     elif call.taken and not is_group:
         call.taken.pass_on()
@@ -83,7 +83,7 @@ def answered(
     try:
         try:
             if call.asked:
-                check_tokenizer(framework, call.asked.get("tokenizer", tokenizer), context)
+                check(framework, call.asked, tokenizer, context)
             value = original(context)
             # What a context prints when it is closed belongs to the output.
             context.close()
@@ -94,7 +94,12 @@ def answered(
             if isinstance(error, framework.usage_error):
                 call.asked.setdefault("output", wanted_output(words))
             if error is None and taken.has_nothing_new:
-                taken.add(printed(value))
+                try:
+                    taken.add(printed(value))
+                except Exception as unwritable:
+                    # It may be part of itself, or have keys that JSON does not know.
+                    why = f"what the command returned cannot be written as JSON: {unwritable}"
+                    error = framework.shown_error(why)
             outcome = outcome_of(error, framework)
             if not call.asked:
                 taken.pass_on()
@@ -117,12 +122,13 @@ def answered(
     return value
 
 
-def check_tokenizer(framework: Framework, name: str, context: Any) -> None:
+def check(framework: Framework, asked: Mapping[str, Any], tokenizer: str, context: Any) -> None:
     """Refuse the call before anything runs."""
-    from tokcap.errors import TokenizerUnavailable
+    from tokcap.errors import TokenizerUnavailable, UsageError
+    from tokcap.integration.replying import request_for
     from tokcap.tokens import open_tokenizer
 
     try:
-        open_tokenizer(name)
-    except TokenizerUnavailable as error:
+        open_tokenizer(request_for(asked, tokenizer).tokenizer)
+    except (TokenizerUnavailable, UsageError) as error:
         raise framework.usage_error(str(error), context) from None

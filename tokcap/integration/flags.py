@@ -40,7 +40,8 @@ def call_of(context: Any) -> Call:
 
 def remember(context: Any, parameter: Any, value: Any) -> Any:
     """Called for each flag when it was read. A flag of the inner command wins over that of a group."""
-    if value not in (None, False) and not context.resilient_parsing:
+    # Not by `in`: an offset of 0 is as good as any, and equal to False.
+    if value is not None and value is not False and not context.resilient_parsing:
         # An `Enum` stands for one of its words.
         call_of(context).asked[parameter.name.removeprefix(OWN_NAME)] = getattr(value, "value", value)
     return value

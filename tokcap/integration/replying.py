@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokcap import pipeline
 from tokcap.envelope import Meta, Response, rendered
 from tokcap.environment import STDOUT
-from tokcap.errors import TokenizerUnavailable
+from tokcap.errors import TokenizerUnavailable, UsageError
 from tokcap.library.keywords import request_of
 from tokcap.library.surroundings import Surroundings
 from tokcap.source.given import Given
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mmap import mmap
 
     from tokcap.integration.outcome import Outcome
+    from tokcap.types import Request
 
 
 def reply(
@@ -25,28 +26,35 @@ def reply(
 ) -> tuple[bytes, tuple[str, ...]]:
     """The bytes for stdout, and the warnings that go with a text."""
     output = asked.get("output", "text")
-    request = request_of(
+    try:
+        request = request_for(asked, tokenizer)
+        with Surroundings() as world:
+            done = pipeline.run(request, world.env, lambda _request, _env: Given(data))
+            written = bytes(world.written[STDOUT])
+    except (TokenizerUnavailable, UsageError):
+        # It is what the call was refused for, before its command began.
+        return refusal(output, asked.get("tokenizer", tokenizer), outcome, started), ()
+    if output == "text":
+        return written, tuple(pipeline.warnings_of(done.response.notices))
+    return rendered(concluded(done.response, outcome, started), output), ()
+
+
+def request_for(asked: Mapping[str, Any], tokenizer: str) -> Request:
+    """What was asked for, as a call of tokcap; `UsageError` if that is none."""
+    return request_of(
         (),
         {
             "limit": asked.get("token_limit"),
             "offset": asked.get("token_offset"),
             "token_count": asked.get("token_count"),
             "tokenizer": asked.get("tokenizer", tokenizer),
-            "output": output,
+            "output": asked.get("output", "text"),
             # The same command with another offset gives the next window.
             "spill": "never",
+            # It is another tool's call, and none of the user's account.
+            "account": False,
         },
     )
-    try:
-        with Surroundings() as world:
-            done = pipeline.run(request, world.env, lambda _request, _env: Given(data))
-            written = bytes(world.written[STDOUT])
-    except TokenizerUnavailable:
-        # It is what the call was refused for, before anything was printed.
-        return refusal(output, request.tokenizer, outcome, started), ()
-    if output == "text":
-        return written, tuple(pipeline.warnings_of(done.response.notices))
-    return rendered(concluded(done.response, outcome, started), output), ()
 
 
 def refusal(output: Any, tokenizer: str, outcome: Outcome, started: float) -> bytes:

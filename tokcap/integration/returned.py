@@ -15,10 +15,25 @@ def printed(value: object) -> bytes:
     if isinstance(value, str):
         text = value if value.endswith("\n") or not value else f"{value}\n"
     elif isinstance(value, dict | list | tuple) or is_record(value):
-        text = json.dumps(value, default=plain, ensure_ascii=False, separators=(",", ":")) + "\n"
+        text = as_json(value, ascii_only=False)
+        if not is_utf8(text):
+            # Half a character is none, but has an escape.
+            text = as_json(value, ascii_only=True)
     else:
         return b""
     return text.encode("utf-8", "surrogatepass")
+
+
+def as_json(value: object, *, ascii_only: bool) -> str:
+    return json.dumps(value, default=plain, ensure_ascii=ascii_only, separators=(",", ":")) + "\n"
+
+
+def is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_record(value: object) -> bool:

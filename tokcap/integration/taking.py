@@ -49,7 +49,7 @@ class TakenOutput:
         if not self._is_taken:
             return
         if self._saved is None:
-            self._replacement.flush()
+            flush(self._replacement)
             self._is_taken = False
             # The command may have put in another one, which is not ours to remove.
             if sys.stdout is self._replacement:
@@ -57,7 +57,7 @@ class TakenOutput:
             return
         self._is_taken = False
         try:
-            self._stream.flush()
+            flush(self._stream)
         finally:
             os.dup2(self._saved, STDOUT)
             os.close(self._saved)
@@ -77,7 +77,7 @@ class TakenOutput:
 
     def begin_anew(self) -> None:
         """An inner command begins. What was printed before is not its own."""
-        sys.stdout.flush()
+        flush(sys.stdout)
         self._begun_at = self.size
 
     @property
@@ -132,9 +132,22 @@ def is_descriptor(stream: Any) -> bool:
         return False
 
 
+def flush(stream: Any) -> bool:
+    """Let go what a stream holds; False if the command has closed it, which has let go all of it."""
+    try:
+        stream.flush()
+    except ValueError:
+        return False
+    return True
+
+
 def write_to(stream: Any, data: bytes) -> None:
     """Write bytes to a stream of text, below what it holds already."""
-    stream.flush()
+    if not flush(stream):
+        # The descriptor outlives the stream. To anything else that is closed, nobody can write.
+        if stream is sys.__stdout__:
+            os.write(STDOUT, data)
+        return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(data.decode("utf-8", "replace"))

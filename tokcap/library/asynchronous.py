@@ -111,11 +111,12 @@ class Stoppable:
         return self._command.blocks()
 
     def end(self) -> Ending | None:
-        ending = self._command.end()
-        if self._is_interrupted:
-            # There will be no answer, so there is nothing to store or to charge.
-            raise Interrupted
-        return ending
+        try:
+            return self._command.end()
+        finally:
+            if self._is_interrupted:
+                # There will be no answer, so there is nothing to store or to charge.
+                raise Interrupted
 
     def stop(self, stream: Stream) -> None:
         self._command.stop(stream)

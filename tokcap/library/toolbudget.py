@@ -106,6 +106,8 @@ class ToolBudget(Record):
 
 def with_words(shown: Capped[AnyStr]) -> bytes:
     """What is shown, and below it what is missing."""
-    words = shown.hint or f"all of it: tokcap show {shown.handle}"
+    words = shown.hint or (
+        f"all of it: tokcap show {shown.handle}" if shown.handle else "the rest is not stored"
+    )
     line_end = b"" if shown.data.endswith(b"\n") else b"\n"
     return shown.data + line_end + f"{BY_KEY['sentinel'].default} {words}\n".encode()

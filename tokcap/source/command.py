@@ -11,6 +11,7 @@ import select
 import time
 
 from tokcap.environment import STDERR, STDIN, STDOUT
+from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
 from tokcap.record import TYPE_CHECKING
 from tokcap.source.process import ASK_SECONDS, Copy, Launch, Open, spawn
@@ -210,6 +211,14 @@ class Command:
 
     def end(self) -> Ending:
         """Stop reading and wait for the command; if it still writes, it meets a closed pipe."""
+        ending = self._wait()
+        if self._process.is_lost:
+            raise StreamError(
+                "the command's exit status is lost: this program ignores SIGCHLD, or waits for every child"
+            )
+        return ending
+
+    def _wait(self) -> Ending:
         self._close_streams()
         while self._signals.is_alone and self._process.ended() is None:
             self._stopping.act()
@@ -225,7 +234,7 @@ class Command:
         if self._process.ended() is None:
             self._stopping.ask("failure")
             self._signals.wake()
-            self.end()
+            self._wait()
         self._close_streams()
         self._signals.close()
         self._process.close()

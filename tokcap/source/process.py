@@ -41,6 +41,8 @@ class Process:
         # Becomes readable when the process ends, where the system has such.
         self.exit_descriptor = open_exit_descriptor(pid)
         self._ending: Ending | None = None
+        # Whether somebody else has reaped it, and how it ended is not known.
+        self.is_lost = False
         self._lock = allocate_lock()
 
     def send(self, number: int) -> None:
@@ -59,9 +61,13 @@ class Process:
         """How it ended; None while it runs."""
         with self._lock:
             if self._ending is None:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
-                if pid:
-                    self._ending = ending_of(status)
+                try:
+                    pid, status = os.waitpid(self.pid, os.WNOHANG)
+                except ChildProcessError:
+                    self.is_lost = True
+                    self._ending = Ending(OWN_FAILURE)
+                else:
+                    self._ending = ending_of(status) if pid else None
             return self._ending
 
     def wait(self) -> Ending:

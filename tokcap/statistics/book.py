@@ -100,20 +100,25 @@ class Book:
                 return
             sums = Sums()
             for day, tokenizer, by, name, *numbers in stored["rows"]:
-                key = (day, tokenizer, by, name)
-                if (
-                    {*map(type, key)} != {str}
-                    or {*map(type, numbers)} != {int}
-                    or len(numbers) != len(FIELDS)
-                ):
+                expect(str, day, tokenizer, by, name)
+                expect(int, *numbers)
+                if len(numbers) != len(FIELDS):
                     return
-                sums.restore(key, numbers)
+                sums.restore((day, tokenizer, by, name), numbers)
             for handle, tokenizer, command, saved, total, waiting in stored["outputs"]:
+                expect(str, handle, tokenizer, command)
+                expect(int, saved, *([] if total is None else [total]))
                 output = sums.outputs[handle, tokenizer] = Output(command, saved, total)
-                output.waiting = {tuple(words): Waiting(*numbers) for words, numbers in waiting}
-            sums.broken = dict(stored["broken"])
-            self._read_to = {day: int(place) for day, place in stored["read_to"].items()}
-            self.sums = sums
+                for (day, counted_by, run, session), (runs, known, later) in waiting:
+                    expect(str, day, counted_by, run, session)
+                    expect(int, runs, known, later)
+                    output.waiting[day, counted_by, run, session] = Waiting(runs, known, later)
+            sums.broken, read_to = stored["broken"], stored["read_to"]
+            expect(dict, sums.broken, read_to)
+            expect(int, *sums.broken.values(), *read_to.values())
+            if min(read_to.values(), default=0) < 0:
+                return
+            self.sums, self._read_to = sums, read_to
         except (FileNotFoundError, StoreError, ValueError, TypeError, KeyError, AttributeError):
             return
 
@@ -148,6 +153,20 @@ class Book:
     @property
     def _path(self) -> str:
         return os.path.join(self._directory, SUMS)
+
+
+def expect(kind: type, *values: object) -> None:
+    """Whatever the file has been through: `ValueError` for a value of another kind."""
+    if {*map(type, values)} - {kind}:
+        raise ValueError("it makes no sense")
+
+
+def day_before(now: float, days: int) -> str:
+    """The day so many days before today; none before 1970."""
+    today = time.localtime(now)
+    # By the calendar: where clocks are changed, a day has 23 hours or 25.
+    back = min(days, int(max(now, 0) / DAY_SECONDS))
+    return day_of(time.mktime((today.tm_year, today.tm_mon, today.tm_mday - back, 12, 0, 0, 0, 0, -1)))
 
 
 def is_day(name: str) -> bool:

@@ -209,7 +209,7 @@ class Shelf:
         self._look()
         try:
             return self._listed(self._last_place())
-        except FileNotFoundError:
+        except (FileNotFoundError, StoreError):
             return None
 
     def _advice(self) -> str:

@@ -159,10 +159,8 @@ class BytePairTokenizer:
                 return self.encoding.encode_ordinary(text)
             return self._encode_long(text)
         except BaseException as error:
-            # pyo3 turns a panic into an exception that is no Exception. Interrupts pass, and a lack of memory
-            # says nothing of the text.
-            failed = isinstance(error, Exception) and not isinstance(error, MemoryError)
-            if failed or type(error).__name__ == "PanicException":
+            # Interrupts pass, and a lack of memory says nothing of the text.
+            if is_failure(error) and not isinstance(error, MemoryError):
                 raise TokenizerFailed(f"{self.name} failed on this text: {error}") from error
             raise
 
@@ -223,6 +221,11 @@ class BytePairTokenizer:
 
     def _length(self, token: int) -> int:
         return len(self.encoding.decode_single_token_bytes(token))
+
+
+def is_failure(error: BaseException) -> bool:
+    """Whether a library in Rust failed: pyo3 turns a panic into what is no Exception. Interrupts are none."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 def load_embedded(name: str) -> BytePairTokenizer:

@@ -66,7 +66,7 @@ def count_in_parallel(parts: Sequence[tuple[int, int]], count: CountPart) -> Che
             if children:
                 pid, descriptor = children[0]
                 packed = read_all(descriptor)
-                os.waitpid(pid, 0)
+                reap(pid)
                 os.close(descriptor)
                 del children[0]
             # A child that was killed, or could not count, has its part counted here.
@@ -76,8 +76,11 @@ def count_in_parallel(parts: Sequence[tuple[int, int]], count: CountPart) -> Che
         # Nobody waits for them any more.
         for pid, descriptor in children:
             os.close(descriptor)
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            reap(pid)
 
 
 def start_child(part: tuple[int, int], count: CountPart) -> tuple[int, int]:
@@ -107,6 +110,14 @@ def start_child(part: tuple[int, int], count: CountPart) -> tuple[int, int]:
         # Whatever it is, the parent counts the part itself.
         os._exit(1)
     os._exit(0)
+
+
+def reap(pid: int) -> None:
+    """Wait for a process. Where SIGCHLD is ignored, or somebody waits for every child, it is gone by then."""
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass
 
 
 def read_all(descriptor: int) -> bytes:

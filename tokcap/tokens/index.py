@@ -17,7 +17,7 @@ from tokcap.tokens.chunks import as_text, split
 from tokcap.types import Total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tokcap.types import Payload, Tokenizer
 
@@ -66,14 +66,14 @@ class Index:
         now = (len(self.checkpoints), self.checkpoints.complete)
         return self._tokenizer.stable and now != self._known
 
-    def _read_on(self) -> None:
-        """Count one chunk more."""
+    def _read_on(self, count: Callable[[str], int] | None = None) -> None:
+        """Count one chunk more, in a way of its own if one is given."""
         chunk = next(self._unread, None)
         if chunk is None:
             self.checkpoints.complete = True
             return
         self.checkpoints.valid_utf8 = self.checkpoints.valid_utf8 and is_utf8(chunk)
-        self.checkpoints.add(self._tokenizer.count(as_text(chunk)), len(chunk))
+        self.checkpoints.add((count or self._tokenizer.count)(as_text(chunk)), len(chunk))
 
     @property
     def total_tokens(self) -> int:
@@ -81,7 +81,7 @@ class Index:
         return self.checkpoints.tokens[-1]
 
     def count_all(self) -> None:
-        """Count to the end; of much, in several processes at once."""
+        """Count to the end; much by the extra `bulk` or in several processes at once."""
         if self.checkpoints.complete:
             return
         if self._payload.size - self.checkpoints.bytes[-1] >= 2 * BULK_BYTES:
@@ -90,6 +90,7 @@ class Index:
             self._read_on()
 
     def _count_in_bulk(self) -> None:
+        self._count_by_extra()
         from tokcap.tokens.bulk import count_in_parallel, parts_of
 
         parts = parts_of(self._payload, self._tokenizer, self.checkpoints.bytes[-1], BULK_BYTES)
@@ -98,6 +99,14 @@ class Index:
             self._tokenizer.prepare()
             self.checkpoints.join(count_in_parallel(parts, self._count_part))
             self._unread = split(blocks(self._payload, self.checkpoints.bytes[-1]), self._tokenizer)
+
+    def _count_by_extra(self) -> None:
+        """Count on with the extra `bulk`, if it is installed, as long as it is the better way."""
+        from tokcap.tokens.bulkextra import counter_for
+
+        if counter := counter_for(self._tokenizer):
+            while counter.pays and not self.checkpoints.complete:
+                self._read_on(counter.count)
 
     def _count_part(self, begin: int, end: int) -> Checkpoints:
         found = Checkpoints()

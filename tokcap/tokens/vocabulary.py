@@ -35,6 +35,18 @@ class Vocabulary(Record):
             start = end
         return ranks
 
+    def published_table(self) -> bytes:
+        """The table that it was compiled from, byte for byte: lines of `base64(token) rank`."""
+        from binascii import b2a_base64
+
+        rows = []
+        start = 0
+        for rank, length in enumerate(self.lengths):
+            end = start + length
+            rows.append(b"%b %d\n" % (b2a_base64(self.joined[start:end], newline=False), rank))
+            start = end
+        return b"".join(rows)
+
     def packed(self) -> bytes:
         """The file's content."""
         header = (FORMAT, self.name.encode(), self.table_sha256.encode(), b"%d" % len(self.lengths))

@@ -1,0 +1,404 @@
+"""With the extra `bulk` every count is what it is without: gigatoken gets only what it is certain of."""
+
+import functools
+import importlib.util
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import types
+import unicodedata
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import ENCODINGS, ROOT, reference
+from tests.tokens.test_counting import LONG_RUNS, TOKENIZERS
+from tests.tokens.test_index import payload_of
+from tests.tokens.test_quick import ANYTHING, EMOJI
+from tokcap.doctor import packages
+from tokcap.tokens import Index, bulk, bulkextra, chunks, classes, count_bytes, index
+
+needs_gigatoken = pytest.mark.skipif(
+    importlib.util.find_spec("gigatoken") is None,
+    reason="gigatoken is not installed: pip install 'tokcap[bulk]'",
+)
+
+
+@functools.cache
+def gigatoken_of(name):
+    """gigatoken's own tokens, whatever the guard says."""
+    return bulkextra.Gigatoken(name)._start()
+
+
+@functools.cache
+def counter_of(name):
+    """One for all examples, as one process has, so that what it remembers is tested too."""
+    return bulkextra.BulkCounter(TOKENIZERS[name])
+
+
+def is_certain(text):
+    return bulkextra.CertainCharacters().are_all_of(text)
+
+
+def assigned(character):
+    return unicodedata.category(character) not in ("Cn", "Cs")
+
+
+def counted(data, name, *, extra=True):
+    """All checkpoints of a payload, as if it were large."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "BULK_BYTES", 1)
+        patch.setattr(bulk, "available_cores", lambda: 1)
+        if not extra:
+            patch.setattr(bulkextra, "counter_for", lambda _tokenizer: None)
+        found = Index(payload_of(data), TOKENIZERS[name])
+        found.count_all()
+    return found.checkpoints
+
+
+def assert_the_same_with_and_without(data, name):
+    with_it, without = counted(data, name), counted(data, name, extra=False)
+    assert (with_it.tokens, with_it.bytes) == (without.tokens, without.bytes)
+    assert (with_it.complete, with_it.valid_utf8) == (without.complete, without.valid_utf8)
+
+
+# In these a character meets letters of both cases, digits, blanks, newlines, signs, marks and itself.
+SURROUNDINGS = "a{0}A{0}b'{0}s {0}\n{0}1{0}/\r\n{0}\u0301{0}  {0}{0}'s'l{0}\u3000{0}é{0}É/{0}\n"
+# Most of all characters are ideographs, syllables or private, and alike: for them this will do.
+FEW_SURROUNDINGS = "a{0}A'{0}s {0}\n1{0}/{0}{0}'s"
+
+
+def in_surroundings(character):
+    many_alike = "\u3400" <= character < "\ufb00" or character >= "\U00020000"
+    return (FEW_SURROUNDINGS if many_alike else SURROUNDINGS).format(character)
+
+
+@needs_gigatoken
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
+    guard = bulkextra.CertainCharacters()
+    # The planes of private use are half of all, and all alike: some stand for the others.
+    points = [*range(0xF0000), *range(0xF0000, 0x110000, 0x100)]
+    passed = [chr(point) for point in points if not 0xD800 <= point < 0xE000 and guard.are_all_of(chr(point))]
+    assert len(passed) > 140_000
+    for start in range(0, len(passed), 256):
+        text = "".join(map(in_surroundings, passed[start : start + 256]))
+        assert gigatoken_of(name)(text).tolist() == reference(name).encode_ordinary(text), ascii(text[:5])
+
+
+def test_exactly_the_characters_that_this_python_knows_are_let_through():
+    guard = bulkextra.CertainCharacters()
+    # Of ten planes nothing is assigned, and two are for private use: some stand for the others there.
+    for point in (*range(0x40000), *range(0x40000, 0x110000, 0x80)):
+        if not 0xD800 <= point < 0xE000:
+            assert guard.are_all_of(chr(point)) == assigned(chr(point)), hex(point)
+
+
+def test_what_a_newer_python_knows_is_let_through_only_if_it_is_old(monkeypatch):
+    monkeypatch.setattr(classes, "NEWEST_UNICODE", (3, 2))
+    monkeypatch.setattr(classes, "CLASSES", classes.Classes(classes.SPECIAL))
+    assert is_certain("Straße, 漢字, \u3000")
+    assert not is_certain("\U0001f600")
+
+
+def test_one_doubtful_character_among_many_is_found():
+    guard = bulkextra.CertainCharacters()
+    for text in ("é漢\u3000\x1b\n", "é漢\u3000\x1b\n"):
+        assert guard.are_all_of(text)
+        assert not guard.are_all_of(f"{text}\u0378{text}")
+
+
+@needs_gigatoken
+@pytest.mark.parametrize("name", ENCODINGS)
+@settings(max_examples=300, deadline=None)
+@given(text=ANYTHING)
+@example(text="")
+@example(text="<|endoftext|><|im_start|>")
+@example(text="\u088f's \U00016ea0's \U000323b0's")
+def test_any_text_counts_as_tiktoken_counts_it(name, text):
+    expected = reference(name).encode_ordinary(text)
+    assert counter_of(name).count(text) == len(expected)
+    if is_certain(text):
+        assert gigatoken_of(name)(text).tolist() == expected
+
+
+@needs_gigatoken
+@pytest.mark.parametrize("name", ENCODINGS)
+@settings(max_examples=100, deadline=None)
+@given(parts=st.lists(st.one_of(ANYTHING.map(str.encode), st.binary(max_size=30)), max_size=8))
+def test_any_bytes_have_the_checkpoints_that_they_have_without_it(name, parts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "FIRST_CHUNK_BYTES", 8)
+        patch.setattr(chunks, "CHUNK_BYTES", 16)
+        # Loaded once, not for each example.
+        patch.setattr(bulkextra, "counter_for", lambda _tokenizer: bulk_counter(name))
+        assert_the_same_with_and_without(b"".join(parts) * 2, name)
+
+
+def bulk_counter(name):
+    fresh = bulkextra.BulkCounter(TOKENIZERS[name])
+    fresh._gigatoken = counter_of(name)._gigatoken
+    return fresh
+
+
+@needs_gigatoken
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_sources_of_this_python_have_the_tokens_of_tiktoken(name):
+    library = Path(sysconfig.get_path("stdlib"))
+    sources = [path for path in sorted(library.rglob("*.py")) if "site-packages" not in path.parts]
+    assert len(sources) > 500
+    for source in sources[::8]:
+        text = source.read_bytes().decode("utf-8", "replace")
+        expected = reference(name).encode_ordinary(text)
+        assert counter_of(name).count(text) == len(expected), source
+        assert not is_certain(text) or gigatoken_of(name)(text).tolist() == expected, source
+
+
+DICE = random.Random(7)
+PAYLOADS = {
+    "emoji": "".join(DICE.choices(EMOJI, k=20_000)).encode(),
+    "special tokens": b"<|endoftext|> <|fim_prefix|>a<|im_end|>\n" * 2_000,
+    "crlf": b"a line, \r\n\r\n another  \r\n\tand one's more\r" * 3_000,
+    "unassigned": "words and words, \u088f's \U00016ea0's\n".encode() * 3_000,
+    "unassigned here and there": ("words and words\n" * 3_000 + "\u088f's\n").encode() * 4,
+    "invalid": b"some words \xff\xfe\xe2\x82 and more\n" * 3_000,
+    "random": DICE.randbytes(200_000),
+    **{run: text.encode() for run, text in LONG_RUNS.items()},
+}
+
+
+@needs_gigatoken
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("kind", PAYLOADS)
+def test_a_payload_has_the_checkpoints_that_it_has_without_it(name, kind, monkeypatch):
+    monkeypatch.setattr(bulkextra, "counter_for", lambda _tokenizer: bulk_counter(name))
+    assert_the_same_with_and_without(PAYLOADS[kind], name)
+
+
+@needs_gigatoken
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_what_is_certain_does_not_need_tiktoken(name, monkeypatch):
+    def ask(_self, _text):
+        raise AssertionError("tiktoken was asked")
+
+    monkeypatch.setattr("tokcap.tokens.bpe.BytePairTokenizer.count", ask)
+    text = "Größe: 漢字 👩‍👩‍👧 \x1b[31m\r\n" * 5_000
+    assert counted(text.encode(), name).tokens[-1] == len(reference(name).encode_ordinary(text))
+
+
+class PanicException(BaseException):
+    """As pyo3 raises it."""
+
+
+class Fake:
+    """A gigatoken for which a text has as many tokens as characters, if it does not fail."""
+
+    fails_at_building: BaseException | None = None
+    fails_at_text: dict[int, BaseException]
+
+    def __init__(self):
+        self.texts = 0
+
+    @classmethod
+    def from_tiktoken(cls, path, scheme, special):
+        assert os.path.getsize(path) > 1_000_000
+        assert scheme in ("cl100k", "o200k")
+        assert special == {}
+        if cls.fails_at_building:
+            raise cls.fails_at_building
+        return cls()
+
+    def encode(self, text):
+        self.texts += 1
+        if error := self.fails_at_text.get(self.texts):
+            raise error
+        return text
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """A class of its own for each test, where gigatoken would be."""
+    found = type("Fake", (Fake,), {"fails_at_text": {}})
+    package, library = types.ModuleType("gigatoken"), types.ModuleType("gigatoken.gigatoken_rs")
+    library.BPETokenizer = found
+    monkeypatch.setitem(sys.modules, "gigatoken", package)
+    monkeypatch.setitem(sys.modules, "gigatoken.gigatoken_rs", library)
+    return found
+
+
+WORDS = b"some words again\n" * 20_000
+EXACT = 4 * 20_000
+
+
+def test_it_is_used_by_itself_where_it_is_installed(fake):
+    assert counted(WORDS, "cl100k_base").tokens[-1] == len(WORDS)
+
+
+@pytest.mark.parametrize("error", [ValueError("bad table"), PanicException("a panic"), MemoryError()])
+def test_if_it_cannot_be_built_tiktoken_counts_in_silence(fake, error, capfd):
+    fake.fails_at_building = error
+    assert counted(WORDS, "cl100k_base").tokens[-1] == EXACT
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("error", [ImportError("no such library"), OSError("damaged")])
+def test_if_it_cannot_be_loaded_tiktoken_counts_in_silence(error, monkeypatch, capfd):
+    class Broken:
+        def find_spec(self, name, _path=None, _target=None):
+            if name.partition(".")[0] == "gigatoken":
+                raise error
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "gigatoken"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+    assert counted(WORDS, "o200k_base").tokens[-1] == EXACT
+    assert capfd.readouterr() == ("", "")
+
+
+def test_if_it_fails_on_a_text_tiktoken_counts_that_and_all_that_follows(fake):
+    # The first text is the empty one with which it is loaded, the second the first chunk.
+    fake.fails_at_text[3] = PanicException("a panic")
+    found = counted(WORDS, "cl100k_base")
+    first = found.bytes[1]
+    assert found.tokens[1] == first
+    assert found.tokens[-1] == first + (len(WORDS) - first) * 4 // 17
+
+
+def test_an_interrupt_is_no_failure_of_it(fake):
+    fake.fails_at_text[2] = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        counted(WORDS, "cl100k_base")
+
+
+def test_where_much_is_in_doubt_the_rest_is_divided_among_processes(fake, monkeypatch):
+    monkeypatch.setattr(bulkextra, "MOST_DOUBTED", 50_000)
+    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
+    monkeypatch.setattr(bulk, "available_cores", lambda: 3)
+    monkeypatch.setattr(bulk, "can_divide", lambda: True)
+    divided = []
+    in_parallel = bulk.count_in_parallel
+
+    def record(parts, count):
+        divided.extend(parts)
+        return in_parallel(parts, count)
+
+    monkeypatch.setattr(bulk, "count_in_parallel", record)
+    doubtful = "some words again \u0378\n".encode() * 10_000
+    found = Index(payload_of(doubtful), TOKENIZERS["cl100k_base"])
+    assert found.total_tokens == count_bytes(doubtful, TOKENIZERS["cl100k_base"])
+    assert len(divided) == 3
+    assert 50_000 < divided[0][0] < 80_000
+
+
+def growing(step):
+    """A process that holds more each time it is asked."""
+    held = iter(range(0, 1 << 60, step))
+    return lambda: next(held)
+
+
+def test_if_it_remembers_too_much_of_little_text_it_is_given_up(fake, monkeypatch):
+    monkeypatch.setattr(bulkextra, "resident_bytes", growing(bulkextra.MOST_GROWTH_BYTES))
+    monkeypatch.setattr(bulkextra, "LOOK_EVERY", 100_000)
+    counter = bulkextra.counter_for(TOKENIZERS["cl100k_base"])
+    text = WORDS[:17_000].decode()
+    assert [counter.count(text) for _ in range(6)] == [17_000] * 5 + [4_000]
+    assert not counter.pays
+
+
+def test_if_it_remembers_too_much_of_much_text_it_starts_afresh(fake, monkeypatch):
+    monkeypatch.setattr(bulkextra, "resident_bytes", growing(bulkextra.MOST_GROWTH_BYTES))
+    monkeypatch.setattr(bulkextra, "LOOK_EVERY", 100_000)
+    monkeypatch.setattr(bulkextra, "WORTH_STARTING", 50_000)
+    built = []
+    monkeypatch.setattr(fake, "__init__", lambda self: (built.append(self), setattr(self, "texts", 0))[0])
+    counter = bulkextra.counter_for(TOKENIZERS["cl100k_base"])
+    text = WORDS[:17_000].decode()
+    assert [counter.count(text) for _ in range(13)] == [17_000] * 13
+    assert counter.pays
+    assert len(built) == 3
+
+
+def test_the_memory_of_this_process_is_told_in_bytes():
+    assert 5 << 20 < bulkextra.resident_bytes() < 64 << 30
+
+
+# What a process would import instead, leaving a trace.
+TRACE = "import os\nopen(os.environ['TRACE'], 'w').close()\nraise ImportError('only traced')\n"
+
+
+@pytest.fixture
+def traced(tmp_path):
+    """Calls tokcap; tells what it wrote, and whether it has reached for gigatoken."""
+    (tmp_path / "gigatoken").mkdir()
+    (tmp_path / "gigatoken" / "__init__.py").write_text(TRACE)
+    trace = tmp_path / "trace"
+
+    def call(data, *args):
+        done = subprocess.run(
+            [sys.executable, "-m", "tokcap", *args],
+            input=data,
+            capture_output=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}", "TRACE": str(trace)},
+            check=True,
+        )
+        assert done.stderr == b""
+        return done.stdout, trace.exists()
+
+    return call
+
+
+def test_small_outputs_and_windows_never_load_it(traced):
+    million = b"some words again\n" * 60_000
+    assert traced(b"hi\n", "-n", "50") == (b"hi\n", False)
+    assert traced(million, "--token-count") == (b"240000\n", False)
+    out, loaded = traced(million * 12, "-n", "50")
+    assert out.startswith(b"some words")
+    assert not loaded
+
+
+def test_a_large_count_reaches_for_it_and_does_without(traced):
+    assert traced(b"some words again\n" * 600_000, "--token-count") == (b"2400000\n", True)
+
+
+@needs_gigatoken
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_large_count_by_a_process_is_exact(name, tmp_path):
+    text = "".join(f"{number} words, größer als {number % 97}\r\n" for number in range(300_000))
+    assert len(text.encode()) > 2 * index.BULK_BYTES
+    done = subprocess.run(
+        [sys.executable, "-m", "tokcap", "--token-count", "--tokenizer", name],
+        input=text.encode(),
+        capture_output=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    assert (int(done.stdout), done.stderr) == (len(reference(name).encode_ordinary(text)), b"")
+
+
+@pytest.mark.parametrize(
+    ("version", "module", "status", "said"),
+    [
+        ("0.10.0", types, "ok", "for large counts: gigatoken 0.10.0"),
+        ("0.10.0", None, "note", "gigatoken cannot be loaded: "),
+        ("0.9", types, "note", "gigatoken 0.9 is too old: 0.10 is needed"),
+        ("", types, "ok", "gigatoken is not installed; to have it: "),
+    ],
+)
+def test_the_doctor_tells_whether_it_is_there_and_serves(version, module, status, said, monkeypatch):
+    def installed(name):
+        if not version:
+            raise metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(metadata, "version", installed)
+    monkeypatch.setitem(sys.modules, "gigatoken", module)
+    found = packages.optional("bulk", [packages.requirement_of("gigatoken>=0.10; extra == 'bulk'")])
+    assert (found.name, found.status) == ("bulk", status)
+    assert said in found.message
