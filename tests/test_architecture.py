@@ -35,9 +35,10 @@ LAYERS = [
     {"mcpserver"},
     {"library"},
     {"pipeline", "doctor"},
-    {"fitting", "parts", "places"},
+    {"fitting", "parts", "places", "storing"},
     {"keeping", "manager", "spending", "live", "progress", "statistics"},
     {"answer", "ways", "account", "data", "completions", "listing"},
+    {"shaping", "beside"},
     {
         "arguments",
         "help",
@@ -136,8 +137,10 @@ def test_imports_point_one_way(path):
 
 
 def modules_loaded_for(*args: str, stdin: bytes) -> set[str]:
+    # Alone, and yet the package that is tested here and no other that is installed.
     code = (
-        "import sys; from tokcap.__main__ import call; from tokcap.environment import Environment;"
+        f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r});"
+        "from tokcap.__main__ import call; from tokcap.environment import Environment;"
         "call(sys.argv[1:], Environment.of_this_process());"
         "sys.stderr.write(' '.join(sys.modules))"
     )
@@ -178,9 +181,10 @@ SHORT_CALL = {
     *("tokcap.answer", "tokcap.capture", "tokcap.envelope", "tokcap.fitting", "tokcap.keeping"),
     *("tokcap.landmarks", "tokcap.live", "tokcap.mark", "tokcap.places", "tokcap.progress", "tokcap.render"),
     *("tokcap.ways", "tokcap.window", "tokcap.source", "tokcap.source.stdin"),
-    *("tokcap.cut", "tokcap.cut.beginning", "tokcap.cut.text"),
+    *("tokcap.cut", "tokcap.cut.beginning"),
     *("tokcap.tokens", "tokcap.tokens.bpe", "tokcap.tokens.checkpoints", "tokcap.tokens.chunks"),
     *("tokcap.tokens.index", "tokcap.tokens.tokenizer", "tokcap.tokens.vocabulary"),
+    "tokcap.private",
 }
 
 

@@ -171,12 +171,14 @@ def test_kill_on_limit_reads_no_further_from_standard_input():
 @pytest.mark.parametrize("text", [b"abcd" * 3000, b"one two\n" * 2000, b"\x00" * 9000, "é漢".encode() * 2000])
 def test_a_running_count_ends_and_is_true_for_every_tokenizer(name, text):
     tokenizer = open_tokenizer(name)
-    running = RunningCount(tokenizer)
-    for start in range(0, len(text), 700):
-        running.add(text[start : start + 700])
-        running.count(10**6)
     total = count_bytes(text, tokenizer)
-    assert running.at_least <= running.certainly <= total <= running.at_most
+    for tokens, expected in ((total, False), (total - 1, True)):
+        running = RunningCount(tokenizer)
+        for start in range(0, len(text), 700):
+            running.add(text[start : start + 700])
+            running.count(10**6)
+        assert running.at_least <= total <= running.at_most
+        assert running.is_above(tokens) == expected
 
 
 @pytest.mark.parametrize("args", [[], ["--tokenizer", "approx"], ["--tokenizer", "o200k_base"]])

@@ -1,27 +1,28 @@
 """What was captured in, the answer out: a count, or the window that was asked for, with what there is to say.
 
-Streams -> shape, index -> window, cut -> response. Nothing here reads from or writes to the world.
+Streams -> shape, index -> window, cut -> response. Nothing here reads from or writes to the world. What fits
+without a count does without the modules that cut.
 """
 
 from __future__ import annotations
 
-from tokcap.cut import text as text_shape
 from tokcap.envelope import Failure, Meta, Response, failure_of
 from tokcap.errors import TokcapError, TokenizerFailed, TokenizerUnavailable
 from tokcap.exits import OK
 from tokcap.record import TYPE_CHECKING, Record
 from tokcap.render import compose
 from tokcap.tokens import ByteTokenizer, Index, count_bytes
-from tokcap.types import Ask, Notice
-from tokcap.window import stderr_limit
+from tokcap.types import Ask, Kept, Notice
+from tokcap.window import STDERR_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tokcap.capture import Captured
     from tokcap.exits import Ending
+    from tokcap.shaping import Shaped
     from tokcap.tokens import Checkpoints
-    from tokcap.types import CutShape, Part, Payload, Shape, Stream, Tokenizer, View
+    from tokcap.types import Output, Part, Payload, Shape, Stream, Tokenizer, View
 
 
 class Streams(Record):
@@ -114,21 +115,41 @@ def answer(view: View, streams: Streams, tokenizer: Tokenizer, find_ways: Callab
         status = failed.status or TokenizerUnavailable.exit_status
         return Answer(failed.but(status=status, failure=failure), told=failure.message, withheld=True)
     notice = Notice("TOKENIZER_FAILED", f"{reason}; every byte was taken for a token instead")
-    return cut(view.but(shape="text"), streams, ByteTokenizer(), find_ways, meta, notice)
+    try:
+        return cut(view.but(shape="text"), streams, ByteTokenizer(), find_ways, meta, notice)
+    except Exception as error:
+        if streams.captured is None:
+            raise
+        return first_bytes(view, streams, meta, Notice("CUT_FAILED", f"cutting failed: {error!r}"))
+
+
+def first_bytes(view: View, streams: Streams, meta: Meta, notice: Notice) -> Answer:
+    """As much of the beginning as fits whatever it is, by nothing that would still have to be loaded."""
+    # A byte that is no UTF-8 is replaced by a character of three.
+    room = streams.size if view.token_limit is None else view.token_limit // 3
+    # What is out already has to be in it.
+    err_bytes = max(min(streams.err.size, room // STDERR_SHARE), streams.err_passed) if streams.err else 0
+    out_bytes = max(min(streams.out.size, room - err_bytes), streams.out_passed)
+    shown = compose((Kept(streams.out.read(0, out_bytes)),), view.output)
+    stderr = streams.err.read(0, err_bytes) if streams.err else b""
+    meta = meta.but(truncated=True, token_limit=view.token_limit)
+    return Answer(respond(streams, shown, meta, (*streams.notices, notice)), stderr, withheld=True)
 
 
 def count(
     view: View, streams: Streams, tokenizer: Tokenizer, find_ways: Callable[[], Ways], meta: Meta
 ) -> Answer:
     """The answer to `--token-count`: a number, and nothing of the payload."""
+    from tokcap.beside import cut_stderr
+    from tokcap.shaping import shaped
+
     shape = shaped(view, streams)
-    index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
+    index, known = open_index(shape, streams, tokenizer)
     total = index.total_tokens
     number = b"%d\n" % total if view.output == "text" else None
     # stderr has what the number leaves.
     left = None if view.token_limit is None else view.token_limit - count_bytes(number or b"", tokenizer)
     stderr = cut_stderr(view.but(token_limit=left), streams, 0, tokenizer, find_ways)
-    known: Mapping[Stream, Index] = {"out": index} if shape.original else streams.counted
     notices = streams.notices + shape.notices + stderr.notices
     return Answer(
         respond(streams, number, meta.but(token_count=total), notices),
@@ -152,32 +173,22 @@ def cut(
         whole, err = streams.whole()
         return Answer(respond(streams, whole, meta, notices), err)
 
+    from tokcap.beside import cut_stderr, out_tokens
+    from tokcap.shaping import in_mode, shaped
+
     limit = view.token_limit
     shape = shaped(view, streams)
-    index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
+    index, known = open_index(shape, streams, tokenizer)
     if view.exact_total:
         index.count_all()
     ways = Ways() if is_all_shown(view, streams, index) else find_ways()
     source = index
-    known: Mapping[Stream, Index] = {"out": source} if shape.original else streams.counted
     if view.mode != "raw":
         shape = in_mode(view, streams, shape, index, ways)
         index = Index(shape.payload, tokenizer)
     stderr = cut_stderr(view, streams, out_tokens(view, index, tokenizer, shape), tokenizer, find_ways)
     notices += shape.notices + stderr.notices
-    err_tokens = count_bytes(stderr.shown, tokenizer)
-
-    proofs: dict[bytes, int] = {}
-
-    def cost(parts: tuple[Part, ...]) -> int:
-        composed = compose(parts, view.output)
-        apart = proofs[composed] = count_bytes(composed, tokenizer) + err_tokens
-        if not stderr.shown or view.output != "text":
-            return apart
-        # Both may end up in one stream; joined, they can cost a token more.
-        joined = (composed + stderr.shown, stderr.shown + composed)
-        return max(apart, *(count_bytes(text, tokenizer) for text in joined))
-
+    proofs = Proofs(view.output, stderr.shown, tokenizer)
     exact = not isinstance(tokenizer, ByteTokenizer)
     ask = Ask(
         limit,
@@ -190,7 +201,7 @@ def cut(
         exact=exact,
         passed=streams.out_passed,
     )
-    shown = shape.cut(shape.payload, index, ask, cost)
+    shown = shape.cut(shape.payload, index, ask, proofs.cost)
     payload = compose(shown.parts, view.output)
     notices += shown.notices
     if shown.gap and shown.empty and not shown.gap.lost:
@@ -225,69 +236,38 @@ def cut(
         shape=shape.shape if shape.original else "auto",
         total_count=shape.total_count if shape.original else None,
         indexes={**known, **stderr.indexes},
-        proven_tokens=proofs.get(payload) if exact and view.output == "text" else None,
+        proven_tokens=proofs.tokens_of(payload) if exact and view.output == "text" else None,
     )
 
 
-class Shaped(Record):
-    """The payload as it is shown: with its shape, and with the fields that were asked for."""
+class Proofs:
+    """What composed answers cost together with stderr, each counted as it would be written."""
 
-    payload: Payload
-    shape: Shape = "text"
-    cut: CutShape = text_shape.cut
-    total_count: int | None = None
-    notices: tuple[Notice, ...] = ()
-    # Whether it is the output itself, and not a selection from it.
-    original: bool = True
+    def __init__(self, output: Output, stderr: bytes, tokenizer: Tokenizer) -> None:
+        self._output = output
+        self._stderr = stderr
+        self._stderr_tokens = count_bytes(stderr, tokenizer)
+        self._tokenizer = tokenizer
+        self._known: dict[bytes, int] = {}
 
+    def cost(self, parts: tuple[Part, ...]) -> int:
+        composed = compose(parts, self._output)
+        apart = self._known[composed] = count_bytes(composed, self._tokenizer) + self._stderr_tokens
+        if not self._stderr or self._output != "text":
+            return apart
+        # Both may end up in one stream; joined, they can cost a token more.
+        joined = (composed + self._stderr, self._stderr + composed)
+        return max(apart, *(count_bytes(text, self._tokenizer) for text in joined))
 
-def shaped(view: View, streams: Streams) -> Shaped:
-    """Find out what stdout is, and select from it."""
-    if view.token_count and not view.fields:
-        return Shaped(streams.out, original=not streams.derived)
-    if view.shape in ("auto", "text") and streams.shape == "auto" and not view.fields:
-        # Most output is plainly text. The other shapes are not even loaded for it.
-        from tokcap.cut.beginning import BEGINNING_BYTES, certainly_text
-
-        size = min(streams.out.size, BEGINNING_BYTES)
-        if view.shape == "text" or certainly_text(streams.out.read(0, size)):
-            return Shaped(streams.out, original=not streams.derived)
-    from tokcap.cut.sniff import Sniffed, sniff
-
-    # What was made from a stored output is what it is; a shape that is asked for is that of the output.
-    if streams.derived or (view.shape == "auto" and streams.shape != "auto"):
-        found = Sniffed(streams.shape, streams.total_count)
-    else:
-        found = sniff(streams.out, view.shape)
-    if not view.fields:
-        cut = cut_of(found.shape)
-        return Shaped(
-            streams.out, found.shape, cut, found.total_count, found.notices, original=not streams.derived
-        )
-    from tokcap.capture import UNLIMITED, Spool
-    from tokcap.fields import select
-
-    selected = select(streams.out.read(0, streams.out.size), found.shape, view.fields)
-    # It is in memory anyway, so it need not go to disk.
-    payload = Spool(UNLIMITED)
-    payload.write(selected.data)
-    notices = found.notices + selected.notices
-    # Of what is left there may be nothing, or another number of records.
-    found = sniff(payload, found.shape) if selected.data else found.but(shape="text")
-    return Shaped(payload, found.shape, cut_of(found.shape), found.total_count, notices, original=False)
+    def tokens_of(self, payload: bytes) -> int | None:
+        """What an answer costs that was counted on the way to it."""
+        return self._known.get(payload)
 
 
-def cut_of(shape: Shape) -> CutShape:
-    """How a shape is cut. Only the one that is needed is loaded."""
-    if shape in ("json", "jsonl"):
-        from tokcap.cut import values
-
-        return values.cut_document if shape == "json" else values.cut_lines
-    if shape in ("csv", "tsv"):
-        from tokcap.cut import table
-
-        return table.cut_csv if shape == "csv" else table.cut_tsv
-    return text_shape.cut
+def open_index(shape: Shaped, streams: Streams, tokenizer: Tokenizer) -> tuple[Index, Mapping[Stream, Index]]:
+    """The index of what is shown, and those of whole streams, which are worth keeping."""
+    index = Index(shape.payload, tokenizer, streams.checkpoints.get("out") if shape.original else None)
+    return index, {"out": index} if shape.original else streams.counted
 
 
 def certainly_fits(view: View, streams: Streams) -> bool:
@@ -307,104 +287,6 @@ def is_all_shown(view: View, streams: Streams, index: Index) -> bool:
     if streams.err is not None and streams.err.size:
         return False
     return view.token_limit is None or index.reach(view.token_limit + 1) <= view.token_limit
-
-
-def in_mode(view: View, streams: Streams, shape: Shaped, index: Index, ways: Ways) -> Shaped:
-    """The payload as a terser mode shows it."""
-    from tokcap.capture import UNLIMITED, Spool
-    from tokcap.modes import Facts, as_table, handle_only, summary
-
-    if view.mode == "table":
-        changed = as_table(shape.payload, shape.shape)
-        data, found, notices = changed.data, changed.shape, changed.notices
-    else:
-        ending = streams.captured.ending if streams.captured else streams.stored_ending
-        total = index.total
-        facts = Facts(
-            handle=ways.handle,
-            exit_status=ending.status if ending else None,
-            signal=ending.signal if ending else None,
-            out_bytes=streams.out.size + streams.out.lost,
-            err_bytes=streams.err_kept.size if streams.err_kept else 0,
-            out_tokens=total.tokens,
-            out_tokens_exact=total.exact,
-            err=streams.err_kept,
-            total_count=shape.total_count,
-            lost_bytes=streams.out.lost,
-        )
-        data = (
-            summary(shape.payload, shape.shape, facts)
-            if view.mode == "summary"
-            else handle_only(facts, shape.shape)
-        )
-        found, notices = "text", ()
-    payload = Spool(UNLIMITED)
-    payload.write(data)
-    cut = cut_of(found)
-    return Shaped(payload, found, cut, shape.total_count, shape.notices + notices, original=False)
-
-
-class Stderr(Record):
-    """What is shown of stderr."""
-
-    shown: bytes = b""
-    notices: tuple[Notice, ...] = ()
-    withheld: bool = False
-    indexes: Mapping[Stream, Index] = {}
-
-
-def out_tokens(view: View, out: Index, tokenizer: Tokenizer, shape: Shaped) -> int:
-    """How many tokens stdout could use, as far as it matters beside the limit."""
-    limit = view.token_limit
-    if limit is None:
-        return 0
-    tokens = max(out.reach(view.token_offset + limit + 1) - view.token_offset, 0)
-    if tokens <= limit and view.output != "text":
-        # In JSON it costs more than its tokens, even if there is nothing of it.
-        everything = Ask(None, view.token_offset, view.keep, view.align, view.sentinel)
-        rest = shape.cut(shape.payload, out, everything, lambda _parts: 0).parts
-        tokens = count_bytes(compose(rest, view.output), tokenizer)
-    return tokens
-
-
-def cut_stderr(
-    view: View, streams: Streams, out_tokens: int, tokenizer: Tokenizer, find_ways: Callable[[], Ways]
-) -> Stderr:
-    """All of stderr if possible, else both ends within its share."""
-    limit = view.token_limit
-    if limit is None or streams.err is None or not streams.err.size:
-        return Stderr()
-    if view.mode in ("summary", "handle_only"):
-        # What there is to say of it is part of the answer.
-        return Stderr(withheld=True)
-    ways = find_ways()
-    index = Index(streams.err, tokenizer)
-    share = stderr_limit(limit, out_tokens, index.total_tokens) if limit > 0 else 0
-    known: dict[Stream, Index] = {"err": index}
-    if not share:
-        way = ways.err.replace("{}", "0", 1)
-        message = f"stderr ({index.total_tokens} tokens) has no room in a limit of {limit}; see {way}"
-        return Stderr(b"", (Notice("STDERR_HIDDEN", message, of_the_cut=True),), withheld=True, indexes=known)
-    # The last words of stderr are mostly the reason.
-    ask = Ask(
-        share,
-        0,
-        "ends",
-        "record",
-        view.sentinel,
-        ways.err,
-        label="stderr ",
-        remark=ways.err_remark,
-        passed=streams.err_passed,
-        rather="tail",
-    )
-
-    def cost(parts: tuple[Part, ...]) -> int:
-        return count_bytes(compose(parts, "text"), tokenizer)
-
-    shown = text_shape.cut(streams.err, index, ask, cost)
-    notices = (Notice("STDERR_TRUNCATED", shown.hint, of_the_cut=True),) if shown.gap else ()
-    return Stderr(compose(shown.parts, "text"), notices, withheld=shown.gap is not None, indexes=known)
 
 
 def respond(streams: Streams, payload: bytes | None, meta: Meta, notices: tuple[Notice, ...]) -> Response:

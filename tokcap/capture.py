@@ -203,6 +203,13 @@ class Spool:
             self._file = None
 
 
+def in_memory(data: bytes) -> Spool:
+    """Bytes that are in memory anyway: they need not go to a file, and nothing has to be closed."""
+    spool = Spool(UNLIMITED)
+    spool.write(data)
+    return spool
+
+
 class Passing:
     """Passes everything on at once, remembers the end of it, and keeps all of it if it has a spool."""
 

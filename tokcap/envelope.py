@@ -70,7 +70,7 @@ class Response(Record):
     status: int
     payload: bytes | None
     failure: Failure | None
-    notices: Sequence[Notice]
+    notices: tuple[Notice, ...]
     meta: Meta
 
 

@@ -14,8 +14,14 @@ if TYPE_CHECKING:
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 
-# Whether tokcap is the program that runs here, whose threads are all known.
-is_of_this_process = False
+# Whether tokcap is the program that runs here, and all of its threads can bear a fork.
+may_always_fork = False
+
+
+def expect_threads() -> None:
+    """From now on calls run in threads of their own: a fork would copy locks that nobody releases."""
+    global may_always_fork
+    may_always_fork = False
 
 
 class Environment(Record):
@@ -43,8 +49,8 @@ class Environment(Record):
         A closed one would be handed out again by the next `pipe` or `open`, and the payload would
         end up in it. The fillers are not inherited: a command finds them closed, as it would have.
         """
-        global is_of_this_process
-        is_of_this_process = True
+        global may_always_fork
+        may_always_fork = True
         closed = set()
         for descriptor in (STDIN, STDOUT, STDERR):
             try:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tokcap.types import Payload, TokenMap
 
 READ_BYTES = 1 << 20
-# No token of the embedded vocabularies has more bytes: so much is enough for a window.
-LONGEST_TOKEN = 128
 
 # A longer line is shown in excerpts.
 LONG_LINE = 600
@@ -65,7 +63,7 @@ def grep(
 ) -> Matches:
     """Find the lines that match. Of more than `enough_tokens`, the rest is only counted."""
     search = compiled(pattern)
-    enough_bytes = None if enough_tokens is None else (enough_tokens + 1) * LONGEST_TOKEN
+    enough_bytes = None if enough_tokens is None else (enough_tokens + 1) * tokens.longest_token_bytes
     shown = Shown(tokens, context)
     before: deque[Line] = deque(maxlen=context)
     matches = left_out = after = 0

@@ -6,7 +6,7 @@ is loaded when it is needed, for most outputs are short and never get there.
 
 from __future__ import annotations
 
-from tokcap.capture import UNLIMITED, Spool, open_nameless_file
+from tokcap.capture import Spool, open_nameless_file
 from tokcap.errors import StoreError
 from tokcap.record import TYPE_CHECKING
 
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.store import Draft, EntryRecord, Shelf
     from tokcap.tokens import Index
-    from tokcap.types import Request, Stream
+    from tokcap.types import Request, Stream, Tokenizer
 
-# No token of the embedded vocabularies has more bytes.
-LONGEST_TOKEN = 128
 # So much takes longer to hash than a thread to start.
 ASIDE_BYTES = 1 << 20
 
@@ -27,9 +25,12 @@ ASIDE_BYTES = 1 << 20
 class Keeping:
     """Spools that can become an entry."""
 
-    def __init__(self, request: Request, env: Environment) -> None:
+    def __init__(self, request: Request, tokenizer: Tokenizer, env: Environment) -> None:
         self._request = request
         self._env = env
+        # A window at the beginning ends within so many bytes, whatever they are.
+        window_tokens = (request.token_limit or 0) + request.token_offset
+        self._window_bytes = (window_tokens + 1) * tokenizer.longest_token_bytes
         self._spools: dict[Stream, Spool] = {}
         self._opened: tuple[Shelf, Draft] | None = None
         self._digest = ""
@@ -40,10 +41,8 @@ class Keeping:
 
     def spool(self, stream: Stream, *, whole: bool) -> Spool:
         """A place for a stream. Unless `whole`, what lies past the window and the store's limit is lost."""
-        request = self._request
-        needed_bytes = ((request.token_limit or 0) + request.token_offset + 1) * LONGEST_TOKEN
-        bounds = {} if whole else {"keep_bytes": max(request.max_bytes, needed_bytes)}
-        spool = Spool(open_file=lambda: self._open_file(stream), needed_bytes=needed_bytes, **bounds)
+        bounds = {} if whole else {"keep_bytes": max(self._request.max_bytes, self._window_bytes)}
+        spool = Spool(open_file=lambda: self._open_file(stream), needed_bytes=self._window_bytes, **bounds)
         self._spools[stream] = spool
         return spool
 
@@ -64,20 +63,17 @@ class Keeping:
             self.failure = str(error)
             return open_nameless_file()
 
-    def _take_fingerprint(self, spool: Spool) -> None:
+    def _take_fingerprint(self, spool: Spool, *, aside: bool = False) -> None:
         if spool.fingerprint is None:
             from tokcap.fingerprint import Fingerprint
 
-            spool.take_fingerprint(Fingerprint(self._request.max_bytes))
+            spool.take_fingerprint(Fingerprint(self._request.max_bytes), aside=aside)
 
     def prepare(self) -> None:
         """All is there. Where that is much, and certainly more than will be shown, begin with the handle."""
-        out, request = self._spools["out"], self._request
-        shown_bytes = ((request.token_limit or UNLIMITED) + request.token_offset) * LONGEST_TOKEN
-        if out.size > max(ASIDE_BYTES, shown_bytes) and out.fingerprint is None:
-            from tokcap.fingerprint import Fingerprint
-
-            out.take_fingerprint(Fingerprint(request.max_bytes), aside=True)
+        out = self._spools["out"]
+        if self._request.token_limit and out.size > max(ASIDE_BYTES, self._window_bytes):
+            self._take_fingerprint(out, aside=True)
 
     def handle(self) -> str:
         """The handle that the output has in the store; empty if it cannot have one."""

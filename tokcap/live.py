@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tokcap.capture import Spool
     from tokcap.types import Sink, Tokenizer
 
-# No token of the embedded vocabularies has more bytes.
-LONGEST_TOKEN = 128
 # So much is counted at a time.
 STEP_BYTES = 1 << 12
 # As far back from its end a certain cut is looked for.
@@ -32,15 +30,12 @@ class RunningCount:
         # Tokens up to the last certain cut, and the bytes behind it.
         self.at_least = 0
         self._behind = bytearray()
+        # How much there has to be behind it for another look at what cannot be cut.
+        self._look_bytes = 0
         self._has_failed = False
 
     def add(self, block: bytes) -> None:
         self._behind += block
-
-    @property
-    def certainly(self) -> int:
-        """Tokens that there are at the least: what cannot be cut has them too."""
-        return self.at_least + len(self._behind) // LONGEST_TOKEN
 
     @property
     def at_most(self) -> int:
@@ -49,14 +44,27 @@ class RunningCount:
 
     def count(self, enough: int) -> None:
         """Count up to the last place where the text can be cut for certain; no further than to `enough`."""
-        while not self._has_failed and self.at_least <= enough and (cut := self._next_cut()):
+        while self.at_least <= enough and (cut := self._next_cut()):
+            self.at_least += self._count(cut)
+            del self._behind[:cut]
+            self._look_bytes = 0
+
+    def is_above(self, tokens: int) -> bool:
+        """Whether there are more tokens by now; where nothing can be cut, that may be found out late."""
+        if self.at_least > tokens or self.at_most <= tokens or len(self._behind) < self._look_bytes:
+            return self.at_least > tokens
+        # Counted whole, and again when it is twice as long: it may go on for ever.
+        self._look_bytes = 2 * len(self._behind)
+        return self.at_least + self._count(len(self._behind)) > tokens
+
+    def _count(self, end: int) -> int:
+        if not self._has_failed:
             try:
-                self.at_least += self._tokenizer.count(self._behind[:cut].decode("utf-8", "replace"))
+                return self._tokenizer.count(self._behind[:end].decode("utf-8", "replace"))
             except TokenizerFailed:
                 # That is told by the answer, which needs all of the count. From here on there are bytes only.
                 self._has_failed = True
-                return
-            del self._behind[:cut]
+        return replaced_bytes(self._behind[:end])
 
     def _next_cut(self) -> int:
         """A place not too far on, and at the end the last one; 0 if there is none."""
@@ -146,7 +154,7 @@ class UntilFull:
         self._tokens.add(block)
         if self._tokens.at_most > self._window:
             self._tokens.count(self._window)
-        if self._tokens.certainly > self._window:
+        if self._tokens.is_above(self._window):
             self._full()
             self._full = None
 

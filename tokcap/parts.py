@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tokcap.answer import Streams
-from tokcap.capture import Spool
+from tokcap.capture import in_memory
 from tokcap.exits import Ending
 from tokcap.landmarks import Landmarks
 from tokcap.record import TYPE_CHECKING
@@ -90,12 +90,6 @@ def matching_lines(part: Streams, request: ShowRequest, tokenizer: Tokenizer) ->
     lines = in_memory(found.data)
     lines.lost = found.left_out_bytes
     return Streams(lines, shape="text", total_count=found.matches, derived=True, counted={"out": index})
-
-
-def in_memory(data: bytes) -> Spool:
-    spool = Spool()
-    spool.write(data)
-    return spool
 
 
 def save_what_was_learnt(entry: Entry, request: ShowRequest, answered: Answer) -> None:

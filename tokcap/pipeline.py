@@ -7,7 +7,7 @@ show:  ShowRequest -> stored output -> part of it -> answer -> deliver
 from __future__ import annotations
 
 from tokcap import account, exits
-from tokcap.answer import Streams, Ways, answer, respond, status_of
+from tokcap.answer import Streams, Ways, answer, respond
 from tokcap.capture import Spool, capture
 from tokcap.envelope import Meta, rendered
 from tokcap.errors import ReaderGone, StoreError, StreamError
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from tokcap.capture import Captured
     from tokcap.envelope import Response
     from tokcap.environment import Environment
+    from tokcap.places import Place
     from tokcap.spending import Spending
-    from tokcap.store import EntryRecord
     from tokcap.types import Payload, Request, ShowRequest, Sink, Source, Stream, Tokenizer, View
 
     class HasClose(Protocol):
@@ -54,6 +54,30 @@ class Done(Record):
     response: Response
 
 
+class Call(Record):
+    """A run as it is carried out: what was asked for, and what the budget makes of it."""
+
+    asked: Request
+    request: Request
+    env: Environment
+    started: float
+    tokenizer: Tokenizer
+    spending: Spending | None
+    keeping: Keeping | None
+
+    @property
+    def is_tracked(self) -> bool:
+        """Whether a session pays for it."""
+        return bool(self.spending and self.spending.is_tracked)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        return self.spending.notices if self.spending else ()
+
+    def seconds(self) -> float:
+        return self.env.clock() - self.started
+
+
 def run(
     asked: Request, env: Environment, open_source: Callable[[Request, Environment], Source] | None = None
 ) -> Done:
@@ -61,32 +85,25 @@ def run(
 
     `open_source`: where bytes come from, if not from the command or from standard input.
     """
-    started = env.clock()
-    tokenizer = open_tokenizer(asked.tokenizer)
-    spending = open_spending(asked, env)
-    request = spending.adjusted(asked) if spending else asked
-    keeping = None if request.spill == "never" else Keeping(request, env)
     with Closing() as closing:
-        if spending:
-            closing.add(spending.release)
+        call = open_call(asked, env, closing)
+        request, keeping = call.request, call.keeping
         source = closing.add_what_closes((open_source or usual_source)(request, env))
-        tracked = bool(spending and spending.is_tracked)
         curtain = closing.add_what_closes(Curtain(env))
-        out, err = open_places(request, tokenizer, env, curtain, keeping, tracked=tracked)
+        out, err = open_places(request, call.tokenizer, env, curtain, keeping, tracked=call.is_tracked)
         for place in (out, err):
             closing.add_what_closes(place)
         if keeping:
             closing.add_what_closes(keeping)
         masks = open_masks(request)
         sinks: dict[Stream, Sink] = {
-            "out": filtered(until_full(out, request, tokenizer, source), "out", request, masks),
+            "out": filtered(until_full(out, request, call.tokenizer, source), "out", request, masks),
             "err": filtered(err, "err", request, masks),
         }
         if (kept := left_to_answer(out)) and request.stderr != "pass":
             curtain.raise_over(lambda: kept.size)
         captured = capture(source, sinks)
-        failure, status = captured.failure, status_of(captured)
-        notices = notices_of(masks) + (spending.notices if spending else ()) + why_it_ended(captured)
+        notices = notices_of(masks) + call.notices + why_it_ended(captured)
         if kept:
             streams = Streams(
                 kept,
@@ -98,34 +115,13 @@ def run(
                 captured=captured,
                 notices=notices,
             )
-            fitting = Fitting(
-                spending,
-                tokenizer,
-                lambda: env.clock() - started,
-                tokens_passed(tokenizer, err) if tracked else 0,
-            )
-            answer = answer_and_store(request, asked, streams, tokenizer, keeping, fitting)
-            curtain.close()
-            response, broken_off = deliver(answer, streams, request, fitting, "run", env)
-            failure, status = broken_off or failure, answer.response.status
-            account.note_run(asked, tokenizer, answer, streams, failure, env)
+            response, failure = answer_kept(call, streams, err, curtain)
         else:
-            spent = tokens_passed(tokenizer, out, err) if spending and tracked else None
-            if spending and spent is not None:
-                notices += spending.settle(spent, "run")
-            meta = Meta(round((env.clock() - started) * 1000), tokenizer.name)
-            if keeping and request.spill == "always":
-                meta, told = store_what_was_passed(asked, captured, keeping, meta)
-                notices += told
-            env.tell_below(b"", warnings_of(notices))
-            passed = Streams(Spool(), err_tail=err.tail, captured=captured)
-            response = respond(passed, None, meta, notices)
-            exact = spent if tokenizer.stable and not failure else None
-            account.note_passed(asked, tokenizer, out.passed + err.passed, status, env, exact)
+            response, failure = conclude_passed(call, out, err, captured, notices), captured.failure
         for error in (captured.broken, failure):
             if isinstance(error, StreamError):
                 env.tell(str(error))
-        return Done(exit_status(status, failure), response)
+        return Done(exit_status(response.status, failure), response)
 
 
 def show(asked: ShowRequest, env: Environment) -> Done:
@@ -197,6 +193,18 @@ class Closing:
                 self.__exit__()
 
 
+def open_call(asked: Request, env: Environment, closing: Closing) -> Call:
+    """Find the tokenizer, and ask the budget. Refuses what cannot be answered."""
+    started = env.clock()
+    tokenizer = open_tokenizer(asked.tokenizer)
+    spending = open_spending(asked, env)
+    if spending:
+        closing.add(spending.release)
+    request = spending.adjusted(asked) if spending else asked
+    keeping = None if request.spill == "never" else Keeping(request, tokenizer, env)
+    return Call(asked, request, env, started, tokenizer, spending, keeping)
+
+
 def open_spending(view: View, env: Environment) -> Spending | None:
     """The budget that bounds the answer, if there is one."""
     if not (view.session or view.turn or view.context_window):
@@ -226,23 +234,58 @@ def usual_source(request: Request, env: Environment) -> Source:
     return StandardInput(env, request.timeout)
 
 
-def answer_and_store(
-    request: Request,
-    asked: Request,
-    streams: Streams,
-    tokenizer: Tokenizer,
-    keeping: Keeping | None,
-    fitting: Fitting,
-) -> Answer:
+def answer_kept(
+    call: Call, streams: Streams, err: Place, curtain: Curtain
+) -> tuple[Response, StreamError | ReaderGone | None]:
+    """Answer from what was kept, and write the answer; that may fail."""
+    beside = tokens_passed(call.tokenizer, err) if call.is_tracked else 0
+    fitting = Fitting(call.spending, call.tokenizer, call.seconds, beside)
+    answered = answer_and_store(call, streams, fitting)
+    curtain.close()
+    response, failure = deliver(answered, streams, call.request, fitting, "run", call.env)
+    if streams.captured and failure is None:
+        failure = streams.captured.failure
+    account.note_run(call.asked, call.tokenizer, answered, streams, failure, call.env)
+    return response, failure
+
+
+def conclude_passed(
+    call: Call, out: Place, err: Place, captured: Captured, notices: tuple[Notice, ...]
+) -> Response:
+    """Pay for what is out already, store it if that was asked for, and say how it ended."""
+    spent = tokens_passed(call.tokenizer, out, err) if call.is_tracked else None
+    if call.spending and spent is not None:
+        notices += call.spending.settle(spent, "run")
+    meta = Meta(round(call.seconds() * 1000), call.tokenizer.name)
+    if call.keeping and call.request.spill == "always":
+        from tokcap.storing import store_what_was_passed
+
+        meta, told = store_what_was_passed(call.asked, captured, call.keeping, meta)
+        notices += told
+    call.env.tell_below(b"", warnings_of(notices))
+    response = respond(Streams(Spool(), err_tail=err.tail, captured=captured), None, meta, notices)
+    exact = spent if call.tokenizer.stable and not captured.failure else None
+    account.note_passed(call.asked, call.tokenizer, out.passed + err.passed, response.status, call.env, exact)
+    return response
+
+
+def answer_and_store(call: Call, streams: Streams, fitting: Fitting) -> Answer:
     """The answer, with a handle to all that it withholds: stored before anybody is told of it."""
+    request, tokenizer, keeping = call.request, call.tokenizer, call.keeping
     if keeping is None:
         return fitting.fit(request, lambda view: answer(view, streams, tokenizer, Ways))
+
+    # What fits is not stored, and most does.
+    def find_ways(view: Request) -> Ways:
+        from tokcap.storing import ways_to
+
+        return ways_to(keeping, view)
 
     keeping.prepare()
 
     def stored_as(view: Request) -> Answer:
         """The answer as it is if the output is stored, as it will be unless that fails."""
-        answered = answer(view, streams, tokenizer, lambda: ways_to(keeping, view))
+        answered = answer(view, streams, tokenizer, lambda: find_ways(view))
         if not (answered.withheld or request.spill == "always") or not keeping.handle():
             return answered
         stored, lost = keeping.stored_bytes(), keeping.lost_bytes()
@@ -257,9 +300,11 @@ def answer_and_store(
     answered = fitting.fit(request, stored_as)
     if request.spill == "auto" and not answered.withheld:
         return answered
-    seconds = answered.response.meta.duration_ms / 1000
+    from tokcap.storing import record_of
+
     try:
-        keeping.keep(record_of(asked, streams.captured, answered, seconds), answered.indexes)
+        record = record_of(call.asked, streams.captured, answered, answered.response.meta.duration_ms)
+        keeping.keep(record, answered.indexes)
         return answered
     except StoreError as error:
         # Nobody may be sent to an entry that is not there.
@@ -268,71 +313,12 @@ def answer_and_store(
     return fitting.fit(request, lambda view: answer(view, streams, tokenizer, Ways))
 
 
-def ways_to(keeping: Keeping, view: Request) -> Ways:
-    """How the rest of a run's output is fetched, if it can be stored."""
-    handle = keeping.handle()
-    if not handle:
-        return Ways()
-    stored = keeping.stored_bytes()
-    remarks = {stream: remark_on(stored[stream]) for stream, lost in keeping.lost_bytes().items() if lost}
-    return Ways(
-        out=way_to(handle, view),
-        err=way_to(handle, view, "err"),
-        remark=remarks.get("out", ""),
-        err_remark=remarks.get("err", ""),
-        handle=handle,
-    )
-
-
 def why_it_ended(captured: Captured) -> tuple[Notice, ...]:
     """That tokcap itself has ended the command, where the answer does not say so otherwise."""
     if captured.ending and captured.ending.stopped_for == "limit":
         message = "the command was ended because the window is full (--kill-on-limit)"
         return (Notice("COMMAND_STOPPED", message, of_the_cut=True),)
     return ()
-
-
-def store_what_was_passed(
-    request: Request, captured: Captured, keeping: Keeping, meta: Meta
-) -> tuple[Meta, tuple[Notice, ...]]:
-    """Store an output that is out already, because it was asked for."""
-    try:
-        keeping.keep(record_of(request, captured, None, meta.duration_ms / 1000), {})
-    except StoreError as error:
-        return meta, (Notice("NOT_STORED", f"the output was not stored: {error}"),)
-    meta = meta.but(
-        handle=keeping.handle(),
-        spill_path=readable(keeping.path()),
-        spill_truncated=True if keeping.truncated else None,
-    )
-    return meta, capped_notice(keeping.stored_bytes()["out"], keeping.lost_bytes()["out"], None)
-
-
-def record_of(
-    request: Request, captured: Captured | None, answered: Answer | None, seconds: float
-) -> EntryRecord:
-    """What the store writes down of a run."""
-    from tokcap.store import EntryRecord
-
-    ending = captured.ending if captured else None
-    command = request.command if request.record_arguments and request.command else None
-    if command and request.redact:
-        from tokcap.filters.redact import redacted_words
-
-        command = redacted_words(command)
-    indexes = answered.indexes if answered else {}
-    totals = {stream: index.total_tokens for stream, index in indexes.items() if index.checkpoints.complete}
-    return EntryRecord(
-        # A shape that somebody insisted on is not what the next one finds.
-        shape=answered.shape if answered and request.shape == "auto" else "auto",
-        total_count=answered.total_count if answered and request.shape == "auto" else None,
-        tokens={request.tokenizer: totals} if totals else {},
-        token_limit=request.token_limit,
-        exit_status=ending.status if ending else None,
-        signal=ending.signal if ending else None,
-        duration_ms=round(seconds * 1000),
-        command=command,
-    )
 
 
 def deliver(

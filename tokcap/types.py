@@ -92,6 +92,8 @@ if TYPE_CHECKING:
         stable: bool
         # Whether a certain cut is one wherever the text before it began.
         cuts_anywhere: bool
+        # No token has more bytes: what has more of them for each token of a window does not fit into it.
+        longest_token_bytes: int
 
         def prepare(self) -> None:
             """Load what counting much will need."""
@@ -117,6 +119,11 @@ if TYPE_CHECKING:
 
     class TokenMap(Protocol):
         """Where the tokens of one payload lie."""
+
+        @property
+        def longest_token_bytes(self) -> int:
+            """See `Tokenizer`."""
+            ...
 
         @property
         def total_tokens(self) -> int:

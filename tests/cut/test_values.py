@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.conftest import recount
 from tests.tokens.test_counting import TOKENIZERS
 from tests.tokens.test_index import payload_of
+from tokcap import cap
 from tokcap.cut.values import cut_document, cut_lines
 from tokcap.render import compose
 from tokcap.tokens import Index, count_bytes
@@ -215,6 +216,15 @@ def test_a_value_is_split_only_if_it_fits_into_no_window():
     assert shown[2][:2] == [0, 1]
     # A value that fits whole into a window of its own waits for it.
     assert json.loads(Source(json.dumps([small, small, small])).shown(100))[-1] == MARK
+
+
+@pytest.mark.parametrize("keep", ["head", "tail", "ends"])
+def test_a_value_of_many_bytes_and_few_tokens_is_shown_whole(keep):
+    """2,500 blanks are some twenty tokens: far more bytes than are read for such a window at first."""
+    values = [" " * 2500, *range(100)]
+    shown = cap(json.dumps(values if keep == "head" else values[::-1]), 60, keep=keep)
+    assert values[0] in json.loads(shown.text)
+    assert shown.warnings == ()
 
 
 def test_the_mark_takes_a_key_that_is_free():

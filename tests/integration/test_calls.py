@@ -127,7 +127,7 @@ def test_the_traceback_of_an_exception_is_not_lost(process):
     ],
     ids=" ".join,
 )
-def test_a_call_that_is_refused_is_refused_in_the_form_that_it_asks_for(words, invoke, process):
+def test_a_call_that_is_refused_is_refused_in_the_form_that_it_asks_for(words, invoke):
     ran = invoke(*words)
     assert ran.status == 2
     envelope = held(ran)
@@ -205,7 +205,7 @@ def test_it_follows_whoever_has_replaced_stdout():
     assert second == "after"
 
 
-def test_stdout_is_given_back_after_an_exception(process):
+def test_stdout_is_given_back_after_an_exception():
     code = (
         "from tests.integration.twenty import app\n"
         "try: app(['ends', 'raising', '--token-limit', '9'], standalone_mode=False)\n"
@@ -216,6 +216,20 @@ def test_stdout_is_given_back_after_an_exception(process):
     assert done.stdout.splitlines()[:3] == ["before", "caught no such item", "x"]
     # No descriptor is left behind: standard streams, and the directory that is listed.
     assert int(done.stdout.splitlines()[3]) == 4
+
+
+def test_stdout_is_given_back_where_what_was_printed_cannot_be_kept(monkeypatch):
+    """A disk that is full is told, and what is printed later comes out as ever."""
+
+    def full(_file, _data):
+        raise OSError(28, "No space left on device")
+
+    place = io.StringIO()
+    with contextlib.redirect_stdout(place), monkeypatch.context() as patch:
+        patch.setattr("tokcap.integration.taking.os.write", full)
+        with pytest.raises(OSError, match="No space left"):
+            get_command(twenty.app).main(["ends", "words", "x", "--token-limit", "9"], standalone_mode=False)
+        assert sys.stdout is place
 
 
 def test_a_reader_that_goes_away_is_no_traceback():

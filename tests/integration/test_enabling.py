@@ -189,7 +189,7 @@ def test_returned_structures_are_json():
     assert answer["data"] == [{"x": 1, "colours": ["red"]}, {"when": 10**30}, ["a", None]]
 
 
-def test_importing_tokcap_and_enabling_click_load_no_typer():
+def test_importing_tokcap_loads_no_framework():
     code = "import sys, tokcap; tokcap.enable_token_budget; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert {"typer", "click", "tokcap.pipeline"}.isdisjoint(done.stdout.split())

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
+from tokcap import environment
 from tokcap.capture import Spool
 from tokcap.tokens import Index, bulk, bulkextra, chunks, count_bytes, index, open_tokenizer
 from tokcap.tokens import index as index_module
@@ -226,3 +228,16 @@ def test_threads_find_what_is_no_text_each_in_their_own_bytes(monkeypatch):
     for thread in threads:
         thread.join()
     assert found == {b"a\xff": ([1], [2]), b"abc\xff\xff": ([3, 4], [4, 5])}
+
+
+def test_a_program_of_threads_is_not_divided(monkeypatch):
+    """A lock that a thread holds would be held in the copy for ever."""
+    monkeypatch.setattr(environment, "may_always_fork", True)
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    assert bulk.can_divide()
+    environment.expect_threads()
+    assert not bulk.can_divide()
+    over.set()
+    thread.join()

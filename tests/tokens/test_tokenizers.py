@@ -1,5 +1,6 @@
 """Which names are tokenizers, and what happens when one cannot be had."""
 
+import json
 import os
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.conftest import recount
 from tokcap.errors import TokenizerUnavailable
-from tokcap.tokens import bpe, open_tokenizer, quick
+from tokcap.tokens import bpe, open_tokenizer, quick, vocabulary
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,50 @@ def test_a_plug_in_needs_one_method_and_cuts_like_any_tokenizer(tokcap, plugin):
     assert ran.out == b"one two "
 
 
+def test_tokens_of_a_plug_in_may_be_of_any_length(tokcap, plugin, with_store):
+    """A word of 3,000 bytes is one token: nothing may be left out or ended because it has so many bytes."""
+    words = ("--tokenizer", "words", "--sentinel", "")
+    line = b"x" * 3000 + b" end\n"
+    world = plugin(WORDS)
+    ran = tokcap(*words, "-n", "9", "--max-bytes", "100", stdin=line * 9, env=world)
+    assert ran.out == line * 4
+    script = f"for i in 1 2 3; do printf '{line.decode().strip()}\\n'; sleep 0.1; done"
+    ran = tokcap(*words, "-n", "6", "--kill-on-limit", "--", "sh", "-c", script, env=world)
+    assert (ran.status, ran.out) == (0, line * 3)
+    ran = tokcap(*words, "-n", "6", "--kill-on-limit", "--", "yes", line.decode().strip(), env=world)
+    assert (ran.status, ran.out) == (143, line * 3)
+    # Of a window of 20 tokens it has more than 128 bytes for each, and fits all the same.
+    document = json.dumps(["x" * 3000] * 30).encode()
+    assert b"x" * 3000 in tokcap(*words, "-n", "20", stdin=document, env=world).out
+    tokcap(*words, "-n", "5", "--spill", "always", stdin=line * 5, env=world)
+    found = tokcap("show", "@last", *words, "-n", "8", "--grep", "end", env=world)
+    assert found.out.count(b"\n") == 4
+
+
+def test_a_plug_in_says_how_long_its_tokens_are_at_the_most(tokcap, plugin):
+    world = plugin(WORDS + "    longest_token_bytes = 4\n")
+    assert (
+        tokcap("--tokenizer", "words", "-n", "2", "--sentinel", "", stdin=b"one two six", env=world).out
+        == b"one two "
+    )
+    ran = tokcap("--tokenizer", "words", "-n", "2", stdin=b"three words here", env=world)
+    assert b"has a token above its longest_token_bytes; every byte was taken" in ran.err
+
+
+@pytest.mark.parametrize("value", ["0", "True", "'many'", "None"])
+def test_a_plug_in_that_says_nonsense_of_its_tokens_is_refused(tokcap, plugin, value):
+    world = plugin(WORDS + f"    longest_token_bytes = {value}\n")
+    ran = tokcap("--tokenizer", "words", "-n", "2", "--", "touch", "ran", env=world)
+    assert (ran.status, ran.out) == (125, b"")
+    assert b"longest_token_bytes of the plug-in 'words' is no number of bytes: " in ran.err
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "gpt-4o"])
+def test_no_token_of_an_embedded_vocabulary_is_longer_than_it_says(name):
+    tokenizer = open_tokenizer(name)
+    assert tokenizer.longest_token_bytes == max(vocabulary.load(tokenizer.name).lengths)
+
+
 def test_a_plug_in_without_the_method_is_refused(tokcap, plugin):
     ran = tokcap("--tokenizer", "words", "-n", "2", stdin=b"x", env=plugin("class Words: pass"))
     assert (ran.status, ran.out) == (125, b"")
@@ -143,6 +188,18 @@ def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, mo
     assert ran.status == 3
     assert ran.out.startswith(b"1\n2\n")
     assert b"every byte was taken for a token instead" in ran.err
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_where_not_even_a_cut_can_be_made_the_beginning_comes_out(inside, monkeypatch, output):
+    """The command may have been the one that removes tokcap."""
+    monkeypatch.setitem(sys.modules, "tokcap.shaping", None)
+    ran = inside("-n", "60", "-o", output, "--", "sh", "-c", "seq 1 1000; echo no >&2; exit 3")
+    assert (ran.status, b"no\n" in ran.err) == (3, True)
+    shown = ran.out if output == "text" else ran.json["data"][0].encode()
+    assert shown.startswith(b"1\n2\n3\n")
+    assert recount(shown) <= 60
+    assert b"cutting failed: " in ran.err + ran.out
 
 
 def test_a_panic_inside_the_encoder_becomes_a_failure_and_interrupts_pass(monkeypatch):

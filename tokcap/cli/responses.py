@@ -13,8 +13,6 @@ from tokcap.envelope import Meta, Response, rendered
 from tokcap.options import BY_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tokcap.environment import Environment
     from tokcap.types import Notice
 
@@ -41,7 +39,7 @@ class Reply:
         return exits.OK
 
     def give(
-        self, data: object, notices: Sequence[Notice] = (), *, status: int = exits.OK, **meta: object
+        self, data: object, notices: tuple[Notice, ...] = (), *, status: int = exits.OK, **meta: object
     ) -> int:
         """An envelope, or a line for each record; returns the exit status."""
         if self.output == "jsonl":

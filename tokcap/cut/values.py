@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from tokcap.cut.tree import Node
     from tokcap.types import Ask, Cost, Payload, TokenMap, ValuesStyle
 
-# No token of the embedded vocabularies has more bytes: what has more per token does not fit.
-LONGEST_TOKEN = 128
+# A value that has more bytes for each token of a window is too large without a count. There may be more of
+# them than the longest token has: white space between values is read, and not shown.
+MEASURED_BYTES = 128
 # How much of the source is read for a window at first, and how that grows while there is room.
 FIRST_BYTES = 1024
 BYTES_PER_TOKEN = 8
@@ -91,6 +92,7 @@ class ValuesWindow:
         self._tokens = tokens
         self._ask = ask
         self._limit = ask.limit
+        self._most_bytes = (ask.limit or 0) * max(tokens.longest_token_bytes, MEASURED_BYTES)
         self._cost = cost
         self._lines = lines
         self._first_token = tokens.reach(ask.offset)
@@ -187,7 +189,7 @@ class ValuesWindow:
         if self._measured_tokens - (node.start - self._measured_from) > enough:
             return True
         part = self._data[node.start : reader.next_begin]
-        if len(part) > LONGEST_TOKEN * self._limit:
+        if len(part) > self._most_bytes:
             return True
         self._measured_from = node.start
         self._measured_tokens = self._cost((Values("bare", (compact(part),)),))
@@ -203,7 +205,7 @@ class ValuesWindow:
         size = node.end - node.start + len(node.key or b"") + MARK_ROOM + len(self._ask.sentinel.encode())
         if size + self._most_around(node.parent) <= self._limit:
             return True
-        if node.end - node.start > LONGEST_TOKEN * self._limit or self._inside_too_large(node):
+        if node.end - node.start > self._most_bytes or self._inside_too_large(node):
             return False
         # Measured once for a container; then its children need no measure of their own.
         around = self._measure_around(node.parent)
@@ -271,6 +273,9 @@ class ValuesWindow:
         if self._ask.keep == "head":
             kept = self._largest_head(units, limit)
             if kept is None:
+                if len(found) == 1 and not (units.complete or found[0].opaque):
+                    # Long and cheap: it fits, and what comes behind it has to be known.
+                    return None
                 return self._without_mark(found, limit) or self._instead_of(found[0].node, limit)
             if not units.complete and kept == len(found) - 1:
                 return None

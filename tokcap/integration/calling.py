@@ -10,12 +10,12 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from tokcap.integration.flags import call_of, may_ask, wanted_output
+from tokcap.integration.flags import NOTHING, call_of, may_ask, wanted_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from tokcap.integration.flags import Call
+    from tokcap.integration.flags import Asked, Call
     from tokcap.integration.framework import Framework
 
 
@@ -57,9 +57,9 @@ def invoke(original: Callable[[Any], Any], framework: Framework, tokenizer: str,
     call = call_of(context)
     is_group = hasattr(context.command, "get_command")
     if call.taken is None and sys.stdout is not None:
-        if call.asked or (is_group and may_ask(call.words)):
+        if call.asked != NOTHING or (is_group and may_ask(call.words)):
             return answered(original, framework, tokenizer, context, call)
-    elif call.taken and call.asked:
+    elif call.taken and call.asked != NOTHING:
         check(framework, call.asked, tokenizer, context)
         call.taken.begin_anew()
     elif call.taken and not is_group:
@@ -82,7 +82,7 @@ def answered(
     call.taken = taken = TakenOutput()
     try:
         try:
-            if call.asked:
+            if call.asked != NOTHING:
                 check(framework, call.asked, tokenizer, context)
             value = original(context)
             # What a context prints when it is closed belongs to the output.
@@ -91,8 +91,9 @@ def answered(
             error = raised
         if taken.is_taken:
             taken.give_back()
-            if isinstance(error, framework.usage_error):
-                call.asked.setdefault("output", wanted_output(words))
+            if isinstance(error, framework.usage_error) and call.asked.output is None:
+                call.asked = call.asked.but(output=wanted_output(words))
+            output = call.asked.output or "text"
             if error is None and taken.has_nothing_new:
                 try:
                     taken.add(printed(value))
@@ -101,17 +102,16 @@ def answered(
                     why = f"what the command returned cannot be written as JSON: {unwritable}"
                     error = framework.shown_error(why)
             outcome = outcome_of(error, framework)
-            if not call.asked:
+            if call.asked == NOTHING:
                 taken.pass_on()
             elif isinstance(error, framework.usage_error) and not taken.size:
-                name = call.asked.get("tokenizer", tokenizer)
-                taken.write(refusal(call.asked["output"], name, outcome, started))
+                taken.write(refusal(output, call.asked.tokenizer or tokenizer, outcome, started))
             else:
                 answer, warnings = reply(taken.data(), call.asked, tokenizer, outcome, started)
                 taken.write(answer)
                 for warning in warnings:
                     print(warning, file=sys.stderr)
-            if error is not None and call.asked.get("output", "text") != "text":
+            if error is not None and output != "text":
                 raise framework.exit(outcome.status) from error
     finally:
         taken.give_back()
@@ -122,7 +122,7 @@ def answered(
     return value
 
 
-def check(framework: Framework, asked: Mapping[str, Any], tokenizer: str, context: Any) -> None:
+def check(framework: Framework, asked: Asked, tokenizer: str, context: Any) -> None:
     """Refuse the call before anything runs."""
     from tokcap.errors import TokenizerUnavailable, UsageError
     from tokcap.integration.replying import request_for

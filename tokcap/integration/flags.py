@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tokcap.kinds import Choice
 from tokcap.options import BY_KEY
-from tokcap.record import TYPE_CHECKING
+from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,12 +22,29 @@ PANEL = "Token budget"
 
 _PLACE = "tokcap.integration"
 
+_output = BY_KEY["output"].kind
+assert isinstance(_output, Choice)
+OUTPUTS = _output.words
+
+
+class Asked(Record):
+    """What the flags of a call say; None or False where there is none of them."""
+
+    token_limit: int | None = None
+    token_offset: int | None = None
+    token_count: bool = False
+    tokenizer: str | None = None
+    output: Output | None = None
+
+
+NOTHING = Asked()
+
 
 class Call:
     """One call of the tool: what was asked for up to now, and whether its output is being taken."""
 
     def __init__(self) -> None:
-        self.asked: dict[str, Any] = {}
+        self.asked = NOTHING
         # The words that the innermost command was given.
         self.words: tuple[str, ...] = ()
         self.taken: TakenOutput | None = None
@@ -42,8 +60,10 @@ def remember(context: Any, parameter: Any, value: Any) -> Any:
     """Called for each flag when it was read. A flag of the inner command wins over that of a group."""
     # Not by `in`: an offset of 0 is as good as any, and equal to False.
     if value is not None and value is not False and not context.resilient_parsing:
+        call = call_of(context)
+        name = parameter.name.removeprefix(OWN_NAME)
         # An `Enum` stands for one of its words.
-        call_of(context).asked[parameter.name.removeprefix(OWN_NAME)] = getattr(value, "value", value)
+        call.asked = call.asked.but(**{name: getattr(value, "value", value)})
     return value
 
 

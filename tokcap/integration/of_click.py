@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from tokcap.integration.flags import OWN_NAME, TOKENIZERS, remember
+from tokcap.integration.flags import OUTPUTS, OWN_NAME, TOKENIZERS, remember
 from tokcap.integration.framework import Framework
-from tokcap.kinds import Choice
 from tokcap.options import BY_KEY
 
 ABORTED = 1
@@ -33,14 +32,12 @@ def option(key: str, **settings: Any) -> click.Option:
 @functools.cache
 def framework(tokenizer: str) -> Framework:
     """`tokenizer`: the one that help names as the default."""
-    output = BY_KEY["output"].kind
-    assert isinstance(output, Choice)
     flags = (
         option("token_limit", type=click.IntRange(min=1)),
         option("token_offset", type=click.IntRange(min=0)),
         option("token_count", is_flag=True, default=False),
         option("tokenizer", type=str, show_default=tokenizer, shell_complete=list_tokenizers),
-        option("output", type=click.Choice(output.words)),
+        option("output", type=click.Choice(OUTPUTS)),
     )
     return Framework(
         flags, click.ClickException, click.UsageError, click.exceptions.Exit, click.Abort, ABORTED

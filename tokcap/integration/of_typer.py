@@ -11,9 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 from typer.models import DefaultPlaceholder
 
-from tokcap.integration.flags import OWN_NAME, PANEL, TOKENIZERS, remember
+from tokcap.integration.flags import OUTPUTS, OWN_NAME, PANEL, TOKENIZERS, remember
 from tokcap.integration.framework import Framework
-from tokcap.kinds import Choice
 from tokcap.options import BY_KEY
 
 if TYPE_CHECKING:
@@ -22,12 +21,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
-def words_of(key: str) -> tuple[str, ...]:
-    kind = BY_KEY[key].kind
-    return kind.words if isinstance(kind, Choice) else ()
-
-
-Output = Enum("Output", {word: word for word in words_of("output")}, type=str)  # type: ignore[misc]
+Output = Enum("Output", {word: word for word in OUTPUTS}, type=str)  # type: ignore[misc]
 
 
 def option(key: str, **settings: Any) -> Any:
@@ -73,10 +67,6 @@ def framework(tokenizer: str) -> Framework:
     # Newer versions have a Click of their own, and do not export these two.
     usage_error: Any = typer.BadParameter.__base__
     return Framework(parameters, usage_error.__base__, usage_error, typer.Exit, typer.Abort, INTERRUPTED)
-
-
-def is_of_typer(command: object) -> bool:
-    return isinstance(command, TyperCommand | TyperGroup)
 
 
 def equip_application(app: typer.Typer, equip: Callable[[Any], None]) -> None:

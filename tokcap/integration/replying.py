@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokcap import pipeline
 from tokcap.envelope import Meta, Response, rendered
@@ -14,18 +14,18 @@ from tokcap.library.surroundings import Surroundings
 from tokcap.source.given import Given
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from mmap import mmap
 
+    from tokcap.integration.flags import Asked
     from tokcap.integration.outcome import Outcome
-    from tokcap.types import Request
+    from tokcap.types import Output, Request
 
 
 def reply(
-    data: bytes | mmap, asked: Mapping[str, Any], tokenizer: str, outcome: Outcome, started: float
+    data: bytes | mmap, asked: Asked, tokenizer: str, outcome: Outcome, started: float
 ) -> tuple[bytes, tuple[str, ...]]:
     """The bytes for stdout, and the warnings that go with a text."""
-    output = asked.get("output", "text")
+    output = asked.output or "text"
     try:
         request = request_for(asked, tokenizer)
         with Surroundings() as world:
@@ -33,22 +33,22 @@ def reply(
             written = bytes(world.written[STDOUT])
     except (TokenizerUnavailable, UsageError):
         # It is what the call was refused for, before its command began.
-        return refusal(output, asked.get("tokenizer", tokenizer), outcome, started), ()
+        return refusal(output, asked.tokenizer or tokenizer, outcome, started), ()
     if output == "text":
         return written, tuple(pipeline.warnings_of(done.response.notices))
     return rendered(concluded(done.response, outcome, started), output), ()
 
 
-def request_for(asked: Mapping[str, Any], tokenizer: str) -> Request:
+def request_for(asked: Asked, tokenizer: str) -> Request:
     """What was asked for, as a call of tokcap; `UsageError` if that is none."""
     return request_of(
         (),
         {
-            "limit": asked.get("token_limit"),
-            "offset": asked.get("token_offset"),
-            "token_count": asked.get("token_count"),
-            "tokenizer": asked.get("tokenizer", tokenizer),
-            "output": asked.get("output", "text"),
+            "limit": asked.token_limit,
+            "offset": asked.token_offset,
+            "token_count": asked.token_count,
+            "tokenizer": asked.tokenizer or tokenizer,
+            "output": asked.output or "text",
             # The same command with another offset gives the next window.
             "spill": "never",
             # It is another tool's call, and none of the user's account.
@@ -57,7 +57,7 @@ def request_for(asked: Mapping[str, Any], tokenizer: str) -> Request:
     )
 
 
-def refusal(output: Any, tokenizer: str, outcome: Outcome, started: float) -> bytes:
+def refusal(output: Output, tokenizer: str, outcome: Outcome, started: float) -> bytes:
     """The answer to a call that never came to its command."""
     if output == "text":
         return b""

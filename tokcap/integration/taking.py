@@ -22,12 +22,13 @@ class TakenOutput:
     """
 
     def __init__(self) -> None:
-        self._file = open_nameless_file()
         self._stream: Any = sys.stdout
         self._saved: int | None = None
         self._is_taken = True
         self._begun_at = 0
+        # What was printed before is not ours. First of all, for it may fail.
         self._stream.flush()
+        self._file = open_nameless_file()
         if is_descriptor(self._stream):
             self._saved = os.dup(STDOUT)
             os.dup2(self._file, STDOUT)
@@ -48,19 +49,16 @@ class TakenOutput:
         """Print as before. What was taken stays here."""
         if not self._is_taken:
             return
-        if self._saved is None:
-            flush(self._replacement)
-            self._is_taken = False
-            # The command may have put in another one, which is not ours to remove.
-            if sys.stdout is self._replacement:
-                sys.stdout = self._stream
-            return
-        self._is_taken = False
         try:
-            flush(self._stream)
+            flush(self._stream if self._saved is not None else self._replacement)
         finally:
-            os.dup2(self._saved, STDOUT)
-            os.close(self._saved)
+            self._is_taken = False
+            if self._saved is not None:
+                os.dup2(self._saved, STDOUT)
+                os.close(self._saved)
+            # The command may have put in another one, which is not ours to remove.
+            elif sys.stdout is self._replacement:
+                sys.stdout = self._stream
 
     def pass_on(self) -> None:
         """Give back, and let what was taken come out as it is."""

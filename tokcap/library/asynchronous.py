@@ -6,7 +6,7 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING
 
-from tokcap.library.calls import perform
+from tokcap.library.calls import perform, world_of
 from tokcap.pipeline import usual_source
 from tokcap.source.command import Command
 
@@ -45,10 +45,11 @@ async def arun(
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
     stoppable = Stoppable()
+    world = world_of(input, stdin, cwd, env)
 
     def work() -> None:
         try:
-            result = perform(argv, limit, input, stdin, cwd, env, options, stoppable.open_source)
+            result = perform(argv, {**options, "limit": limit}, world, stoppable.open_source)
         except BaseException as error:
             tell(future.set_exception, error)
         else:

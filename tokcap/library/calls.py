@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, AnyStr
 
 from tokcap import pipeline
+from tokcap.capture import in_memory
 from tokcap.environment import STDERR, STDOUT
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
 from tokcap.library.keywords import request_of, show_request_of, words_of
 from tokcap.library.results import Capped, Result
 from tokcap.library.surroundings import Surroundings
-from tokcap.parts import in_memory
 from tokcap.source.given import Given
 from tokcap.tokens import Index, open_tokenizer
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Mapping, Sequence
     from typing import Unpack
 
@@ -40,9 +40,9 @@ def cap(text: AnyStr, limit: int | None, **options: Unpack[CapOptions]) -> Cappe
     data = encoded(text)
     request = request_of((), {"spill": "never", "account": False, **options, "limit": limit})
     with Surroundings() as world:
-        done = pipeline.run(request, world.env, lambda _request, _env: Given(data))
+        response = pipeline.run(request, world.env, lambda _request, _env: Given(data)).response
         shown = bytes(world.written[STDOUT])
-    return Capped(shown, done.response.meta, tuple(done.response.notices), as_given(text, shown))
+    return Capped(shown, response.meta, response.notices, as_given(text, shown))
 
 
 def count(text: str | bytes, tokenizer: str = "cl100k_base") -> int:
@@ -85,38 +85,42 @@ def run(
     the caller's own world nothing is changed or written to, except by `stderr="pass"`. `KeyboardInterrupt`,
     like any exception, ends the command before it goes on.
     """
-    return perform(argv, limit, input, stdin, cwd, env, options, pipeline.usual_source)
+    world = world_of(input, stdin, cwd, env)
+    return perform(argv, {**options, "limit": limit}, world, pipeline.usual_source)
+
+
+def world_of(
+    given: str | bytes | None,
+    stdin: int | None,
+    directory: str | os.PathLike[str] | None,
+    variables: Mapping[str, str] | None,
+) -> Surroundings:
+    """What a command finds when it is started."""
+    if given is not None and stdin is not None:
+        raise TypeError("give input or stdin, not both")
+    return Surroundings(
+        variables=variables,
+        directory=None if directory is None else os.fspath(directory),
+        stdin=stdin,
+        given=None if given is None else encoded(given),
+    )
 
 
 def perform(
     argv: Sequence[str | os.PathLike[str]],
-    limit: int | None,
-    given: str | bytes | None,
-    stdin: int | None,
-    cwd: str | os.PathLike[str] | None,
-    env: Mapping[str, str] | None,
     options: Mapping[str, object],
+    world: Surroundings,
     open_source: Callable[[Request, Environment], Source],
 ) -> Result:
     """`run`, with the command started by whoever wants to stop it."""
-    import os
-
-    if given is not None and stdin is not None:
-        raise TypeError("give input or stdin, not both")
-    request = request_of(words_of(argv), {**options, "limit": limit})
-    world = Surroundings(
-        variables=env,
-        directory=None if cwd is None else os.fspath(cwd),
-        stdin=stdin,
-        given=None if given is None else encoded(given),
-    )
+    request = request_of(words_of(argv), options)
     with world:
         done = pipeline.run(request, world.env, open_source)
     response = done.response
     return Result(
         bytes(world.written[STDOUT]),
         response.meta,
-        tuple(response.notices),
+        response.notices,
         bytes(world.written[STDERR]),
         done.status,
         response.failure,
@@ -137,9 +141,9 @@ def show(handle: str, *, limit: int | None = None, **options: Unpack[ShowOptions
     """
     request = show_request_of(handle, {**options, "limit": limit})
     with Surroundings() as world:
-        done = pipeline.show(request, world.env)
+        response = pipeline.show(request, world.env).response
         shown = bytes(world.written[STDOUT])
-    return Capped(shown, done.response.meta, tuple(done.response.notices), shown.decode("utf-8", "replace"))
+    return Capped(shown, response.meta, response.notices, shown.decode("utf-8", "replace"))
 
 
 def encoded(text: str | bytes) -> bytes:

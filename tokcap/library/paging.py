@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, AnyStr, overload
 
 from tokcap.answer import Streams, Ways, answer
+from tokcap.capture import in_memory
 from tokcap.envelope import rendered
 from tokcap.errors import UsageError
 from tokcap.library.calls import as_given, encoded, show
 from tokcap.library.keywords import request_of
 from tokcap.library.results import Capped
-from tokcap.parts import in_memory
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def text_pages(text: AnyStr, limit: int | None, options: PageOptions) -> Iterato
         found = answer(view, streams, tokenizer, Ways)
         response = found.response
         shown = rendered(response, "text")
-        yield Capped(shown, response.meta, tuple(response.notices), as_given(text, shown))
+        yield Capped(shown, response.meta, response.notices, as_given(text, shown))
         if response.meta.next_offset is None:
             return
         view = view.but(token_offset=response.meta.next_offset)

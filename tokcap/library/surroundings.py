@@ -36,11 +36,15 @@ class Surroundings:
     def __enter__(self) -> Self:
         if self._directory is not None and not os.path.isdir(self._directory):
             raise UsageError(f"cwd: {self._directory!r} is no directory")
-        # A pipe must not become a standard stream where the program has closed its own.
-        while not self._opened or self._opened[-1] <= STDERR:
-            self._opened.append(os.open(os.devnull, os.O_RDWR))
-        if self._given:
-            self._opened.append(file_of(self._given))
+        try:
+            # A pipe must not become a standard stream where the program has closed its own.
+            while not self._opened or self._opened[-1] <= STDERR:
+                self._opened.append(os.open(os.devnull, os.O_RDWR))
+            if self._given:
+                self._opened.append(file_of(self._given))
+        except OSError as error:
+            self.__exit__()
+            raise StreamError(f"cannot hand over the input: {error.strerror}") from None
         self.env = Environment(
             os.environ,
             stdin=self._opened[-1] if self._stdin is None else self._stdin,
@@ -64,7 +68,7 @@ def file_of(data: bytes) -> int:
         while left:
             left = left[os.write(descriptor, left) :]
         os.lseek(descriptor, 0, os.SEEK_SET)
-    except OSError as error:
+    except OSError:
         os.close(descriptor)
-        raise StreamError(f"cannot hand over the input: {error.strerror}") from None
+        raise
     return descriptor

@@ -133,14 +133,14 @@ def of_error(error: TokcapError, terms: Terms) -> CallToolResult:
     """A refusal: its stable code first, for models that are shown the text alone."""
     # Arguments may hold half characters, which cannot be sent.
     message = str(error).encode("utf-8", "replace").decode()
-    text = cap(f"{error.code}: {message}", terms.limit_tokens, tokenizer=terms.tokenizer).text
+    shown = cap(f"{error.code}: {message}", terms.limit_tokens, tokenizer=terms.tokenizer)
     facts = Facts(
-        truncated=False,
-        returned_tokens=count(text, terms.tokenizer),
+        truncated=shown.truncated,
+        returned_tokens=shown.returned_tokens,
         blocks=["status"],
-        error=Told(code=error.code, message=text.partition(": ")[2]),
+        error=Told(code=error.code, message=shown.text.partition(": ")[2]),
     )
-    return result_of({"status": text}, facts, is_error=True)
+    return result_of({"status": shown.text}, facts, is_error=True)
 
 
 def of_account(account: Account | None, terms: Terms) -> CallToolResult:

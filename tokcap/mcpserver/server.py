@@ -13,7 +13,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import ValidationError
 
-from tokcap import __version__, environment, exits
+from tokcap import __version__, exits
+from tokcap.environment import expect_threads
 from tokcap.errors import ReaderGone, TokcapError, UsageError
 from tokcap.mcpserver.answers import of_error
 from tokcap.mcpserver.tools import Tools
@@ -129,8 +130,7 @@ def error_behind(error: ToolError | TokcapError) -> TokcapError:
 
 def serve(terms: Terms) -> int:
     """Serve until the client goes or a signal comes; returns the exit status."""
-    # Requests are threads here: counting must not fork.
-    environment.is_of_this_process = False
+    expect_threads()
     # Never closed: a thread of the package waits in `read` for the client and cannot be called back from it.
     return asyncio.new_event_loop().run_until_complete(served(terms))
 

@@ -33,10 +33,11 @@ class Session(Record):
     def pay(self, tokens: int) -> bool:
         """Charge a few tokens more, if they are left; whether that was done."""
         try:
-            left = self.storage.read().remaining
-            if left is not None and left < tokens:
+            grant = self.storage.reserve(tokens)
+            if grant.tokens is not None and grant.tokens < tokens:
+                self.storage.release(grant)
                 return False
-            self.storage.settle(None, tokens)
+            self.storage.settle(grant, tokens)
         except TokcapError:
             return False
         return True

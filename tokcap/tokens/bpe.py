@@ -46,6 +46,9 @@ PRE_SPLIT = {
 # Differs from another encoding in its special tokens only, and those are plain text here.
 SAME_ORDINARY_TOKENS = {"o200k_harmony": "o200k_base"}
 
+# Of both embedded vocabularies.
+LONGEST_EMBEDDED = 128
+
 # What tiktoken is given at once. Its engine gives up near a million blanks.
 PLAIN_CHARACTERS = 1 << 17
 # A longer piece is merged in parts, of which the last tokens are not trusted: merging them again
@@ -70,11 +73,14 @@ class BytePairTokenizer:
         """Load the encoding: for much, it is faster than counting without it."""
         _ = self.encoding
 
-    def __init__(self, name: str, load: Callable[[], tiktoken.Encoding], lengths: bytes = b"") -> None:
+    def __init__(
+        self, name: str, load: Callable[[], tiktoken.Encoding], longest_token_bytes: int = LONGEST_EMBEDDED
+    ) -> None:
         self.name = name
+        self.longest_token_bytes = longest_token_bytes
         self._load = load
         self._loaded: tiktoken.Encoding | None = None
-        self._lengths = lengths
+        self._lengths = b""
         self._cuts: re.Pattern[bytes] | None = None
         self._quick: QuickEncoder | None = None
 
@@ -275,4 +281,4 @@ def load_foreign(encoding_name: str) -> BytePairTokenizer:
             f"--tokenizer: tiktoken cannot load {encoding_name!r} here ({type(error).__name__}); "
             "cl100k_base, o200k_base and approx need no download"
         ) from error
-    return BytePairTokenizer(encoding_name, lambda: encoding)
+    return BytePairTokenizer(encoding_name, lambda: encoding, max(map(len, encoding.token_byte_values())))

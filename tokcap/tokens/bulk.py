@@ -47,7 +47,7 @@ def parts_of(
 
 def can_divide() -> bool:
     """Whether a fork is safe: in a program of many threads it copies locks that nobody will release."""
-    return hasattr(os, "fork") and (environment.is_of_this_process or not other_threads())
+    return hasattr(os, "fork") and (environment.may_always_fork or not other_threads())
 
 
 def count_in_parallel(parts: Sequence[tuple[int, int]], count: CountPart) -> Checkpoints:

@@ -61,6 +61,10 @@ class Index:
         return self._tokenizer.name
 
     @property
+    def longest_token_bytes(self) -> int:
+        return self._tokenizer.longest_token_bytes
+
+    @property
     def storable(self) -> bool:
         """Whether another process can make use of the checkpoints, and does not know them already."""
         now = (len(self.checkpoints), self.checkpoints.complete)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tokcap.types import Tokenizer
 
 PLUGIN_GROUP = "tokcap.tokenizers"
+# Of tokens that may be of any length: more bytes than any payload has.
+ANY_LENGTH = 1 << 62
 
 
 class ApproxTokenizer:
@@ -21,6 +23,8 @@ class ApproxTokenizer:
     name = "approx"
     stable = True
     cuts_anywhere = False
+    # Four characters of four bytes.
+    longest_token_bytes = 16
 
     def count(self, text: str) -> int:
         return (len(text) + 3) // 4
@@ -67,6 +71,7 @@ class ByteTokenizer:
     name = "bytes"
     stable = False
     cuts_anywhere = False
+    longest_token_bytes = 1
 
     def count(self, text: str) -> int:
         return len(text.encode())
@@ -89,7 +94,9 @@ class PluginTokenizer:
     """A tokenizer from the entry-point group `tokcap.tokenizers`.
 
     The entry point names a callable without arguments. What it returns has `token_lengths(text)`;
-    that alone is enough. Its texts are never cut in pieces, for only it could say where.
+    that alone is enough. Its texts are never cut in pieces, for only it could say where. If it has
+    `longest_token_bytes`, no more than that is kept for each token of a window; else tokens may be of any
+    length.
     """
 
     stable = False
@@ -100,6 +107,12 @@ class PluginTokenizer:
         self._token_lengths = getattr(plugin, "token_lengths", None)
         if not callable(self._token_lengths):
             raise TokenizerUnavailable(f"--tokenizer: the plug-in {name!r} has no method token_lengths(text)")
+        self.longest_token_bytes = getattr(plugin, "longest_token_bytes", ANY_LENGTH)
+        if type(self.longest_token_bytes) is not int or self.longest_token_bytes < 1:
+            raise TokenizerUnavailable(
+                f"--tokenizer: longest_token_bytes of the plug-in {name!r} is no number of bytes: "
+                f"{self.longest_token_bytes!r}"
+            )
 
     def count(self, text: str) -> int:
         return len(self.token_lengths(text))
@@ -113,6 +126,8 @@ class PluginTokenizer:
             raise TokenizerFailed(f"the plug-in {self.name!r} failed: {error!r}") from error
         if sum(lengths) != len(text.encode()) or min(lengths, default=1) < 1:
             raise TokenizerFailed(f"the lengths from the plug-in {self.name!r} do not add up to the text")
+        if max(lengths, default=1) > self.longest_token_bytes:
+            raise TokenizerFailed(f"the plug-in {self.name!r} has a token above its longest_token_bytes")
         return lengths
 
     def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
