@@ -117,7 +117,7 @@ def step_of(place: str) -> str:
         return "storing"
     if room.startswith(("source/", "capture", "live")):
         return "reading"
-    if room.startswith(("arguments", "options", "shell", "__main__", "environment", "models")):
+    if room.startswith(("arguments", "options", "kinds", "shell", "__main__", "environment", "models")):
         return "reading the call"
     return "cutting and wording"
 

@@ -187,8 +187,13 @@ def variables(commands: Sequence[Command]) -> Iterator[str]:
 
 
 def exit_statuses(commands: Sequence[Command]) -> Iterator[str]:
-    meanings = {status: meaning for command in commands for status, meaning in command.exit_meanings.items()}
-    return mdoc.tagged(sorted(meanings.items(), key=lambda row: int(row[0])))
+    """What a status means; for those of a group that mean different things by it, all of that."""
+    meanings: dict[str, list[str]] = {}
+    for command in commands:
+        for status, meaning in command.exit_meanings.items():
+            meanings.setdefault(status, []).append(meaning)
+    rows = [(status, "; ".join(dict.fromkeys(found))) for status, found in meanings.items()]
+    return mdoc.tagged(sorted(rows, key=lambda row: int(row[0])))
 
 
 def see_also(own: str) -> Iterator[str]:

@@ -5,7 +5,8 @@ import pytest
 from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
-from tokcap.options import OPTIONS, SUBCOMMANDS, Switch, options_of
+from tokcap.kinds import Switch
+from tokcap.options import OPTIONS, SUBCOMMANDS, options_of
 from tokcap.types import Request, ShowRequest
 
 

@@ -4,7 +4,7 @@ import stat
 import tomllib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tokcap.configfile.lines import line_of, placed_keys
@@ -129,16 +129,21 @@ def test_the_lines_of_keys_are_found_behind_any_value(value):
     text = (
         f"first = {value}\n\n  second . third = 1\n[[fourth]]\nfirst = {value}\n[ fourth . fifth ]\nsixth=1"
     )
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        # Inline tables take no line breaks of arrays in some versions of TOML; nothing is promised for them.
-        return
+    # Inline tables take no line breaks of arrays in some versions of TOML; nothing is promised for them.
+    assume(is_toml(text))
     lines = text.split("\n")
     assert lines[line_of(("second", "third"), text) - 1].startswith("  second")
     assert lines[line_of(("fourth", "fifth"), text) - 1] == "[ fourth . fifth ]"
     assert line_of(("fourth", "fifth", "sixth"), text) == len(lines)
     assert line_of(("sixth",), text) is None
+
+
+def is_toml(text):
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
 
 
 def test_the_search_for_a_line_ends_on_any_text():

@@ -3,7 +3,6 @@
 import functools
 import json
 import os
-import pty
 import re
 import shutil
 import sqlite3
@@ -11,13 +10,16 @@ import stat
 import subprocess
 import sys
 import time
+from importlib import metadata
 
 import pytest
 
+from tests import test_account
 from tests.conftest import IMPORT_PATH, PACKAGE, Ran, checked
+from tests.shell.terminal import on_a_terminal
 from tests.tokens.test_vocabulary import PUBLISHED
 from tokcap.cli.completion import script
-from tokcap.doctor import examination, variables, vocabularies
+from tokcap.doctor import examination, packages, variables, vocabularies
 from tokcap.environment import Environment
 from tokcap.options import OPTIONS
 from tokcap.tokens import vocabulary
@@ -301,6 +303,101 @@ class TestLedger:
         assert found["ledger.session"][0]["remedy"].startswith("tokcap budget start y ")
 
 
+class TestAccount:
+    def test_one_that_is_as_it_should_be(self, examined, inside, with_account):
+        assert "there are none" in examined()["account.lines"][0]["message"]
+        inside("-n", "5", stdin=b"1\n")
+        before = everything_below(with_account)
+        found = examined()
+        assert found["account.lines"][0]["message"].startswith("1 day, ")
+        assert found["account.permissions"][0]["status"] == "ok"
+        assert not wrong(found)
+        assert everything_below(with_account) == before
+
+    def test_one_that_is_turned_off_is_told(self, examined):
+        assert "is turned off" in examined()["account.account"][0]["message"]
+
+    @pytest.mark.parametrize(
+        ("spoil", "name"),
+        [
+            (test_account.read_only, "permissions"),
+            (test_account.a_file, "lines"),
+            (test_account.a_link, "lines"),
+            (test_account.a_linked_day, "links"),
+            (test_account.a_pipe, "today"),
+        ],
+    )
+    def test_where_calls_are_silently_not_written_that_is_told(
+        self, examined, inside, with_account, spoil, name
+    ):
+        spoil(with_account)
+        with_account.parent.chmod(0o700)
+        if with_account.is_dir() and spoil is not test_account.read_only:
+            with_account.chmod(0o700)
+        for path in with_account.glob("*.jsonl") if spoil is test_account.a_pipe else ():
+            path.chmod(0o600)
+        found = examined()
+        assert wrong(found) == {f"account.{name}"}
+        subprocess.run(["sh", "-c", found[f"account.{name}"][0]["remedy"]], check=True, timeout=60)
+        inside("-n", "5", stdin=b"1\n")
+        assert not wrong(examined())
+        assert len(test_account.lines_in(with_account)) == 1
+
+    def test_a_day_that_is_full_is_a_note(self, examined, with_account):
+        test_account.a_full_day(with_account)
+        subprocess.run(["chmod", "-R", "go=", with_account.parent], check=True)
+        (check,) = examined()["account.today"]
+        assert (check["status"], check["message"]) == (
+            "note",
+            "64M are full: later calls of this day are not written",
+        )
+
+
+class TestPackages:
+    @pytest.mark.parametrize(
+        ("text", "name", "least", "below", "extra"),
+        [
+            ("orjson>=3.11.5", "orjson", "3.11.5", "", ""),
+            ("mcp<3,>=2.0; extra == 'mcp'", "mcp", "2.0", "3", "mcp"),
+            ('pytest-xdist >= 3.5 ; extra == "test"', "pytest-xdist", "3.5", "", "test"),
+            ("zope.interface", "zope.interface", "", "", ""),
+            ("a<=2", "a", "", "", ""),
+        ],
+    )
+    def test_a_requirement_is_read_as_metadata_write_it(self, text, name, least, below, extra):
+        found = packages.requirement_of(text)
+        assert (found.name, found.least, found.below, found.extra) == (name, least, below, extra)
+
+    def test_every_package_is_told_of_with_its_version_or_what_installs_it(self, examined, monkeypatch):
+        versions = {"orjson": "3.10", "matplotlib": "3.7.9", "mcp": "3.0"}
+        real = metadata.version
+
+        def version(name):
+            if name == "nowhere":
+                raise metadata.PackageNotFoundError(name)
+            return versions.get(name) or real(name)
+
+        required = ["orjson>=3.11.5", "typer>=0.19", "mcp<3,>=2.0; extra == 'mcp'"]
+        required += ["matplotlib>=3.8; extra == 'plot'", "nowhere; extra == 'more'", "ruff; extra == 'test'"]
+        monkeypatch.setattr(metadata, "requires", lambda _name: required)
+        monkeypatch.setattr(metadata, "version", version)
+        found = {
+            name.removeprefix("packages."): (checks[0]["status"], checks[0]["message"])
+            for name, checks in examined().items()
+            if name.startswith("packages.")
+        }
+        more = found.pop("more")
+        assert found == {
+            "orjson": ("wrong", "3.10 is too old: 3.11.5 is needed"),
+            "typer": ("ok", real("typer")),
+            "mcp": ("note", "for tokcap mcp: mcp 3.0 is too new: one below 3 is needed"),
+            "plot": ("note", "for tokcap stats --plot: matplotlib 3.7.9 is too old: 3.8 is needed"),
+        }
+        assert more[0] == "ok"
+        assert more[1].startswith("optional: nowhere is not installed; to have it: ")
+        assert more[1].endswith(" -m pip install 'tokcap[more]'")
+
+
 class TestConfiguration:
     @pytest.mark.parametrize(
         ("text", "messages"),
@@ -412,25 +509,24 @@ class TestSurroundings:
         settings = tmp_path / "home" / ".claude" / "settings.json"
         settings.parent.mkdir()
         assert "tokcap hook install claude-code" in examined()["hooks.claude-code"][0]["message"]
-        for program, status in (
-            ("/gone/tokcap", "wrong"),
-            (sys.executable.replace("python", "tokcap"), "ok"),
-        ):
+        program = tmp_path / "bin" / "tokcap"
+        for status in ("wrong", "ok"):
             command = f"{program} hook run claude-code --token-limit 500 || true"
             hooks = [{"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}]
             settings.write_text(json.dumps({"hooks": {"PreToolUse": hooks}}))
             check = examined()["hooks.claude-code"][0]
-            if program == "/gone/tokcap" or os.access(program, os.X_OK):
-                assert check["status"] == status
-            if status == "wrong":
-                assert check["remedy"] == "tokcap hook install claude-code --token-limit 500"
+            assert check["status"] == status
+            again = "tokcap hook install claude-code --token-limit 500"
+            assert check["remedy"] == (again if status == "wrong" else "")
+            program.parent.mkdir(exist_ok=True)
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o755)
         settings.write_text("{")
         assert examined()["hooks.claude-code"][0]["status"] == "note"
 
     def test_completions_are_found_where_they_were_put(self, examined, tmp_path, inside):
         if not shutil.which("fish"):
             pytest.skip("fish is not installed")
-        check = examined()["shells.fish"][0]
         path = tmp_path / "home" / ".config" / "fish" / "completions" / "tokcap.fish"
         path.parent.mkdir(parents=True)
         path.write_bytes(b"something older")
@@ -472,22 +568,9 @@ class TestReport:
         ("world", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
     )
     def test_colours_are_for_terminals_and_for_those_who_want_them(self, world, coloured):
-        ours, theirs = pty.openpty()
-        shown = b""
-        env = {**os.environ, "TERM": "xterm", **world}
-        env.pop("NO_COLOR", None) if "NO_COLOR" not in world else None
-        process = subprocess.Popen([sys.executable, "-m", "tokcap", "doctor"], stdout=theirs, env=env)
-        os.close(theirs)
-        try:
-            while block := os.read(ours, 1 << 16):
-                shown += block
-        except OSError:
-            # The terminal's end, as Linux tells it.
-            pass
-        os.close(ours)
-        assert process.wait(60) == 0
-        assert (b"\x1b[" in shown) == coloured
-        assert b"nothing is wrong" in shown
+        shown = on_a_terminal("doctor", **{"TERM": "xterm", "NO_COLOR": "", **world})
+        assert ("\x1b[" in shown) == coloured
+        assert "nothing is wrong" in shown
 
     def test_a_library_that_is_missing_is_named(self, tmp_path):
         (tmp_path / "orjson.py").write_text("raise ImportError('broken', name='orjson')\n")

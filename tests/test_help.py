@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
-import struct
 import subprocess
 import sys
-import termios
 
 import pytest
 
+from tests.shell.terminal import on_a_terminal
 from tests.test_architecture import modules_loaded_for
 from tokcap.catalog import SUBCOMMAND_BRIEFS
 from tokcap.cli.application import app
@@ -71,8 +68,9 @@ def test_every_command_answers_to_help(command, inside):
     long, short = inside(*command.path, "--help"), inside(*command.path, "-h")
     assert (long.status, long.err) == (0, b"")
     assert long.out == short.out == command_help(command, Screen()).encode()
-    for status in command.exit_codes:
-        assert f" {status} ".encode() in long.out
+    words = " ".join(long.out.decode().split())
+    for status, meaning in command.exit_meanings.items():
+        assert f" {status} {meaning}" in words
     for example in command.examples:
         assert example.call.encode() in long.out
 
@@ -92,30 +90,7 @@ def test_help_of_what_is_used_most_waits_for_no_library(words):
     assert modules_loaded_for(*words, stdin=b"").isdisjoint({"typer", "click", "rich", "orjson", "tiktoken"})
 
 
-def on_a_terminal(*words, columns=100, **variables):
-    """What a program shows on a terminal of that width."""
-    screen, terminal = os.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    subprocess.run(
-        [sys.executable, "-m", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=terminal,
-        env={**os.environ, **variables},
-        check=True,
-        timeout=60,
-    )
-    os.close(terminal)
-    shown = b""
-    try:
-        while block := os.read(screen, 1 << 16):
-            shown += block
-    except OSError:
-        pass  # Linux says so that nobody has the terminal open any more
-    os.close(screen)
-    return shown.decode().replace("\r\n", "\n")
-
-
-@pytest.mark.parametrize("words", [("tokcap", "--help"), ("tokcap", "budget", "start", "--help")])
+@pytest.mark.parametrize("words", [("--help",), ("budget", "start", "--help")])
 def test_colours_are_for_terminals_and_can_be_refused(words):
     coloured = on_a_terminal(*words, TERM="xterm", NO_COLOR="")
     assert "\x1b[1m" in coloured
@@ -126,12 +101,12 @@ def test_colours_are_for_terminals_and_can_be_refused(words):
 
 
 def test_the_width_of_the_terminal_is_used():
-    assert on_a_terminal("tokcap", "--help", columns=130, TERM="dumb") == full_help(Screen(130))
+    assert on_a_terminal("--help", columns=130, TERM="dumb") == full_help(Screen(130))
 
 
 def test_the_list_of_stored_outputs_fits_the_terminal(inside, with_store):
     inside("-n", "5", "--", "sh", "-c", "seq 3000 # " + "x" * 200)
-    shown = on_a_terminal("tokcap", "spill", "list", columns=70, TERM="dumb")
+    shown = on_a_terminal("spill", "list", columns=70, TERM="dumb")
     assert [len(line) for line in shown.splitlines() if "…" in line] == [70]
 
 
@@ -139,13 +114,17 @@ def test_a_call_without_anything_shows_the_forms():
     assert usage(Screen()).count("\n") == 4
 
 
-def test_a_misspelt_subcommand_is_a_command_that_is_not_there(inside):
-    ran = inside("budgte", "status")
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("budgte", "budget"), ("mani", "manifest"), ("help", "--help"), ("version", "--version")],
+)
+def test_a_misspelt_subcommand_is_a_command_that_is_not_there(inside, word, meant):
+    ran = inside(word, "status")
     assert ran.status == 127
-    assert ran.err == b"tokcap: budgte: command not found; did you mean tokcap budget?\n"
+    assert ran.err == f"tokcap: {word}: command not found; did you mean tokcap {meant}?\n".encode()
 
 
-def test_the_shell_has_a_help_of_its_own(tmp_path):
+def test_the_shell_has_a_help_of_its_own():
     done = subprocess.run(
         [sys.executable, "-m", "tokcap.shellentry", "--help"], capture_output=True, check=True, timeout=60
     )

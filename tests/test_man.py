@@ -58,6 +58,8 @@ def test_the_man_pages_are_current(tmp_path):
 def test_every_first_word_has_a_page():
     names = {f"tokcap-{command.path[0]}.1" for command in COMMANDS if command.path}
     assert {page.name for page in PAGES} == names | {"tokcap.1", "tokcap-sh.1", "tokcap-json.5"}
+    for name in names:
+        assert f"See {name.removesuffix('.1')}(1)." in PAGE.read_text()
 
 
 def test_every_page_is_installed():

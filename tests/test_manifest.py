@@ -90,7 +90,7 @@ def calls(command):
 
 
 @pytest.mark.parametrize("name", MANIFEST["commands"])
-def test_a_call_built_from_the_manifest_alone_is_accepted(name, monkeypatch):
+def test_a_call_built_from_the_manifest_alone_is_accepted(name):
     env = Environment(os.environ)
     for words in calls(MANIFEST["commands"][name]):
         if name in ("run", "show"):
@@ -123,6 +123,10 @@ def test_typer_takes_what_the_manifest_promises(command):
         ("spill rm", "spill rm: HANDLE is missing: handles, or enough of their digits, or @last"),
         ("spill path a b", "spill path: 'b' is one word too many; see tokcap spill path --help"),
         ("completion bsh", "completion: 'bsh' is not one of bash, zsh, fish; did you mean bash?"),
+        ("completion", "completion: SHELL is missing: the shell to complete in, one of bash, zsh, fish"),
+        ("budget stat", "budget: unknown command stat; did you mean tokcap budget status?"),
+        ("budget help", "budget: unknown command help; did you mean tokcap budget --help?"),
+        ("hook install a -n x", "hook install: -n: 'x' is not a whole number of at least 1"),
         ("budget compacted", "budget compacted: --used is missing: tokens that the context holds now"),
         ("budget start --total 0", "budget start: --total: '0' is not a whole number of at least 1"),
         ("budget start --total", "budget start: --total needs a value: a whole number of at least 1"),

@@ -17,17 +17,8 @@ from hypothesis import strategies as st
 from tokcap.arguments import decide, take_apart
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
-from tokcap.options import (
-    Choice,
-    Duration,
-    Fraction,
-    LineOfText,
-    Name,
-    Size,
-    Switch,
-    WholeNumber,
-    options_of,
-)
+from tokcap.kinds import Choice, Duration, Fraction, LineOfText, Name, Size, Switch, WholeNumber
+from tokcap.options import options_of
 
 REFUSED = "refused"
 TABLE = [option for option in options_of("run") if option.name != "model"]

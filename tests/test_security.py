@@ -54,7 +54,20 @@ def test_our_own_lines_carry_no_control_characters_of_others(tokcap, name):
 
 
 def test_what_the_page_names_is_there():
+    _, *sections = re.split(r"^## ", (ROOT / "SECURITY.md").read_text(), flags=re.MULTILINE)
+    for section in sections:
+        named = re.findall(r"`(tests/[\w/.]+)`", section.partition("*Held by*")[2])
+        assert named, section
+        assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_whatever_lies_in_the_data_directory_is_on_the_page(inside, with_account):
+    inside("budget", "start", "s")
+    inside("-n", "9", "--session", "s", stdin=b"[" + b'"word",' * 9000 + b"1]")
+    inside("show", "@last", "--token-offset", "9000")
+    inside("stats")
     text = (ROOT / "SECURITY.md").read_text()
-    named = re.findall(r"`(tests/[\w/.]+)`", text)
-    assert named
-    assert not [name for name in named if not (ROOT / name).exists()]
+    found = {path.name.partition("-")[0] for path in with_account.parent.rglob("*") if path.is_file()}
+    assert found >= {"out", "record.json", "ledger.db", "last"}
+    days = re.compile(r"\d{4}$|sums\.json")
+    assert not [name for name in found if not days.match(name) and name not in text]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import pty
+import re
 import subprocess
 import sys
-import termios
 import time
 
 import pytest
@@ -15,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT, recount
+from tests.shell.terminal import on_a_terminal
 from tests.test_account import TODAY
 from tokcap.cli.stats import first_day_of, read_book
 from tokcap.environment import Environment
@@ -200,7 +200,7 @@ def test_broken_lines_are_counted_and_left_out(inside, with_account):
     write_day(with_account, TODAY, a_line()[:30])
     data = told(inside)
     assert (data["totals"][0]["runs"], data["broken_lines"]) == (2, 7)
-    assert b"7 lines of the account are broken" in inside("stats").out
+    assert b"the account has 7 broken lines, left out here" in inside("stats").out
     write_day(with_account, TODAY, a_line()[30:])
     data = told(inside)
     assert (data["totals"][0]["runs"], data["broken_lines"]) == (3, 7)
@@ -342,24 +342,9 @@ def test_the_text_is_as_wide_as_80_columns_and_has_no_colours_without_a_terminal
 @pytest.mark.parametrize("no_color", ["", "1"])
 def test_on_a_terminal_it_fits_and_colours_are_a_choice(with_account, columns, no_color):
     write_day(with_account, TODAY, a_line(shown=3, total=800), a_line(command="ls", shown=300, total=8))
-    leader, follower = pty.openpty()
-    termios.tcsetwinsize(follower, (24, columns))
-    world = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm"}
-    subprocess.run(
-        [sys.executable, "-m", "tokcap", "stats"], stdout=follower, env=world, check=True, timeout=60
-    )
-    os.close(follower)
-    text = b""
-    try:
-        while block := os.read(leader, 65536):
-            text += block
-    except OSError:
-        pass
-    os.close(leader)
-    assert (b"\x1b[32m" in text, b"\x1b[31m" in text) == ((not no_color,) * 2)
-    plain = text.decode()
-    for colour in ("\x1b[32m", "\x1b[31m", "\x1b[1m", "\x1b[0m"):
-        plain = plain.replace(colour, "")
+    text = on_a_terminal("stats", columns=columns, NO_COLOR=no_color, TERM="xterm")
+    assert ("\x1b[32m" in text, "\x1b[31m" in text) == ((not no_color,) * 2)
+    plain = re.sub(r"\x1b\[\d*m", "", text)
     table = plain[plain.index("DAY") :]
     assert max(map(len, table.splitlines())) <= columns
 
@@ -393,13 +378,14 @@ def test_without_matplotlib_a_plot_is_refused_with_the_line_that_helps(with_acco
     write_day(with_account, TODAY, a_line())
     code = "import sys; sys.modules['matplotlib'] = None; from tokcap.__main__ import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, "stats", "--plot", str(tmp_path / "x.png")],
+        [sys.executable, "-c", code, "stats", "--plot", str(tmp_path / "x.png"), "-o", "json"],
         capture_output=True,
         check=False,
         cwd=ROOT,
         timeout=60,
     )
-    assert (done.returncode, done.stdout) == (125, b"")
+    assert done.returncode == 125
+    assert json.loads(done.stdout)["error"]["code"] == "PACKAGE_MISSING"
     assert done.stderr == (
         b"tokcap: --plot needs matplotlib, which is not installed here: pip install 'tokcap[plot]'\n"
     )

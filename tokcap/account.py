@@ -177,7 +177,12 @@ def note(view: View, tokenizer: Tokenizer, env: Environment, **fields: int | str
     members = [f'"{name}":{value_text(value)}' for name, value in fields.items() if value is not None]
     # Begun on a new line: one that was torn by a full disk must not take the next one along.
     line = f"\n{{{','.join(members)}}}\n".encode()
-    append(env.data_dir(), time.strftime("%Y-%m-%d", time.localtime(now)) + SUFFIX, line, now)
+    append(env.data_dir(), day_of(now) + SUFFIX, line, now)
+
+
+def day_of(seconds: float) -> str:
+    """The day of a time, here."""
+    return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
 def value_text(value: int | str) -> str:
@@ -242,7 +247,7 @@ def open_own(path: str, parent: str) -> int:
 
 def remove_old_days(directory: int, now: float) -> None:
     """What is older than `KEEP_DAYS`."""
-    oldest = time.strftime("%Y-%m-%d", time.localtime(now - KEEP_DAYS * DAY_SECONDS))
+    oldest = day_of(now - KEEP_DAYS * DAY_SECONDS)
     for name in os.listdir(directory):
         if name.endswith(SUFFIX) and name < oldest:
             os.unlink(name, dir_fd=directory)

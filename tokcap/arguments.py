@@ -8,16 +8,9 @@ from __future__ import annotations
 import os
 
 from tokcap.errors import UsageError
-from tokcap.options import (
-    BY_KEY,
-    SUBCOMMANDS,
-    LineOfText,
-    Option,
-    Switch,
-    options_of,
-)
+from tokcap.kinds import LineOfText, Switch
+from tokcap.options import BY_KEY, SUBCOMMANDS, Option, options_of
 from tokcap.record import TYPE_CHECKING, Record
-from tokcap.shell import shell_argv, string_problem, take_flags
 from tokcap.types import Request, ShowRequest
 
 if TYPE_CHECKING:
@@ -25,8 +18,10 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from tokcap.environment import Environment
+    from tokcap.kinds import Value
     from tokcap.models import Model
-    from tokcap.options import Form, Value
+    from tokcap.options import Form
+    from tokcap.shell import ShellWords
     from tokcap.types import Output
 
 
@@ -85,7 +80,11 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
             option = words.given[0][0]
             raise UsageError(f"{option.flag} stands before the subcommand {words.rest[0]!r}; write it after")
         return Subcommand(words.rest[0], words.rest[1:])
-    command = shell_argv(words.rest, words.shell, env.variables) if words.shell else words.rest
+    command = words.rest
+    if words.shell:
+        from tokcap.shell import shell_argv
+
+        command = shell_argv(words.rest, words.shell, env.variables)
     return run_request(command, decide(words.given, "run", env))
 
 
@@ -136,7 +135,7 @@ def take_apart(argv: Sequence[str], form: Form) -> Words:
     given: list[tuple[Option, str]] = []
     rest: list[str] = []
     problems: list[str] = []
-    wants_help = wants_version = forced = False
+    wants_help = wants_version = forced = has_string = False
     shell: list[str] = []
     position = 0
     while position < len(argv):
@@ -173,21 +172,12 @@ def take_apart(argv: Sequence[str], form: Form) -> Words:
             if equals:
                 problems.append(f"{name} takes no value")
             given.append((negated, "false"))
-        elif form == "run" and (found := take_flags(argv[position - 1 :])):
+        elif form == "run" and (found := shell_flags(argv[position - 1 :])):
             shell += found.flags
             position += len(found.flags) - 1
             if found.has_string:
-                problem = string_problem(argv[position:], tuple(by_name))
-                problems += [problem] if problem else []
-                return Words(
-                    tuple(given),
-                    tuple(argv[position:]),
-                    forced,
-                    wants_help,
-                    wants_version,
-                    tuple(problems),
-                    tuple(shell),
-                )
+                has_string = True
+                break
         else:
             problems.append(unknown_option(name, by_name, form))
             # The call is refused anyway. The next word may be the unknown option's value: going on
@@ -195,9 +185,22 @@ def take_apart(argv: Sequence[str], form: Form) -> Words:
             if not equals and position < len(argv) and not argv[position].startswith("-"):
                 position += 1
     rest += argv[position:]
-    if shell:
+    if has_string:
+        from tokcap.shell import string_problem
+
+        problem = string_problem(rest, tuple(by_name))
+        problems += [problem] if problem else []
+    elif shell:
         problems.insert(0, unknown_option(shell[0], by_name, form))
-    return Words(tuple(given), tuple(rest), forced, wants_help, wants_version, tuple(problems))
+        shell = []
+    return Words(tuple(given), tuple(rest), forced, wants_help, wants_version, tuple(problems), tuple(shell))
+
+
+def shell_flags(words: Sequence[str]) -> ShellWords | None:
+    """Flags of a shell, which stand before a string for it: loaded for words that tokcap does not know."""
+    from tokcap.shell import take_flags
+
+    return take_flags(words)
 
 
 def split_option(word: str) -> tuple[str, bool, str]:
@@ -228,14 +231,19 @@ def decide(given: Sequence[tuple[Option, str]], form: Form, env: Environment) ->
     config = config_values(env)
     chosen: dict[str, Value] = {}
     for option in options_of(form):
-        raw = env.variables.get(option.variable) if option.ambient else None
         if option.key in from_flags:
             chosen[option.key] = from_flags[option.key]
-        elif raw or (raw == "" and isinstance(option.kind, LineOfText)):
+        elif (raw := from_variable(option, env)) is not None:
             chosen[option.key] = read_value(option, decoded(raw), option.variable)
         elif option.key in config.values:
             chosen[option.key] = config.values[option.key]
     return completed(chosen, form, config.models)
+
+
+def from_variable(option: Option, env: Environment) -> str | None:
+    """What its variable says, None: nothing. An empty one is a value only where any text is."""
+    raw = env.variables.get(option.variable) if option.ambient else None
+    return raw if raw or isinstance(option.kind, LineOfText) else None
 
 
 def completed(chosen: Mapping[str, Value], form: Form, models: Mapping[str, Model]) -> dict[str, Value]:

@@ -7,13 +7,15 @@ The wrapper and `show` are described by the grammar table; the other commands de
 from __future__ import annotations
 
 from tokcap import exits
-from tokcap.options import BY_KEY, Choice, Switch, options_of
+from tokcap.kinds import Choice, Switch
+from tokcap.options import BY_KEY, options_of
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
-    from tokcap.options import Form, Kind, Names, Option, Value
+    from tokcap.kinds import Kind, Value
+    from tokcap.options import Form, Names, Option
 
     Danger: TypeAlias = Literal["safe", "writes", "destructive", "runs_commands"]
 
@@ -103,6 +105,8 @@ class Command(Record):
     flags: tuple[Flag, ...] = ()
     danger: Danger = "safe"
     exit_codes: tuple[int, ...] = (0, 2, 125)
+    # What status 1 means, where a command can end with it.
+    no: str = ""
     examples: tuple[Example, ...] = ()
 
     @property
@@ -112,8 +116,8 @@ class Command(Record):
 
     @property
     def sentence(self) -> str:
-        """What it does, in one sentence without its full stop."""
-        return self.summary.partition(". ")[0].rstrip(".")
+        """What it does, for a list with a line for each."""
+        return first_sentence(self.summary)
 
     @property
     def dotted(self) -> str:
@@ -130,7 +134,8 @@ class Command(Record):
         """Every exit status, and what it means."""
         if not self.path:
             return OF_THE_COMMAND | {str(code): MEANINGS[code] for code in self.exit_codes if code}
-        return {str(code): MEANINGS[code] for code in self.exit_codes}
+        meanings = MEANINGS | {exits.NO: self.no}
+        return {str(code): meanings[code] for code in self.exit_codes}
 
     @property
     def output_formats(self) -> tuple[str, ...]:
@@ -144,10 +149,19 @@ class Group(Record):
     name: str
     summary: str
 
+    @property
+    def sentence(self) -> str:
+        """As that of a command."""
+        return first_sentence(self.summary)
+
+
+def first_sentence(text: str) -> str:
+    """Without its full stop."""
+    return text.partition(". ")[0].removesuffix(".")
+
 
 MEANINGS = {
     exits.OK: "done",
-    exits.NO: "it is not there, or the answer is no",
     exits.BAD_USAGE: "bad usage: nothing was done",
     exits.BUDGET_EXHAUSTED: "the budget is exhausted: nothing was run",
     exits.TIMED_OUT: "the time was up",
@@ -174,7 +188,7 @@ SUBCOMMAND_BRIEFS = {
 }
 
 
-HELP = Flag(("-h", "--help"), "show what there is to know", "boolean")
+HELP = Flag(("-h", "--help"), "show this help", "boolean")
 VERSION = Flag(("-V", "--version"), "show the version", "boolean")
 STRING = Flag(("-c",), "run STRING in a shell, as sh -c does", "string", "a shell command", "STRING")
 
@@ -200,6 +214,7 @@ SHOW = Command(
         ),
     ),
     exit_codes=(0, 1, 2, 120, 125),
+    no="there is no such output, value or line",
     examples=(
         Example("tokcap show 3f2a --token-offset 464", "the window that begins at token 464"),
         Example("tokcap show @last --grep 'error|warn'", "matching lines, with line number and token offset"),

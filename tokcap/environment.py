@@ -65,6 +65,10 @@ class Environment(Record):
         """Whether this process is tokcap's own: its signals, its terminal, its standard streams."""
         return self.take is None
 
+    def home(self) -> str:
+        """The user's own directory; where nothing names it, the one that the system knows."""
+        return self.variables.get("HOME") or os.path.expanduser("~")
+
     def config_file(self) -> str:
         """Path of the user's `config.toml`; `TOKCAP_CONFIG` names another file."""
         named = self.variables.get("TOKCAP_CONFIG")
@@ -85,8 +89,7 @@ class Environment(Record):
         # one rule; a test compares the two.
         if sys.platform.startswith("linux"):
             base = self.variables.get(variable, "").strip()
-            home = self.variables.get("HOME") or os.path.expanduser("~")
-            return os.path.join(base or os.path.join(home, below_home), "tokcap")
+            return os.path.join(base or os.path.join(self.home(), below_home), "tokcap")
         import platformdirs
 
         find = platformdirs.user_config_dir if kind == "config" else platformdirs.user_data_dir

@@ -119,9 +119,9 @@ def group_help(group: Group, commands: Sequence[Command], screen: Screen) -> str
 
 def with_example(flag: Flag, screen: Screen) -> str:
     """`-n, --token-limit N  at most N tokens  tokcap -n 500 -- git log`"""
-    spelled = ", ".join(flag.spellings) + (f" {flag.metavar or 'FORM'}" if flag.takes_value else "")
+    spelled = ", ".join(flag.spellings) + (f" {flag.metavar}" if flag.takes_value else "")
     if screen.columns < NARROWEST:
-        return "".join(columns([(spelled, flag.brief)], screen, coloured=True)) + f"    {flag.example}\n"
+        return "".join(columns([(spelled, flag.brief)], screen, of_options=True)) + f"    {flag.example}\n"
     return f"  {screen.flag(spelled)}{' ' * (SPELLED - len(spelled))}{flag.brief:{BRIEF}}{flag.example}\n"
 
 
@@ -129,7 +129,7 @@ def subcommands(screen: Screen) -> str:
     """Those of this version, two in a line where there is room."""
     if screen.columns < NARROWEST:
         rows = [(name, SUBCOMMAND_BRIEFS.get(name, "")) for name in SUBCOMMANDS]
-        return "".join(columns(rows, screen, coloured=True))
+        return "".join(columns(rows, screen, of_options=True))
     width = max(len(name) for name in SUBCOMMANDS) + GAP
     cells = [
         (screen.flag(name) + " " * (width - len(name)), SUBCOMMAND_BRIEFS.get(name, ""))
@@ -148,7 +148,7 @@ def option_groups(flags: Sequence[Flag], screen: Screen) -> str:
     for group in dict.fromkeys(flag.group for flag in flags):
         rows = [option_row(flag, screen) for flag in flags if flag.group == group]
         heading = screen.heading(f"{group or OTHER}:")
-        blocks.append(f"{heading}\n" + "".join(columns(rows, screen, coloured=True)))
+        blocks.append(f"{heading}\n" + "".join(columns(rows, screen, of_options=True)))
     return "".join(blocks)
 
 
@@ -156,7 +156,7 @@ def option_row(flag: Flag, screen: Screen) -> tuple[str, str]:
     """What stands left and right; the longest words that fit into one line."""
     left, values = flag.spelled, ""
     if len(left) > WIDEST and flag.choices:
-        left = f"{', '.join(flag.spellings)} {flag.name.upper()}"
+        left = f"{', '.join(flag.spellings)} {flag.metavar or flag.name.upper()}"
         values = ", ".join(flag.choices)
     default = f" [{flag.shown_default}]" if flag.shown_default.partition(":")[0] not in UNTOLD else ""
     required = " (required)" if flag.required else ""
@@ -169,20 +169,20 @@ def option_row(flag: Flag, screen: Screen) -> tuple[str, str]:
 
 
 def columns(
-    rows: Sequence[tuple[str, str]], screen: Screen, widest: int = WIDEST, *, coloured: bool = False
+    rows: Sequence[tuple[str, str]], screen: Screen, widest: int = WIDEST, *, of_options: bool = False
 ) -> Iterator[str]:
     """Rows of two columns; what is too wide on the left has its words below it."""
     import textwrap
 
     # Options have one column everywhere, so that the groups of a page line up.
     fitting = [len(left) for left, _ in rows if len(left) <= widest]
-    width = WIDEST if coloured else max(fitting, default=0)
+    width = WIDEST if of_options else max(fitting, default=0)
     # A call and what it does: below each other where they do not fit side by side.
     if width + 2 * GAP + 24 > screen.columns:
         width = min(width, 4)
     for left, right in rows:
         lines = textwrap.wrap(right, max(screen.columns - width - 2 * GAP, 20), break_on_hyphens=False)
-        shown = screen.flag(left) if coloured else left
+        shown = screen.flag(left) if of_options else left
         indent = " " * (width + 2 * GAP)
         if len(left) > width:
             first, below = f"  {shown}\n", lines

@@ -50,7 +50,7 @@ def string_problem(words: Sequence[str], own_flags: Sequence[str]) -> str:
     Like `sh`, a shell would take further flags there. Those of tokcap would change their meaning
     without a word: `-n` makes a shell run nothing at all.
     """
-    if not words or words == ["--"] or words == ("--",):
+    if [*words] in ([], ["--"]):
         return "-c needs a string to run"
     first = words[0].partition("=")[0]
     if first in own_flags or (not first.startswith("--") and first[:2] in own_flags):

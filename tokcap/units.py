@@ -1,4 +1,4 @@
-"""Ages, sizes and commands as people read them, in a few characters."""
+"""Ages, sizes, numbers and names as people read them, in a few characters."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ def size_of(count: float) -> str:
     while count >= 1024 and unit < len(UNITS) - 1:
         count, unit = count / 1024, unit + 1
     return f"{count:.0f}{UNITS[unit]}" if unit == 0 or count >= 10 else f"{count:.1f}{UNITS[unit]}"
+
+
+def count_of(number: int, one: str, many: str = "") -> str:
+    """`1 output`, `2,000 outputs`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def printable(text: str, width: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tokcap.options import BY_KEY
 from tokcap.record import TYPE_CHECKING
-from tokcap.shell import quoted
 from tokcap.types import Notice, ShowRequest
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ def way_to(handle: str, view: View, stream: Stream = "out") -> str:
         option = BY_KEY[key]
         value = values.get(key, option.default)
         if value != option.default:
+            from tokcap.shell import quoted
+
             way += f" {option.flag} {quoted(str(value))}"
     return way
 

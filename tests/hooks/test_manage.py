@@ -3,15 +3,11 @@
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
-import typer
 
 from tests.hooks.world import place_in, write
-from tokcap.cli import hook as cli
-from tokcap.environment import Environment
 from tokcap.errors import HookRefused
 from tokcap.hooks import manage
 from tokcap.hooks.claude_code import CLAUDE_CODE
@@ -102,40 +98,55 @@ def test_the_hook_names_a_program_that_will_still_be_there(tmp_path, monkeypatch
 
 
 @pytest.fixture
-def said(tmp_path, monkeypatch):
-    """Status and output of `tokcap hook …` through its own Typer application."""
+def said(inside, tmp_path, monkeypatch):
+    """What `tokcap hook …` says."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            env = Environment(os.environ, 0, out.fileno(), err.fileno())
-            status = typer.main.get_command(cli.app).main(
-                args=list(arguments), standalone_mode=False, obj=env
-            )
-            out.seek(0)
-            err.seek(0)
-            return status, out.read().decode(), err.read().decode()
-
-    return run
+    return lambda *arguments: inside("hook", *arguments)
 
 
 def test_the_subcommands_say_what_they_did(said):
-    status, out, _ = said("list")
-    assert status == 0
-    assert "claude-code: not installed" in out
-    assert said("install", "claude-code", "--token-limit", "900")[0] == 0
-    assert "claude-code: installed in" in said("list")[1]
-    assert said("remove", "claude-code")[0] == 0
-    assert said("remove", "claude-code")[0] == 1
-    _, out, _ = said("print", "gemini", "--project")
-    assert json.loads(out)["hooks"]["BeforeTool"][0]["matcher"] == "run_shell_command"
+    listed = said("list")
+    assert listed.status == 0
+    assert b"claude-code: not installed" in listed.out
+    assert said("install", "claude-code", "--token-limit", "900").status == 0
+    assert b"claude-code: installed in" in said("list").out
+    assert said("remove", "claude-code").status == 0
+    assert said("remove", "claude-code").status == 1
+    assert said("print", "gemini", "--project").json["hooks"]["BeforeTool"][0]["matcher"] == (
+        "run_shell_command"
+    )
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), [(["-n", "0"], "--token-limit"), (["--session", " "], "--session")]
+    ("arguments", "message"),
+    [
+        (["-n", "0"], b"-n: '0' is not a whole number of at least 1\n"),
+        (["--session", ""], b"no name for a session: ''; "),
+        (["--session", "a b"], b"no name for a session: 'a b'; "),
+    ],
 )
 def test_bad_options_are_bad_usage_and_nothing_is_written(said, arguments, message):
-    with pytest.raises(typer.BadParameter) as refused:
-        said("install", "claude-code", *arguments)
-    assert message in refused.value.format_message()
+    refused = said("install", "claude-code", *arguments)
+    assert (refused.status, refused.out) == (2, b"")
+    assert refused.err.startswith(b"tokcap: hook install: " + message)
     assert not (Path.home() / ".claude").exists()
+
+
+def test_a_home_of_any_name_is_listed_on_one_line(said, tmp_path, monkeypatch):
+    home = os.fsencode(tmp_path) + b"/\xff\n\x1b[31m"
+    os.mkdir(home)
+    monkeypatch.setenv("HOME", os.fsdecode(home))
+    assert said("install", "claude-code").status == 0
+    (line,) = (line for line in said("list").out.splitlines() if line.startswith(b"claude-code: inst"))
+    assert b"/\xff\\x0a\\x1b[31m/.claude" in line
+
+
+def test_a_directory_that_is_gone_is_told_as_that(said, tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert said("install", "claude-code", "--project").err == (
+        b"tokcap: the current directory is gone; change to one that is there\n"
+    )
+    monkeypatch.chdir(tmp_path)

@@ -8,6 +8,8 @@ import pty
 import select
 import signal
 import struct
+import subprocess
+import sys
 import termios
 import time
 
@@ -96,3 +98,25 @@ class Typist:
         self.read()
         code = os.waitstatus_to_exitcode(self._status)
         return code if code >= 0 else 128 - code
+
+
+def on_a_terminal(*words: str, columns: int = 100, **variables: str) -> str:
+    """All that a call of tokcap shows on a terminal of that width, which ends with status 0."""
+    screen, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (50, columns))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tokcap", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=terminal,
+        env={**os.environ, **variables},
+    )
+    os.close(terminal)
+    shown = b""
+    try:
+        while block := os.read(screen, 1 << 16):
+            shown += block
+    except OSError:
+        pass  # Linux says so that nobody has the terminal open any more
+    os.close(screen)
+    assert process.wait(PATIENCE_SECONDS) == 0
+    return shown.decode().replace("\r\n", "\n")

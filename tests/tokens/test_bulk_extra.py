@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import types
 import unicodedata
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from tests.conftest import ENCODINGS, ROOT, reference
 from tests.tokens.test_counting import LONG_RUNS, TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tests.tokens.test_quick import ANYTHING, EMOJI
-from tokcap.doctor import versions
+from tokcap.doctor import packages
 from tokcap.tokens import Index, bulk, bulkextra, chunks, classes, count_bytes, index
 
 needs_gigatoken = pytest.mark.skipif(
@@ -381,9 +382,23 @@ def test_a_large_count_by_a_process_is_exact(name, tmp_path):
     assert (int(done.stdout), done.stderr) == (len(reference(name).encode_ordinary(text)), b"")
 
 
-@pytest.mark.parametrize(("there", "said"), [(True, "installed"), (False, "without gigatoken; to have it:")])
-def test_the_doctor_tells_whether_it_is_there(there, said, monkeypatch):
-    monkeypatch.setattr(versions, "is_installed", lambda _name: there)
-    (found,) = versions.extras(["gigatoken>=0.10; extra == 'bulk'", "pytest; extra == 'test'"])
-    assert (found.name, found.status) == ("bulk", "ok")
+@pytest.mark.parametrize(
+    ("version", "module", "status", "said"),
+    [
+        ("0.10.0", types, "ok", "for large counts: gigatoken 0.10.0"),
+        ("0.10.0", None, "note", "gigatoken cannot be loaded: "),
+        ("0.9", types, "note", "gigatoken 0.9 is too old: 0.10 is needed"),
+        ("", types, "ok", "gigatoken is not installed; to have it: "),
+    ],
+)
+def test_the_doctor_tells_whether_it_is_there_and_serves(version, module, status, said, monkeypatch):
+    def installed(name):
+        if not version:
+            raise metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(metadata, "version", installed)
+    monkeypatch.setitem(sys.modules, "gigatoken", module)
+    found = packages.optional("bulk", [packages.requirement_of("gigatoken>=0.10; extra == 'bulk'")])
+    assert (found.name, found.status) == ("bulk", status)
     assert said in found.message

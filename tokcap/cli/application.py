@@ -36,7 +36,7 @@ app.command("mcp")(mcp.mcp)
 app.command("stats")(stats.stats)
 app.add_typer(spill.application, name="spill")
 app.add_typer(budget.application, name="budget")
-app.add_typer(hook.app, name="hook")
+app.add_typer(hook.application, name="hook")
 
 
 def run(name: str, arguments: Sequence[str], env: Environment) -> int:
@@ -47,28 +47,28 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
     if wants_help(asked, rest):
         env.write_stdout(command_help(asked, screen_of(env, env.stdout)).encode())
         return exits.OK
+    called = " ".join(asked.path)
     command = typer.main.get_command(app)
     try:
         answer = command.main(args=[name, *arguments], prog_name="tokcap", standalone_mode=False, obj=env)
     except typer.Exit as ended:
         return ended.exit_code
     except UsageError as error:
-        raise UsageError(str(error), of_a_subcommand=True) from None
-    except BrokenPipeError:
-        raise ReaderGone("the reader of standard output has gone") from None
-    except SystemExit:
-        # So Click ends when nobody reads its help.
+        raise UsageError(f"{called}: {error}", of_a_subcommand=True) from None
+    except (BrokenPipeError, SystemExit):
+        # What a library writes by itself ends so where nobody reads it: Click makes a `SystemExit` of it.
         raise ReaderGone("the reader of standard output has gone") from None
     except OSError as error:
         if shortage_of(error):
             raise
-        raise StreamError(f"cannot write standard output: {error.strerror}") from None
+        where = f"{error.filename}: " if error.filename else ""
+        raise StreamError(f"{called}: {where}{error.strerror or error}") from None
     except Exception as error:
         shown = getattr(error, "format_message", None)
         if shown is None:
             raise
         message = " ".join(shown().split()).rstrip(".")
-        raise UsageError(f"{name}: {message}; see tokcap {name} --help", of_a_subcommand=True) from None
+        raise UsageError(f"{called}: {message}; see {asked.name} --help", of_a_subcommand=True) from None
     return int(answer or 0)
 
 

@@ -18,8 +18,9 @@ from typing import (
 
 from typer.models import ArgumentInfo, OptionInfo
 
+from tokcap import exits
 from tokcap.catalog import HELP, Argument, Command, Example, Flag, Group, row_of, show, wrapper
-from tokcap.options import Choice, Fraction, LineOfText, Switch, WholeNumber
+from tokcap.kinds import Choice, Fraction, LineOfText, Switch, WholeNumber
 from tokcap.record import Record
 
 if TYPE_CHECKING:
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
     import typer
 
     from tokcap.catalog import Danger
-    from tokcap.options import Kind, Names, Option
+    from tokcap.kinds import Kind
+    from tokcap.options import Names, Option
 
     Function = TypeVar("Function", bound=Callable[..., int])
 
 TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
+METAVARS = {int: "N", float: "FRACTION", str: "TEXT"}
 
 
 class Lists(Record):
@@ -44,22 +47,21 @@ class Lists(Record):
 class About(Record):
     """What the signature of a command does not tell."""
 
-    examples: tuple[Example, ...]
-    danger: Danger
-    exit_codes: tuple[int, ...]
-
-
-# Of a command that tells nothing: it is called all the same.
-UNTOLD = About((), "safe", (0, 2, 125))
+    examples: tuple[Example, ...] = ()
+    danger: Danger = "safe"
+    no: str = ""
 
 
 def about(
-    *examples: tuple[str, str], danger: Danger = "safe", exit_codes: tuple[int, ...] = (0, 2, 125)
+    *examples: tuple[str, str], danger: Danger = "safe", no: str = ""
 ) -> Callable[[Function], Function]:
-    """Tell of a command, where it stands, what help, man pages and manifest say of it."""
+    """Tell of a command, where it stands, what help, man pages and manifest say of it.
+
+    `no`: what its exit status 1 means, if it has one.
+    """
 
     def told(function: Function) -> Function:
-        function.about = About(tuple(Example(*pair) for pair in examples), danger, exit_codes)  # type: ignore[attr-defined]
+        function.about = About(tuple(Example(*pair) for pair in examples), danger, no)  # type: ignore[attr-defined]  # Typer leaves it there
         return function
 
     return told
@@ -90,7 +92,8 @@ def commands_of(app: typer.Typer, *path: str) -> Iterator[Command]:
 
 def command_of(path: tuple[str, ...], callback: Callable[..., Any]) -> Command:
     summary, _, details = inspect.cleandoc(callback.__doc__ or "").partition("\n\n")
-    told: About = getattr(callback, "about", UNTOLD)
+    # A command that tells nothing is called all the same.
+    told: About = getattr(callback, "about", About())
     arguments: list[Argument] = []
     flags: list[Flag] = []
     hints = get_type_hints(callback, include_extras=True)
@@ -111,7 +114,8 @@ def command_of(path: tuple[str, ...], callback: Callable[..., Any]) -> Command:
         arguments=tuple(arguments),
         flags=(*flags, HELP),
         danger=told.danger,
-        exit_codes=told.exit_codes,
+        exit_codes=(exits.OK, *((exits.NO,) if told.no else ()), exits.BAD_USAGE, exits.OWN_FAILURE),
+        no=told.no,
         examples=told.examples,
     )
 
@@ -121,7 +125,7 @@ def argument_of(
 ) -> Argument:
     repeatable = get_origin(kind) is list
     return Argument(
-        metavar=(info.metavar or name.upper().removesuffix("S" if repeatable else "")).strip("[]"),
+        metavar=info.metavar or name.upper().removesuffix("S" if repeatable else ""),
         help=info.help or "",
         required=parameter.default is parameter.empty,
         repeatable=repeatable,
@@ -161,7 +165,7 @@ def flag_of(name: str, kind: Any, info: OptionInfo, parameter: inspect.Parameter
         kind=judge,
         shown_default=flag.shown_default or told_default(info) or (same.shown_default if same else ""),
         expected=judge.expected,
-        metavar=flag.metavar or named or {int: "N", float: "FRACTION"}.get(plain, "TEXT"),
+        metavar=flag.metavar or named or ("" if choices else METAVARS[plain]),
     )
 
 

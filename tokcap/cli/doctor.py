@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tokcap import exits
-from tokcap.arguments import wanted_output
 from tokcap.cli.commands import about
 from tokcap.cli.completion import script
-from tokcap.cli.responses import respond, say
+from tokcap.cli.responses import Output, Reply
 from tokcap.configfile import writing
 from tokcap.doctor.examination import examine
 from tokcap.doctor.report import group_text, summary
@@ -19,15 +18,13 @@ from tokcap.ways import readable
 
 if TYPE_CHECKING:
     from tokcap.doctor.examination import Group
-    from tokcap.environment import Environment
-    from tokcap.types import Output
 
 
 @about(
     ("tokcap doctor", "everything that is installed, stored and configured, and what to do about it"),
     ("tokcap doctor --write-config", "a commented config.toml, where there is none yet"),
     danger="writes",
-    exit_codes=(0, 1, 2, 125),
+    no="something is wrong, or there is a config file already",
 )
 def doctor(
     context: typer.Context,
@@ -35,44 +32,41 @@ def doctor(
         bool,
         typer.Option("--write-config", help="write a commented config.toml instead, where there is none yet"),
     ] = False,
-    output: Annotated[
-        Literal["text", "json", "jsonl"] | None, typer.Option("-o", "--output", help="form of the response")
-    ] = None,
+    output: Output = None,
 ) -> int:
-    """Examine versions, vocabularies, stored outputs, sessions, hooks, shells and configuration.
+    """Examine versions, packages, vocabularies, stored outputs, sessions, the account, hooks, shells and
+    configuration.
 
-    Says what to do about each finding, and changes nothing itself. Exit status 1 if something is wrong.
+    Says what to do about each finding, and changes nothing itself.
     """
-    env: Environment = context.obj
-    output = output or wanted_output((), env)
-    return written(output, env) if write_config else examined(output, env)
+    reply = Reply(context, output)
+    return written(reply) if write_config else examined(reply)
 
 
-def written(output: Output, env: Environment) -> int:
+def written(reply: Reply) -> int:
     """Write a config file, and say where."""
-    path = env.config_file()
+    path = reply.env.config_file()
     writing.write_config(path)
-    if output == "text":
-        say(f"{path}\n", env)
-        return exits.OK
-    return respond({"path": readable(path)}, output, env)
+    return reply.say(f"{path}\n") if reply.is_text else reply.give({"path": readable(path)})
 
 
-def examined(output: Output, env: Environment) -> int:
+def examined(reply: Reply) -> int:
     """Report on everything; people see each group as soon as it is done."""
+    env = reply.env
     started = env.clock()
+    colours = screen_of(env, env.stdout).colours
     groups = []
     for group in examine(env, script):
         groups.append(group)
-        if output == "text":
-            say(group_text(group, colours=screen_of(env, env.stdout).colours), env)
+        if reply.is_text:
+            reply.say(group_text(group, colours=colours))
     statuses = {finding.status for group in groups for finding in group.findings}
     status = exits.NO if "wrong" in statuses else exits.OK
-    if output == "text":
-        say(summary(groups), env)
+    if reply.is_text:
+        reply.say(summary(groups))
         return status
     records = [record for group in groups for record in described(group)]
-    return respond(records, output, env, status=status, duration_ms=round((env.clock() - started) * 1000))
+    return reply.give(records, status=status, duration_ms=round((env.clock() - started) * 1000))
 
 
 def described(group: Group) -> list[dict[str, object]]:

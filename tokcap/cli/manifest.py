@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import orjson
 import typer
 
-from tokcap import __version__, exits
+from tokcap import __version__
 from tokcap.cli.commands import about, all_commands
-from tokcap.cli.responses import respond, say
+from tokcap.cli.responses import Reply
 from tokcap.envelope import SCHEMA_VERSION
 from tokcap.hooks.manage import AGENTS
 from tokcap.models import MODELS
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.catalog import Argument, Command, Danger, Flag
-    from tokcap.environment import Environment
     from tokcap.options import Names
 
 # What a value of each type looks like on the command line.
@@ -69,16 +68,13 @@ def manifest(
     """
     from tokcap.cli.application import app
 
-    env: Environment = context.obj
+    reply = Reply(context, output)
     commands = all_commands(app)
-    if output == "text":
+    if reply.is_text:
         width = max(len(command.name) for command in commands)
-        say("".join(f"{command.name.ljust(width)}  {command.sentence}\n" for command in commands), env)
-        return exits.OK
+        return reply.say("".join(f"{one.name.ljust(width)}  {one.sentence}\n" for one in commands))
     found = described(commands)
-    if etag == found["etag"]:
-        return respond(None, output, env, not_modified=True)
-    return respond(found, output, env)
+    return reply.give(None, not_modified=True) if etag == found["etag"] else reply.give(found)
 
 
 def described(commands: Sequence[Command]) -> dict[str, object]:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     ("tokcap mcp -n 2000 --total 50000", "no answer above 2,000 tokens, and 50,000 in all"),
     ("tokcap mcp --session review", "charge a session that others use too"),
     danger="runs_commands",
-    exit_codes=(0, 2, 125),
 )
 def mcp(
     context: typer.Context,

@@ -11,7 +11,7 @@ from tokcap.arguments import decoded, split_option
 from tokcap.catalog import HELP, Command, Group
 from tokcap.cli.commands import commands_of, groups
 from tokcap.errors import UsageError
-from tokcap.options import Choice
+from tokcap.kinds import Choice
 from tokcap.spelling import nearest
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import typer
 
-    from tokcap.catalog import Argument, Flag
+    from tokcap.catalog import Flag
 
 
 def find(words: Sequence[str], app: typer.Typer) -> tuple[Command | Group, Sequence[str]]:
@@ -35,7 +35,7 @@ def find(words: Sequence[str], app: typer.Typer) -> tuple[Command | Group, Seque
     known = [path[1] for path in commands if path[0] == name]
     if rest[0] not in known:
         what = "option" if rest[0].startswith("-") else "command"
-        near = nearest(rest[0], known if what == "command" else HELP.spellings)
+        near = nearest(rest[0], [*known, *HELP.spellings] if what == "command" else HELP.spellings)
         hint = f"did you mean tokcap {name} {near}?" if near else f"its commands are {', '.join(known)}"
         refuse(name, f"unknown {what} {decoded(rest[0])}; {hint}")
     return commands[name, rest[0]], rest[1:]
@@ -104,7 +104,8 @@ def problem_with_rest(command: Command, words: Sequence[str]) -> str:
     needed = [argument for argument in command.arguments if argument.required]
     if len(words) < len(needed):
         lacking = needed[len(words)]
-        return f"{shown(lacking)} is missing: {lacking.help}"
+        choices = f", {Choice(lacking.choices).expected}" if lacking.choices else ""
+        return f"{lacking.metavar} is missing: {lacking.help}{choices}"
     if len(words) > len(command.arguments) and not any(arg.repeatable for arg in command.arguments):
         extra = decoded(words[len(command.arguments)])
         return f"{extra!r} is one word too many; see {command.name} --help"
@@ -114,10 +115,6 @@ def problem_with_rest(command: Command, words: Sequence[str]) -> str:
             hint = f"; did you mean {near}?" if near else ""
             return f"{decoded(word)!r} is not {Choice(argument.choices).expected}{hint}"
     return ""
-
-
-def shown(argument: Argument) -> str:
-    return "|".join(argument.choices) or argument.metavar
 
 
 def refuse(name: str, problem: str) -> NoReturn:

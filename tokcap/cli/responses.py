@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import orjson
+import typer
 
 from tokcap import exits
+from tokcap.arguments import wanted_output
 from tokcap.envelope import Meta, Response, rendered
 from tokcap.options import BY_KEY
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment
-    from tokcap.types import Notice, Output
+    from tokcap.types import Notice
+
+# The option of every subcommand that can answer programs.
+Output = Annotated[
+    Literal["text", "json", "jsonl"] | None, typer.Option("-o", "--output", help="form of the response")
+]
 
 
-def say(text: str, env: Environment) -> None:
-    """Text for people."""
-    env.write_stdout(text.encode("utf-8", "surrogateescape"))
+class Reply:
+    """The answer of one call: in the form that was asked for, or else in the one that is configured."""
 
+    def __init__(self, context: typer.Context, output: Literal["text", "json", "jsonl"] | None) -> None:
+        self.env: Environment = context.obj
+        self.output = output or wanted_output((), self.env)
 
-def respond(
-    data: object,
-    output: Output,
-    env: Environment,
-    notices: tuple[Notice, ...] = (),
-    *,
-    status: int = exits.OK,
-    **meta: object,
-) -> int:
-    """An envelope, or a line for each record; returns the exit status."""
-    if output == "jsonl":
-        records = data if isinstance(data, list) else [data]
-        payload = b"".join(orjson.dumps(record) + b"\n" for record in records)
-    else:
-        payload = orjson.dumps(data)
-    about = Meta(tokenizer=str(BY_KEY["tokenizer"].default), exit_code=status, exit_from="tokcap").but(**meta)
-    env.write_stdout(rendered(Response(status, payload, None, notices, about), output))
-    return status
+    @property
+    def is_text(self) -> bool:
+        return self.output == "text"
+
+    def say(self, text: str) -> int:
+        """Text for people; returns the exit status."""
+        self.env.write_stdout(text.encode("utf-8", "surrogateescape"))
+        return exits.OK
+
+    def give(
+        self, data: object, notices: tuple[Notice, ...] = (), *, status: int = exits.OK, **meta: object
+    ) -> int:
+        """An envelope, or a line for each record; returns the exit status."""
+        if self.output == "jsonl":
+            records = data if isinstance(data, list) else [data]
+            payload = b"".join(orjson.dumps(record) + b"\n" for record in records)
+        else:
+            payload = orjson.dumps(data)
+        about = Meta(tokenizer=str(BY_KEY["tokenizer"].default), exit_code=status, exit_from="tokcap")
+        response = Response(status, payload, None, notices, about.but(**meta))
+        self.env.write_stdout(rendered(response, self.output))
+        return status

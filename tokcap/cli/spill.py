@@ -6,29 +6,25 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tokcap import exits
-from tokcap.arguments import decide, wanted_output
+from tokcap.arguments import decide
 from tokcap.cli.commands import Lists, about
-from tokcap.cli.responses import respond, say
+from tokcap.cli.responses import Output, Reply
 from tokcap.screen import screen_of
 from tokcap.store import Retention, Shelf, clean
 from tokcap.units import age_of, printable, size_of
 from tokcap.ways import readable
 
 if TYPE_CHECKING:
-    from tokcap.environment import Environment
     from tokcap.screen import Screen
     from tokcap.store import Listed
 
 application = typer.Typer(help="List, find and remove stored outputs.")
 
-Output = Annotated[
-    Literal["text", "json", "jsonl"] | None, typer.Option("-o", "--output", help="form of the response")
-]
 Handle = Annotated[
     str, typer.Argument(help="a handle, four or more of its digits, or @last"), Lists("handles")
 ]
 
+HEAD = ("HANDLE", "AGE", "SIZE", "TOKENS", "EXIT", "COMMAND")
 # What is shown of a command even on the narrowest screen.
 LEAST_COMMAND = 12
 # And what is looked at of it, however wide the screen is.
@@ -36,30 +32,28 @@ LONGEST_COMMAND = 400
 
 
 @application.command("list")
-@about(("tokcap spill list", "what is stored, the latest first"), exit_codes=(0, 2, 125))
+@about(("tokcap spill list", "what is stored, the latest first"))
 def list_entries(context: typer.Context, output: Output = None) -> int:
     """Stored outputs, the latest first: handle, age, size, tokens, exit status, command.
 
     Tokens are those of standard output, and `-` where nobody has counted all of them yet.
     """
-    env: Environment = context.obj
-    output = output or wanted_output((), env)
+    reply = Reply(context, output)
+    env = reply.env
     entries = sorted(Shelf(env).entries(), key=lambda entry: -entry.stored_at)
-    if output == "text":
-        now = env.now()
-        rows = [
-            ("HANDLE", "AGE", "SIZE", "TOKENS", "EXIT", "COMMAND"),
-            *(row_of(entry, now) for entry in entries),
-        ]
-        say(table(rows, screen_of(env, env.stdout)) if entries else "nothing is stored\n", env)
-        return exits.OK
-    return respond([described(entry) for entry in entries], output, env)
+    if not reply.is_text:
+        return reply.give([described(entry) for entry in entries])
+    if not entries:
+        return reply.say("nothing is stored\n")
+    now = env.now()
+    rows = [HEAD, *(row_of(entry, now) for entry in entries)]
+    return reply.say(table(rows, screen_of(env, env.stdout)))
 
 
 @application.command("path")
 @about(
     ('less "$(tokcap spill path @last)"', "read the last stored output with another tool"),
-    exit_codes=(0, 1, 2, 125),
+    no="there is no such output",
 )
 def path(
     context: typer.Context,
@@ -68,18 +62,18 @@ def path(
     output: Output = None,
 ) -> int:
     """The file that holds a stored output: plain bytes, for any tool."""
-    env: Environment = context.obj
-    output = output or wanted_output((), env)
-    entry = Shelf(env).open(handle, stream)
+    reply = Reply(context, output)
+    entry = Shelf(reply.env).open(handle, stream)
     entry.close()
-    if output == "text":
-        say(f"{entry.path(stream)}\n", env)
-        return exits.OK
-    return respond({"handle": entry.handle, "path": readable(entry.path(stream))}, output, env)
+    if reply.is_text:
+        return reply.say(f"{entry.path(stream)}\n")
+    return reply.give({"handle": entry.handle, "path": readable(entry.path(stream))})
 
 
 @application.command("rm")
-@about(("tokcap spill rm 3f2a @last", "remove two of them"), danger="destructive", exit_codes=(0, 1, 2, 125))
+@about(
+    ("tokcap spill rm 3f2a @last", "remove two of them"), danger="destructive", no="there is no such output"
+)
 def remove(
     context: typer.Context,
     handles: Annotated[
@@ -88,44 +82,39 @@ def remove(
     output: Output = None,
 ) -> int:
     """Remove stored outputs. None is removed if one of them cannot be found."""
-    env: Environment = context.obj
-    output = output or wanted_output((), env)
-    shelf = Shelf(env)
+    reply = Reply(context, output)
+    shelf = Shelf(reply.env)
     places = dict.fromkeys(shelf.find(handle) for handle in handles)
     for place in places:
         shelf.remove(place)
     removed = [place.rpartition("/")[2] for place in places]
-    if output == "text":
-        say("".join(f"removed {handle}\n" for handle in removed), env)
-        return exits.OK
-    return respond({"removed": removed}, output, env)
+    if reply.is_text:
+        return reply.say("".join(f"removed {handle}\n" for handle in removed))
+    return reply.give({"removed": removed})
 
 
 @application.command("gc")
-@about(("tokcap spill gc", "what storing does by itself, now"), danger="destructive", exit_codes=(0, 2, 125))
+@about(("tokcap spill gc", "what storing does by itself, now"), danger="destructive")
 def collect(context: typer.Context, output: Output = None) -> int:
     """Remove what is too old or too much, and what those left behind who were killed while storing.
 
     This is part of storing, too; --spill-days and --spill-total, their variables and config keys say how much
     is kept. What was stored or read within the hour is kept in any case.
     """
-    env: Environment = context.obj
-    output = output or wanted_output((), env)
-    settings = decide((), "run", env)
+    reply = Reply(context, output)
+    settings = decide((), "run", reply.env)
     retention = Retention(int(settings["spill_days"] or 0), int(settings["spill_total"] or 0))
-    cleaned = clean(Shelf(env), retention, env.now())
+    cleaned = clean(Shelf(reply.env), retention, reply.env.now())
     freed = sum(entry.size for entry in cleaned.removed)
-    if output == "text":
+    if reply.is_text:
         left_overs = f", {cleaned.left_overs} left over by others" if cleaned.left_overs else ""
-        say(
+        return reply.say(
             f"removed {len(cleaned.removed)} ({size_of(freed)}){left_overs}; "
-            f"kept {cleaned.kept} ({size_of(cleaned.kept_bytes)})\n",
-            env,
+            f"kept {cleaned.kept} ({size_of(cleaned.kept_bytes)})\n"
         )
-        return exits.OK
     counts = {"freed_bytes": freed, "kept": cleaned.kept, "kept_bytes": cleaned.kept_bytes}
     removed = [entry.handle for entry in cleaned.removed]
-    return respond({"removed": removed, **counts, "left_overs": cleaned.left_overs}, output, env)
+    return reply.give({"removed": removed, **counts, "left_overs": cleaned.left_overs})
 
 
 def described(entry: Listed) -> dict[str, object]:
@@ -156,28 +145,14 @@ def described(entry: Listed) -> dict[str, object]:
 
 def row_of(entry: Listed, now: float) -> tuple[str, ...]:
     """An entry for people."""
-    record = entry.record
+    record, age = entry.record, age_of(now - entry.stored_at)
     if record is None:
-        return (
-            entry.handle,
-            age_of(now - entry.stored_at),
-            size_of(entry.size),
-            "-",
-            "-",
-            "(record is damaged)",
-        )
+        return (entry.handle, age, size_of(entry.size), "-", "-", "(record is damaged)")
     totals = [streams["out"] for streams in record.tokens.values() if "out" in streams]
     status = "-" if record.exit_status is None else str(record.exit_status)
     shown = printable(" ".join(record.command), LONGEST_COMMAND) if record.command else "-"
     size = size_of(sum(record.stored_bytes.values())) + ("" if record.complete else " of more")
-    return (
-        entry.handle,
-        age_of(now - entry.stored_at),
-        size,
-        str(totals[0]) if totals else "-",
-        status,
-        shown,
-    )
+    return (entry.handle, age, size, str(totals[0]) if totals else "-", status, shown)
 
 
 def table(rows: list[tuple[str, ...]], screen: Screen) -> str:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from tokcap import exits
-from tokcap.arguments import wanted_output
 from tokcap.cli.commands import Lists, about
-from tokcap.cli.responses import respond, say
+from tokcap.cli.responses import Output, Reply
 from tokcap.errors import UsageError
 from tokcap.screen import screen_of
 from tokcap.statistics import plot as plots
 from tokcap.statistics.book import Book, day_before, is_day
 from tokcap.statistics.chart import chart
 from tokcap.statistics.report import report
+from tokcap.statistics.sums import By
 from tokcap.statistics.totals import total_in_store
 from tokcap.store import Shelf
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.statistics.report import Report
-    from tokcap.statistics.sums import By
 
-GROUPS: tuple[By, ...] = ("day", "command", "session")
+GROUPS: tuple[By, ...] = get_args(By)
 UNITS = {"d": 1, "w": 7}
 
 
@@ -36,7 +34,7 @@ UNITS = {"d": 1, "w": 7}
 def stats(
     context: typer.Context,
     by: Annotated[
-        Literal["day", "command", "session"] | None,
+        By | None,
         typer.Option(help="one table only, with all of its rows; all three if not given"),
     ] = None,
     since: Annotated[
@@ -47,17 +45,15 @@ def stats(
         typer.Option(metavar="FILE", help="also draw it, to FILE.png or FILE.svg (needs matplotlib)"),
         Lists("files"),
     ] = "",
-    output: Annotated[
-        Literal["text", "json", "jsonl"] | None, typer.Option("-o", "--output", help="form of the response")
-    ] = None,
+    output: Output = None,
 ) -> int:
     """What was run, shown, withheld and saved, in exact tokens, by day, command and session.
 
     Saved is what runs withheld at first, less what reading it later by tokcap show has cost. It is below zero
     where that was more. What nobody has counted is in no sum: it is counted as runs.
     """
-    env: Environment = context.obj
-    output = output or wanted_output((), env)
+    reply = Reply(context, output)
+    env = reply.env
     first_day = first_day_of(since, env.now())
     if plot:
         plots.form_of(plot)
@@ -66,12 +62,11 @@ def stats(
     found = report(book.sums, (by,) if by else GROUPS, first_day, book.full)
     if plot and found.totals:
         plots.plot(found, plot)
-    if output == "text":
-        say(described(found, env, all_rows=by is not None), env)
-        return exits.OK
-    if output == "jsonl":
-        return respond([row.as_json(group) for group, rows in found.by.items() for row in rows], output, env)
-    return respond(numbers(found), output, env)
+    if reply.is_text:
+        return reply.say(described(found, env, all_rows=by is not None))
+    if reply.output == "jsonl":
+        return reply.give([row.as_json(group) for group, rows in found.by.items() for row in rows])
+    return reply.give(numbers(found))
 
 
 def read_book(env: Environment) -> Book:
@@ -92,8 +87,7 @@ def first_day_of(since: str, now: float) -> str:
         return day_before(now, int(number) * UNITS[unit] - 1)
     if since and not is_day(since):
         raise UsageError(
-            f"--since: {since[:40]!r} is neither a day such as 2026-11-01 nor a time such as 7d or 2w",
-            of_a_subcommand=True,
+            f"--since: {since[:40]!r} is neither a day such as 2026-11-01 nor a time such as 7d or 2w"
         )
     return since
 
@@ -109,10 +103,9 @@ def described(found: Report, env: Environment, *, all_rows: bool) -> str:
 
 def numbers(found: Report) -> dict[str, object]:
     """A report for programs."""
-    totals = [{name: value for name, value in row.as_json("").items() if name} for row in found.totals]
     return {
         "since": found.since or None,
-        "totals": totals,
+        "totals": [row.as_json() for row in found.totals],
         **{f"{group}s": [row.as_json(group) for row in rows] for group, rows in found.by.items()},
         "broken_lines": found.broken_lines,
         "full_days": list(found.full_days),

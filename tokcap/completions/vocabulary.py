@@ -54,15 +54,13 @@ class Vocabulary(Record):
 
     def below(self, *path: str) -> dict[str, str]:
         """The words that may follow a group's name, or `tokcap` itself, each with what it does."""
-        summaries = {group.name: group.summary for group in self.groups}
+        of_groups = {group.name: group.sentence for group in self.groups}
         found: dict[str, str] = {}
         for command in self.subcommands:
             if command.path[: len(path)] == path and len(command.path) > len(path):
                 word = command.path[len(path)]
                 leaf = len(command.path) == len(path) + 1
-                summary = command.summary if leaf else summaries[word]
-                # Beside a list of words there is room for its first sentence.
-                found[word] = summary.partition(". ")[0].removesuffix(".")
+                found[word] = command.sentence if leaf else of_groups[word]
         return found
 
     def valued(self) -> list[str]:

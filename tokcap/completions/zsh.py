@@ -155,7 +155,7 @@ def argument_specs(command: Command) -> Iterator[str]:
 
 
 def message(argument: Argument) -> str:
-    return escaped(argument.metavar.strip("[]").lower())
+    return escaped(argument.metavar.lower())
 
 
 def action(offer: Offer) -> str:

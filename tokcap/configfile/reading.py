@@ -5,15 +5,18 @@ Loaded only where there is such a file.
 
 from __future__ import annotations
 
+from tokcap import spelling
 from tokcap.errors import UsageError
+from tokcap.kinds import Duration, Fraction, Switch, shortened
 from tokcap.models import Model
-from tokcap.options import BY_KEY, OPTIONS, Duration, Fraction, Switch, shortened
+from tokcap.options import BY_KEY, OPTIONS
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tokcap.options import Option, Value
+    from tokcap.kinds import Value
+    from tokcap.options import Option
 
 MODELS = "models"
 # What a model can have, and what is expected of it.
@@ -202,7 +205,5 @@ def advice(key: str, section: str) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    import difflib
-
-    found = difflib.get_close_matches(word.lower().replace("-", "_"), known, n=1, cutoff=0.7)
-    return found[0] if found else ""
+    """Keys are written in small letters, with underscores."""
+    return spelling.nearest(word.lower().replace("-", "_"), known)

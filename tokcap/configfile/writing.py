@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from tokcap.configfile.reading import MODELS, SECTIONS
 from tokcap.errors import ConfigExists, StreamError
+from tokcap.kinds import Duration, Size, Switch
 from tokcap.models import MODELS as KNOWN_MODELS
-from tokcap.options import OPTIONS, Duration, Option, Size, Switch
+from tokcap.options import OPTIONS, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

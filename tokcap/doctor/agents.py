@@ -29,11 +29,10 @@ def check(env: Environment) -> Iterator[Finding]:
 
 def place_of(env: Environment) -> Place:
     """As `tokcap hook` has it, but a directory that is gone is no obstacle."""
-    home = env.variables.get("HOME") or os.path.expanduser("~")
     try:
-        return Place(home, os.getcwd(), env.variables)
-    except OSError:
-        return Place(home, home, env.variables)
+        return manage.place_here(env)
+    except HookRefused:
+        return Place(env.home(), env.home(), env.variables)
 
 
 def of_agent(agent: Agent, place: Place) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from tokcap.doctor.files import size_below
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.shell import quoted
 from tokcap.units import size_of
@@ -54,12 +55,11 @@ def check(env: Environment) -> Iterator[Finding]:
 
 def home(env: Environment) -> Finding:
     """What everything is below, unless variables say otherwise."""
-    named = env.variables.get("HOME")
-    path = named or os.path.expanduser("~")
+    path = env.home()
     if not os.path.isdir(path):
         why = "is no directory" if os.path.lexists(path) else "is not there"
         return note("home", f"HOME: {path} {why}", 'export HOME="$(getent passwd "$(id -u)" | cut -d: -f6)"')
-    if not named:
+    if not env.variables.get("HOME"):
         return note("home", f"HOME is not set; taken for it: {path}", f"export HOME={quoted(path)}")
     return ok("home", path)
 
@@ -87,20 +87,3 @@ def permissions(path: str, mode: int) -> Finding:
     if mode & OTHERS_READ:
         return note("permissions", f"{shown}: others can see its names", f"chmod go= {quoted(path)}")
     return ok("permissions", shown)
-
-
-def size_below(path: str) -> int:
-    """Bytes of all files below a directory, as far as they can be seen. No link is followed."""
-    total = 0
-    left = [path]
-    while left:
-        try:
-            with os.scandir(left.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        left.append(entry.path)
-                    else:
-                        total += entry.stat(follow_symlinks=False).st_size
-        except OSError:
-            continue
-    return total

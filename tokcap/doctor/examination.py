@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tokcap.doctor import agents, directories, settings, shells, terminal, variables, versions, vocabularies
+from tokcap.doctor import (
+    account,
+    agents,
+    directories,
+    packages,
+    settings,
+    shells,
+    terminal,
+    variables,
+    versions,
+    vocabularies,
+)
 from tokcap.doctor.finding import Finding, wrong
 from tokcap.errors import TokcapError
 from tokcap.record import TYPE_CHECKING, Record
@@ -42,10 +53,12 @@ def checks(script_of: ScriptOf) -> tuple[tuple[str, str, Check], ...]:
     """By name and title; `script_of` gives the completion script of this version for a shell."""
     return (
         ("versions", "Versions", versions.check),
+        ("packages", "Packages", packages.check),
         ("vocabularies", "Vocabularies", vocabularies.check),
         ("data", "Data directory", directories.check),
         ("store", "Stored outputs", check_store),
         ("ledger", "Sessions", check_ledger),
+        ("account", "Account", account.check),
         ("hooks", "Agents", agents.check),
         ("shells", "Shells and man page", lambda env: shells.check(env, script_of)),
         ("terminal", "Terminal", terminal.check),

@@ -47,8 +47,3 @@ def some_of(names: Sequence[str]) -> str:
     """The first few of many names."""
     more = len(names) - NAMES_SHOWN
     return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def count_of(number: int, one: str, many: str = "") -> str:
-    """`1 output`, `2 outputs`."""
-    return f"{number} {one if number == 1 else many or one + 's'}"

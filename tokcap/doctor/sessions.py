@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from tokcap.arguments import decide
 from tokcap.database import Look
-from tokcap.doctor.finding import Finding, count_of, note, ok, wrong
+from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import LedgerError, UsageError
 from tokcap.holder import Holder, is_gone, this_process
 from tokcap.ledger import FILE_NAME, STEPS
 from tokcap.shell import quoted
+from tokcap.units import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tokcap.arguments import config_bytes, decoded
+from tokcap.arguments import config_bytes, decoded, from_variable
 from tokcap.configfile.lines import line_of
 from tokcap.configfile.reading import Contents, contents_of, located, parsed
 from tokcap.doctor.finding import Finding, Setting, note, ok, wrong
 from tokcap.errors import TokcapError, UsageError
 from tokcap.models import find_model
-from tokcap.options import OPTIONS, LineOfText
+from tokcap.options import OPTIONS
 from tokcap.shell import quoted, shell_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokcap.environment import Environment
-    from tokcap.options import Option, Value
+    from tokcap.kinds import Value
+    from tokcap.options import Option
 
 DEFAULT = "default"
 
@@ -55,8 +56,8 @@ def check(env: Environment) -> Iterator[Finding]:
 
 def in_force(option: Option, contents: Contents, text: str, path: str, env: Environment) -> Finding:
     """A setting, or what is wrong with the variable for it."""
-    raw = env.variables.get(option.variable)
-    if raw or (raw == "" and isinstance(option.kind, LineOfText)):
+    raw = from_variable(option, env)
+    if raw is not None:
         try:
             return setting(option, option.kind.read(decoded(raw)), option.variable)
         except ValueError as error:

@@ -45,8 +45,7 @@ def check(env: Environment, script_of: ScriptOf) -> Iterator[Finding]:
 
 
 def of_shell(shell: Shell, script: bytes, env: Environment) -> Finding:
-    home = env.variables.get("HOME") or os.path.expanduser("~")
-    own, start_file = (os.path.join(home, name) for name in OWN[shell])
+    own, start_file = (os.path.join(env.home(), name) for name in OWN[shell])
     if LOADING in content(start_file):
         return ok(shell, f"completion is loaded by {start_file}")
     shared = (os.path.join(base, name) for base in data_directories(env) for name in SCRIPTS[shell])
@@ -86,8 +85,7 @@ def man_page(env: Environment) -> Finding:
 
 def data_directories(env: Environment) -> list[str]:
     """Where programs have their shared data, ours first."""
-    home = env.variables.get("HOME") or os.path.expanduser("~")
-    own = env.variables.get("XDG_DATA_HOME") or os.path.join(home, ".local/share")
+    own = env.variables.get("XDG_DATA_HOME") or os.path.join(env.home(), ".local/share")
     others = env.variables.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
     return list(dict.fromkeys([os.path.join(sys.prefix, "share"), own, *filter(None, others.split(":"))]))
 

@@ -6,15 +6,15 @@ import os
 from typing import TYPE_CHECKING
 
 from tokcap.arguments import decide
-from tokcap.doctor.finding import Finding, count_of, note, ok, some_of, wrong
-from tokcap.doctor.foreign import check_files
+from tokcap.doctor.files import check_files
+from tokcap.doctor.finding import Finding, note, ok, some_of, wrong
 from tokcap.errors import StoreError, UsageError
 from tokcap.fingerprint import Fingerprint, digest_of
 from tokcap.options import BY_KEY
 from tokcap.store import Entry, Retention, Shelf
 from tokcap.store.drafts import lock_directory
 from tokcap.store.retention import sorted_out, unattended
-from tokcap.units import size_of
+from tokcap.units import count_of, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

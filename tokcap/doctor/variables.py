@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.options import OPTIONS
 from tokcap.shell import quoted
+from tokcap.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,12 +40,12 @@ def check(env: Environment) -> Iterator[Finding]:
 
 def misspelt(name: str, value: str) -> Iterator[Finding]:
     is_ours = name.startswith(PREFIX)
-    near = difflib.get_close_matches(name.upper(), KNOWN, n=1, cutoff=LIKE if is_ours else MUCH_LIKE)
+    near = nearest(name.upper(), KNOWN, LIKE if is_ours else MUCH_LIKE)
     if near:
         yield wrong(
             name,
-            f"has no effect; did you mean {near[0]}?",
-            f"unset {quoted(name)}; export {near[0]}={quoted(value)}",
+            f"has no effect; did you mean {near}?",
+            f"unset {quoted(name)}; export {near}={quoted(value)}",
         )
     elif is_ours:
         yield note(name, "is no variable of tokcap, and has no effect on it", f"unset {quoted(name)}")

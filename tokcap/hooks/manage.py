@@ -104,5 +104,7 @@ def state(path: str, agent: Agent) -> bool:
 
 def place_here(env: Environment) -> Place:
     """The user's home, and the directory in which the command was given."""
-    home = env.variables.get("HOME") or os.path.expanduser("~")
-    return Place(home, os.getcwd(), env.variables)
+    try:
+        return Place(env.home(), os.getcwd(), env.variables)
+    except OSError:
+        raise HookRefused("the current directory is gone; change to one that is there") from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tokcap.options import BY_KEY, Choice
+from tokcap.kinds import Choice
+from tokcap.options import BY_KEY
 from tokcap.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:

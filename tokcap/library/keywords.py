@@ -19,7 +19,8 @@ from tokcap.options import options_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokcap.options import Form, Value
+    from tokcap.kinds import Value
+    from tokcap.options import Form
     from tokcap.types import (
         Align,
         Keep,

@@ -241,8 +241,8 @@ def places(name: str, variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def perhaps(name: str) -> str:
-    """The subcommand that somebody may have meant."""
+    """What somebody may have meant by a word that is no command: a subcommand, or `--help`."""
     from tokcap.spelling import nearest
 
-    near = nearest(name, SUBCOMMANDS)
+    near = nearest(name, (*SUBCOMMANDS, "--help", "--version"))
     return f"; did you mean tokcap {near}?" if near else ""

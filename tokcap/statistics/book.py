@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from tokcap import private
-from tokcap.account import DAY_SECONDS, DIRECTORY, LARGEST_DAY_BYTES, SUFFIX
+from tokcap.account import DAY_SECONDS, DIRECTORY, LARGEST_DAY_BYTES, SUFFIX, day_of
 from tokcap.errors import StoreError
 from tokcap.statistics.lines import lines_of
 from tokcap.statistics.sums import FIELDS, Output, Sums, Waiting
@@ -159,11 +159,6 @@ def expect(kind: type, *values: object) -> None:
     """Whatever the file has been through: `ValueError` for a value of another kind."""
     if {*map(type, values)} - {kind}:
         raise ValueError("it makes no sense")
-
-
-def day_of(seconds: float) -> str:
-    """The day of a time, here."""
-    return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
 def day_before(now: float, days: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tokcap.record import TYPE_CHECKING
+from tokcap.units import count_of, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ COLUMNS = {"runs": "runs", "shown": "shown_tokens", "withheld": "withheld_tokens
 # Only where there is something in them.
 DOUBTS = {"not exact": "inexact_runs", "uncounted": "uncounted_runs"}
 LONGEST_NAME = 24
+LONGEST_TOKENIZER = 40
 LEAST_BAR = 8
 MOST_BAR = 60
 # In the overview; with --by all are shown.
@@ -36,16 +38,14 @@ def chart(report: Report, width: int, *, coloured: bool, all_rows: bool) -> str:
             if by == "session" and not all_rows and len(rows) == 1 and rows[0].name.startswith("("):
                 # Nobody uses sessions.
                 continue
-            hidden = 0 if all_rows or by == "day" else max(len(rows) - MOST_ROWS, 0)
-            shown = rows[: len(rows) - hidden]
-            if by == "day" and not all_rows:
-                # The latest are at the end.
-                hidden = max(len(rows) - MOST_ROWS, 0)
-                shown = rows[hidden:]
+            hidden = 0 if all_rows else max(len(rows) - MOST_ROWS, 0)
+            # The latest days are at the end, the commands and sessions that matter most at the beginning.
+            shown = rows[hidden:] if by == "day" else rows[: len(rows) - hidden]
             blocks.append(table(by, shown, hidden, width, paint))
     remarks = [f"{day} is full: later calls of that day are not in the account" for day in report.full_days]
     if report.broken_lines:
-        remarks.append(f"{number_of(report.broken_lines, 'line')} of the account are broken, and left out")
+        lines = count_of(report.broken_lines, "broken line", "broken lines")
+        remarks.append(f"the account has {lines}, left out here")
     if remarks:
         blocks.append("".join(f"{remark}\n" for remark in remarks))
     return "\n".join(blocks)
@@ -57,35 +57,35 @@ def sentences(total: Told, since: str, paint: Callable[[str, str], str]) -> list
     from_day = f" since {since}" if since else ""
     colour = RED if saved < 0 else GREEN
     lines = [
-        paint(f"{number_of(total['runs'], 'run')}, {number_of(total['shows'], 'show call')}{from_day}", BOLD)
-        + f", in tokens of {printable(total.tokenizer)}",
+        paint(f"{count_of(total['runs'], 'run')}, {count_of(total['shows'], 'show call')}{from_day}", BOLD)
+        + f", in tokens of {printable(total.tokenizer, LONGEST_TOKENIZER)}",
         f"shown {total['shown_tokens']:,}, withheld at first {withheld:,}, "
         + paint(f"saved in the end {saved:,}", colour),
     ]
     if total["dearer_outputs"]:
         lines.append(
-            paint(f"{number_of(total['dearer_outputs'], 'output')} cost more than was saved: ", RED)
-            + f"{number_of(total['dearer_tokens'], 'token')} more than without tokcap"
+            paint(f"{count_of(total['dearer_outputs'], 'output')} cost more than was saved: ", RED)
+            + f"{count_of(total['dearer_tokens'], 'token')} more than without tokcap"
         )
     if total["inexact_runs"]:
         lines.append(
-            f"not exact: {number_of(total['inexact_runs'], 'run')} with a total that was only estimated; "
+            f"not exact: {count_of(total['inexact_runs'], 'run')} with a total that was only estimated; "
             "withheld and saved are without"
         )
     uncounted = [
-        number_of(total[field], what)
+        count_of(total[field], what)
         for field, what in (("uncounted_runs", "run"), ("uncounted_shows", "show call"))
         if total[field]
     ]
     if uncounted:
-        size = number_of(total["uncounted_bytes"], "byte")
+        size = count_of(total["uncounted_bytes"], "byte")
         lines.append(f"not counted: {' and '.join(uncounted)} that passed on {size}; no sum has them")
     return lines
 
 
 def table(by: By, rows: Sequence[Told], hidden: int, width: int, paint: Callable[[str, str], str]) -> str:
     """Rows with their numbers, and with a bar for what each has saved: `#`, or `-` for what it has lost."""
-    names = [shortened(printable(row.name)) for row in rows]
+    names = [printable(row.name, LONGEST_NAME) for row in rows]
     doubts = {head: field for head, field in DOUBTS.items() if any(row[field] for row in rows)}
     columns = {**COLUMNS, **doubts}
     cells = [[*columns], *([f"{row[field]:,}" for field in columns.values()] for row in rows)]
@@ -109,17 +109,3 @@ def table(by: By, rows: Sequence[Told], hidden: int, width: int, paint: Callable
     if hidden:
         lines.append(f"and {hidden} more: tokcap stats --by {by}")
     return "".join(f"{line}\n" for line in lines)
-
-
-def number_of(count: int, what: str) -> str:
-    """`1 run`, `2,000 runs`"""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def printable(name: str) -> str:
-    """A name that cannot do anything to a terminal."""
-    return "".join(character if character.isprintable() else "?" for character in name)
-
-
-def shortened(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from tokcap.errors import StreamError, TokcapError, UsageError
-from tokcap.statistics.chart import printable, shortened
+from tokcap.errors import PackageMissing, StreamError, UsageError
+from tokcap.statistics.chart import LONGEST_NAME, LONGEST_TOKENIZER
+from tokcap.units import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ def form_of(path: str) -> str:
     for ending in FORMATS:
         if path.lower().endswith(ending):
             return ending[1:]
-    raise UsageError(f"--plot: {path!r} ends neither in .png nor in .svg", of_a_subcommand=True)
+    raise UsageError(f"--plot: {path!r} ends neither in .png nor in .svg")
 
 
 def check_that_plots_can_be_made() -> None:
@@ -34,7 +35,7 @@ def check_that_plots_can_be_made() -> None:
     try:
         import matplotlib  # noqa: F401  # only to see whether it is there
     except ImportError:
-        raise TokcapError(
+        raise PackageMissing(
             "--plot needs matplotlib, which is not installed here: pip install 'tokcap[plot]'"
         ) from None
 
@@ -42,7 +43,6 @@ def check_that_plots_can_be_made() -> None:
 def plot(report: Report, path: str) -> None:
     """Draw what was shown and what was saved, and write it to a file."""
     form = form_of(path)
-    check_that_plots_can_be_made()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -66,7 +66,7 @@ def plot(report: Report, path: str) -> None:
 def draw(axes: Axes, by: By, rows: Sequence[Told], tokenizer: str) -> None:
     """One chart: what was shown, with what was saved on top, or below zero what was lost."""
     # A dollar sign would begin a formula.
-    names = [shortened(printable(row.name)).replace("$", r"\$") for row in rows]
+    names = [printable(row.name, LONGEST_NAME).replace("$", r"\$") for row in rows]
     places = range(len(rows))
     shown = [row["shown_tokens"] for row in rows]
     saved = [max(row["saved_tokens"], 0) for row in rows]
@@ -75,6 +75,6 @@ def draw(axes: Axes, by: By, rows: Sequence[Told], tokenizer: str) -> None:
     axes.bar(places, saved, bottom=shown, color=SAVED, label="saved")
     axes.bar(places, lost, color=LOST, label="cost more than saved")
     axes.set_xticks(places, names, rotation=45, ha="right", fontsize=8)
-    axes.set_ylabel(f"tokens ({printable(tokenizer)})", fontsize=8)
+    axes.set_ylabel(f"tokens ({printable(tokenizer, LONGEST_TOKENIZER)})", fontsize=8)
     axes.set_title(f"by {by}", loc="left", fontsize=10)
     axes.legend(fontsize=8)

@@ -21,8 +21,10 @@ class Told(Record):
     def __getitem__(self, field: str) -> int:
         return self.numbers[PLACES[field]]
 
-    def as_json(self, by: str) -> dict[str, object]:
-        return {by: self.name, "tokenizer": self.tokenizer, **dict(zip(FIELDS, self.numbers, strict=True))}
+    def as_json(self, by: By | None = None) -> dict[str, object]:
+        """For programs: under `by` the name, which everything has none of."""
+        named: dict[str, object] = {by: self.name} if by else {}
+        return {**named, "tokenizer": self.tokenizer, **dict(zip(FIELDS, self.numbers, strict=True))}
 
 
 class Report(Record):

@@ -1,4 +1,4 @@
-"""Files of the store as they lie there: open to others, of another owner, or links."""
+"""Files as they lie below a directory of ours: open to others, of another owner, links, and how large."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OTHERS = 0o077
-OF_DIRECTORIES, OF_FILES = 0o700, 0o400
+OF_DIRECTORIES, READ, READ_AND_WRITTEN = 0o700, 0o400, 0o600
 
 
-def check_files(directory: str) -> Iterator[Finding]:
-    """One finding for each thing that can be wrong with any of them."""
+def check_files(directory: str, of_files: int = READ) -> Iterator[Finding]:
+    """One finding for each thing that can be wrong with any of them. `of_files`: the mode that files need."""
     links: list[str] = []
     strangers: list[str] = []
     open_ones: list[str] = []
@@ -26,7 +26,7 @@ def check_files(directory: str) -> Iterator[Finding]:
     for path, status in everything(directory):
         number += 1
         mode = stat.S_IMODE(status.st_mode)
-        needed = OF_DIRECTORIES if stat.S_ISDIR(status.st_mode) else OF_FILES
+        needed = OF_DIRECTORIES if stat.S_ISDIR(status.st_mode) else of_files
         if stat.S_ISLNK(status.st_mode):
             links.append(path)
         elif status.st_uid != os.geteuid():
@@ -70,6 +70,11 @@ def everything(directory: str) -> Iterator[tuple[str, os.stat_result]]:
                         left.append(entry.path)
         except OSError:
             continue
+
+
+def size_below(directory: str) -> int:
+    """Bytes of all that lies there, as far as it can be seen."""
+    return sum(status.st_size for _, status in everything(directory) if not stat.S_ISDIR(status.st_mode))
 
 
 def shown(paths: list[str], directory: str) -> str:

@@ -1,0 +1,25 @@
+"""The changelog is in its form, and every defect in it has a test that holds it."""
+
+from __future__ import annotations
+
+import re
+
+from tests.conftest import ROOT
+
+TEXT = (ROOT / "CHANGELOG.md").read_text()
+UNRELEASED = re.split(r"^## ", TEXT, flags=re.MULTILINE)[1]
+
+
+def test_changes_stand_under_their_kinds_in_order():
+    kinds = re.findall(r"^### (.*)$", UNRELEASED, re.MULTILINE)
+    assert kinds == [kind for kind in ("Added", "Changed", "Removed", "Fixed", "Security") if kind in kinds]
+
+
+def test_every_defect_names_the_test_that_holds_it():
+    fixed = UNRELEASED.partition("### Fixed\n")[2]
+    defects = re.findall(r"^- (.*?)(?=\n(?:- |\n|\Z))", fixed, re.MULTILINE | re.DOTALL)
+    assert len(defects) > 10
+    for defect in defects:
+        named = re.findall(r"`(tests/[\w/.-]+)`", defect)
+        assert named, defect
+        assert all((ROOT / name).exists() for name in named), defect
