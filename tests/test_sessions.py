@@ -105,10 +105,7 @@ class TestTheWrapper:
     ):
         ran = inside("--session", "none", "--", "touch", str(tmp_path / "ran"))
         assert ran.status == 125
-        assert (
-            ran.err
-            == b"tokcap: session none was never started; start it: tokcap budget start none --total N\n"
-        )
+        assert ran.err == b"tokcap: session none does not run; start it: tokcap budget start none --total N\n"
         assert not (tmp_path / "ran").exists()
 
     @pytest.mark.parametrize("name", ["../../x", "a/b", ".", "a" * 10_000, "a b", "-x"])

@@ -360,6 +360,4 @@ def makes_no_sense(session: int) -> LedgerError:
 
 
 def not_started(name: str) -> SessionNotStarted:
-    return SessionNotStarted(
-        f"session {name} was never started; start it: tokcap budget start {name} --total N"
-    )
+    return SessionNotStarted(f"session {name} does not run; start it: tokcap budget start {name} --total N")

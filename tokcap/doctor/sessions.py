@@ -96,6 +96,6 @@ def chosen_session(env: Environment, running: set[str]) -> Iterator[Finding]:
         return
     if session and session not in running:
         remedy = f"tokcap budget start {quoted(session)} --total 100000"
-        yield wrong("session", f"{session} was never started, so no command is run", remedy)
+        yield wrong("session", f"{session} does not run, so no command is run", remedy)
     elif session:
         yield ok("session", session)
