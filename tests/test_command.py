@@ -349,7 +349,7 @@ def test_while_tokcap_still_counts_the_first_interrupt_costs_nothing_and_the_sec
 
 def test_a_nameless_variable_does_not_keep_a_command_from_running():
     done = subprocess.run(
-        ["env", "-i", "=x", sys.executable, "-m", "tokcap", "--", "/bin/echo", "hi"],
+        ["env", "-i", "=x", "TOKCAP_ACCOUNT=off", sys.executable, "-m", "tokcap", "--", "/bin/echo", "hi"],
         capture_output=True,
         check=False,
     )

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import orjson
 import pytest
@@ -85,3 +87,27 @@ def test_numbers_that_python_would_not_convert_can_stay_texts():
 def test_nesting_that_is_too_deep_is_an_error_that_can_be_caught():
     with pytest.raises(RecursionError):
         loads("[" * 100_000 + "]" * 100_000)
+
+
+@pytest.mark.parametrize("text", ["[1", '{"a', '{"a" 1}', '"\x01"', '"\\x"', "[1,]", "NaN", "x", ""])
+def test_what_is_no_json_is_told_as_that_where_the_standard_librarys_own_module_is_not_loaded(text):
+    script = (
+        "import sys\nfrom tokcap.plainjson import loads\nassert 'json.decoder' not in sys.modules\n"
+        "try: loads(sys.argv[1])\nexcept ValueError: print('refused')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, text], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("refused\n", "")
+
+
+@pytest.mark.parametrize("end", range(100, 160, 7))
+def test_json_that_is_cut_off_is_text_and_pages_join(tokcap, with_store, end):
+    document = json.dumps([{"id": number} for number in range(60)]).encode()[:-end]
+    first = tokcap("-n", "60", "-o", "json", stdin=document)
+    assert (first.json["warnings"], first.json["meta"]["shape"]) == ([], "text")
+    shown, page = first.json["data"][0], first.json["meta"]
+    while "next_offset" in page:
+        answer = tokcap("show", page["handle"], "-o", "json", "--token-offset", str(page["next_offset"])).json
+        shown, page = shown + answer["data"][0], answer["meta"]
+    assert shown.encode() == document

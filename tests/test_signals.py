@@ -289,6 +289,7 @@ def test_a_timeout_ends_the_command_and_all_that_it_started(tokcap, script):
     ran = tokcap("--timeout", "1s", "-o", "json", "--", "sh", "-c", f"echo $$; {script}")
     assert ran.status == 124
     assert ran.json["error"]["code"] == "TIMEOUT"
+    assert ran.json["meta"]["exit_from"] == "tokcap"
     group = int(ran.json["data"][0])
     assert not state_of(group)
 

@@ -108,12 +108,20 @@ def answer(view: View, streams: Streams, tokenizer: Tokenizer, find_ways: Callab
             # Nothing has run, and what is wrong is said.
             raise
         # The command has run: whatever goes wrong from here on, its output has to come out.
-        reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {error!r}"
+        failed_by = error
+        reason = str(error) if isinstance(error, TokenizerFailed) else f"cutting failed: {error!r}"
     if view.token_count:
         failed = respond(streams, None, meta, ())
         failure = failed.failure or Failure(TokenizerUnavailable.code, f"{reason}; nothing was counted")
         status = failed.status or TokenizerUnavailable.exit_status
         return Answer(failed.but(status=status, failure=failure), told=failure.message, withheld=True)
+    if not isinstance(failed_by, TokenizerFailed) and view.shape != "text":
+        # It may be the shape alone: as text it has the same tokens.
+        notice = Notice("CUT_FAILED", f"{reason}; taken as text")
+        try:
+            return cut(view.but(shape="text"), streams, tokenizer, find_ways, meta, notice)
+        except Exception as error:
+            reason = f"counting failed: {error!r}"
     notice = Notice("TOKENIZER_FAILED", f"{reason}; every byte was taken for a token instead")
     try:
         return cut(view.but(shape="text"), streams, ByteTokenizer(), find_ways, meta, notice)
@@ -296,7 +304,9 @@ def respond(streams: Streams, payload: bytes | None, meta: Meta, notices: tuple[
         ending, broken = streams.captured.ending, streams.captured.broken
         failure = failure_of(ending, streams.err_tail)
         if ending is not None:
-            meta = meta.but(exit_code=ending.status, exit_from="command", signal=ending.signal)
+            # A status of 124 is ours: the command itself had none, or another.
+            whose = "tokcap" if ending.stopped_for == "timeout" else "command"
+            meta = meta.but(exit_code=ending.status, exit_from=whose, signal=ending.signal)
         if broken is not None:
             meta = meta.but(exit_code=broken.exit_status, exit_from="tokcap")
             failure = Failure(broken.code, str(broken))

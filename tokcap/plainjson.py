@@ -64,6 +64,9 @@ def loads(text: str, *, numbers: bool = True) -> Any:
         value, end = make_scanner(Settings(numbers))(text, begin)  # type: ignore[arg-type]  # stubs know one class
     except StopIteration as stopped:
         raise ValueError(f"no JSON at character {stopped.value}") from None
+    except SystemError:
+        # Python 3.11 wants to raise an error of `json.decoder`, and finds none where that is not loaded.
+        raise ValueError("no JSON") from None
     if text[end:].strip(BLANKS):
         raise ValueError(f"no JSON at character {end}")
     return value

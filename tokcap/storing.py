@@ -6,6 +6,7 @@ from tokcap.answer import Ways
 from tokcap.errors import StoreError
 from tokcap.record import TYPE_CHECKING
 from tokcap.store import EntryRecord
+from tokcap.tokens import ByteTokenizer
 from tokcap.types import Notice
 from tokcap.ways import capped_notice, readable, remark_on, way_to
 
@@ -44,7 +45,12 @@ def record_of(
 
         command = redacted_words(command)
     indexes = answered.indexes if answered else {}
-    totals = {stream: index.total_tokens for stream, index in indexes.items() if index.checkpoints.complete}
+    totals = {
+        stream: index.total_tokens
+        for stream, index in indexes.items()
+        # Bytes that had to be taken for tokens are none.
+        if index.checkpoints.complete and index.tokenizer != ByteTokenizer.name
+    }
     return EntryRecord(
         # A shape that somebody insisted on is not what the next one finds.
         shape=answered.shape if answered and request.shape == "auto" else "auto",

@@ -32,7 +32,10 @@ def test_a_hook_is_installed_listed_and_removed(place, name, project):
     assert path in said
     assert path.startswith(place.project if project else place.home)
     assert any(path in line for line in manage.list_lines(place) if line.startswith(name))
-    assert manage.install(name, place, (), project=project) == f"already installed in {path}"
+    again = manage.install(name, place, (), project=project)
+    assert again.startswith(
+        f"already installed in {path}; its limit is that of TOKCAP_TOKEN_LIMIT or config.toml"
+    )
     assert manage.remove(name, place, project=project) == f"removed from {path}"
     assert manage.remove(name, place, project=project) is None
     assert not os.path.exists(path)
@@ -150,3 +153,11 @@ def test_a_directory_that_is_gone_is_told_as_that(said, tmp_path, monkeypatch):
         b"tokcap: the current directory is gone; change to one that is there\n"
     )
     monkeypatch.chdir(tmp_path)
+
+
+def test_installing_says_what_the_hook_still_needs(place, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/tmp/passing/tokcap"])
+    monkeypatch.setenv("PATH", "")
+    said = manage.install("claude-code", place, ("--token-limit", "500"), project=False)
+    assert "its limit" not in said
+    assert said.endswith("; tokcap is not on PATH: until it is, the hook does nothing")

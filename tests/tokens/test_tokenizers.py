@@ -229,3 +229,11 @@ def test_the_embedded_tables_need_neither_network_nor_cache(tokcap, name):
     text = b"no network, no cache\n"
     ran = tokcap("--tokenizer", name, "--token-count", stdin=text, env=world)
     assert (ran.out, ran.err) == (b"%d\n" % recount(text, name), b"")
+
+
+def test_bytes_that_were_taken_for_tokens_are_not_stored_as_their_number(tokcap, plugin, with_store):
+    env = plugin(BROKEN)
+    ran = tokcap("-n", "20", "--tokenizer", "words", "-o", "json", stdin=b"some words again\n" * 50, env=env)
+    assert ran.json["warnings"][0]["code"] == "TOKENIZER_FAILED"
+    (entry,) = tokcap("spill", "list", "-o", "json", env=env).json["data"]
+    assert entry["tokens"] == {}

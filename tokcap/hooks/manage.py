@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 
@@ -43,9 +44,20 @@ def install(name: str, place: Place, options: tuple[str, ...], *, project: bool)
     if problems := agent.objections(place):
         raise HookRefused(f"{agent.title}: {problems[0]}")
     path = path_of(agent, place, project=project)
-    if settings.install(path, agent, hook_command(agent, options, project=project)):
-        return f"installed in {path}; {agent.effect}"
-    return f"already installed in {path}"
+    command = hook_command(agent, options, project=project)
+    done = settings.install(path, agent, command)
+    said = f"installed in {path}; {agent.effect}" if done else f"already installed in {path}"
+    return said + what_is_missing(command, options)
+
+
+def what_is_missing(command: str, options: tuple[str, ...]) -> str:
+    """What the hook still needs to be of use."""
+    words = ""
+    if not {"--token-limit", "--session"}.intersection(options):
+        words += "; its limit is that of TOKCAP_TOKEN_LIMIT or config.toml: without one nothing is capped"
+    if command.startswith("tokcap ") and shutil.which("tokcap") is None:
+        words += "; tokcap is not on PATH: until it is, the hook does nothing"
+    return words
 
 
 def remove(name: str, place: Place, *, project: bool) -> str | None:
