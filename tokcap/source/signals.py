@@ -147,10 +147,14 @@ class Signals:
             pass
         try:
             while not self._finished:
-                number, by_terminal = self._next(stopping.due_seconds())
-                stopping.act()
-                if number and not self._finished:
-                    self._take(number, by_terminal)
+                try:
+                    number, by_terminal = self._next(stopping.due_seconds())
+                    stopping.act()
+                    if number and not self._finished:
+                        self._take(number, by_terminal)
+                except MemoryError:
+                    # Whoever reads the output runs out of it too, and says so. The next round may have some.
+                    continue
         finally:
             with self._gate:
                 # Nobody can wake it any more.
