@@ -98,8 +98,10 @@ class Spool:
         self._needed_bytes = needed_bytes
         self._file: int | None = None
         self._file_size = 0
-        # Taken of all that is written, once somebody wants one.
+        # Taken of all that is kept, once somebody wants one; up to a place, the rest is still to come.
         self.fingerprint: Fingerprint | None = None
+        self._hashed_to = 0
+        self._is_sealed = False
         self.landmarks = Landmarks()
         # Bytes that were not kept.
         self.lost = 0
@@ -119,8 +121,6 @@ class Spool:
         return self.read(max(self.size - TAIL_BYTES, 0), self.size)
 
     def write(self, block: bytes) -> None:
-        if self.fingerprint:
-            self.fingerprint.update(block)
         room = self._keep_bytes - self.size
         if len(block) > room:
             self.lost += len(block) - max(room, 0)
@@ -130,7 +130,9 @@ class Spool:
             self.move_to_file()
 
     def finish(self) -> None:
-        """Nothing was held back."""
+        """Nothing was held back, and no thread is left: what comes next may divide the process."""
+        if self.fingerprint:
+            self.fingerprint.wait()
 
     def move_to_file(self) -> None:
         """Write what is in memory to the file. When that fails, it stays where it is."""
@@ -138,6 +140,7 @@ class Spool:
         try:
             if self._file is None:
                 self._file = self._open_file()
+            self.hash_aside()
             # A view, for a slice would be one copy more of all of it.
             with memoryview(self._memory) as memory:
                 while moved < len(memory):
@@ -150,17 +153,27 @@ class Spool:
             self._memory_bytes = UNLIMITED
             if self._keep_bytes < UNLIMITED:
                 self._keep_bytes = max(self._needed_bytes, self.size - moved)
-        del self._memory[:moved]
+        # Another one: what is being hashed must not change.
+        self._memory = self._memory[moved:]
 
-    def take_fingerprint(self, fingerprint: Fingerprint, *, aside: bool = False) -> None:
-        """Of all that came and will come. While everything is in memory, or never."""
-        memory = memoryview(self._memory)
-        if aside:
-            fingerprint.update_aside(memory, self.lost)
-        else:
-            with memory:
-                fingerprint.update(memory, self.lost)
-        self.fingerprint = fingerprint
+    def hash_aside(self) -> None:
+        """Take what is in memory into the fingerprint, while something else is done."""
+        if self.fingerprint and self._hashed_to < self.size:
+            self.fingerprint.update_aside(self._not_hashed())
+            self._hashed_to = self.size
+
+    def seal(self) -> None:
+        """All has come: the fingerprint is that of everything."""
+        if self._is_sealed or not self.fingerprint:
+            return
+        self._is_sealed = True
+        self.fingerprint.wait()
+        with self._not_hashed() as rest:
+            self.fingerprint.update(rest, self.lost)
+        self._hashed_to = self.size
+
+    def _not_hashed(self) -> memoryview:
+        return memoryview(self._memory)[max(self._hashed_to - self._file_size, 0) :]
 
     def read(self, start: int, stop: int) -> bytes:
         parts = []
@@ -230,6 +243,8 @@ class Passing:
 
     def finish(self) -> None:
         """Nothing was held back."""
+        if self.spool:
+            self.spool.finish()
 
     def close(self) -> None:
         if self.spool:

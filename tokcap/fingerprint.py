@@ -26,8 +26,9 @@ class Fingerprint:
         self._size = 0
         self._at_work: LockType | None = None
 
-    def update_aside(self, block: memoryview, lost: int = 0) -> None:
+    def update_aside(self, block: memoryview) -> None:
         """The same while something else is done: hashing leaves the interpreter to others."""
+        self.wait()
         from _thread import allocate_lock, start_new_thread
 
         self._at_work = allocate_lock()
@@ -38,7 +39,7 @@ class Fingerprint:
         def work(at_work: LockType) -> None:
             has_begun.release()
             with block:
-                self.update(block, lost)
+                self.update(block)
             at_work.release()
 
         try:
@@ -55,10 +56,15 @@ class Fingerprint:
             self._hash.update(block[: self._room])
             self._room -= min(self._room, len(block))
 
-    def sealed(self) -> bytes:
+    def wait(self) -> None:
+        """Until nothing is hashed aside any more."""
         if self._at_work:
             with self._at_work:
                 pass
+            self._at_work = None
+
+    def sealed(self) -> bytes:
+        self.wait()
         return self._hash.digest() + self._size.to_bytes(8, "little")
 
 

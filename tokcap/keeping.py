@@ -63,17 +63,19 @@ class Keeping:
             self.failure = str(error)
             return open_nameless_file()
 
-    def _take_fingerprint(self, spool: Spool, *, aside: bool = False) -> None:
+    def _take_fingerprint(self, spool: Spool) -> None:
+        """Before anything of it goes to a file, or never."""
         if spool.fingerprint is None:
             from tokcap.fingerprint import Fingerprint
 
-            spool.take_fingerprint(Fingerprint(self._request.max_bytes), aside=aside)
+            spool.fingerprint = Fingerprint(self._request.max_bytes)
 
     def prepare(self) -> None:
         """All is there. Where that is much, and certainly more than will be shown, begin with the handle."""
         out = self._spools["out"]
         if self._request.token_limit and out.size > max(ASIDE_BYTES, self._window_bytes):
-            self._take_fingerprint(out, aside=True)
+            self._take_fingerprint(out)
+            out.hash_aside()
 
     def handle(self) -> str:
         """The handle that the output has in the store; empty if it cannot have one."""
@@ -82,6 +84,7 @@ class Keeping:
 
             for spool in self._spools.values():
                 self._take_fingerprint(spool)
+                spool.seal()
             # An stderr without a word is as good as none: equal outputs have one handle.
             taken = [spool for stream, spool in self._spools.items() if stream == "out" or spool.size]
             self._digest = digest_of(spool.fingerprint for spool in taken if spool.fingerprint)

@@ -131,6 +131,7 @@ class Live:
 
     def finish(self) -> None:
         """What was held back is left to the answer."""
+        self.spool.finish()
 
     def close(self) -> None:
         self.spool.close()
