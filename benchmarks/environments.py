@@ -93,6 +93,8 @@ def set_up(cache: Path) -> Environments:
     for place in (own, bulk, peer):
         if not (place / "bin" / "pip").exists():
             step([sys.executable, "-m", "venv", str(place)])
+        # The start script of an older one loads `re` before anything else.
+        step([str(place / "bin" / "pip"), "install", "-q", "--upgrade", "pip"])
     for place, package in ((own, str(ROOT)), (bulk, f"{ROOT}[bulk]")):
         step([str(place / "bin" / "pip"), "install", "-q", package])
         # The version may be the same while the code is not.
