@@ -140,6 +140,13 @@ class Signals:
         self._before.clear()
 
     def _watch(self) -> None:
+        try:
+            self._watch_to_the_end()
+        except MemoryError:
+            # Not even for one more round. The main thread has the same trouble, and tells of it.
+            pass
+
+    def _watch_to_the_end(self) -> None:
         stopping = self._stopping
         assert stopping
         with self._gate:
