@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tokcap.cli.application import app
-from tokcap.cli.commands import all_commands, groups
-from tokcap.completions import script_for
+from tokcap.cli.completions import script_for
+from tokcap.cli.described import all_commands, groups
 
 DIRECTORY = Path(__file__).parent
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import mdoc
 
 from tokcap.cli.application import app
-from tokcap.cli.commands import all_commands, groups
-from tokcap.envelope import Meta
-from tokcap.options import OPTIONS, SUBCOMMANDS
+from tokcap.cli.described import all_commands, groups
+from tokcap.cli.options import OPTIONS, SUBCOMMANDS
+from tokcap.forms.envelope import Meta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokcap.catalog import Command
+    from tokcap.cli.catalog import Command
 
 # Changed by hand when the pages say something new: the same catalogue gives the same pages on any day.
 DATE = "November 16, 2026"

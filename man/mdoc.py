@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tokcap.catalog import Argument, Example, Flag
+    from tokcap.cli.catalog import Argument, Example, Flag
 
 # mandoc complains of longer lines.
 WIDTH = 79

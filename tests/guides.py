@@ -53,7 +53,7 @@ def world(home: Path) -> dict[str, str]:
     """The environment of a reader who has just installed this very tokcap."""
     programs = home.parent / "bin"
     programs.mkdir(exist_ok=True)
-    for name, module in (("tokcap", "tokcap"), ("tokcap-sh", "tokcap.shellentry")):
+    for name, module in (("tokcap", "tokcap"), ("tokcap-sh", "tokcap.cli.shell_entry")):
         program = programs / name
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
         program.chmod(0o755)

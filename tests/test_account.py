@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import recount
 from tests.test_architecture import modules_loaded_for
-from tokcap import account
-from tokcap.statistics.lines import read_line
+from tokcap.usage import usage_log as account
+from tokcap.usage.lines import read_line
 
 TODAY = time.strftime("%Y-%m-%d")
 
@@ -237,4 +237,4 @@ def test_writing_a_line_loads_nothing_but_its_own_module(with_account):
     loaded = modules_loaded_for("-n", "50", stdin=b"hi\n")
     assert len(lines_in(with_account)) == 2
     assert loaded == modules_loaded_for("-n", "50", "--no-account", stdin=b"hi\n")
-    assert {name for name in loaded if "account" in name or "statistics" in name} == {"tokcap.account"}
+    assert {name for name in loaded if name.startswith("tokcap.usage.")} == {"tokcap.usage.usage_log"}

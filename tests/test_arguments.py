@@ -2,12 +2,12 @@
 
 import pytest
 
-from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
+from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
+from tokcap.cli.kinds import Switch
+from tokcap.cli.options import OPTIONS, SUBCOMMANDS, options_of
+from tokcap.core.request import Request, ShowRequest
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
-from tokcap.kinds import Switch
-from tokcap.options import OPTIONS, SUBCOMMANDS, options_of
-from tokcap.types import Request, ShowRequest
 
 
 @pytest.fixture

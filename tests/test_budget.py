@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcap import exits
-from tokcap.budget import (
+from tokcap.api.manager import BudgetManager, MemoryStorage, TokenCounter
+from tokcap.budget.arithmetic import (
     MOST_TOKENS,
     Account,
     ResponseMode,
@@ -19,10 +20,9 @@ from tokcap.budget import (
     result_share,
     share_of,
 )
+from tokcap.budget.sqlite import Ledger
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, SessionNotStarted, TokcapError, UsageError
-from tokcap.ledger import Ledger
-from tokcap.manager import BudgetManager, MemoryStorage, TokenCounter
 
 
 def account(total, used=0, reserved=0, window_used=0) -> Account:

@@ -5,7 +5,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokcap.capture import Spool
+from tokcap.steps.capture import Spool
 
 
 @given(

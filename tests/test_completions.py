@@ -27,13 +27,13 @@ from tests.shell.interactive import (
     world,
     zsh,
 )
-from tokcap.catalog import HELP, Argument, Command, Flag
 from tokcap.cli.application import app
-from tokcap.cli.commands import all_commands, groups
-from tokcap.completions import SHELLS, script_for
-from tokcap.completions.vocabulary import TOKENIZERS, Vocabulary, offer_for, spellings_of
+from tokcap.cli.catalog import HELP, Argument, Command, Flag
+from tokcap.cli.completions import SHELLS, script_for
+from tokcap.cli.completions.vocabulary import TOKENIZERS, Vocabulary, offer_for, spellings_of
+from tokcap.cli.described import all_commands, groups
+from tokcap.cli.options import SUBCOMMANDS as NAMES
 from tokcap.hooks.manage import AGENTS
-from tokcap.options import SUBCOMMANDS as NAMES
 from tokcap.tokens import open_tokenizer
 
 COMMANDS = all_commands(app)

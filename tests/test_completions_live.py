@@ -17,7 +17,7 @@ from tests.shell.interactive import (
     opened,
     world,
 )
-from tokcap.completions import SHELLS
+from tokcap.cli.completions import SHELLS
 
 SESSIONS = {"proj:one", "proj:two", "me@home+1", "review"}
 MODELS = """

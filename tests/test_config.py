@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tokcap.configfile.lines import line_of, placed_keys
-from tokcap.configfile.reading import contents_of, read_config
-from tokcap.configfile.writing import config_text
+from tokcap.cli.config.lines import line_of, placed_keys
+from tokcap.cli.config.reading import contents_of, read_config
+from tokcap.cli.config.writing import config_text
+from tokcap.cli.options import OPTIONS
 from tokcap.errors import UsageError
-from tokcap.models import MODELS
-from tokcap.options import OPTIONS
+from tokcap.tokens.models import MODELS
 
 AMBIENT = [option for option in OPTIONS if option.ambient]
 SETTINGS = [

@@ -18,10 +18,10 @@ from tests import test_account
 from tests.conftest import IMPORT_PATH, PACKAGE, Ran, checked
 from tests.shell.terminal import on_a_terminal
 from tests.tokens.test_vocabulary import PUBLISHED
-from tokcap.cli.completion import script
+from tokcap.cli.commands.completion import script
+from tokcap.cli.options import OPTIONS
 from tokcap.doctor import examination, packages, variables, vocabularies
 from tokcap.environment import Environment
-from tokcap.options import OPTIONS
 from tokcap.tokens import vocabulary
 
 pytestmark = pytest.mark.usefixtures("with_store")
@@ -136,11 +136,11 @@ class TestVocabularies:
     def test_a_package_that_is_damaged_is_told(self, tmp_path):
         copy = tmp_path / "copy"
         shutil.copytree(PACKAGE, copy / "tokcap", ignore=shutil.ignore_patterns("__pycache__"))
-        data = copy / "tokcap" / "data"
+        data = copy / "tokcap" / "tokens" / "data"
         for name in ("cl100k_base.vocab", "o200k_base.buckets"):
             (data / name).write_bytes((data / name).read_bytes()[:-1000])
         (data / "o200k_base.vocab").write_bytes(b"nothing")
-        (data / "patterns.ready").unlink()
+        (copy / "tokcap" / "lean" / "patterns.ready").unlink()
         done = subprocess.run(
             [sys.executable, "-m", "tokcap", "doctor", "-o", "json"],
             cwd=copy,
@@ -279,7 +279,7 @@ class TestLedger:
         assert everything_below(ledger.parent) == before
 
     def test_what_the_dead_have_reserved_is_noted_and_not_freed(self, examined, inside, ledger):
-        code = "from tokcap.ledger import Ledger; import sys, time\n"
+        code = "from tokcap.budget.sqlite import Ledger; import sys, time\n"
         code += "Ledger(sys.argv[1]).session('x').reserve(77); print('held', flush=True); time.sleep(60)"
         holder = subprocess.Popen(
             [sys.executable, "-c", code, ledger.parent], stdout=subprocess.PIPE, env={**os.environ}

@@ -11,9 +11,9 @@ import pytest
 
 from tests.conftest import ROOT
 from tokcap.cli.application import app
-from tokcap.cli.commands import all_commands
-from tokcap.help import command_help, full_help
-from tokcap.screen import Screen
+from tokcap.cli.described import all_commands
+from tokcap.cli.help import command_help, full_help
+from tokcap.system.screen import Screen
 
 COMMANDS = all_commands(app)
 README = (ROOT / "README.md").read_text()

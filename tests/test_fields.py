@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import recount
-from tokcap.fields import select
+from tokcap.shapes.fields import select
 
 DOCUMENT = (
     b'{ "id": 1.10, "a.b": 5, "user": {"name": "x", "age": 1E3}, '

@@ -10,12 +10,12 @@ import pytest
 
 from tests.shell.terminal import on_a_terminal
 from tests.test_architecture import modules_loaded_for
-from tokcap.catalog import SUBCOMMAND_BRIEFS
 from tokcap.cli.application import app
-from tokcap.cli.commands import all_commands, commands_of, groups
-from tokcap.help import command_help, full_help, group_help, show_help, usage
-from tokcap.options import SUBCOMMANDS
-from tokcap.screen import Screen
+from tokcap.cli.catalog import SUBCOMMAND_BRIEFS
+from tokcap.cli.described import all_commands, commands_of, groups
+from tokcap.cli.help import command_help, full_help, group_help, show_help, usage
+from tokcap.cli.options import SUBCOMMANDS
+from tokcap.system.screen import Screen
 
 COMMANDS = all_commands(app)
 SUBCOMMAND_NAMES = {command.path[0] for command in COMMANDS if command.path}
@@ -126,6 +126,9 @@ def test_a_misspelt_subcommand_is_a_command_that_is_not_there(inside, word, mean
 
 def test_the_shell_has_a_help_of_its_own():
     done = subprocess.run(
-        [sys.executable, "-m", "tokcap.shellentry", "--help"], capture_output=True, check=True, timeout=60
+        [sys.executable, "-m", "tokcap.cli.shell_entry", "--help"],
+        capture_output=True,
+        check=True,
+        timeout=60,
     )
     assert done.stdout.startswith(b"usage: tokcap-sh ")

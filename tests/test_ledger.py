@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.conftest import IMPORT_PATH, ROOT
-from tokcap import holder, ledger
-from tokcap.budget import Settings, Window
-from tokcap.database import ASK_AGAIN_SECONDS
+from tokcap.api.manager import MemoryStorage
+from tokcap.budget import holder
+from tokcap.budget.arithmetic import Settings, Window
+from tokcap.budget.arithmetic import sqlite as ledger
+from tokcap.budget.database import ASK_AGAIN_SECONDS
+from tokcap.budget.sqlite import Ledger, session_name
 from tokcap.errors import BudgetExhausted, LedgerError, SessionNotStarted, StoreError, UsageError
-from tokcap.ledger import Ledger, session_name
-from tokcap.manager import MemoryStorage
 
 # How often a holder is killed; raise it for a long look.
 KILLS = int(os.environ.get("LEDGER_KILLS", "30"))
@@ -46,8 +47,8 @@ def start_python(code: str, *args: object) -> subprocess.Popen:
     """A process that imports what it needs, says so, and goes on when its stdin ends."""
     prelude = (
         "import json, os, random, sys, time\n"
-        "from tokcap.ledger import Ledger\n"
-        "from tokcap.budget import Settings\n"
+        "from tokcap.budget.sqlite import Ledger\n"
+        "from tokcap.budget.arithmetic import Settings\n"
         "from tokcap.errors import BudgetExhausted\n"
         "book = Ledger(sys.argv[1]); session = book.session('s')\n"
         "print('ready', flush=True); sys.stdin.read()\n"

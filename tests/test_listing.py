@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from tests.test_architecture import modules_loaded_for
-from tokcap.listing import MOST_HANDLES
+from tokcap.cli.listing import MOST_HANDLES
 
 ODD_MODELS = """
 [models."my model"]
@@ -144,4 +144,4 @@ def test_a_listing_loads_no_more_than_it_needs(kind):
     loaded = modules_loaded_for("completion", "--list", kind, stdin=b"")
     heavy = {"typer", "click", "rich", "orjson", "tiktoken", "platformdirs", "sqlite3", "typing", "inspect"}
     assert loaded.isdisjoint(heavy)
-    assert "tokcap.listing" in loaded
+    assert "tokcap.cli.listing" in loaded

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import recount
-from tokcap.capture import Spool
-from tokcap.cut.beginning import certainly_text
-from tokcap.cut.sniff import sniff
-from tokcap.live import Live, RunningCount
+from tokcap.shapes.beginning import certainly_text
+from tokcap.shapes.sniff import sniff
+from tokcap.steps.capture import Spool
+from tokcap.steps.live import Live, RunningCount
 from tokcap.tokens import count_bytes, open_tokenizer
 
 TOKENIZER = open_tokenizer("cl100k_base")

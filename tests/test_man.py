@@ -15,9 +15,9 @@ import pytest
 from tests.conftest import IMPORT_PATH
 from tokcap import exits
 from tokcap.cli.application import app
-from tokcap.cli.commands import all_commands
-from tokcap.envelope import Meta
+from tokcap.cli.described import all_commands
 from tokcap.errors import ReaderGone, TokcapError
+from tokcap.forms.envelope import Meta
 
 DIRECTORY = Path(__file__).parent.parent / "man"
 PAGE = DIRECTORY / "tokcap.1"
@@ -188,7 +188,7 @@ def displays(page):
 
 def answer(command, home):
     """What a shell prints for a command with tokcap in it."""
-    own = {"tokcap": "tokcap", "tokcap-sh": "tokcap.shellentry"}
+    own = {"tokcap": "tokcap", "tokcap-sh": "tokcap.cli.shell_entry"}
     (home / "bin").mkdir(exist_ok=True)
     for name, module in own.items():
         (home / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable} -m {module} "$@"\n')

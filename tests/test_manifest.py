@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from tokcap.arguments import parse
-from tokcap.catalog import HELP, Flag
 from tokcap.cli.application import app
-from tokcap.cli.commands import all_commands
-from tokcap.cli.manifest import described
+from tokcap.cli.arguments import parse
+from tokcap.cli.catalog import HELP, Flag
+from tokcap.cli.commands.manifest import described
+from tokcap.cli.described import all_commands
 from tokcap.cli.reading import find, wants_help
 from tokcap.environment import Environment
 from tokcap.errors import UsageError

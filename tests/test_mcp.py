@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import IMPORT_PATH, recount
-from tokcap.envelope import Meta
-from tokcap.options import BY_KEY
+from tokcap.cli.options import BY_KEY
+from tokcap.forms.envelope import Meta
 
 if TYPE_CHECKING:
     from pathlib import Path

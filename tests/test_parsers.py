@@ -14,11 +14,11 @@ import typer
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from tokcap.arguments import decide, take_apart
+from tokcap.cli.arguments import decide, take_apart
+from tokcap.cli.kinds import Choice, Duration, Fraction, LineOfText, Name, Size, Switch, WholeNumber
+from tokcap.cli.options import options_of
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
-from tokcap.kinds import Choice, Duration, Fraction, LineOfText, Name, Size, Switch, WholeNumber
-from tokcap.options import options_of
 
 REFUSED = "refused"
 TABLE = [option for option in options_of("run") if option.name != "model"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tokcap.plainjson import compact, dumps, loads
+from tokcap.lean.plainjson import compact, dumps, loads
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -92,7 +92,7 @@ def test_nesting_that_is_too_deep_is_an_error_that_can_be_caught():
 @pytest.mark.parametrize("text", ["[1", '{"a', '{"a" 1}', '"\x01"', '"\\x"', "[1,]", "NaN", "x", ""])
 def test_what_is_no_json_is_told_as_that_where_the_standard_librarys_own_module_is_not_loaded(text):
     script = (
-        "import sys\nfrom tokcap.plainjson import loads\nassert 'json.decoder' not in sys.modules\n"
+        "import sys\nfrom tokcap.lean.plainjson import loads\nassert 'json.decoder' not in sys.modules\n"
         "try: loads(sys.argv[1])\nexcept ValueError: print('refused')"
     )
     done = subprocess.run(

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from tokcap import private
 from tokcap.errors import StoreError
+from tokcap.system import private_files as private
 
 
 def mode_of(path) -> int:

@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from tests.conftest import PACKAGE, ROOT
+from tests.conftest import ROOT
 from tests.guides import GUIDES, examples, filled, outputs, python_blocks, run_python
-from tokcap.catalog import HELP, flag_of
 from tokcap.cli.application import app
-from tokcap.cli.commands import all_commands
-from tokcap.options import OPTIONS, options_of
+from tokcap.cli.catalog import HELP, flag_of
+from tokcap.cli.described import all_commands
+from tokcap.cli.options import OPTIONS, options_of
 
 README = (ROOT / "README.md").read_text()
 
@@ -75,13 +75,6 @@ def with_tables(text: str) -> str:
 
 def test_the_tables_are_those_of_the_catalogue():
     assert with_tables(README) == README, "run python -m tests.test_readme --write"
-
-
-def test_the_map_names_every_module():
-    shown = README.partition("## Map of the code")[2]
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name != "__init__.py" and "cli" not in path.parts and "data" not in path.parts:
-            assert re.search(rf"\b{path.stem}\b", shown), path
 
 
 def test_continuous_integration_runs_the_readmes_own_line():

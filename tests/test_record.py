@@ -2,7 +2,7 @@
 
 import pytest
 
-from tokcap.record import Record
+from tokcap.lean.record import Record
 
 
 class Point(Record):

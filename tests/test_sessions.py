@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import recount
-from tokcap.budget import Settings
-from tokcap.ledger import Ledger
+from tokcap.budget.arithmetic import Settings
+from tokcap.budget.sqlite import Ledger
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -550,8 +550,8 @@ print("out")
 
 def test_a_manager_can_settle_again_after_its_storage_failed():
     from tokcap import BudgetManager
+    from tokcap.api.manager import MemoryStorage
     from tokcap.errors import BadNumber
-    from tokcap.manager import MemoryStorage
 
     class Failing(MemoryStorage):
         fails = True

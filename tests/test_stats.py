@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT, recount
 from tests.shell.terminal import on_a_terminal
 from tests.test_account import TODAY
-from tokcap.cli.stats import first_day_of, read_book
+from tokcap.cli.commands.stats import first_day_of, read_book
 from tokcap.environment import Environment
-from tokcap.statistics import book
-from tokcap.statistics.lines import Line
-from tokcap.statistics.sums import FIELDS, PLACES, Sums
+from tokcap.usage import book
+from tokcap.usage.lines import Line
+from tokcap.usage.sums import FIELDS, PLACES, Sums
 
 pytestmark = pytest.mark.usefixtures("with_account")
 
@@ -441,7 +441,7 @@ def test_in_the_end_saved_is_what_there_was_less_what_was_paid(calls, asked_at):
 
 
 def test_many_names_and_outputs_stay_within_bounds():
-    from tokcap.statistics import sums as module
+    from tokcap.usage import sums as module
 
     sums = Sums()
     for number in range(module.MOST_OUTPUTS + 700):

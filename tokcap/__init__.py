@@ -1,9 +1,17 @@
 """tokcap: run a command, or read standard input, and pass on no more tokens than asked."""
 
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokcap.budget import ResponseMode
+    from tokcap.api.asynchronous import arun
+    from tokcap.api.calls import cap, count, run, show
+    from tokcap.api.manager import BudgetManager, TokenCounter
+    from tokcap.api.paging import pages
+    from tokcap.api.results import Capped, Result
+    from tokcap.api.sessions import open_session
+    from tokcap.api.toolbudget import ToolBudget
+    from tokcap.budget.arithmetic import ResponseMode
+    from tokcap.core.notice import Notice
     from tokcap.errors import (
         BadNumber,
         BudgetExhausted,
@@ -18,15 +26,7 @@ if TYPE_CHECKING:
         TokenizerUnavailable,
         UsageError,
     )
-    from tokcap.integration.enabling import enable_token_budget
-    from tokcap.library.asynchronous import arun
-    from tokcap.library.calls import cap, count, run, show
-    from tokcap.library.paging import pages
-    from tokcap.library.results import Capped, Result
-    from tokcap.library.sessions import open_session
-    from tokcap.library.toolbudget import ToolBudget
-    from tokcap.manager import BudgetManager, TokenCounter
-    from tokcap.types import Notice
+    from tokcap.integrations.enabling import enable_token_budget
 
 __version__ = "0.1.0"
 
@@ -34,31 +34,31 @@ __version__ = "0.1.0"
 _HOMES = {
     "BadNumber": "tokcap.errors",
     "BudgetExhausted": "tokcap.errors",
-    "BudgetManager": "tokcap.manager",
-    "Capped": "tokcap.library.results",
+    "BudgetManager": "tokcap.api.manager",
+    "Capped": "tokcap.api.results",
     "CommandNotExecutable": "tokcap.errors",
     "CommandNotFound": "tokcap.errors",
     "LedgerError": "tokcap.errors",
     "NotFound": "tokcap.errors",
-    "Notice": "tokcap.types",
-    "ResponseMode": "tokcap.budget",
-    "Result": "tokcap.library.results",
+    "Notice": "tokcap.core.notice",
+    "ResponseMode": "tokcap.budget.arithmetic",
+    "Result": "tokcap.api.results",
     "SessionNotStarted": "tokcap.errors",
     "StoreError": "tokcap.errors",
     "StreamError": "tokcap.errors",
     "TokcapError": "tokcap.errors",
-    "TokenCounter": "tokcap.manager",
+    "TokenCounter": "tokcap.api.manager",
     "TokenizerUnavailable": "tokcap.errors",
-    "ToolBudget": "tokcap.library.toolbudget",
+    "ToolBudget": "tokcap.api.toolbudget",
     "UsageError": "tokcap.errors",
-    "arun": "tokcap.library.asynchronous",
-    "cap": "tokcap.library.calls",
-    "count": "tokcap.library.calls",
-    "enable_token_budget": "tokcap.integration.enabling",
-    "open_session": "tokcap.library.sessions",
-    "pages": "tokcap.library.paging",
-    "run": "tokcap.library.calls",
-    "show": "tokcap.library.calls",
+    "arun": "tokcap.api.asynchronous",
+    "cap": "tokcap.api.calls",
+    "count": "tokcap.api.calls",
+    "enable_token_budget": "tokcap.integrations.enabling",
+    "open_session": "tokcap.api.sessions",
+    "pages": "tokcap.api.paging",
+    "run": "tokcap.api.calls",
+    "show": "tokcap.api.calls",
 }
 
 __all__ = [

@@ -22,22 +22,22 @@ sys.excepthook = die_quietly
 import gc
 import os
 
-from tokcap.shortage import shortage_of  # isort: skip  # loading the rest may be what there is too little for
+from tokcap.system.shortage import shortage_of  # isort: skip  # loading the rest may be what there is too little for
 
 from tokcap import exits
-from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
+from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
+from tokcap.cli.options import BY_KEY
+from tokcap.core.request import ShowRequest, View
 from tokcap.environment import Environment
 from tokcap.errors import ReaderGone, TokcapError, UsageError
-from tokcap.options import BY_KEY
-from tokcap.record import TYPE_CHECKING
-from tokcap.types import ShowRequest, View
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
     from typing import NoReturn
 
-    from tokcap.arguments import Invocation
+    from tokcap.cli.arguments import Invocation
 
 
 def main() -> NoReturn:
@@ -73,8 +73,8 @@ def call(argv: Sequence[str], env: Environment) -> int:
 
 def dispatch(invocation: Invocation, env: Environment) -> int:
     if isinstance(invocation, HelpWanted):
-        from tokcap.help import full_help, show_help
-        from tokcap.screen import screen_of
+        from tokcap.cli.help import full_help, show_help
+        from tokcap.system.screen import screen_of
 
         render = full_help if invocation.form == "run" else show_help
         env.write_stdout(render(screen_of(env, env.stdout)).encode())
@@ -95,8 +95,8 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
     if not invocation.command and env.stdin not in env.closed and os.isatty(env.stdin):
         if invocation.output != "text":
             raise UsageError("there is no command, and standard input is a terminal; see tokcap --help")
-        from tokcap.help import usage
-        from tokcap.screen import screen_of
+        from tokcap.cli.help import usage
+        from tokcap.system.screen import screen_of
 
         env.write_stderr(usage(screen_of(env, env.stderr)).encode())
         return exits.OWN_FAILURE
@@ -113,7 +113,7 @@ def refuse(
     env.tell(str(error))
     output = view.output if view else wanted_output(argv, env)
     if output != "text":
-        from tokcap.envelope import refusal, rendered
+        from tokcap.forms.envelope import refusal, rendered
 
         tokenizer = view.tokenizer if view else str(BY_KEY["tokenizer"].default)
         try:

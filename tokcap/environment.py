@@ -7,7 +7,7 @@ import sys
 import time
 
 from tokcap.errors import ReaderGone, StreamError
-from tokcap.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

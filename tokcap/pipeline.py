@@ -6,14 +6,15 @@ show:  ShowRequest -> stored output -> part of it -> answer -> deliver
 
 from __future__ import annotations
 
-from tokcap import account, exits
-from tokcap.answer import Streams, Ways, answer, respond
-from tokcap.capture import Spool, capture
-from tokcap.envelope import Meta, rendered
+from tokcap import exits
+from tokcap.core.notice import Notice
 from tokcap.errors import ReaderGone, StoreError, StreamError
-from tokcap.fitting import Fitting
-from tokcap.keeping import Keeping
-from tokcap.places import (
+from tokcap.forms.envelope import Meta, rendered
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.steps.answer import Streams, Ways, answer, respond
+from tokcap.steps.capture import Spool, capture
+from tokcap.steps.continuation import capped_notice, readable, remark_on, way_to
+from tokcap.steps.destinations import (
     filtered,
     left_to_answer,
     notices_of,
@@ -23,23 +24,25 @@ from tokcap.places import (
     tokens_passed,
     until_full,
 )
-from tokcap.progress import Curtain
-from tokcap.record import TYPE_CHECKING, Record
+from tokcap.steps.fitting import Fitting
+from tokcap.steps.progress import Curtain
+from tokcap.steps.recording import Keeping
 from tokcap.tokens import open_tokenizer
-from tokcap.types import Notice
-from tokcap.ways import capped_notice, readable, remark_on, way_to
+from tokcap.usage import usage_log as account
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Protocol, Self, TypeVar
 
-    from tokcap.answer import Answer
-    from tokcap.capture import Captured
-    from tokcap.envelope import Response
+    from tokcap.core.payload import Payload, Sink, Source
+    from tokcap.core.request import Request, ShowRequest, Stream, View
+    from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
-    from tokcap.places import Place
-    from tokcap.spending import Spending
-    from tokcap.types import Payload, Request, ShowRequest, Sink, Source, Stream, Tokenizer, View
+    from tokcap.forms.envelope import Response
+    from tokcap.steps.answer import Answer
+    from tokcap.steps.capture import Captured
+    from tokcap.steps.charging import Spending
+    from tokcap.steps.destinations import Place
 
     class HasClose(Protocol):
         def close(self) -> None: ...
@@ -128,7 +131,7 @@ def show(asked: ShowRequest, env: Environment) -> Done:
     """Answer from a stored output. The command does not run again, and nothing is stored."""
     started = env.clock()
     tokenizer = open_tokenizer(asked.tokenizer)
-    from tokcap.parts import open_part, save_what_was_learnt
+    from tokcap.steps.stored_input import open_part, save_what_was_learnt
     from tokcap.store import Shelf
 
     with Closing() as closing:
@@ -209,7 +212,7 @@ def open_spending(view: View, env: Environment) -> Spending | None:
     """The budget that bounds the answer, if there is one."""
     if not (view.session or view.turn or view.context_window):
         return None
-    from tokcap.spending import Spending
+    from tokcap.steps.charging import Spending
 
     return Spending(view, env)
 
@@ -258,7 +261,7 @@ def conclude_passed(
         notices += call.spending.settle(spent, "run")
     meta = Meta(round(call.seconds() * 1000), call.tokenizer.name)
     if call.keeping and call.request.spill == "always":
-        from tokcap.storing import store_what_was_passed
+        from tokcap.steps.storing import store_what_was_passed
 
         meta, told = store_what_was_passed(call.asked, captured, call.keeping, meta)
         notices += told
@@ -277,7 +280,7 @@ def answer_and_store(call: Call, streams: Streams, fitting: Fitting) -> Answer:
 
     # What fits is not stored, and most does.
     def find_ways(view: Request) -> Ways:
-        from tokcap.storing import ways_to
+        from tokcap.steps.storing import ways_to
 
         return ways_to(keeping, view)
 
@@ -300,7 +303,7 @@ def answer_and_store(call: Call, streams: Streams, fitting: Fitting) -> Answer:
     answered = fitting.fit(request, stored_as)
     if request.spill == "auto" and not answered.withheld:
         return answered
-    from tokcap.storing import record_of
+    from tokcap.steps.storing import record_of
 
     try:
         record = record_of(call.asked, streams.captured, answered, answered.response.meta.duration_ms)

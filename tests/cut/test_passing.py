@@ -11,13 +11,13 @@ from tests.conftest import recount
 from tests.cut import test_table, test_values
 from tests.cut.test_values import CONTAINERS, DOCUMENTS, SEQUENCES
 from tests.tokens.test_index import payload_of
-from tokcap import landmarks
-from tokcap.cut import table, tree
-from tokcap.cut.passing import end_of_known_value
-from tokcap.cut.tree import Reader
-from tokcap.jsontext import LEXEME
-from tokcap.landmarks import Landmarks, Trail
-from tokcap.render import compose
+from tokcap.core import seek_points as landmarks
+from tokcap.core.seek_points import Landmarks, Trail
+from tokcap.forms.render import compose
+from tokcap.shapes import table, tree
+from tokcap.shapes.jsontext import LEXEME
+from tokcap.shapes.passing import end_of_known_value
+from tokcap.shapes.tree import Reader
 
 # So far apart that most documents here have many.
 STRIDE = 16

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.cut.test_values import DOCUMENTS
 from tests.tokens.test_index import payload_of
-from tokcap.cut.sniff import LIGHT_BYTES, SAMPLE_BYTES, sniff
-from tokcap.jsontext import beginning_of_values, top_level_values
+from tokcap.shapes.jsontext import beginning_of_values, top_level_values
+from tokcap.shapes.sniff import LIGHT_BYTES, SAMPLE_BYTES, sniff
 
 SHAPES = [
     ("json", b'{"a":1}'),

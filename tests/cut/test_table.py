@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.conftest import recount
 from tests.tokens.test_counting import TOKENIZERS
 from tests.tokens.test_index import payload_of
-from tokcap.cut.table import cut_csv, cut_tsv
-from tokcap.render import compose
-from tokcap.tabletext import CSV, end_of_row, pass_rows
+from tokcap.core.cut import Ask
+from tokcap.forms.render import compose
+from tokcap.shapes.table import cut_csv, cut_tsv
+from tokcap.shapes.tabletext import CSV, end_of_row, pass_rows
 from tokcap.tokens import Index, count_bytes
-from tokcap.types import Ask
 
 MARK = "[TRUNCATED]"
 CELLS = st.one_of(st.text("abc ,\"\n\r\t'é漢0", max_size=8), st.integers().map(str))

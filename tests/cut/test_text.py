@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.conftest import ENCODINGS, recount, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
 from tests.tokens.test_index import payload_of
-from tokcap.cut.text import cut
-from tokcap.render import compose
+from tokcap.core.cut import Ask, Kept, Mark
+from tokcap.forms.render import compose
+from tokcap.shapes.text import cut
 from tokcap.tokens import Index, count_bytes
-from tokcap.types import Ask, Kept, Mark
 
 LINES = st.lists(
     st.one_of(AWKWARD.map(str.encode), st.binary(max_size=12), st.sampled_from([b"", b"word " * 30])),

@@ -12,10 +12,10 @@ from tests.conftest import recount
 from tests.tokens.test_counting import TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tokcap import cap
-from tokcap.cut.values import cut_document, cut_lines
-from tokcap.render import compose
+from tokcap.core.cut import Ask
+from tokcap.forms.render import compose
+from tokcap.shapes.values import cut_document, cut_lines
 from tokcap.tokens import Index, count_bytes
-from tokcap.types import Ask
 
 MARK = "[TRUNCATED]"
 LIMITS = (20, 50, 200)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokcap import capture, grep
-from tokcap.cut import sniff, table, tree
-from tokcap.cut import values as cut_values
+from tokcap.shapes import sniff, table, tree
+from tokcap.shapes import values as cut_values
+from tokcap.steps import capture, grep
 from tokcap.tokens import chunks, index
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import tokcap
 from tests.conftest import ROOT
 from tests.integration import twenty
 from tokcap import UsageError, enable_token_budget
-from tokcap.integration import enabling
-from tokcap.integration.flags import SPELLINGS
+from tokcap.integrations import enabling
+from tokcap.integrations.flags import SPELLINGS
 
 
 def test_the_example_in_its_docstring_runs():

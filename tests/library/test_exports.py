@@ -11,10 +11,10 @@ import pytest
 
 import tokcap
 from tests.conftest import PACKAGE
-from tokcap.library import keywords
-from tokcap.options import OPTIONS, options_of
+from tokcap.api import keywords
+from tokcap.cli.options import OPTIONS, options_of
 
-LIBRARY = sorted(path.stem for path in (PACKAGE / "library").glob("[a-z]*.py"))
+LIBRARY = sorted(path.stem for path in (PACKAGE / "api").glob("[a-z]*.py"))
 
 
 def python(*args: str, **options) -> subprocess.CompletedProcess[str]:
@@ -48,7 +48,11 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_importing_tokcap_loads_next_to_nothing():
     done = python("-c", "import sys; b = {*sys.modules}; import tokcap; print(*{*sys.modules} - b)")
-    assert {"tokcap"} <= set(done.stdout.split()) <= {"__future__", "tokcap", "tokcap.record"}
+    assert (
+        {"tokcap"}
+        <= set(done.stdout.split())
+        <= {"__future__", "tokcap", "tokcap.lean", "tokcap.lean.record"}
+    )
 
 
 def test_capping_a_small_text_loads_no_heavy_module():
@@ -75,7 +79,7 @@ def test_every_name_works_with_nothing_but_the_package(tmp_path):
 
 @pytest.mark.parametrize("name", LIBRARY)
 def test_the_examples_in_docstrings_run(name, with_store):
-    failed, _ = doctest.testmod(importlib.import_module(f"tokcap.library.{name}"))
+    failed, _ = doctest.testmod(importlib.import_module(f"tokcap.api.{name}"))
     assert failed == 0
 
 
@@ -102,7 +106,7 @@ def test_the_types_of_keywords_are_those_of_the_table():
         "shape": "Shape", "keep": "Keep", "align": "Align", "mode": "Mode", "output": "Output",
         "stderr": "StderrMode", "spill": "SpillMode", "stream": "Stream",
     }  # fmt: skip
-    source = (PACKAGE / "types.py").read_text()
+    source = (PACKAGE / "core" / "request.py").read_text()
     for option in OPTIONS:
         if option.key in literals:
             line = next(

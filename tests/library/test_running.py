@@ -162,7 +162,7 @@ def test_variables_and_config_file_do_not_change_a_call(monkeypatch, tmp_path):
 
 def test_the_store_keeps_what_its_owner_wants_kept(monkeypatch):
     """How long things are kept is a setting of the store: a library must not clean by other rules."""
-    from tokcap.library.keywords import request_of
+    from tokcap.api.keywords import request_of
 
     monkeypatch.setenv("TOKCAP_SPILL_DAYS", "90")
     monkeypatch.setenv("TOKCAP_RECORD_ARGUMENTS", "no")
@@ -257,7 +257,7 @@ def test_input_that_cannot_be_handed_over_is_a_refusal_and_leaves_nothing_open(m
         def full(_file, _data):
             raise OSError(28, "No space left on device")
 
-        patch.setattr("tokcap.library.surroundings.os.write", full)
+        patch.setattr("tokcap.api.surroundings.os.write", full)
         with pytest.raises(TokcapError, match="cannot hand over the input: No space left"):
             run(["cat"], input="x")
     assert sorted(os.listdir("/dev/fd")) == before

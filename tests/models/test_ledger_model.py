@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 from tests.conftest import ROOT
 from tests.models.account import Exhausted, Held, Session
 from tests.models.effort import effort
-from tokcap.ledger import Ledger
+from tokcap.budget.sqlite import Ledger
 
 NAMES = st.sampled_from(["one", "two"])
 WORKERS = st.integers(0, 2)

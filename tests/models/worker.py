@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 
-from tokcap.budget import Settings
+from tokcap.budget.arithmetic import Settings
+from tokcap.budget.sqlite import Ledger
 from tokcap.errors import TokcapError
-from tokcap.ledger import Ledger
 
 FLOOR_TOKENS = 20
 

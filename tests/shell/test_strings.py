@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.conftest import PACKAGE
 from tests.shell.terminal import Typist
-from tokcap.arguments import parse
+from tokcap.cli.arguments import parse
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
-from tokcap.shell import is_interactive, shell_argv, shell_of, take_flags
+from tokcap.system.shell import is_interactive, shell_argv, shell_of, take_flags
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def tokcap_sh(tmp_path):
     script = tmp_path / "tokcap-sh"
     script.write_text(
         f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(PACKAGE.parent)!r})\n"
-        "from tokcap.shellentry import main\nsys.exit(main())\n"
+        "from tokcap.cli.shell_entry import main\nsys.exit(main())\n"
     )
     script.chmod(0o755)
     return str(script)

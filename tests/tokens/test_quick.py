@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, ROOT, reference
 from tests.tokens.test_counting import AWKWARD, LONG_RUNS
-from tokcap import patterns
-from tokcap.data import compile as compiler
+from tokcap.lean import patterns
+from tokcap.steps import patterns as start_up_patterns
 from tokcap.tokens import bpe, buckets, classes, open_tokenizer, quick, vocabulary
+from tokcap.tokens import compile as compiler
 
 WITHOUT_END = 1 << 62
 
@@ -308,17 +309,17 @@ def test_buckets_that_cannot_be_read_cost_time_and_nothing_else(damage, monkeypa
 
 
 def test_the_ready_patterns_are_what_re_makes_of_their_sources():
-    for source, flags in compiler.PATTERNS:
+    for source, flags in start_up_patterns.PATTERNS:
         assert patterns.key_of(source, flags) in patterns.ready()
         # Equal patterns have equal code, not only equal sources.
         assert patterns.compiled(source, flags) == re.compile(source, flags)
     if _sre.MAGIC in patterns.ENGINES:
-        assert Path(patterns.READY_FILE).read_bytes() == compiler.ready_patterns()
+        assert Path(patterns.READY_FILE).read_bytes() == start_up_patterns.ready_patterns()
 
 
 def test_a_pattern_that_is_not_ready_or_not_for_this_engine_is_compiled_by_re(monkeypatch, tmp_path):
     assert patterns.compiled(b"a+b") is re.compile(b"a+b")
-    source, _ = compiler.PATTERNS[0]
+    source, _ = start_up_patterns.PATTERNS[0]
     monkeypatch.setattr(patterns, "ENGINES", ())
     assert patterns.compiled(source) is re.compile(source)
     monkeypatch.undo()

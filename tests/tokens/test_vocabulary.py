@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tokcap.data.compile import compiled
 from tokcap.tokens import vocabulary
+from tokcap.tokens.compile import compiled
 
 PUBLISHED = {
     "cl100k_base": (100_256, "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
@@ -35,7 +35,7 @@ def test_the_compiler_is_a_command_and_reports_the_digest(tmp_path):
     table.write_bytes(b"YQ== 0\nYg== 1\nYWI= 2\n")
     target = tmp_path / "toy.vocab"
     done = subprocess.run(
-        [sys.executable, "-m", "tokcap.data.compile", table, target],
+        [sys.executable, "-m", "tokcap.tokens.compile", table, target],
         capture_output=True,
         text=True,
         check=True,

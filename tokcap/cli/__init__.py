@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tokcap.errors import TokcapError, UsageError
-from tokcap.record import TYPE_CHECKING
-from tokcap.shortage import shortage_of
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system.shortage import shortage_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int
         return answer_agent(arguments[1:], env, lambda options: would_refuse(options, env))
     if name == "completion" and arguments[:1] == ("--list",):
         # Somebody has pressed TAB.
-        from tokcap.listing import run as list_names
+        from tokcap.cli.listing import run as list_names
 
         return list_names(arguments[1:], env)
     import signal
@@ -43,7 +43,7 @@ def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int
 
 def would_refuse(options: Sequence[str], env: Environment) -> bool:
     """Whether a command with these options, and all that is configured, would not be run."""
-    from tokcap.arguments import parse
+    from tokcap.cli.arguments import parse
 
     try:
         parse([*options, "--", "true"], env)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from tokcap import exits
-from tokcap.catalog import Group
-from tokcap.cli import budget, completion, doctor, hook, manifest, mcp, spill, stats
-from tokcap.cli.commands import commands_of
+from tokcap.cli.catalog import Group
+from tokcap.cli.commands import budget, completion, doctor, hook, manifest, mcp, spill, stats
+from tokcap.cli.described import commands_of
+from tokcap.cli.help import command_help, group_help
 from tokcap.cli.reading import find, wants_help
 from tokcap.errors import ReaderGone, StreamError, UsageError
-from tokcap.help import command_help, group_help
-from tokcap.screen import screen_of
-from tokcap.shortage import shortage_of
+from tokcap.system.screen import screen_of
+from tokcap.system.shortage import shortage_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

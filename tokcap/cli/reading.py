@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokcap.arguments import decoded, split_option
-from tokcap.catalog import HELP, Command, Group
-from tokcap.cli.commands import commands_of, groups
+from tokcap.cli.arguments import decoded, split_option
+from tokcap.cli.catalog import HELP, Command, Group
+from tokcap.cli.described import commands_of, groups
+from tokcap.cli.kinds import Choice
+from tokcap.core.spelling import nearest
 from tokcap.errors import UsageError
-from tokcap.kinds import Choice
-from tokcap.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import typer
 
-    from tokcap.catalog import Flag
+    from tokcap.cli.catalog import Flag
 
 
 def find(words: Sequence[str], app: typer.Typer) -> tuple[Command | Group, Sequence[str]]:

@@ -8,13 +8,13 @@ import orjson
 import typer
 
 from tokcap import exits
-from tokcap.arguments import wanted_output
-from tokcap.envelope import Meta, Response, rendered
-from tokcap.options import BY_KEY
+from tokcap.cli.arguments import wanted_output
+from tokcap.cli.options import BY_KEY
+from tokcap.forms.envelope import Meta, Response, rendered
 
 if TYPE_CHECKING:
+    from tokcap.core.notice import Notice
     from tokcap.environment import Environment
-    from tokcap.types import Notice
 
 # The option of every subcommand that can answer programs.
 Output = Annotated[

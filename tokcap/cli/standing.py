@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokcap.budget import Account, Settings
+    from tokcap.budget.arithmetic import Account, Settings
 
 BAR_CHARACTERS = 30
 

@@ -6,13 +6,13 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from tokcap.account import DIRECTORY, LARGEST_DAY_BYTES, SUFFIX, day_of
-from tokcap.arguments import decide
+from tokcap.cli.arguments import decide
+from tokcap.core.units import count_of, size_of
 from tokcap.doctor.files import READ_AND_WRITTEN, check_files, size_below
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import UsageError
-from tokcap.shell import quoted
-from tokcap.units import count_of, size_of
+from tokcap.system.shell import quoted
+from tokcap.usage.usage_log import DIRECTORY, LARGEST_DAY_BYTES, SUFFIX, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,10 +6,10 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from tokcap.core.units import size_of
 from tokcap.doctor.files import size_below
 from tokcap.doctor.finding import Finding, note, ok, wrong
-from tokcap.shell import quoted
-from tokcap.units import size_of
+from tokcap.system.shell import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from tokcap.doctor import (
 )
 from tokcap.doctor.finding import Finding, wrong
 from tokcap.errors import TokcapError
-from tokcap.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

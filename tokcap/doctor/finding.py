@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

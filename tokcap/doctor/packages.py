@@ -8,8 +8,8 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 from tokcap.doctor.finding import Finding, note, ok, wrong
-from tokcap.record import Record
-from tokcap.shell import quoted
+from tokcap.lean.record import Record
+from tokcap.system.shell import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

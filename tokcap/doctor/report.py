@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokcap.core.units import count_of
 from tokcap.environment import one_line
-from tokcap.units import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

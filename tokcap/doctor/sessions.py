@@ -6,14 +6,14 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from tokcap.arguments import decide
-from tokcap.database import Look
+from tokcap.budget.database import Look
+from tokcap.budget.holder import Holder, is_gone, this_process
+from tokcap.budget.sqlite import FILE_NAME, STEPS
+from tokcap.cli.arguments import decide
+from tokcap.core.units import count_of
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import LedgerError, UsageError
-from tokcap.holder import Holder, is_gone, this_process
-from tokcap.ledger import FILE_NAME, STEPS
-from tokcap.shell import quoted
-from tokcap.units import count_of
+from tokcap.system.shell import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tokcap.arguments import config_bytes, decoded, from_variable
-from tokcap.configfile.lines import line_of
-from tokcap.configfile.reading import Contents, contents_of, located, parsed
+from tokcap.cli.arguments import config_bytes, decoded, from_variable
+from tokcap.cli.config.lines import line_of
+from tokcap.cli.config.reading import Contents, contents_of, located, parsed
+from tokcap.cli.options import OPTIONS
 from tokcap.doctor.finding import Finding, Setting, note, ok, wrong
 from tokcap.errors import TokcapError, UsageError
-from tokcap.models import find_model
-from tokcap.options import OPTIONS
-from tokcap.shell import quoted, shell_of
+from tokcap.system.shell import quoted, shell_of
+from tokcap.tokens.models import find_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokcap.cli.kinds import Value
+    from tokcap.cli.options import Option
     from tokcap.environment import Environment
-    from tokcap.kinds import Value
-    from tokcap.options import Option
 
 DEFAULT = "default"
 

@@ -7,15 +7,15 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from tokcap.completions import SHELLS
+from tokcap.cli.completions import SHELLS
 from tokcap.doctor.finding import Finding, note, ok
-from tokcap.shell import quoted
+from tokcap.system.shell import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TypeAlias
 
-    from tokcap.completions import Shell
+    from tokcap.cli.completions import Shell
     from tokcap.environment import Environment
 
     ScriptOf: TypeAlias = Callable[[Shell], bytes]

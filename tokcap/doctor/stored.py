@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tokcap.arguments import decide
+from tokcap.cli.arguments import decide
+from tokcap.cli.options import BY_KEY
+from tokcap.core.units import count_of, size_of
 from tokcap.doctor.files import check_files
 from tokcap.doctor.finding import Finding, note, ok, some_of, wrong
 from tokcap.errors import StoreError, UsageError
-from tokcap.fingerprint import Fingerprint, digest_of
-from tokcap.options import BY_KEY
 from tokcap.store import Entry, Retention, Shelf
 from tokcap.store.drafts import lock_directory
+from tokcap.store.fingerprint import Fingerprint, digest_of
 from tokcap.store.retention import sorted_out, unattended
-from tokcap.units import count_of, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

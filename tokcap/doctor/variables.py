@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokcap.cli.options import OPTIONS
+from tokcap.core.spelling import nearest
 from tokcap.doctor.finding import Finding, note, ok, wrong
-from tokcap.options import OPTIONS
-from tokcap.shell import quoted
-from tokcap.spelling import nearest
+from tokcap.system.shell import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tokcap.filters.keyblock import BEGIN, MARKER_BYTES, KeyBlock
 from tokcap.filters.secretkinds import KINDS, VALUE_BYTES, Found, find
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re

@@ -12,7 +12,7 @@ from __future__ import annotations
 from tokcap.hooks import claude_rules, commandline
 from tokcap.hooks.agent import Agent, Doubt
 from tokcap.hooks.rewrite import rewritten
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

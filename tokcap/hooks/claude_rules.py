@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tokcap.hooks import commandline
 from tokcap.hooks.agent import Doubt, files_in, load_settings, table, words
-from tokcap.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

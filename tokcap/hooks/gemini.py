@@ -14,7 +14,7 @@ import os
 from tokcap.hooks import commandline
 from tokcap.hooks.agent import Agent, Doubt, files_in, load_settings, table, words
 from tokcap.hooks.rewrite import rewritten
-from tokcap.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import sys
 
 from tokcap.hooks.agent import Place
 from tokcap.hooks.rewrite import Launch, launch_options
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

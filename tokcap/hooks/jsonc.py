@@ -6,7 +6,7 @@ formatting survive.
 
 from __future__ import annotations
 
-from tokcap.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from typing import Any

@@ -14,8 +14,8 @@ from tokcap.hooks.claude_code import CLAUDE_CODE
 from tokcap.hooks.gemini import GEMINI
 from tokcap.hooks.handler import own_program
 from tokcap.hooks.refused import REFUSED
-from tokcap.record import TYPE_CHECKING
-from tokcap.shell import quoted
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system.shell import quoted
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment

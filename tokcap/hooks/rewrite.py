@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from tokcap.hooks import commandline
-from tokcap.record import TYPE_CHECKING, Record
-from tokcap.shell import always_quoted, quoted
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.system.shell import always_quoted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

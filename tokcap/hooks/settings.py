@@ -10,7 +10,7 @@ import os
 
 from tokcap.errors import HookRefused
 from tokcap.hooks import jsonc
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokcap.hooks.agent import Agent

@@ -13,7 +13,7 @@ import time
 from tokcap.environment import STDERR, STDIN, STDOUT
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.source.process import ASK_SECONDS, Copy, Launch, Open, spawn
 from tokcap.source.signals import Signals
 from tokcap.source.stopping import Stopping
@@ -21,9 +21,9 @@ from tokcap.source.stopping import Stopping
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tokcap.core.request import StderrMode, Stream
     from tokcap.environment import Environment
     from tokcap.source.terminal import Terminal
-    from tokcap.types import StderrMode, Stream
 
 PAGERS = ("PAGER", "GIT_PAGER", "MANPAGER")
 

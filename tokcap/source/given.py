@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from mmap import mmap
 
-    from tokcap.types import Stream
+    from tokcap.core.request import Stream
 
 BLOCK_BYTES = 1 << 18
 

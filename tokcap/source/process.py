@@ -8,11 +8,11 @@ import select
 import time
 from _thread import allocate_lock
 
+from tokcap.cli.options import SUBCOMMANDS
 from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
 from tokcap.exits import OWN_FAILURE, Ending, ending_of
-from tokcap.options import SUBCOMMANDS
-from tokcap.record import TYPE_CHECKING, Record
-from tokcap.shortage import SHORTAGES
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.system.shortage import SHORTAGES
 
 if TYPE_CHECKING:
     import signal
@@ -242,7 +242,7 @@ def places(name: str, variables: Mapping[str, str]) -> Iterator[str]:
 
 def perhaps(name: str) -> str:
     """What somebody may have meant by a word that is no command: a subcommand, or `--help`."""
-    from tokcap.spelling import nearest
+    from tokcap.core.spelling import nearest
 
     near = nearest(name, (*SUBCOMMANDS, "--help", "--version"))
     return f"; did you mean tokcap {near}?" if near else ""

@@ -13,7 +13,7 @@ import time
 from _thread import TIMEOUT_MAX, allocate_lock, get_ident, start_new_thread
 
 from tokcap.exits import SIGNAL_BASE
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import signal

@@ -7,13 +7,13 @@ import os
 from tokcap.environment import is_ready, wait_until_ready
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokcap.core.request import Stream
     from tokcap.environment import Environment
-    from tokcap.types import Stream
 
 # What a pipe holds; and a block of this size is not asked of the system each time anew.
 READ_BYTES = 1 << 16

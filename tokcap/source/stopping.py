@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from _thread import RLock
 
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.source.process import send
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import struct
 import termios
 from tty import setraw
 
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.source.process import send
 from tokcap.source.signals import in_foreground
 

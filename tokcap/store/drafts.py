@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from tokcap import private
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
-    from tokcap.types import Stream
+    from tokcap.core.request import Stream
 
 
 class Draft:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
-from tokcap import private
+from tokcap.core.seek_points import Landmarks
 from tokcap.errors import StoreError
-from tokcap.landmarks import Landmarks
-from tokcap.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from mmap import mmap
 
-    from tokcap.types import Shape, Stream
+    from tokcap.core.request import Shape, Stream
 
 SCHEMA_VERSION = 1
 RECORD = "record.json"
@@ -50,7 +50,7 @@ class EntryRecord(Record):
 
     def packed(self) -> bytes:
         # Only what is stored loads it. What is no UTF-8 in an argument is escaped, and comes back as it was.
-        from tokcap.plainjson import dumps
+        from tokcap.lean.plainjson import dumps
 
         fields = {"schema_version": SCHEMA_VERSION, "complete": self.complete, **self.__dict__}
         return dumps(fields).encode() + b"\n"
@@ -58,7 +58,7 @@ class EntryRecord(Record):
     @classmethod
     def unpacked(cls, data: bytes) -> EntryRecord:
         """What `packed` wrote; ValueError if it is something else."""
-        from tokcap.plainjson import loads
+        from tokcap.lean.plainjson import loads
 
         fields = loads(data.decode())
         if not isinstance(fields, dict) or fields.get("schema_version") != SCHEMA_VERSION:

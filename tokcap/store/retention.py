@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from tokcap import private
 from tokcap.errors import StoreError
-from tokcap.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.store.drafts import lock_directory, remove_directory
 from tokcap.store.shelf import names_in
+from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

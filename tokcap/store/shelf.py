@@ -5,17 +5,17 @@ from __future__ import annotations
 import errno
 import os
 
-from tokcap import private
 from tokcap.errors import NotFound, StoreError
-from tokcap.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.store.drafts import Draft, remove_directory
 from tokcap.store.entry import LARGEST_RECORD_BYTES, RECORD, Entry, EntryRecord
+from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from tokcap.core.request import Stream
     from tokcap.environment import Environment
-    from tokcap.types import Stream
 
 SPILL = "spill"
 LAST = "last"

@@ -8,7 +8,7 @@ split and merged here in parts, with the same tokens as a result.
 from __future__ import annotations
 
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re

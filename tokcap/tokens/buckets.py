@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

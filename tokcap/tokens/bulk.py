@@ -10,13 +10,14 @@ import signal
 from _thread import _count as other_threads
 
 from tokcap import environment
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tokcap.types import Payload, Tokenizer
+    from tokcap.core.payload import Payload
+    from tokcap.core.tokenizer import Tokenizer
 
     # Counts a part of a payload, from one byte up to another.
     CountPart = Callable[[int, int], Checkpoints]

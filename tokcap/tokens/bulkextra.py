@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens import bpe
 from tokcap.tokens.vocabulary import EMBEDDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sized
 
-    from tokcap.types import Tokenizer
+    from tokcap.core.tokenizer import Tokenizer
 
 # What gigatoken calls the pre-splits.
 SCHEMES = {"cl100k_base": "cl100k", "o200k_base": "o200k"}

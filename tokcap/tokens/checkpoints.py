@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Checkpoints:
     def packed(self, size: int) -> bytes:
         """As the content of a file, for a payload of this size."""
         flags = COMPLETE * self.complete | VALID_UTF8 * self.valid_utf8
-        from tokcap.fingerprint import checksum
+        from tokcap.lean.digest import checksum
 
         head = MAGIC + little_endian([size, flags, len(self)])
         body = head + little_endian(self.tokens) + little_endian(self.bytes)
@@ -52,7 +52,7 @@ class Checkpoints:
     @classmethod
     def unpacked(cls, data: bytes, size: int) -> Self | None:
         """What `packed` wrote; None if it is something else, or of another payload."""
-        from tokcap.fingerprint import checksum
+        from tokcap.lean.digest import checksum
 
         body, seal = data[:-4], data[-4:]
         if not body.startswith(MAGIC) or seal != checksum(body) or len(body) < len(MAGIC) + 24:

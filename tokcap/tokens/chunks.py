@@ -6,12 +6,12 @@ is asked to prove one, and where it cannot, a chunk is as long as it must be.
 
 from __future__ import annotations
 
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokcap.types import Tokenizer
+    from tokcap.core.tokenizer import Tokenizer
 
 CHUNK_BYTES = 1 << 14
 # The first one is smaller: many a window ends within it, and all of a chunk is counted.

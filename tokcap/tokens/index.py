@@ -11,15 +11,16 @@ from _thread import get_ident
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
-from tokcap.record import TYPE_CHECKING
+from tokcap.core.tokenizer import Total
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.checkpoints import Checkpoints
 from tokcap.tokens.chunks import as_text, split
-from tokcap.types import Total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tokcap.types import Payload, Tokenizer
+    from tokcap.core.payload import Payload
+    from tokcap.core.tokenizer import Tokenizer
 
 READ_BYTES = 1 << 18
 # The total of a larger payload is estimated, unless everything has to be counted anyway.
@@ -280,7 +281,7 @@ def invalid_spans(data: bytes) -> tuple[Sequence[int], Sequence[int]]:
         return "\ufffd", error.end
 
     # A handler is found by name only. The name is this thread's alone, and is bound anew for each call.
-    name = f"tokcap.record.{get_ident()}"
+    name = f"tokcap.lean.record.{get_ident()}"
     codecs.register_error(name, record)
     data.decode("utf-8", name)
     return begins, stops

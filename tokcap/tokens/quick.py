@@ -11,8 +11,8 @@ import os
 # `operator` itself is one more file to load, for nothing.
 from _operator import add
 
-from tokcap.patterns import compiled
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.patterns import compiled
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.buckets import NO_RANK, Ranks
 from tokcap.tokens.presplit import PRE_SPLIT
 from tokcap.tokens.vocabulary import DIRECTORY

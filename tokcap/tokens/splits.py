@@ -7,8 +7,8 @@ bytes and at lead bytes of UTF-8, so they hold for invalid input as well.
 
 from __future__ import annotations
 
-from tokcap.patterns import compiled
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.patterns import compiled
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re

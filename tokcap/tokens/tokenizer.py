@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
-from tokcap.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens import bpe
 from tokcap.tokens.vocabulary import EMBEDDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokcap.types import Tokenizer
+    from tokcap.core.tokenizer import Tokenizer
 
 PLUGIN_GROUP = "tokcap.tokenizers"
 # Of tokens that may be of any length: more bytes than any payload has.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from tokcap.record import Record
+from tokcap.lean.record import Record
 
 FORMAT = b"tokcap vocabulary 1"
-DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data")
+DIRECTORY = os.path.join(os.path.dirname(__file__), "data")
 
 EMBEDDED = ("cl100k_base", "o200k_base")
 

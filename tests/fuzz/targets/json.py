@@ -9,8 +9,9 @@ import orjson
 
 from tests.fuzz import corpus
 from tests.fuzz.target import Input, target
-from tokcap import jsontext, plainjson
-from tokcap.cut.tree import Reader
+from tokcap.lean import plainjson
+from tokcap.shapes import jsontext
+from tokcap.shapes.tree import Reader
 
 TEXTS = [*corpus.TRICKY_JSON, *corpus.case_inputs("json*")]
 # The standard library goes so deep without fail.

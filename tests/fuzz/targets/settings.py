@@ -11,8 +11,8 @@ from tests.fuzz import corpus
 from tests.fuzz.target import Input, target
 from tests.fuzz.world import check_told
 from tests.hooks.test_handler import EVENT
-from tokcap.configfile.lines import placed_keys
-from tokcap.configfile.reading import read_config
+from tokcap.cli.config.lines import placed_keys
+from tokcap.cli.config.reading import read_config
 from tokcap.errors import HookRefused, UsageError
 from tokcap.hooks import handler, jsonc, settings
 from tokcap.hooks.claude_code import CLAUDE_CODE

@@ -12,8 +12,8 @@ from tests.fuzz.constants import small_constants
 from tests.fuzz.target import Input, target
 from tests.fuzz.targets.windows import DEEPEST, DOCUMENTS, LONGER, TABLES
 from tests.fuzz.world import world
-from tokcap.fields import select
-from tokcap.jsontext import BYTE_ORDER_MARK, top_level_values
+from tokcap.shapes.fields import select
+from tokcap.shapes.jsontext import BYTE_ORDER_MARK, top_level_values
 
 if TYPE_CHECKING:
     from tests.conftest import Ran
@@ -166,7 +166,7 @@ FIELDS = ("a", "id,name", "a.b", "/a/b", "items", "", "a,a.b,/", "x..y", ".", "[
 def fields(given: Input) -> None:
     """What is selected is a part of the payload, of the same shape, and selecting again changes nothing."""
     from tests.tokens.test_index import payload_of
-    from tokcap.cut.sniff import sniff
+    from tokcap.shapes.sniff import sniff
 
     shape = sniff(payload_of(given.payload), "auto").shape
     chosen = given.pick(0, FIELDS)

@@ -11,11 +11,11 @@ from pathlib import Path
 from tests.conftest import Ran, recount
 from tests.fuzz.target import Input, target
 from tests.fuzz.world import World, check_told, world
-from tokcap.budget import Settings
+from tokcap.budget.arithmetic import Settings
+from tokcap.budget.sqlite import Ledger
+from tokcap.core.seek_points import Landmarks, Trail
 from tokcap.errors import TokcapError
-from tokcap.fingerprint import checksum
-from tokcap.landmarks import Landmarks, Trail
-from tokcap.ledger import Ledger
+from tokcap.lean.digest import checksum
 from tokcap.store.entry import EntryRecord
 from tokcap.tokens.checkpoints import Checkpoints
 

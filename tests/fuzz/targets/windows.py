@@ -13,7 +13,7 @@ from tests.fuzz import corpus
 from tests.fuzz.constants import small_constants
 from tests.fuzz.target import Input, target
 from tests.fuzz.world import World, world
-from tokcap.jsontext import top_level_values
+from tokcap.shapes.jsontext import top_level_values
 from tokcap.tokens.chunks import as_text
 
 PAYLOADS = [*corpus.TRICKY_JSON, *corpus.TRICKY_TABLES, *corpus.TRICKY_TEXT, *corpus.case_inputs()]

@@ -7,13 +7,13 @@ import shlex
 
 from tests.fuzz.target import Input, target
 from tests.fuzz.world import world
-from tokcap import shell
-from tokcap.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
+from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
+from tokcap.cli.options import OPTIONS
+from tokcap.core.request import Request, ShowRequest
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
 from tokcap.hooks import commandline
-from tokcap.options import OPTIONS
-from tokcap.types import Request, ShowRequest
+from tokcap.system import shell
 
 # Words of a call are divided by NUL, as in /proc.
 CALLS = [

@@ -1,0 +1,172 @@
+"""The script for zsh: one call of `_arguments` for every command."""
+
+from __future__ import annotations
+
+import shlex
+
+from tokcap.cli.catalog import STRING
+from tokcap.cli.completions.vocabulary import NOTHING, filled, offer_for, spellings_of
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tokcap.cli.catalog import Argument, Command
+    from tokcap.cli.completions.vocabulary import Offer, Spelling, Vocabulary
+
+TEMPLATE = r"""#compdef tokcap
+
+# Names that only tokcap knows, the latest first. It says nothing where something is wrong.
+_tokcap_list() {
+    # An option can stand here as well.
+    [[ $PREFIX == -* ]] && return 1
+    local line name
+    local -a call described
+    call=(${${(Q)program}/#\~\//$HOME/} completion --list $1 ${(Q)PREFIX})
+    for line in ${(f)"$(command $call 2>/dev/null </dev/null)"}; do
+        name=${line%%$'\t'*}
+        described+=("${${name//\\/\\\\}//:/\\:}:${line#*$'\t'}")
+    done
+    _describe -V -t $1 ${1%s} described
+}
+
+_tokcap_subcommand() {
+    local -a below
+    case $1 in
+        @subcommands@
+    esac
+}
+
+_tokcap() {
+    local curcontext=$curcontext state line expl program=$words[1] ret=1
+    local -A opt_args
+    local -a below typed=("$words[@]")
+    local string='-[^-@letters@]*c'
+    # An option before a subcommand is refused: its name can only be the first word.
+    local -i first=$((CURRENT == 2))
+
+    if ((!first)) && [[ " @names@ " == *" $words[2] "* ]]; then
+        shift words
+        ((CURRENT--))
+        _tokcap_subcommand $words[1]
+        return
+    fi
+
+    # -S: `--` ends the options; -A: so does the first word that is none.
+    _arguments -C -S -A '-*' : \
+        @flags@
+        '*:: :->command' && ret=0
+
+    if [[ $state == command ]]; then
+        # With no option before it, `--` is still there.
+        if [[ $CURRENT -gt 1 && $words[1] == -- ]]; then
+            shift words
+            ((CURRENT--))
+        fi
+        # Flags of a shell that end in `-c`: what follows is the shell's own.
+        [[ $words[1] == ${~string} || $typed[-$#words-1] == ${~string} ]] && return ret
+        # To a lenient matcher, `-` begins every command with a dash in its name.
+        [[ $CURRENT -eq 1 && $PREFIX == -* ]] && return ret
+        if ((first)); then
+            below=(
+                @below@
+            )
+            _describe -t subcommands subcommand below && ret=0
+        fi
+        _normal -p tokcap && ret=0
+    fi
+    return ret
+}
+
+# Autoloaded from $fpath, this file is the body of the function; else it is being sourced.
+if [[ $funcstack[1] == _tokcap ]]; then
+    _tokcap "$@"
+else
+    compdef _tokcap tokcap
+fi
+"""
+
+GROUP = r"""@name@)
+    if ((CURRENT == 2)); then
+        below=(
+            @below@
+        )
+        _describe -t subcommands subcommand below
+    else
+        shift words
+        ((CURRENT--))
+        _tokcap_subcommand "@name@ $words[1]"
+    fi
+    ;;"""
+
+
+def script(vocabulary: Vocabulary) -> str:
+    subcommands = [
+        filled(GROUP, name=group.name, below=described(vocabulary.below(group.name)))
+        for group in vocabulary.groups
+    ]
+    subcommands += [branch_of(command) for command in vocabulary.subcommands]
+    return filled(
+        TEMPLATE,
+        subcommands="\n".join(subcommands),
+        names=" ".join(vocabulary.below()),
+        below=described(vocabulary.below()),
+        letters="".join(vocabulary.valued_letters()),
+        flags="\n".join(f"{spec} \\" for spec in flag_specs(vocabulary.wrapper)),
+    )
+
+
+def described(below: Mapping[str, str]) -> str:
+    """Words with what they do, as `_describe` takes them."""
+    return "\n".join(shlex.quote(f"{word}:{summary}") for word, summary in below.items())
+
+
+def branch_of(command: Command) -> str:
+    """The case of one subcommand."""
+    specs = [*flag_specs(command), *argument_specs(command)]
+    lines = ["_arguments -S :", *specs]
+    return f"{shlex.quote(' '.join(command.path))})\n    " + " \\\n        ".join(lines) + "\n    ;;"
+
+
+def flag_specs(command: Command) -> Iterator[str]:
+    """The options of a command in the language of `_arguments`, once per spelling."""
+    for spelling in spellings_of(command):
+        if spelling.flag is STRING:
+            # All that follows is the shell's own.
+            yield shlex.quote(f"(-)-c[{escaped(spelling.help)}]:{escaped(spelling.flag.expected)}: :*:: : ")
+        else:
+            yield flag_spec(spelling)
+
+
+def flag_spec(spelling: Spelling) -> str:
+    flag = spelling.flag
+    others = f"({' '.join(flag.spellings)})" if len(flag.spellings) > 1 else ""
+    # A value may be the next word, or be attached: to a letter as it is, to a name with `=`.
+    attached = "" if not spelling.valued else "=" if spelling.word.startswith("--") else "+"
+    value = f":{escaped(flag.expected)}:{action(offer_for(flag))}" if spelling.valued else ""
+    repeated = "*" if flag.repeatable else others
+    return shlex.quote(f"{repeated}{spelling.word}{attached}[{escaped(spelling.help)}]{value}")
+
+
+def argument_specs(command: Command) -> Iterator[str]:
+    for argument in command.arguments:
+        place = "*" if argument.repeatable else "" if argument.required else ":"
+        yield shlex.quote(f"{place}:{message(argument)}:{action(offer_for(argument))}")
+
+
+def message(argument: Argument) -> str:
+    return escaped(argument.metavar.lower())
+
+
+def action(offer: Offer) -> str:
+    if offer == NOTHING:
+        # A blank: something is needed, and nothing can be suggested.
+        return " "
+    if offer.files:
+        return "_files"
+    # Without the blank it would be given options of `compadd`, which are not for it.
+    return f" _tokcap_list {offer.listed}" if offer.listed else f"({' '.join(offer.words)})"
+
+
+def escaped(text: str) -> str:
+    return "".join(f"\\{character}" if character in "\\[]:" else character for character in text)

@@ -1,0 +1,209 @@
+"""Bytes of a config file in, its values and models out; what is wrong in it is told with file and line.
+
+Loaded only where there is such a file.
+"""
+
+from __future__ import annotations
+
+from tokcap.cli.kinds import Duration, Fraction, Switch, shortened
+from tokcap.cli.options import BY_KEY, OPTIONS
+from tokcap.core import spelling
+from tokcap.errors import UsageError
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.tokens.models import Model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tokcap.cli.kinds import Value
+    from tokcap.cli.options import Option
+
+MODELS = "models"
+# What a model can have, and what is expected of it.
+MODEL_KEYS = {"context_window": "a whole number of at least 1", "tokenizer": "the name of a tokenizer"}
+SECTIONS = tuple(sorted({option.section for option in OPTIONS if option.section}))
+
+
+class Problem(Record):
+    """What is wrong with one key."""
+
+    keys: tuple[str, ...]
+    message: str
+
+
+class Contents(Record):
+    """All that a config file says, and what is wrong with it."""
+
+    values: dict[str, Value]
+    models: dict[str, Model]
+    problems: tuple[Problem, ...]
+
+
+def read_config(data: bytes, path: str) -> Contents:
+    """What stands in the file; `UsageError` if anything is wrong, with the first line where that is so."""
+    text, table = parsed(data, path)
+    found = contents_of(table)
+    if found.problems:
+        raise UsageError(located(found.problems, text, path)[0][1])
+    return found
+
+
+def located(problems: Iterable[Problem], text: str, path: str) -> list[tuple[int, str]]:
+    """Line and message of each problem, in the order of the lines."""
+    from tokcap.cli.config.lines import line_of
+
+    found = [(line_of(problem.keys, text) or 0, problem.message) for problem in problems]
+    return [
+        (line, f"{path}:{line}: {message}" if line else f"{path}: {message}")
+        for line, message in sorted(found)
+    ]
+
+
+def parsed(data: bytes, path: str) -> tuple[str, dict[str, object]]:
+    """The text of the file and what TOML makes of it."""
+    import tomllib
+
+    try:
+        # As tomllib has it: columns and lines are counted behind it.
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}:{line}: is not UTF-8") from None
+    try:
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}:{syntax_problem(str(error), text)}") from None
+    except (ValueError, RecursionError):
+        # Numbers and nesting that Python itself refuses.
+        line = refused_line(text)
+        raise UsageError(f"{path}:{line}: a number is too long, or a value too deep") from None
+
+
+def syntax_problem(message: str, text: str) -> str:
+    """`3: Invalid value (column 7)`, from tomllib's own words."""
+    problem, _, place = message.rstrip(")").rpartition(" (at ")
+    words = place.replace(",", "").split()
+    if words[:1] == ["line"]:
+        return f"{words[1]}: {problem} (column {words[-1]})"
+    # Something is never closed: the last statement is where that began.
+    from tokcap.cli.config.lines import placed_keys
+
+    lines = [found.line for found in placed_keys(text) if found.is_statement]
+    return f"{max(lines, default=1)}: {problem or message} (and the file ends)"
+
+
+def refused_line(text: str) -> int:
+    """The line of the first statement that Python cannot hold."""
+    import tomllib
+
+    from tokcap.cli.config.lines import placed_keys
+
+    statements = [found for found in placed_keys(text) if found.is_statement]
+    first, last = 0, len(statements) - 1
+    while first < last:
+        middle = (first + last) // 2
+        try:
+            tomllib.loads(text[: statements[middle + 1].start])
+            first = middle + 1
+        except (ValueError, RecursionError):
+            last = middle
+    return statements[first].line if statements else 1
+
+
+def contents_of(table: dict[str, object]) -> Contents:
+    """The values and models in a parsed file."""
+    problems: list[Problem] = []
+    table = dict(table)
+    models = models_in(table.pop(MODELS, {}), problems)
+    values: dict[str, Value] = {}
+    for section in SECTIONS:
+        entries = table.pop(section, {})
+        if isinstance(entries, dict):
+            values |= values_in(entries, section, problems)
+        else:
+            problems.append(Problem((section,), f"{section}: a table [{section}] is expected"))
+    values |= values_in(table, "", problems)
+    return Contents(values, models, tuple(problems))
+
+
+def values_in(entries: dict[str, object], section: str, problems: list[Problem]) -> dict[str, Value]:
+    """The values of one table of the file."""
+    values: dict[str, Value] = {}
+    for key, value in entries.items():
+        keys = (section, key) if section else (key,)
+        option = BY_KEY.get(key)
+        if option is None or not option.ambient or option.section != section:
+            problems.append(Problem(keys, f"unknown key {shortened('.'.join(keys))}{advice(key, section)}"))
+            continue
+        if value == "" and option.default is None:
+            # As an empty variable: not set. There is no other way to write that there is none.
+            continue
+        try:
+            values[key] = value_of(option, value)
+        except ValueError as error:
+            problems.append(Problem(keys, f"{'.'.join(keys)}: {error}"))
+    return values
+
+
+def value_of(option: Option, value: object) -> Value:
+    """A value of the file as the option's own; `ValueError` if it is none."""
+    kinds = (int, float, str) if isinstance(option.kind, Fraction | Duration) else (int, str)
+    fits = isinstance(value, bool) == isinstance(option.kind, Switch) and isinstance(value, kinds)
+    # A number may have more digits than Python turns into text.
+    if not fits or (isinstance(value, int) and value.bit_length() > 64):
+        raise ValueError(f"{shortened(value)} is not {option.kind.expected}")
+    return option.kind.read(("false", "true")[value] if isinstance(value, bool) else str(value))
+
+
+def models_in(table: object, problems: list[Problem]) -> dict[str, Model]:
+    """The `[models]` of the file."""
+    found: dict[str, Model] = {}
+    if not isinstance(table, dict):
+        problems.append(Problem((MODELS,), f"{MODELS}: tables of the form [{MODELS}.NAME] are expected"))
+        return found
+    for name, entry in table.items():
+        where = f"{MODELS}.{name}"
+        if not isinstance(entry, dict):
+            problems.append(Problem((MODELS, name), f"{where}: a table [{where}] is expected"))
+            continue
+        for key, value in entry.items():
+            expected = MODEL_KEYS.get(key)
+            if expected is None:
+                hint = "it can have context_window and tokenizer, and nothing else"
+                near = nearest(key, tuple(MODEL_KEYS))
+                hint = f"did you mean {near}?" if near else hint
+                problems.append(
+                    Problem((MODELS, name, key), f"unknown key {shortened(f'{where}.{key}')}; {hint}")
+                )
+            elif not is_model_value(key, value):
+                message = f"{where}.{key}: {shortened(value)} is not {expected}"
+                problems.append(Problem((MODELS, name, key), message))
+        found[name] = Model(entry.get("context_window"), entry.get("tokenizer"))
+    return found
+
+
+def is_model_value(key: str, value: object) -> bool:
+    if key == "tokenizer":
+        return isinstance(value, str) and bool(value.strip())
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 1 << 63
+
+
+def advice(key: str, section: str) -> str:
+    """What somebody may have meant by a key that is not there."""
+    option = BY_KEY.get(key)
+    if option and not option.ambient:
+        return f"; {option.flag} is about one output, and no setting"
+    if option:
+        return f"; it belongs into [{option.section}]" if option.section else "; it belongs before all tables"
+    own = [option.key for option in OPTIONS if option.ambient and option.section == section]
+    if near := nearest(key, own) or nearest(key, [option.key for option in OPTIONS if option.ambient]):
+        where = BY_KEY[near].section
+        return f"; did you mean {near}{f' in [{where}]' if where and where != section else ''}?"
+    if not section and (table := nearest(key, [*SECTIONS, MODELS])):
+        return f"; did you mean [{table}]?"
+    return "; tokcap doctor --write-config writes a file with all keys there are"
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """Keys are written in small letters, with underscores."""
+    return spelling.nearest(word.lower().replace("-", "_"), known)

@@ -1,0 +1,198 @@
+"""Help for people, one command on one screen: rendered from the catalogue, never from Typer.
+
+The full words of an option stand where they fit on one line, its brief ones where not; the man page has
+them all.
+"""
+
+from __future__ import annotations
+
+from tokcap.cli.catalog import HELP, STRING, SUBCOMMAND_BRIEFS, VERSION, show, wrapper
+from tokcap.cli.options import SUBCOMMANDS
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system.screen import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokcap.cli.catalog import Command, Flag, Group
+
+FORMS = (
+    ("tokcap [OPTIONS] [--] COMMAND [ARG]...", "run COMMAND and cap its output"),
+    ("tokcap [OPTIONS] -c STRING [ARG]...", "the same for a shell string"),
+    ("COMMAND | tokcap [OPTIONS]", "cap standard input"),
+    ("tokcap SUBCOMMAND [OPTIONS] ...", "see below; each has a --help"),
+)
+
+CLOSING = (
+    "Every option has a variable (TOKCAP_TOKEN_LIMIT) and a key in config.toml (token_limit); "
+    "--no-NAME turns a switch off. Exit status: the command's own; 128+N killed by signal N; "
+    "120 budget exhausted; 124 time was up; 125 tokcap's own failure; 126 cannot be executed; "
+    "127 not found. All of it, in full words: man tokcap"
+)
+
+SHELL_HELP = """\
+usage: tokcap-sh [SHELL OPTIONS] [-c STRING | SCRIPT] [ARG]...
+
+A shell whose output is capped as TOKCAP_* variables and config.toml say; every
+word of the call reaches the real shell, /bin/sh or what TOKCAP_SHELL names. For
+programs that take a shell by name:
+
+  TOKCAP_TOKEN_LIMIT=500 SHELL=tokcap-sh PROGRAM
+
+In front of a person at a terminal it is the real shell, uncapped. Options of
+tokcap: see tokcap --help
+"""
+
+# The widest left column: what is longer has its values told on the right.
+WIDEST = 26
+GAP = 2
+
+# Defaults that go without saying.
+UNTOLD = ("", "off", "none")
+# The heading of options that belong to no group.
+OTHER = "Options"
+# Columns of the options that come with an example; on a narrower screen the example goes below.
+SPELLED, BRIEF, NARROWEST = 21, 20, 80
+
+
+def usage(screen: Screen) -> str:
+    """The forms of a call, in a few lines."""
+    width = max(len(form) for form, _ in FORMS) + GAP
+    lines = [f"{form:{width}}{meaning}" for form, meaning in FORMS]
+    return screen.heading("usage:") + " " + "\n       ".join(lines) + "\n"
+
+
+def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are frozen
+    """The text of `tokcap --help`."""
+    flags = wrapper().flags
+    main = [flag for flag in flags if flag.example]
+    rest = [flag for flag in flags if not flag.example and flag not in (HELP, VERSION, STRING)]
+    other = f"  {screen.flag('-h, --help')}, {screen.flag('-V, --version')}\n"
+    return (
+        usage(screen)
+        + f"\n{screen.heading('Most used:')}\n"
+        + "".join(with_example(flag, screen) for flag in main)
+        + option_groups(rest, screen)
+        + other
+        + f"{screen.heading('Subcommands:')}\n"
+        + subcommands(screen)
+        + "\n"
+        + paragraph(CLOSING, screen)
+    )
+
+
+def show_help(screen: Screen = Screen()) -> str:  # noqa: B008  # as above
+    """The text of `tokcap show --help`."""
+    return command_help(show(), screen)
+
+
+def command_help(command: Command, screen: Screen) -> str:
+    """The text of `tokcap … --help` for one command."""
+    parts = [f"{screen.heading('usage:')} {command.usage}\n\n", paragraph(command.summary, screen)]
+    if command.details:
+        parts.append("\n" + paragraph(command.details, screen))
+    if command.arguments:
+        rows = [(argument.metavar, argument.help) for argument in command.arguments]
+        parts.append(f"\n{screen.heading('Arguments:')}\n" + "".join(columns(rows, screen)))
+    parts.append("\n" + option_groups(command.flags, screen))
+    if command.examples:
+        rows = [(example.call, example.does) for example in command.examples]
+        widest = screen.columns - GAP
+        parts.append(f"\n{screen.heading('Examples:')}\n" + "".join(columns(rows, screen, widest)))
+    exits = "; ".join(f"{status} {meaning}" for status, meaning in command.exit_meanings.items())
+    parts.append("\n" + paragraph(f"Exit status: {exits}.", screen))
+    return "".join(parts)
+
+
+def group_help(group: Group, commands: Sequence[Command], screen: Screen) -> str:
+    """The text of `tokcap budget --help`: its commands."""
+    rows = [(command.path[-1], command.sentence) for command in commands]
+    return (
+        f"{screen.heading('usage:')} tokcap {group.name} COMMAND [OPTIONS] ...\n\n"
+        + paragraph(group.summary, screen)
+        + f"\n{screen.heading('Commands:')}\n"
+        + "".join(columns(rows, screen))
+        + "\n"
+        + paragraph(f"Each has its own help: tokcap {group.name} COMMAND --help", screen)
+    )
+
+
+def with_example(flag: Flag, screen: Screen) -> str:
+    """`-n, --token-limit N  at most N tokens  tokcap -n 500 -- git log`"""
+    spelled = ", ".join(flag.spellings) + (f" {flag.metavar}" if flag.takes_value else "")
+    if screen.columns < NARROWEST:
+        return "".join(columns([(spelled, flag.brief)], screen, of_options=True)) + f"    {flag.example}\n"
+    return f"  {screen.flag(spelled)}{' ' * (SPELLED - len(spelled))}{flag.brief:{BRIEF}}{flag.example}\n"
+
+
+def subcommands(screen: Screen) -> str:
+    """Those of this version, two in a line where there is room."""
+    if screen.columns < NARROWEST:
+        rows = [(name, SUBCOMMAND_BRIEFS.get(name, "")) for name in SUBCOMMANDS]
+        return "".join(columns(rows, screen, of_options=True))
+    width = max(len(name) for name in SUBCOMMANDS) + GAP
+    cells = [
+        (screen.flag(name) + " " * (width - len(name)), SUBCOMMAND_BRIEFS.get(name, ""))
+        for name in SUBCOMMANDS
+    ]
+    half = (NARROWEST - GAP) // 2 - width
+    lines = []
+    for left, right in zip(cells[::2], [*cells[1::2], ("", "")], strict=False):
+        lines.append(f"  {left[0]}{left[1]:{half}}{right[0]}{right[1]}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def option_groups(flags: Sequence[Flag], screen: Screen) -> str:
+    """Options under the names of their groups."""
+    blocks = []
+    for group in dict.fromkeys(flag.group for flag in flags):
+        rows = [option_row(flag, screen) for flag in flags if flag.group == group]
+        heading = screen.heading(f"{group or OTHER}:")
+        blocks.append(f"{heading}\n" + "".join(columns(rows, screen, of_options=True)))
+    return "".join(blocks)
+
+
+def option_row(flag: Flag, screen: Screen) -> tuple[str, str]:
+    """What stands left and right; the longest words that fit into one line."""
+    left, values = flag.spelled, ""
+    if len(left) > WIDEST and flag.choices:
+        left = f"{', '.join(flag.spellings)} {flag.metavar or flag.name.upper()}"
+        values = ", ".join(flag.choices)
+    default = f" [{flag.shown_default}]" if flag.shown_default.partition(":")[0] not in UNTOLD else ""
+    required = " (required)" if flag.required else ""
+    wordings = [f"{values}: {text}" if values else text for text in (flag.help, flag.brief) if text]
+    if values:
+        wordings.append(values)
+    room = screen.columns - WIDEST - 2 * GAP
+    told = [text + default + required for text in wordings]
+    return left, next((text for text in told if len(text) <= room), told[-1])
+
+
+def columns(
+    rows: Sequence[tuple[str, str]], screen: Screen, widest: int = WIDEST, *, of_options: bool = False
+) -> Iterator[str]:
+    """Rows of two columns; what is too wide on the left has its words below it."""
+    import textwrap
+
+    # Options have one column everywhere, so that the groups of a page line up.
+    fitting = [len(left) for left, _ in rows if len(left) <= widest]
+    width = WIDEST if of_options else max(fitting, default=0)
+    # A call and what it does: below each other where they do not fit side by side.
+    if width + 2 * GAP + 24 > screen.columns:
+        width = min(width, 4)
+    for left, right in rows:
+        lines = textwrap.wrap(right, max(screen.columns - width - 2 * GAP, 20), break_on_hyphens=False)
+        shown = screen.flag(left) if of_options else left
+        indent = " " * (width + 2 * GAP)
+        if len(left) > width:
+            first, below = f"  {shown}\n", lines
+        else:
+            first = f"  {shown}{' ' * (width - len(left) + GAP)}{lines[0] if lines else ''}".rstrip() + "\n"
+            below = lines[1:]
+        yield first + "".join(f"{indent}{line}\n" for line in below)
+
+
+def paragraph(text: str, screen: Screen) -> str:
+    import textwrap
+
+    return textwrap.fill(" ".join(text.split()), screen.columns, break_on_hyphens=False) + "\n"

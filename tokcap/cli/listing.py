@@ -1,0 +1,93 @@
+"""Names that exist just now, for somebody who presses TAB: a kind in, lines of name, tab, description out.
+
+A person waits for it. So it loads little, waits for no other process, creates nothing, and where something is
+wrong it has nothing to say: that comes out when the command itself is run.
+"""
+
+from __future__ import annotations
+
+from tokcap import exits
+from tokcap.core.units import age_of, printable, size_of
+from tokcap.errors import TokcapError, UsageError
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tokcap.environment import Environment
+    from tokcap.store import Listed
+
+# More than anybody reads through; further digits bring up what is not among them.
+MOST_HANDLES = 100
+DESCRIPTION_WIDTH = 60
+# Others hold the ledger for a millisecond each.
+PATIENCE_SECONDS = 0.2
+
+
+def run(arguments: Sequence[str], env: Environment) -> int:
+    """`tokcap completion --list KIND [BEGINNING]`, which the completion scripts call."""
+    kind, beginning = (*arguments, "", "")[:2]
+    if kind not in KINDS:
+        raise UsageError(f"completion: --list takes one of {', '.join(KINDS)}", of_a_subcommand=True)
+    lines = []
+    try:
+        for name, description in KINDS[kind](beginning, env):
+            # Keys of a config file may hold what no line can.
+            if name.isprintable():
+                lines.append(f"{name}\t{description}\n")
+    except (TokcapError, OSError):
+        pass
+    env.write_stdout("".join(lines).encode("utf-8", "replace"))
+    return exits.OK
+
+
+def handles(beginning: str, env: Environment) -> Iterator[tuple[str, str]]:
+    """Stored outputs, the latest first, and the name that means the latest."""
+    from tokcap.store.shelf import LATEST, Shelf
+
+    shelf, now = Shelf(env), env.now()
+    if LATEST.startswith(beginning) and (last := shelf.last()):
+        yield LATEST, f"the latest: {described(last, now)}"
+    for entry in shelf.latest(MOST_HANDLES, beginning):
+        yield entry.handle, described(entry, now)
+
+
+def described(entry: Listed, now: float) -> str:
+    age = age_of(now - entry.stored_at)
+    if entry.record is None:
+        return f"{age}, {size_of(entry.size)}"
+    size = size_of(sum(entry.record.stored_bytes.values()))
+    command = " ".join(entry.record.command or ())
+    return printable(f"{age}, {size}, {command}".removesuffix(", "), DESCRIPTION_WIDTH)
+
+
+def sessions(_: str, env: Environment) -> Iterator[tuple[str, str]]:
+    """Sessions that run, and what is left of each."""
+    from tokcap.budget.sqlite import Ledger
+
+    for session in Ledger(env.data_dir(), PATIENCE_SECONDS).sessions():
+        total = session.account.total
+        of = "" if total is None else f" of {total}"
+        yield session.name, f"{session.account.used}{of} tokens used"
+
+
+def models(_: str, env: Environment) -> Iterator[tuple[str, str]]:
+    """Models of the user's own table, then of ours."""
+    from tokcap.tokens.models import MODELS
+
+    try:
+        from tokcap.cli.arguments import config_values
+
+        own = config_values(env).models
+    except TokcapError:
+        own = {}
+    for name, model in {**own, **MODELS, **own}.items():
+        window = model.context_window
+        yield name, f"{window} tokens" if window else "window unknown"
+
+
+KINDS: dict[str, Callable[[str, Environment], Iterator[tuple[str, str]]]] = {
+    "handles": handles,
+    "sessions": sessions,
+    "models": models,
+}

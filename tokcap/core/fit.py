@@ -1,0 +1,46 @@
+"""Pure arithmetic of windows: how a limit is shared, and the largest cut that fits into it."""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Of a limit that covers both streams, this part is kept for stderr as long as it needs it.
+STDERR_SHARE = 4
+# Costs grow nearly in proportion to what is kept: a few guesses by that rule come close.
+PROPORTIONAL_GUESSES = 4
+
+
+def stderr_limit(limit: int, out_tokens: int, err_tokens: int) -> int:
+    """How many of `limit` tokens stderr may have: what stdout leaves, and a quarter in any case.
+
+    A quarter is rounded up, so that a small limit does not hide the error; one token is stdout's.
+    """
+    quarter = min(-(-limit // STDERR_SHARE), limit - 1)
+    return min(err_tokens, max(quarter, limit - out_tokens, 0))
+
+
+def largest_fit(number: int, cost: Callable[[int], int], limit: int) -> int | None:
+    """The largest of the candidates 0 … `number` - 1 whose cost is within the limit.
+
+    Candidates are ordered by size. Costs need not grow strictly (joined texts can cost a token more
+    or less): the one returned always fits, and None means that the first does not.
+    """
+    fitting, too_large = -1, number
+    candidate = number - 1
+    guesses = 0
+    while fitting + 1 < too_large:
+        tokens = cost(candidate)
+        if tokens <= limit:
+            fitting = candidate
+        else:
+            too_large = candidate
+        guesses += 1
+        if guesses <= PROPORTIONAL_GUESSES and tokens:
+            candidate = (candidate + 1) * limit // tokens - 1
+        else:
+            candidate = (fitting + too_large) // 2
+        candidate = min(max(candidate, fitting + 1), too_large - 1)
+    return fitting if fitting >= 0 else None

@@ -1,0 +1,97 @@
+"""Tokens: what a tokenizer can do, and where the tokens of a payload are. Token positions count from 0."""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    class Tokenizer(Protocol):
+        """Counts tokens, and gives the length of each token in UTF-8 bytes (at least one)."""
+
+        name: str
+        # Whether the same text has the same tokens in every process, now and later.
+        stable: bool
+        # Whether a safe cut is safe no matter where the text before it started.
+        cuts_anywhere: bool
+        # No token is longer. More bytes than this for each token of a window cannot fit into the window.
+        longest_token_bytes: int
+
+        def prepare(self) -> None:
+            """Load what is needed to count large texts."""
+            ...
+
+        def count(self, text: str) -> int: ...
+
+        def token_lengths(self, text: str) -> Sequence[int]:
+            """Return the bytes of each token; their sum is the size of the text."""
+            ...
+
+        def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+            """Return a position after `search_from` where text that starts at `begin` can be cut safely.
+
+            Safe means: encoding both sides separately gives the tokens of the whole, no matter what
+            follows `data`. None: there is no such position in `data`.
+            """
+            ...
+
+        def proven_cut(self, data: bytes) -> int | None:
+            """Find a safe cut by encoding, in a long stretch where `certain_cut` finds none."""
+            ...
+
+    class TokenMap(Protocol):
+        """Where the tokens of one payload are."""
+
+        @property
+        def longest_token_bytes(self) -> int:
+            """See `Tokenizer`."""
+            ...
+
+        @property
+        def total_tokens(self) -> int:
+            """The exact total. This counts everything: for a window at the start, use `reach`."""
+            ...
+
+        @property
+        def total(self) -> Total: ...
+        def reach(self, token: int) -> int:
+            """Return `token`, or the number of tokens if there are fewer."""
+            ...
+
+        def token_at(self, byte: int) -> int:
+            """Return the token that contains the byte; the number of tokens for the payload's end."""
+            ...
+
+        def byte_at(self, token: int) -> int:
+            """Return where a token starts, even inside a character; the payload's size past the end."""
+            ...
+
+        def starts(self, first: int, last: int) -> Sequence[int]:
+            """Return the byte positions at which tokens `first` to `last` start, both included.
+
+            Token `total_tokens` starts at the payload's end. A token that starts inside a character
+            has the position -1: nothing may be cut there.
+            """
+            ...
+
+
+class Total(Record):
+    """How many tokens a payload has, exactly or as an estimate."""
+
+    tokens: int
+    exact: bool = True
+
+    @property
+    def words(self) -> str:
+        """`4217`, or `about 1.2M`: an estimate shows two significant digits."""
+        return str(self.tokens) if self.exact else f"about {rounded(self.tokens)}"
+
+
+def rounded(number: int) -> str:
+    """Two significant digits, in thousands, millions or billions."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:.{1 if number < 10 * size else 0}f}{unit}"
+    return str(number)

@@ -1,1 +1,0 @@
-"""The compiled vocabularies and their compiler. Their origin stands in NOTICE.md."""

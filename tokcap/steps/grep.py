@@ -1,0 +1,167 @@
+"""Matching lines of a payload, each with its number and token position in front: `12:345:text`.
+
+Lines of context have `-` for `:`, and `--` stands between groups, as grep has it. Of a long line only what
+is around each match is shown, and the position is that of the match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+from tokcap.errors import NotFound, UsageError
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokcap.core.payload import Payload
+    from tokcap.core.tokenizer import TokenMap
+
+READ_BYTES = 1 << 20
+
+# A longer line is shown in excerpts.
+LONG_LINE = 600
+BEFORE_MATCH = 100
+EXCERPT = 400
+ELLIPSIS = "…"
+
+
+class Matches(Record):
+    """Lines that match, and how many there are in all."""
+
+    data: bytes
+    matches: int
+    # About how many bytes of matching lines were found and left out, for no window needs them yet.
+    left_out_bytes: int = 0
+
+
+class Line(Record):
+    """A line of the payload without its end; lines count from 1."""
+
+    number: int
+    start: int
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        # Bytes that are no UTF-8 become one character each, and can be told from all others.
+        return self.data.decode("utf-8", "surrogateescape")
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern, or a refusal."""
+    try:
+        return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(
+            f"show: --grep: {pattern!r} is no regular expression: {error}", of_a_subcommand=True
+        ) from None
+
+
+def grep(
+    payload: Payload, tokens: TokenMap, pattern: str, context: int, enough_tokens: int | None
+) -> Matches:
+    """Find the lines that match. Of more than `enough_tokens`, the rest is only counted."""
+    search = compiled(pattern)
+    enough_bytes = None if enough_tokens is None else (enough_tokens + 1) * tokens.longest_token_bytes
+    shown = Shown(tokens, context)
+    before: deque[Line] = deque(maxlen=context)
+    matches = left_out = after = 0
+    for line in lines_of(payload):
+        text = line.text
+        match = search.search(text)
+        full = enough_bytes is not None and len(shown.data) > enough_bytes
+        if match is None:
+            if after and not full:
+                shown.add_context(line)
+            after = max(after - 1, 0)
+            before.append(line)
+            continue
+        places = [match.start()] if len(text) <= LONG_LINE else excerpts(search, text)
+        matches += len(places)
+        if full:
+            left_out += min(len(line.data), len(places) * EXCERPT)
+            continue
+        for earlier in before:
+            shown.add_context(earlier)
+        before.clear()
+        for number, place in enumerate(places):
+            if enough_bytes is not None and len(shown.data) > enough_bytes:
+                left_out += (len(places) - number) * EXCERPT
+                break
+            shown.add_match(line, text, place)
+        after = context
+    if not matches:
+        raise NotFound(f"no line matches {pattern!r}")
+    return Matches(bytes(shown.data), matches, left_out)
+
+
+def excerpts(search: re.Pattern[str], text: str) -> list[int]:
+    """Where a long line matches; a match that an excerpt before it shows is not counted again."""
+    places: list[int] = []
+    for match in search.finditer(text):
+        if not places or match.start() > places[-1] + EXCERPT - BEFORE_MATCH:
+            places.append(match.start())
+    return places
+
+
+class Shown:
+    """The lines to be shown, composed."""
+
+    def __init__(self, tokens: TokenMap, context: int) -> None:
+        self._tokens = tokens
+        self._context = context
+        # The last line that was added; of a long one, the place of its last match in characters and bytes.
+        self._last = 0
+        self._place = self._place_bytes = 0
+        self.data = bytearray()
+
+    def add_match(self, line: Line, text: str, place: int) -> None:
+        self._separate(line)
+        if len(text) <= LONG_LINE:
+            self._add(line.number, ":", line.start, line.data)
+            return
+        begin = max(place - BEFORE_MATCH, 0)
+        end = begin + EXCERPT
+        excerpt = ELLIPSIS * (begin > 0) + text[begin:end] + ELLIPSIS * (end < len(text))
+        # Counted on from the match before: a line may have a great many.
+        if line.number != self._last:
+            self._place = self._place_bytes = 0
+        self._place_bytes += len(text[self._place : place].encode("utf-8", "surrogateescape"))
+        self._place = place
+        start = line.start + self._place_bytes
+        self._add(line.number, ":", start, excerpt.encode("utf-8", "surrogateescape"))
+
+    def add_context(self, line: Line) -> None:
+        if line.number <= self._last:
+            return
+        self._separate(line)
+        text = line.text
+        shown = text if len(text) <= LONG_LINE else text[:EXCERPT] + ELLIPSIS
+        self._add(line.number, "-", line.start, shown.encode("utf-8", "surrogateescape"))
+
+    def _separate(self, line: Line) -> None:
+        if self._context and self._last and line.number > self._last + 1:
+            self.data += b"--\n"
+
+    def _add(self, number: int, sign: str, start: int, shown: bytes) -> None:
+        self._last = number
+        self.data += f"{number}{sign}{self._tokens.token_at(start)}{sign}".encode() + shown + b"\n"
+
+
+def lines_of(payload: Payload) -> Iterator[Line]:
+    """The lines of a payload, one after the other."""
+    number, start = 1, 0
+    parts: list[bytes] = []
+    for place in range(0, payload.size, READ_BYTES):
+        *ended, rest = payload.read(place, min(place + READ_BYTES, payload.size)).split(b"\n")
+        for line in ended:
+            data = b"".join((*parts, line)) if parts else line
+            parts.clear()
+            yield Line(number, start, data.removesuffix(b"\r"))
+            number, start = number + 1, start + len(data) + 1
+        if rest:
+            parts.append(rest)
+    if parts:
+        yield Line(number, start, b"".join(parts))

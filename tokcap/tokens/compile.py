@@ -1,0 +1,82 @@
+"""Compile a published tiktoken table into tokcap's compact form, and into the buckets that start-up reads.
+
+    python -m tokcap.tokens.compile cl100k_base.tiktoken tokcap/tokens/data/cl100k_base.vocab
+    python -m tokcap.tokens.compile --buckets
+
+The name of the vocabulary is that of the table file; `Vocabulary.published_table` restores it byte
+for byte, so that its digest can be checked against the published one. The second form writes the buckets of
+all embedded vocabularies.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import sys
+
+from tokcap.tokens import buckets, vocabulary
+from tokcap.tokens.vocabulary import EMBEDDED, Vocabulary
+
+
+def compiled(name: str, table: bytes) -> Vocabulary:
+    """Read a table of `base64(token) rank` lines; ranks must be 0, 1, 2, …"""
+    tokens = []
+    for place, line in enumerate(table.splitlines()):
+        encoded, rank = line.split()
+        if int(rank) != place:
+            raise ValueError(f"{name}: line {place + 1} has rank {rank.decode()}")
+        tokens.append(base64.b64decode(encoded))
+    return Vocabulary(
+        name=name,
+        table_sha256=hashlib.sha256(table).hexdigest(),
+        lengths=bytes(map(len, tokens)),
+        joined=b"".join(tokens),
+    )
+
+
+def bucketed(vocabulary: Vocabulary) -> bytes:
+    """The content of a file of buckets (see `tokens.buckets`)."""
+    contents = [b""] * buckets.BUCKETS
+    for token, rank in vocabulary.ranks().items():
+        if len(token) == 1:
+            continue
+        if buckets.BEGIN in token or buckets.END in token:
+            raise ValueError(f"{vocabulary.name}: token {rank} is no part of UTF-8")
+        stored = bytes((rank >> 14, rank >> 7 & 0x7F, rank & 0x7F))
+        entry = buckets.BEGIN + token + buckets.END + stored
+        contents[int.from_bytes(token) % buckets.BUCKETS] += entry
+    offset = buckets.BUCKETS_BEGIN
+    offsets = []
+    for content in [*contents, b""]:
+        offsets.append(offset.to_bytes(buckets.OFFSET_BYTES, "little"))
+        offset += len(content)
+    return b"".join((buckets.FORMAT, *offsets, *contents))
+
+
+def compile_buckets() -> None:
+    """Write the buckets of the embedded vocabularies again."""
+    for name in EMBEDDED:
+        with open(os.path.join(vocabulary.DIRECTORY, f"{name}.buckets"), "wb") as file:
+            file.write(bucketed(vocabulary.load(name)))
+
+
+def main(arguments: list[str]) -> int:
+    if arguments == ["--buckets"]:
+        compile_buckets()
+        return 0
+    if len(arguments) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    source, target = arguments
+    name = os.path.basename(source).removesuffix(".tiktoken")
+    with open(source, "rb") as file:
+        vocabulary = compiled(name, file.read())
+    with open(target, "wb") as file:
+        file.write(vocabulary.packed())
+    print(f"{target}: {len(vocabulary.lengths)} tokens, sha256 of the table {vocabulary.table_sha256}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
