@@ -22,8 +22,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from tests.conftest import IMPORT_PATH, ROOT
 from tokcap.api.manager import MemoryStorage
 from tokcap.budget import holder
+from tokcap.budget import sqlite as ledger
 from tokcap.budget.arithmetic import Settings, Window
-from tokcap.budget.arithmetic import sqlite as ledger
 from tokcap.budget.database import ASK_AGAIN_SECONDS
 from tokcap.budget.sqlite import Ledger, session_name
 from tokcap.errors import BudgetExhausted, LedgerError, SessionNotStarted, StoreError, UsageError
