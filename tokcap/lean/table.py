@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     from typing import Generic, TypeVar
 
     Member = TypeVar("Member")
-    _Base = Generic[Member]
 else:
+    Member = None
 
-    class _Base:
+    class Generic:
+        # At run time `Table[Shape]` is just `Table`: importing `typing` would cost too much.
         def __class_getitem__(cls, _):
             return cls
 
 
-class Table(_Base["Member"]):
+class Table(Generic[Member]):
     """The members of one family, by name and in order."""
 
     def __init__(self, **places: str) -> None:
