@@ -15,7 +15,7 @@ import mdoc
 from tokcap.cli.application import app
 from tokcap.cli.described import all_commands, groups
 from tokcap.cli.options import OPTIONS, SUBCOMMANDS
-from tokcap.forms.envelope import Meta
+from tokcap.core.response import Meta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,8 +16,8 @@ from tests.conftest import IMPORT_PATH
 from tokcap import exits
 from tokcap.cli.application import app
 from tokcap.cli.described import all_commands
+from tokcap.core.response import Meta
 from tokcap.errors import ReaderGone, TokcapError
-from tokcap.forms.envelope import Meta
 
 DIRECTORY = Path(__file__).parent.parent / "man"
 PAGE = DIRECTORY / "tokcap.1"

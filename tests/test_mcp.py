@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import IMPORT_PATH, recount
 from tokcap.cli.options import BY_KEY
-from tokcap.forms.envelope import Meta
+from tokcap.core.response import Meta
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -93,7 +93,9 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
 
         return show(invocation, env).status
     if not invocation.command and env.stdin not in env.closed and os.isatty(env.stdin):
-        if invocation.output != "text":
+        from tokcap.forms import FORMS
+
+        if FORMS[invocation.output].has_envelope:
             raise UsageError("there is no command, and standard input is a terminal; see tokcap --help")
         from tokcap.cli.help import usage
         from tokcap.system.screen import screen_of
@@ -112,12 +114,14 @@ def refuse(
     """One line on stderr, and an envelope where one was asked for."""
     env.tell(str(error))
     output = view.output if view else wanted_output(argv, env)
-    if output != "text":
-        from tokcap.forms.envelope import refusal, rendered
+    from tokcap.forms import FORMS
+
+    if FORMS[output].has_envelope:
+        from tokcap.core.response import refusal
 
         tokenizer = view.tokenizer if view else str(BY_KEY["tokenizer"].default)
         try:
-            env.write_stdout(rendered(refusal(error, tokenizer, duration_ms), output))
+            env.write_stdout(FORMS[output].write(refusal(error, tokenizer, duration_ms)))
         except Exception:  # noqa: S110
             # Nobody reads the envelope, or there is nothing left to make one of; the line and the status are
             # told all the same.

@@ -24,6 +24,17 @@ def expect_threads() -> None:
     may_always_fork = False
 
 
+class Stopwatch(Record):
+    """Measures how long a call takes."""
+
+    clock: Callable[[], float]
+    started: float
+
+    @property
+    def milliseconds(self) -> int:
+        return round((self.clock() - self.started) * 1000)
+
+
 class Environment(Record):
     """Where a call reads, writes, looks things up and tells the time."""
 
@@ -59,6 +70,10 @@ class Environment(Record):
                 closed.add(descriptor)
                 os.open(os.devnull, os.O_RDWR)
         return cls(variables=os.environ, closed=frozenset(closed))
+
+    def stopwatch(self) -> Stopwatch:
+        """Start measuring."""
+        return Stopwatch(self.clock, self.clock())
 
     @property
     def is_program(self) -> bool:

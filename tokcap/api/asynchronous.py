@@ -7,8 +7,8 @@ import threading
 from typing import TYPE_CHECKING
 
 from tokcap.api.calls import perform, world_of
-from tokcap.pipeline import usual_source
 from tokcap.source.command import Command
+from tokcap.steps.opening import open_source
 
 if TYPE_CHECKING:
     import os
@@ -95,7 +95,7 @@ class Stoppable:
         with self._lock:
             if self._is_interrupted:
                 raise Interrupted
-            self._source = usual_source(request, env)
+            self._source = open_source(request, env)
         return self
 
     def interrupt(self) -> None:

@@ -13,6 +13,7 @@ from tokcap.environment import STDERR, STDOUT
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
 from tokcap.source.given import Given
 from tokcap.steps.capture import in_memory
+from tokcap.steps.opening import open_source
 from tokcap.tokens import Index, open_tokenizer
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def run(
     like any exception, ends the command before it goes on.
     """
     world = world_of(input, stdin, cwd, env)
-    return perform(argv, {**options, "limit": limit}, world, pipeline.usual_source)
+    return perform(argv, {**options, "limit": limit}, world, open_source)
 
 
 def world_of(

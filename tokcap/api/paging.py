@@ -8,9 +8,11 @@ from tokcap.api.calls import as_given, encoded, show
 from tokcap.api.keywords import request_of
 from tokcap.api.results import Capped
 from tokcap.errors import UsageError
-from tokcap.forms.envelope import rendered
-from tokcap.steps.answer import Streams, Ways, answer
+from tokcap.steps.answer import make_answer
 from tokcap.steps.capture import in_memory
+from tokcap.steps.continuation import NOT_STORED
+from tokcap.steps.examination import examine
+from tokcap.steps.inputs import StoredInput
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
@@ -70,20 +72,24 @@ def text_pages(text: AnyStr, limit: int | None, options: PageOptions) -> Iterato
     if view.token_limit is None:
         raise UsageError("limit: a page has to have one")
     tokenizer = open_tokenizer(view.tokenizer)
-    streams = Streams(in_memory(encoded(text)))
+    given = StoredInput(in_memory(encoded(text)))
     while True:
-        found = answer(view, streams, tokenizer, Ways)
+        found = make_answer(view, examine(view, given, tokenizer), NOT_STORED)
         response = found.response
-        shown = rendered(response, "text")
-        yield Capped(shown, response.meta, response.notices, as_given(text, shown))
+        shown = response.payload or b""
+        yield Capped(
+            shown, response.meta.but(tokenizer=tokenizer.name), response.notices, as_given(text, shown)
+        )
         if response.meta.next_offset is None:
             return
         view = view.but(token_offset=response.meta.next_offset)
         # What was found out is not found out again.
+        known = given.known
         if index := found.indexes.get("out"):
-            streams = streams.but(checkpoints={"out": index.checkpoints})
+            known = known.but(checkpoints=index.checkpoints)
         if view.shape == "auto" and found.shape != "auto":
-            streams = streams.but(shape=found.shape, total_count=found.total_count)
+            known = known.but(shape=found.shape, total_count=found.total_count)
+        given = given.but(known=known)
 
 
 def stored_pages(

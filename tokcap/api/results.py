@@ -11,7 +11,7 @@ from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
     from tokcap.core.notice import Notice
-    from tokcap.forms.envelope import Failure, Meta
+    from tokcap.core.response import Failure, Meta
 
 
 class Answered(Record):

@@ -10,7 +10,8 @@ import typer
 from tokcap import exits
 from tokcap.cli.arguments import wanted_output
 from tokcap.cli.options import BY_KEY
-from tokcap.forms.envelope import Meta, Response, rendered
+from tokcap.core.response import Meta, Response
+from tokcap.forms import FORMS
 
 if TYPE_CHECKING:
     from tokcap.core.notice import Notice
@@ -49,5 +50,5 @@ class Reply:
             payload = orjson.dumps(data)
         about = Meta(tokenizer=str(BY_KEY["tokenizer"].default), exit_code=status, exit_from="tokcap")
         response = Response(status, payload, None, notices, about.but(**meta))
-        self.env.write_stdout(rendered(response, self.output))
+        self.env.write_stdout(FORMS[self.output].write(response))
         return status

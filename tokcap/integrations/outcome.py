@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokcap.core.response import DETAIL_CHARACTERS, Failure, last_lines
 from tokcap.errors import TokcapError, UsageError
 from tokcap.exits import OK
-from tokcap.forms.envelope import DETAIL_CHARACTERS, Failure, last_lines
 from tokcap.lean.record import Record
 
 if TYPE_CHECKING:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from tokcap import pipeline
 from tokcap.api.keywords import request_of
 from tokcap.api.surroundings import Surroundings
+from tokcap.core.response import Meta, Response
 from tokcap.environment import STDOUT
 from tokcap.errors import TokenizerUnavailable, UsageError
-from tokcap.forms.envelope import Meta, Response, rendered
+from tokcap.forms import FORMS
 from tokcap.source.given import Given
+from tokcap.steps.delivery import warnings_of
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -34,9 +36,9 @@ def reply(
     except (TokenizerUnavailable, UsageError):
         # It is what the call was refused for, before its command began.
         return refusal(output, asked.tokenizer or tokenizer, outcome, started), ()
-    if output == "text":
-        return written, tuple(pipeline.warnings_of(done.response.notices))
-    return rendered(concluded(done.response, outcome, started), output), ()
+    if not FORMS[output].has_envelope:
+        return written, tuple(warnings_of(done.response.notices))
+    return FORMS[output].write(concluded(done.response, outcome, started)), ()
 
 
 def request_for(asked: Asked, tokenizer: str) -> Request:
@@ -59,10 +61,10 @@ def request_for(asked: Asked, tokenizer: str) -> Request:
 
 def refusal(output: Output, tokenizer: str, outcome: Outcome, started: float) -> bytes:
     """The answer to a call that never came to its command."""
-    if output == "text":
+    if not FORMS[output].has_envelope:
         return b""
     response = Response(outcome.status, None, None, (), Meta(tokenizer=tokenizer))
-    return rendered(concluded(response, outcome, started), output)
+    return FORMS[output].write(concluded(response, outcome, started))
 
 
 def concluded(response: Response, outcome: Outcome, started: float) -> Response:

@@ -54,6 +54,11 @@ class Record:
                 if values[name] is MISSING:
                     raise TypeError(f"{type(self).__name__} needs {name!r}")
 
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Return the default of every field; `MISSING` if a field has none."""
+        return cls._blank
+
     def but(self, **changes: Any) -> Self:
         """The same record with some fields changed."""
         return type(self)(**{**self.__dict__, **changes})

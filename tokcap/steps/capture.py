@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from tokcap.core.notice import Notice
 from tokcap.core.seek_points import Landmarks
 from tokcap.errors import ReaderGone, StoreError, StreamError
+from tokcap.exits import OK
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -28,8 +30,23 @@ class Captured(Record):
     ending: Ending | None
     # Why its output could not be written on.
     failure: StreamError | ReaderGone | None = None
-    # Why it could not be read to its end, or how it ended is not known. What came before that was captured.
+    # Why it could not be read to its end, or why its end is unknown. What came before was captured.
     broken: StreamError | None = None
+
+    @property
+    def status(self) -> int:
+        """The exit status that the source alone would give."""
+        if self.broken:
+            return self.broken.exit_status
+        return self.ending.status if self.ending else OK
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Say that tokcap stopped the command, if nothing else in the answer says so."""
+        if self.ending and self.ending.stopped_for == "limit":
+            message = "the command was stopped because the window is full (--kill-on-limit)"
+            return (Notice("COMMAND_STOPPED", message, of_the_cut=True),)
+        return ()
 
 
 def capture(source: Source, sinks: Mapping[Stream, Sink]) -> Captured:

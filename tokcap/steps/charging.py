@@ -9,6 +9,7 @@ from __future__ import annotations
 from tokcap.budget.arithmetic import Window, result_share
 from tokcap.core.notice import Notice
 from tokcap.errors import BudgetExhausted, TokcapError, UsageError
+from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,13 +21,6 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
 
     AnyView = TypeVar("AnyView", bound=View)
-
-# A limit covers the data of an envelope, and the session pays for all of it: so much is reserved on top.
-ENVELOPE_TOKENS = 600
-# No envelope can be made smaller.
-LEAST_ENVELOPE_TOKENS = 150
-# Nor the number that a count is.
-LEAST_COUNT_TOKENS = 8
 
 HOOK_SECONDS = 300
 
@@ -60,8 +54,8 @@ class Spending:
     def _reserve(self, storage: SessionStorage) -> None:
         view = self._view
         requested = view.token_limit
-        if requested is not None and view.output != "text":
-            requested += ENVELOPE_TOKENS
+        if requested is not None:
+            requested += FORMS[view.output].extra_tokens
         grant = self._ask(storage, requested)
         if grant.floor_decides and view.compact_before_spill and view.compact_hook:
             storage.release(grant)
@@ -87,9 +81,8 @@ class Spending:
 
     def _least(self) -> int:
         """What no answer of this form can do without."""
-        if self._view.output != "text":
-            return LEAST_ENVELOPE_TOKENS
-        return LEAST_COUNT_TOKENS if self._view.token_count else 1
+        form = FORMS[self._view.output]
+        return form.least_count_tokens if self._view.token_count else form.least_tokens
 
     def _run_hook(self) -> None:
         """Have the context compacted. A hook that fails is told, and changes nothing else."""

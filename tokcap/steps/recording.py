@@ -9,6 +9,7 @@ from __future__ import annotations
 from tokcap.errors import StoreError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.steps.capture import Spool, open_nameless_file
+from tokcap.store.base import Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 ASIDE_BYTES = 1 << 20
 
 
-class Keeping:
+class Recorder:
     """Spools that can become an entry."""
 
     def __init__(self, request: Request, tokenizer: Tokenizer, env: Environment) -> None:
@@ -92,6 +93,14 @@ class Keeping:
             self._handle = self._open()[0].handle_for(self._digest)
         return "" if self.failure else self._handle
 
+    def reserve(self) -> Ticket | None:
+        """Return where the output will be stored; None if that is impossible."""
+        self.prepare()
+        handle = self.handle()
+        if not handle:
+            return None
+        return Ticket(handle, self.path(), self.stored_bytes(), self.lost_bytes())
+
     def path(self) -> str:
         """Where the output is, or will be."""
         return f"{self._open()[0].place(self.handle())}/out"
@@ -109,7 +118,7 @@ class Keeping:
         stored = self.stored_bytes()
         return {stream: spool.size + spool.lost - stored[stream] for stream, spool in self._spools.items()}
 
-    def keep(self, record: EntryRecord, indexes: Mapping[Stream, Index]) -> None:
+    def commit(self, record: EntryRecord, indexes: Mapping[Stream, Index]) -> None:
         """Store everything, or raise `StoreError`. Once is enough."""
         if self._is_stored:
             return

@@ -1,37 +1,15 @@
-"""What a run leaves in the store: how it is found again, and what is written down of it."""
+"""What the store records about a run."""
 
 from __future__ import annotations
 
-from tokcap.core.notice import Notice
-from tokcap.errors import StoreError
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.steps.answer import Ways
-from tokcap.steps.continuation import capped_notice, readable, remark_on, way_to
 from tokcap.store import EntryRecord
 from tokcap.tokens import ByteTokenizer
 
 if TYPE_CHECKING:
     from tokcap.core.request import Request
-    from tokcap.forms.envelope import Meta
     from tokcap.steps.answer import Answer
     from tokcap.steps.capture import Captured
-    from tokcap.steps.recording import Keeping
-
-
-def ways_to(keeping: Keeping, view: Request) -> Ways:
-    """How the rest of a run's output is fetched, if it can be stored."""
-    handle = keeping.handle()
-    if not handle:
-        return Ways()
-    stored = keeping.stored_bytes()
-    remarks = {stream: remark_on(stored[stream]) for stream, lost in keeping.lost_bytes().items() if lost}
-    return Ways(
-        out=way_to(handle, view),
-        err=way_to(handle, view, "err"),
-        remark=remarks.get("out", ""),
-        err_remark=remarks.get("err", ""),
-        handle=handle,
-    )
 
 
 def record_of(
@@ -62,19 +40,3 @@ def record_of(
         duration_ms=duration_ms,
         command=command,
     )
-
-
-def store_what_was_passed(
-    request: Request, captured: Captured, keeping: Keeping, meta: Meta
-) -> tuple[Meta, tuple[Notice, ...]]:
-    """Store an output that is out already, because it was asked for."""
-    try:
-        keeping.keep(record_of(request, captured, None, meta.duration_ms), {})
-    except StoreError as error:
-        return meta, (Notice("NOT_STORED", f"the output was not stored: {error}"),)
-    meta = meta.but(
-        handle=keeping.handle(),
-        spill_path=readable(keeping.path()),
-        spill_truncated=True if keeping.truncated else None,
-    )
-    return meta, capped_notice(keeping.stored_bytes()["out"], keeping.lost_bytes()["out"], None)

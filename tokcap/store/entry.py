@@ -7,6 +7,7 @@ import os
 from tokcap.core.seek_points import Landmarks
 from tokcap.errors import StoreError
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.store.base import Ticket
 from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
@@ -180,6 +181,15 @@ class Entry:
 
     def path(self, stream: Stream) -> str:
         return os.path.join(self.directory, stream)
+
+    def ticket(self, stream: Stream) -> Ticket:
+        record = self.record
+        return Ticket(
+            self.handle,
+            self.path(stream),
+            record.stored_bytes,
+            {s: n for s, n in record.lost_bytes.items() if s == stream},
+        )
 
     def is_whole(self, stream: Stream) -> bool:
         """Whether the stream has all the bytes that the command wrote to it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from tokcap.forms.envelope import rendered
+from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens import count_bytes
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
     from tokcap.errors import ReaderGone, StreamError
-    from tokcap.steps.answer import Answer, Streams
+    from tokcap.steps.answer import Answer
+    from tokcap.steps.inputs import RunInput
     from tokcap.store import Entry
 
     Asked = ParamSpec("Asked")
@@ -63,7 +64,7 @@ def note_run(
     asked: Request,
     tokenizer: Tokenizer,
     answer: Answer,
-    streams: Streams,
+    streams: RunInput,
     failure: StreamError | ReaderGone | None,
     env: Environment,
 ) -> None:
@@ -73,7 +74,7 @@ def note_run(
     err_tokens = counted(answer, 0, "err", tokenizer) if err and err.size else 0
     known = out_tokens is not None and err_tokens is not None
     was_counted = meta.truncated is not None or meta.token_count is not None
-    written = rendered(answer.response, asked.output)
+    written = FORMS[asked.output].write(answer.response)
     note(
         asked,
         tokenizer,
@@ -128,7 +129,7 @@ def note_show(
 ) -> None:
     """Write down that a stored output was read. That is always counted: it lessens what the run has saved."""
     command = entry.record.command
-    written = rendered(answer.response, asked.output)
+    written = FORMS[asked.output].write(answer.response)
     note(
         asked,
         tokenizer,

@@ -11,7 +11,7 @@ import typer
 from tokcap import __version__
 from tokcap.cli.described import about, all_commands
 from tokcap.cli.responses import Reply
-from tokcap.forms.envelope import SCHEMA_VERSION
+from tokcap.core.response import SCHEMA_VERSION
 from tokcap.hooks.manage import AGENTS
 from tokcap.tokens.models import MODELS
 from tokcap.tokens.tokenizer import ApproxTokenizer

@@ -1,0 +1,185 @@
+"""Open what a call needs before anything runs: tokenizer, budget, store, source. Refuse bad calls here."""
+
+from __future__ import annotations
+
+from tokcap.core.notice import Notice
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.steps.continuation import NOT_STORED, continuation_of
+from tokcap.tokens import open_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol, Self, TypeVar
+
+    from tokcap.core.payload import Source
+    from tokcap.core.request import Request, ShowRequest, View
+    from tokcap.core.tokenizer import Tokenizer
+    from tokcap.environment import Environment, Stopwatch
+    from tokcap.steps.answer import Answer
+    from tokcap.steps.capture import Captured
+    from tokcap.steps.charging import Spending
+    from tokcap.steps.continuation import Continuation
+    from tokcap.steps.inputs import StoredInput
+    from tokcap.steps.recording import Recorder
+    from tokcap.store import Entry, EntryRecord
+
+    class HasClose(Protocol):
+        def close(self) -> None: ...
+
+    Closes = TypeVar("Closes", bound=HasClose)
+
+
+class Closing:
+    """Calls what has to be called at the end, no matter what happens; last added, first called."""
+
+    def __init__(self) -> None:
+        self._calls: list[Callable[[], None]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def add(self, thing: Closes) -> Closes:
+        self._calls.append(thing.close)
+        return thing
+
+    def add_call(self, call: Callable[[], None]) -> None:
+        self._calls.append(call)
+
+    def __exit__(self, *_: object) -> None:
+        # If one fails, the others are still called.
+        try:
+            while self._calls:
+                self._calls.pop()()
+        finally:
+            if self._calls:
+                self.__exit__()
+
+
+class Call(Record):
+    """A call of the wrapper: what was asked for, and what the budget made of it."""
+
+    asked: Request
+    request: Request
+    env: Environment
+    stopwatch: Stopwatch
+    tokenizer: Tokenizer
+    spending: Spending | None
+    # None if nothing may be stored.
+    recorder: Recorder | None
+
+    @property
+    def paying(self) -> Spending | None:
+        return paying(self.spending)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        return self.spending.notices if self.spending else ()
+
+    def record_of(self, captured: Captured, answer: Answer | None) -> EntryRecord:
+        """Return what the store records about this run."""
+        from tokcap.steps.storing import record_of
+
+        return record_of(self.asked, captured, answer, self.stopwatch.milliseconds)
+
+    def continuation(self, *, needs_handle: bool) -> Continuation:
+        """Return how the rest of the output is fetched. This may take the digest of the output."""
+        always = self.request.spill == "always"
+        if self.recorder is None or not (needs_handle or always):
+            return NOT_STORED
+        ticket = self.recorder.reserve()
+        return continuation_of(ticket, self.request, always=always) if ticket else NOT_STORED
+
+
+class ShowCall(Record):
+    """A call of `show`."""
+
+    request: ShowRequest
+    stopwatch: Stopwatch
+    tokenizer: Tokenizer
+    spending: Spending | None
+    stored: Entry
+    given: StoredInput
+
+    @property
+    def paying(self) -> Spending | None:
+        return paying(self.spending)
+
+    def continuation(self, *, needs_handle: bool) -> Continuation:
+        """Return how the rest is fetched: from the stored output, which is named in any case."""
+        return continuation_of(self.stored.ticket(self.request.stream), self.request, always=True)
+
+    def save_findings(self, answer: Answer) -> None:
+        """Store what was counted and found out, for the next page."""
+        from tokcap.steps.stored_input import save_findings
+
+        save_findings(self.stored, self.request, answer)
+
+
+def open_call(asked: Request, env: Environment, closing: Closing) -> Call:
+    """Open the tokenizer, the budget and the store for a run."""
+    stopwatch = env.stopwatch()
+    tokenizer = open_tokenizer(asked.tokenizer)
+    spending = open_spending(asked, env, closing)
+    request = spending.adjusted(asked) if spending else asked
+    recorder = None
+    if request.spill != "never":
+        from tokcap.steps.recording import Recorder
+
+        recorder = Recorder(request, tokenizer, env)
+    return Call(asked, request, env, stopwatch, tokenizer, spending, recorder)
+
+
+def open_show(asked: ShowRequest, env: Environment, closing: Closing) -> ShowCall:
+    """Open a stored output, and the part of it that was asked for."""
+    stopwatch = env.stopwatch()
+    tokenizer = open_tokenizer(asked.tokenizer)
+    from tokcap.steps.stored_input import open_part
+    from tokcap.store import Shelf
+
+    stored = closing.add(Shelf(env).open(asked.handle, asked.stream))
+    # The command in a mark has no limit: it continues with that of the run.
+    request = asked.but(token_limit=asked.token_limit or stored.record.token_limit)
+    spending = open_spending(request, env, closing)
+    if spending:
+        request = spending.adjusted(request)
+    given = open_part(stored, request, tokenizer)
+    damage = tuple(Notice("STORE_DAMAGED", message) for message in stored.damage)
+    given = given.but(notices=given.notices + (spending.notices if spending else ()) + damage)
+    return ShowCall(request, stopwatch, tokenizer, spending, stored, given)
+
+
+def open_spending(view: View, env: Environment, closing: Closing) -> Spending | None:
+    """Open the budget that limits the answer, if there is one. What it reserved is released at the end."""
+    if not (view.session or view.turn or view.context_window):
+        return None
+    from tokcap.steps.charging import Spending
+
+    spending = Spending(view, env)
+    closing.add_call(spending.release)
+    return spending
+
+
+def paying(spending: Spending | None) -> Spending | None:
+    """Return the budget of a session that pays for the answer, if there is one."""
+    return spending if spending and spending.is_tracked else None
+
+
+def open_source(request: Request, env: Environment) -> Source:
+    """Open the command if there is one, else standard input."""
+    if request.command:
+        from tokcap.source.command import Command
+        from tokcap.steps.destinations import passes_everything
+
+        return Command(
+            request.command,
+            request.stderr,
+            env,
+            timeout_seconds=request.timeout,
+            kill_after_seconds=request.kill_after,
+            pty=request.pty,
+            # If everything is passed on, a reader that goes away is noticed at once.
+            reader=env.stdout if env.is_program and passes_everything(request) else None,
+        )
+    from tokcap.source.stdin import StandardInput
+
+    return StandardInput(env, request.timeout)
