@@ -25,7 +25,7 @@ from tokcap.steps.destinations import (
     until_full,
 )
 from tokcap.steps.fitting import Fitting
-from tokcap.steps.progress import Curtain
+from tokcap.steps.progress import TerminalProgress
 from tokcap.steps.recording import Keeping
 from tokcap.tokens import open_tokenizer
 from tokcap.usage import usage_log as account
@@ -92,8 +92,8 @@ def run(
         call = open_call(asked, env, closing)
         request, keeping = call.request, call.keeping
         source = closing.add_what_closes((open_source or usual_source)(request, env))
-        curtain = closing.add_what_closes(Curtain(env))
-        out, err = open_places(request, call.tokenizer, env, curtain, keeping, tracked=call.is_tracked)
+        progress = closing.add_what_closes(TerminalProgress(env))
+        out, err = open_places(request, call.tokenizer, env, progress, keeping, tracked=call.is_tracked)
         for place in (out, err):
             closing.add_what_closes(place)
         if keeping:
@@ -104,7 +104,7 @@ def run(
             "err": filtered(err, "err", request, masks),
         }
         if (kept := left_to_answer(out)) and request.stderr != "pass":
-            curtain.raise_over(lambda: kept.size)
+            progress.start(lambda: kept.size)
         captured = capture(source, sinks)
         notices = notices_of(masks) + call.notices + why_it_ended(captured)
         if kept:
@@ -118,7 +118,7 @@ def run(
                 captured=captured,
                 notices=notices,
             )
-            response, failure = answer_kept(call, streams, err, curtain)
+            response, failure = answer_kept(call, streams, err, progress)
         else:
             response, failure = conclude_passed(call, out, err, captured, notices), captured.failure
         for error in (captured.broken, failure):
@@ -238,13 +238,13 @@ def usual_source(request: Request, env: Environment) -> Source:
 
 
 def answer_kept(
-    call: Call, streams: Streams, err: Place, curtain: Curtain
+    call: Call, streams: Streams, err: Place, progress: TerminalProgress
 ) -> tuple[Response, StreamError | ReaderGone | None]:
     """Answer from what was kept, and write the answer; that may fail."""
     beside = tokens_passed(call.tokenizer, err) if call.is_tracked else 0
     fitting = Fitting(call.spending, call.tokenizer, call.seconds, beside)
     answered = answer_and_store(call, streams, fitting)
-    curtain.close()
+    progress.close()
     response, failure = deliver(answered, streams, call.request, fitting, "run", call.env)
     if streams.captured and failure is None:
         failure = streams.captured.failure
@@ -265,7 +265,7 @@ def conclude_passed(
 
         meta, told = store_what_was_passed(call.asked, captured, call.keeping, meta)
         notices += told
-    call.env.tell_below(b"", warnings_of(notices))
+    call.env.tell_after(b"", warnings_of(notices))
     response = respond(Streams(Spool(), err_tail=err.tail, captured=captured), None, meta, notices)
     exact = spent if call.tokenizer.stable and not captured.failure else None
     account.note_passed(call.asked, call.tokenizer, out.passed + err.passed, response.status, call.env, exact)
@@ -345,7 +345,7 @@ def deliver(
     env.write_stderr(rest_of(answer.stderr, streams.err, streams.err_passed))
     if view.output == "text":
         said += warnings_of(answer.response.notices)
-    env.tell_below(answer.stderr, said)
+    env.tell_after(answer.stderr, said)
     return answer.response.but(notices=(*answer.response.notices, *settled)), failure
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from tokcap.environment import is_ready, wait_until_ready
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system.descriptors import is_readable_within, wait_until_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ class StandardInput:
         """Wait for more, if it comes in time."""
         if self._until is not None:
             left = self._until - self._clock()
-            self._is_late = left <= 0 or not is_ready(self._descriptor, left)
+            self._is_late = left <= 0 or not is_readable_within(self._descriptor, left)
         return not self._is_late
 
     def stop(self, stream: Stream) -> None:

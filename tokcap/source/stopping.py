@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import signal
 
     from tokcap.exits import StoppedFor
-    from tokcap.source.family import Member
     from tokcap.source.process import Process
+    from tokcap.system.proc import ProcessIdentity
 else:
     import _signal as signal
 
@@ -35,7 +35,7 @@ class Stopping:
         self._term_at = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         self._kill_at: float | None = None
         self._killed = False
-        self._family: list[Member] = []
+        self._family: list[ProcessIdentity] = []
         self._lock = RLock()
         # Why it was stopped; empty: it was not.
         self.reason: StoppedFor = ""
@@ -60,7 +60,7 @@ class Stopping:
             self._term_at = None
             if self._kill_at is not None or self._process.ended():
                 return
-            from tokcap.source.family import descendants
+            from tokcap.system.proc import descendants
 
             self.reason = reason
             self._kill_at = time.monotonic() + self._kill_after_seconds
@@ -72,12 +72,12 @@ class Stopping:
 
     def force(self) -> None:
         """Kill all that is left."""
-        from tokcap.source.family import descendants, still_there
+        from tokcap.system.proc import descendants, still_running
 
         with self._lock:
             self._killed = True
             for _ in range(KILL_ROUNDS):
-                parents = [member.pid for member in still_there(self._family)]
+                parents = [member.pid for member in still_running(self._family)]
                 if not self._process.ended():
                     parents.append(self._process.pid)
                 found = [member for member in descendants(parents) if member not in self._family]
@@ -87,18 +87,18 @@ class Stopping:
                     break
 
     def _send(self, number: int) -> None:
-        from tokcap.source.family import still_there
+        from tokcap.system.proc import still_running
 
         self._process.send(number)
-        for member in still_there(self._family):
+        for member in still_running(self._family):
             send(member.pid, number)
 
     def settle(self) -> None:
         """After the command's own end: wait for those that were told to end with it, but not for ever."""
         if not self._family:
             return
-        from tokcap.source.family import still_there
+        from tokcap.system.proc import still_running
 
-        while still_there(self._family) and not self._killed:
+        while still_running(self._family) and not self._killed:
             self.act()
             time.sleep(SETTLE_SECONDS)

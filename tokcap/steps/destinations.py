@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
     from tokcap.filters.redact import Redactor
-    from tokcap.steps.progress import Curtain
+    from tokcap.steps.progress import TerminalProgress
     from tokcap.steps.recording import Keeping
 
     class Place(Sink, Protocol):
@@ -50,7 +50,7 @@ def open_places(
     request: Request,
     tokenizer: Tokenizer,
     env: Environment,
-    curtain: Curtain,
+    progress: TerminalProgress,
     keeping: Keeping | None,
     *,
     tracked: bool,
@@ -62,7 +62,7 @@ def open_places(
             out = Passing(env.write_stdout, keeping.spool("out", whole=tracked))
         elif tracked:
             out = Passing(env.write_stdout, Spool())
-        return out, passed_err(request, curtain, keeping, tracked=tracked)
+        return out, passed_err(request, progress, keeping, tracked=tracked)
     # Within a budget even a count has a limit: what comes beside it on stderr must not break it.
     capped = request.token_limit is not None and (tracked or not request.token_count)
     # A window at the beginning of a text needs no more of it than the store keeps.
@@ -75,21 +75,23 @@ def open_places(
     )
     kept = keeping.spool("out", whole=not beginning) if keeping else Spool()
     if not capped:
-        return kept, passed_err(request, curtain, keeping, tracked=tracked)
+        return kept, passed_err(request, progress, keeping, tracked=tracked)
     kept_err = keeping.spool("err", whole=True) if keeping else Spool()
     if request.output != "text" or not beginning or request.token_offset:
         return kept, kept_err
-    return open_live(request, tokenizer, curtain, kept, kept_err)
+    return open_live(request, tokenizer, progress, kept, kept_err)
 
 
-def passed_err(request: Request, curtain: Curtain, keeping: Keeping | None, *, tracked: bool) -> Place:
+def passed_err(
+    request: Request, progress: TerminalProgress, keeping: Keeping | None, *, tracked: bool
+) -> Place:
     """stderr beside an answer that does not cap it: passed on, and kept if it is stored or paid for."""
     stored = keeping and (request.spill == "always" or not passes_everything(request))
     if stored and keeping and request.stderr == "separate":
-        return Passing(curtain.write_stderr, keeping.spool("err", whole=tracked))
+        return Passing(progress.write_stderr, keeping.spool("err", whole=tracked))
     if tracked and request.stderr == "separate":
-        return Passing(curtain.write_stderr, Spool())
-    return Passing(curtain.write_stderr)
+        return Passing(progress.write_stderr, Spool())
+    return Passing(progress.write_stderr)
 
 
 def passes_everything(request: Request) -> bool:
@@ -99,7 +101,7 @@ def passes_everything(request: Request) -> bool:
 
 
 def open_live(
-    request: Request, tokenizer: Tokenizer, curtain: Curtain, out: Spool, err: Spool
+    request: Request, tokenizer: Tokenizer, progress: TerminalProgress, out: Spool, err: Spool
 ) -> tuple[Place, Place]:
     """Pass on what is certain to be inside the window while it arrives."""
     from tokcap.shapes.beginning import certainly_text
@@ -112,9 +114,9 @@ def open_live(
     declared = request.shape == "text"
     room = request.token_limit - share - mark
     return (
-        Live(out, curtain.write_stdout, tokenizer, room, (lambda _: True) if declared else certainly_text),
+        Live(out, progress.write_stdout, tokenizer, room, (lambda _: True) if declared else certainly_text),
         # stderr that is too long keeps both ends, and what is passed on has to be in the first one.
-        Live(err, curtain.write_stderr, tokenizer, share // 2 - mark, lambda _: True),
+        Live(err, progress.write_stderr, tokenizer, share // 2 - mark, lambda _: True),
     )
 
 
