@@ -9,6 +9,7 @@ from __future__ import annotations
 from tokcap import exits
 from tokcap.core.notice import Notice
 from tokcap.errors import ReaderGone, StoreError, StreamError
+from tokcap.filters import chain, notices_of
 from tokcap.forms.envelope import Meta, rendered
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.steps.answer import Streams, Ways, answer, respond
@@ -17,8 +18,6 @@ from tokcap.steps.continuation import capped_notice, readable, remark_on, way_to
 from tokcap.steps.destinations import (
     filtered,
     left_to_answer,
-    notices_of,
-    open_masks,
     open_places,
     passes_everything,
     tokens_passed,
@@ -98,15 +97,15 @@ def run(
             closing.add_what_closes(place)
         if keeping:
             closing.add_what_closes(keeping)
-        masks = open_masks(request)
+        out_filters, err_filters = chain(request), chain(request)
         sinks: dict[Stream, Sink] = {
-            "out": filtered(until_full(out, request, call.tokenizer, source), "out", request, masks),
-            "err": filtered(err, "err", request, masks),
+            "out": filtered(until_full(out, request, call.tokenizer, source), out_filters),
+            "err": filtered(err, err_filters),
         }
         if (kept := left_to_answer(out)) and request.stderr != "pass":
             progress.start(lambda: kept.size)
         captured = capture(source, sinks)
-        notices = notices_of(masks) + call.notices + why_it_ended(captured)
+        notices = notices_of(out_filters, err_filters) + call.notices + why_it_ended(captured)
         if kept:
             streams = Streams(
                 kept,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tokcap.filters import redact, secretkinds
-from tokcap.filters.redact import WINDOW_BYTES, Redactor, told
+from tokcap.filters import redact, secret_kinds, secret_search
+from tokcap.filters.redact import WINDOW_BYTES, Redactor, summary_of
 
 MASK = b"[REDACTED]"
 
@@ -29,7 +29,7 @@ def masked(text: str | bytes) -> tuple[str, dict[str, int]]:
     redactor = Redactor()
     data = text.encode() if isinstance(text, str) else text
     out = redactor.feed(data) + redactor.flush()
-    return out.decode("utf-8", "surrogateescape"), redactor.masked
+    return out.decode("utf-8", "surrogateescape"), redactor.found
 
 
 TOKENS = {
@@ -131,7 +131,7 @@ def test_a_key_of_any_length_is_masked_in_constant_memory(line_end):
     out += redactor.feed(b'-----END PRIVATE KEY-----", "x"') + redactor.flush()
     assert b"Q2+b" not in out
     assert out.endswith(b'-----END PRIVATE KEY-----", "x"')
-    assert redactor.masked == {"private key": 1}
+    assert redactor.found == {"private key": 1}
 
 
 SHOWN = [
@@ -282,9 +282,9 @@ def test_a_secret_that_two_kinds_claim_is_counted_once_by_the_more_telling_name(
 
 def test_a_warning_says_how_many_of_which_kind():
     _, counts = masked(f"{GITHUB} {GITHUB}\n" + pem("PRIVATE KEY"))
-    assert told(counts) == "masked 3 secrets: 2 github tokens, 1 private key"
-    assert told({"url credentials": 2}) == "masked 2 secrets: 2 url credentials"
-    assert told({"jwt": 1}) == "masked 1 secret: 1 jwt"
+    assert summary_of(counts) == "masked 3 secrets: 2 github tokens, 1 private key"
+    assert summary_of({"url credentials": 2}) == "masked 2 secrets: 2 url credentials"
+    assert summary_of({"jwt": 1}) == "masked 1 secret: 1 jwt"
 
 
 # Text that is rich in beginnings and ends of secrets.
@@ -303,7 +303,7 @@ TEXTS = st.lists(PIECES, max_size=12).map(b"".join)
 def fed(blocks) -> tuple[bytes, dict[str, int]]:
     redactor = Redactor()
     out = b"".join([redactor.feed(block) for block in blocks])
-    return out + redactor.flush(), redactor.masked
+    return out + redactor.flush(), redactor.found
 
 
 @given(text=TEXTS, cuts=st.lists(st.integers(0, 2000), max_size=8), small=st.booleans())
@@ -332,7 +332,7 @@ def test_lines_are_never_added_or_lost(text):
     assert (out.count(b"\n"), out.count(b"\r")) == (text.count(b"\n"), text.count(b"\r"))
 
 
-@given(data=st.binary(max_size=300).filter(lambda data: not secretkinds.LANDMARK.search(data.lower())))
+@given(data=st.binary(max_size=300).filter(lambda data: not secret_search.LANDMARK.search(data.lower())))
 @example(bytes(range(256)))
 def test_bytes_without_a_secret_pass_as_they_are(data):
     assert fed([data]) == (data, {})
@@ -451,6 +451,6 @@ def test_no_pattern_can_backtrack_without_bound():
                         if isinstance(one, parser.SubPattern):
                             yield from unbounded(one)
 
-    for kind in secretkinds.KINDS:
+    for kind in secret_kinds.KINDS:
         parsed = parser.parse(kind.pattern.pattern, kind.pattern.flags)
         assert not list(unbounded(parsed)), kind.pattern.pattern

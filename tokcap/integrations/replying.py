@@ -11,7 +11,7 @@ from tokcap.api.surroundings import Surroundings
 from tokcap.environment import STDOUT
 from tokcap.errors import TokenizerUnavailable, UsageError
 from tokcap.forms.envelope import Meta, Response, rendered
-from tokcap.source.given import Given
+from tokcap.source.given import GivenBytes
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -29,7 +29,7 @@ def reply(
     try:
         request = request_for(asked, tokenizer)
         with Surroundings() as world:
-            done = pipeline.run(request, world.env, lambda _request, _env: Given(data))
+            done = pipeline.run(request, world.env, lambda _request, _env: GivenBytes(data))
             written = bytes(world.written[STDOUT])
     except (TokenizerUnavailable, UsageError):
         # It is what the call was refused for, before its command began.

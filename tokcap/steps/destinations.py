@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from tokcap.core.fit import STDERR_SHARE
-from tokcap.core.notice import Notice
 from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.steps.capture import Filtered, Passing, Spool
 from tokcap.tokens import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
     from typing import Protocol
 
     from tokcap.core.payload import Sink, Source
-    from tokcap.core.request import Request, Stream
+    from tokcap.core.request import Request
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
-    from tokcap.filters.redact import Redactor
+    from tokcap.filters.base import StreamFilter
     from tokcap.steps.progress import TerminalProgress
     from tokcap.steps.recording import Keeping
 
@@ -135,24 +134,11 @@ def tokens_passed(tokenizer: Tokenizer, *places: Place) -> int:
         return sum(spool.size for spool in kept)
 
 
-def open_masks(request: Request) -> Mapping[Stream, Redactor]:
-    """For each stream what masks its secrets, if they are to be masked."""
-    if not request.redact:
-        return {}
-    from tokcap.filters.redact import Redactor
-
-    return {"out": Redactor(), "err": Redactor()}
-
-
-def filtered(sink: Sink, stream: Stream, request: Request, masks: Mapping[Stream, Redactor]) -> Sink:
-    """The way to a place: cleaned first, so that no escape divides a secret."""
-    if stream in masks:
-        sink = Filtered(masks[stream], sink)
-    if not request.clean:
-        return sink
-    from tokcap.filters.clean import Cleaner
-
-    return Filtered(Cleaner(), sink)
+def filtered(sink: Sink, filters: Sequence[StreamFilter]) -> Sink:
+    """Return a sink that passes what is written through the filters, the first one first."""
+    for one in reversed(filters):
+        sink = Filtered(one, sink)
+    return sink
 
 
 def until_full(sink: Sink, request: Request, tokenizer: Tokenizer, source: Source) -> Sink:
@@ -163,16 +149,3 @@ def until_full(sink: Sink, request: Request, tokenizer: Tokenizer, source: Sourc
     from tokcap.steps.live import UntilFull
 
     return UntilFull(sink, tokenizer, request.token_offset + request.token_limit, source.limit_reached)
-
-
-def notices_of(masks: Mapping[Stream, Redactor]) -> tuple[Notice, ...]:
-    """What was masked, as a warning."""
-    if not masks:
-        return ()
-    from tokcap.filters.redact import told
-
-    counts: dict[str, int] = {}
-    for mask in masks.values():
-        for kind, number in mask.masked.items():
-            counts[kind] = counts.get(kind, 0) + number
-    return (Notice("SECRETS_MASKED", told(counts)),) if counts else ()

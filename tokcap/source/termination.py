@@ -1,7 +1,7 @@
-"""Ends a command and all that it has started: TERM first, KILL for what is left of them later.
+"""End a command and all of its descendants: SIGTERM first, SIGKILL later for those that are left.
 
-Its process group is not what is signalled: the command shares it with tokcap and with whatever else
-stands in the caller's pipeline. A process that was left behind by its own parent is not found.
+The process group is not signalled: the command shares it with tokcap and with the rest of the caller's
+pipeline. A process whose parent has ended is not found.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from _thread import RLock
 
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.source.process import send
+from tokcap.source.process import send_signal
 
 if TYPE_CHECKING:
     import signal
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from tokcap.source.process import Process
     from tokcap.system.proc import ProcessIdentity
 else:
+    # See `launch`.
     import _signal as signal
 
-# Whoever has to be killed may start another process before it happens; then it is looked again.
+# A process may start another one before it is killed, so the search is repeated.
 KILL_ROUNDS = 5
 SETTLE_SECONDS = 0.02
 
 
-class Stopping:
-    """When and why a command is ended. Called from both threads."""
+class Termination:
+    """When and why a command is ended. Used by two threads."""
 
     def __init__(self, process: Process, timeout_seconds: float | None, kill_after_seconds: float) -> None:
         self._process = process
@@ -35,27 +36,27 @@ class Stopping:
         self._term_at = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         self._kill_at: float | None = None
         self._killed = False
-        self._family: list[ProcessIdentity] = []
+        self._descendants: list[ProcessIdentity] = []
         self._lock = RLock()
-        # Why it was stopped; empty: it was not.
+        # Why the command was ended; empty: it was not.
         self.reason: StoppedFor = ""
 
     def due_seconds(self) -> float | None:
-        """How long until `act` has something to do; None: for ever."""
+        """Return how long it takes until `act` has something to do; None: for ever."""
         due = self._term_at if self._kill_at is None else self._kill_at
         return None if due is None or self._killed else max(due - time.monotonic(), 0)
 
     def act(self) -> None:
-        """Do what is due."""
+        """Send the signal that is due, if there is one."""
         if self.due_seconds() != 0:
             return
         if self._kill_at is None:
-            self.ask("timeout")
+            self.request("timeout")
         else:
-            self.force()
+            self.kill()
 
-    def ask(self, reason: StoppedFor) -> None:
-        """Tell all of them to end. A command that has ended by itself was not stopped."""
+    def request(self, reason: StoppedFor) -> None:
+        """Send SIGTERM to all processes, unless that was done or the command has ended by itself."""
         with self._lock:
             self._term_at = None
             if self._kill_at is not None or self._process.ended():
@@ -64,24 +65,24 @@ class Stopping:
 
             self.reason = reason
             self._kill_at = time.monotonic() + self._kill_after_seconds
-            self._family = descendants([self._process.pid])
-            # The command first: a shell that lost its child would go on with its next line.
+            self._descendants = descendants([self._process.pid])
+            # The command first: a shell whose child ends would go on with its next line.
             self._send(signal.SIGTERM)
-            # One that is stopped hears nothing else.
+            # A stopped process does not receive SIGTERM until it continues.
             self._send(signal.SIGCONT)
 
-    def force(self) -> None:
-        """Kill all that is left."""
+    def kill(self) -> None:
+        """Send SIGKILL to all processes that are left."""
         from tokcap.system.proc import descendants, still_running
 
         with self._lock:
             self._killed = True
             for _ in range(KILL_ROUNDS):
-                parents = [member.pid for member in still_running(self._family)]
+                parents = [process.pid for process in still_running(self._descendants)]
                 if not self._process.ended():
                     parents.append(self._process.pid)
-                found = [member for member in descendants(parents) if member not in self._family]
-                self._family += found
+                found = [process for process in descendants(parents) if process not in self._descendants]
+                self._descendants += found
                 self._send(signal.SIGKILL)
                 if not found:
                     break
@@ -90,15 +91,15 @@ class Stopping:
         from tokcap.system.proc import still_running
 
         self._process.send(number)
-        for member in still_running(self._family):
-            send(member.pid, number)
+        for process in still_running(self._descendants):
+            send_signal(process.pid, number)
 
-    def settle(self) -> None:
-        """After the command's own end: wait for those that were told to end with it, but not for ever."""
-        if not self._family:
+    def wait_for_descendants(self) -> None:
+        """Wait, after the command has ended, for the descendants that were signalled; kill them when due."""
+        if not self._descendants:
             return
         from tokcap.system.proc import still_running
 
-        while still_running(self._family) and not self._killed:
+        while still_running(self._descendants) and not self._killed:
             self.act()
             time.sleep(SETTLE_SECONDS)
