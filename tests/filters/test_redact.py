@@ -86,7 +86,7 @@ def test_a_key_block_keeps_its_borders_and_its_number_of_lines(label):
         ("PGP PRIVATE KEY BLOCK", "Version: 1\nComment: a key\n\n"),
     ],
 )
-def test_a_key_block_may_have_headers_and_is_followed_by_what_follows(label, headers):
+def test_a_key_block_may_have_headers_and_the_text_after_it_is_kept(label, headers):
     out, counts = masked(pem(label, headers + BODY) * 2 + "password: str\n")
     assert out == pem(label, headers + "[REDACTED]\n[REDACTED]\n[REDACTED]") * 2 + "password: str\n"
     assert counts == {"private key": 2}
@@ -105,7 +105,7 @@ def test_a_key_in_a_json_string_is_masked_and_the_document_stays_one(depth):
 
 
 @pytest.mark.parametrize("prefix", ["    ", "12: ", "2024-01-01T00:00:00Z ", "| ", "> "])
-def test_a_key_is_masked_behind_what_a_tool_puts_before_each_line(prefix):
+def test_a_key_is_masked_when_a_tool_prefixes_each_line(prefix):
     shown = "".join(prefix + line + "\n" for line in pem("RSA PRIVATE KEY").splitlines())
     out, _ = masked(shown)
     assert out.count("[REDACTED]") == 3
@@ -192,7 +192,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("shown", "expected"), SHOWN)
-def test_what_is_named_a_secret_is_masked_and_nothing_around_it(shown, expected):
+def test_a_named_secret_is_masked_and_nothing_around_it(shown, expected):
     out, counts = masked(shown)
     assert out == expected.replace("{}", MASK.decode())
     assert sum(counts.values()) == 1
@@ -268,7 +268,7 @@ password_file=/run/secrets/db
 
 
 @pytest.mark.parametrize("line", HARMLESS.strip("\n").split("\n"))
-def test_what_only_speaks_of_secrets_is_left_alone(line):
+def test_text_that_only_mentions_secrets_is_not_changed(line):
     assert masked(line) == (line, {})
 
 
@@ -276,7 +276,7 @@ def test_harmless_lines_stay_harmless_together():
     assert masked(HARMLESS) == (HARMLESS, {})
 
 
-def test_a_secret_that_two_kinds_claim_is_counted_once_by_the_more_telling_name():
+def test_a_secret_that_matches_two_kinds_is_counted_once_by_the_first():
     assert masked(f"password={GITHUB}!") == ("password=[REDACTED]", {"github token": 1})
 
 
@@ -321,7 +321,7 @@ def test_the_result_is_the_same_for_every_chunking(text, cuts, small):
 
 
 @given(text=TEXTS)
-def test_what_was_masked_is_not_masked_again(text):
+def test_masked_text_is_not_masked_again(text):
     once, _ = fed([text])
     assert fed([once]) == (once, {})
 
@@ -411,7 +411,7 @@ ADVERSE += [b"api_key", b"1", b"xox", b"\\", b"\\n", b"Q2+b" * 16 + b" "]
 
 @pytest.mark.parametrize("start", [b"", b"-----BEGIN PRIVATE KEY-----\n" + b"Q2+b" * 16 + b"\n"])
 @pytest.mark.parametrize("piece", ADVERSE)
-def test_work_and_memory_grow_with_the_input_and_no_faster(piece, start, monkeypatch):
+def test_work_and_memory_grow_linearly_with_the_input(piece, start, monkeypatch):
     """Every byte is looked at in a bounded number of windows."""
     looked = []
     really = Redactor._mask
