@@ -29,7 +29,7 @@ from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse, w
 from tokcap.cli.options import BY_KEY
 from tokcap.core.request import ShowRequest, View
 from tokcap.environment import Environment
-from tokcap.errors import ReaderGone, TokcapError, UsageError
+from tokcap.errors import CommandNotFound, ReaderGone, TokcapError, UsageError
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def call(argv: Sequence[str], env: Environment) -> int:
         return error.exit_status
     except KeyboardInterrupt:
         return exits.INTERRUPTED
+    except CommandNotFound as error:
+        problem: TokcapError = CommandNotFound(f"{error}{suggestion(error.command)}")
     except TokcapError as error:
         problem = error
     except Exception as error:
@@ -127,6 +129,15 @@ def refuse(
             # told all the same.
             pass
     return error.exit_status
+
+
+def suggestion(command: str) -> str:
+    """Return the subcommand or flag that may have been meant by a command that was not found."""
+    from tokcap.cli.options import SUBCOMMANDS
+    from tokcap.core.spelling import nearest
+
+    near = nearest(command, (*SUBCOMMANDS, "--help", "--version"))
+    return f"; did you mean tokcap {near}?" if near else ""
 
 
 def where(error: BaseException) -> str:

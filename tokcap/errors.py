@@ -71,6 +71,11 @@ class CommandNotFound(TokcapError):
     code = "COMMAND_NOT_FOUND"
     exit_status = exits.NOT_FOUND
 
+    def __init__(self, message: str, *, command: str = "") -> None:
+        super().__init__(message)
+        # The name that was not found.
+        self.command = command
+
 
 class CommandNotExecutable(TokcapError):
     """The command exists and cannot be executed."""

@@ -279,7 +279,7 @@ def test_where_much_is_in_doubt_the_rest_is_divided_among_processes(fake, monkey
     monkeypatch.setattr(bulkextra, "MOST_DOUBTED", 50_000)
     monkeypatch.setattr(index, "BULK_BYTES", 20_000)
     monkeypatch.setattr(bulk, "available_cores", lambda: 3)
-    monkeypatch.setattr(bulk, "can_divide", lambda: True)
+    monkeypatch.setattr(bulk, "may_fork", lambda: True)
     divided = []
     in_parallel = bulk.count_in_parallel
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
-from tokcap import environment
 from tokcap.steps.capture import Spool
+from tokcap.system import threads
 from tokcap.tokens import Index, bulk, bulkextra, chunks, count_bytes, index, open_tokenizer
 from tokcap.tokens import index as index_module
 
@@ -230,14 +230,27 @@ def test_threads_find_what_is_no_text_each_in_their_own_bytes(monkeypatch):
     assert found == {b"a\xff": ([1], [2]), b"abc\xff\xff": ([3, 4], [4, 5])}
 
 
-def test_a_program_of_threads_is_not_divided(monkeypatch):
-    """A lock that a thread holds would be held in the copy for ever."""
-    monkeypatch.setattr(environment, "may_always_fork", True)
+def test_a_program_with_foreign_threads_does_not_fork():
+    """A lock that such a thread holds would stay locked in the child for ever."""
     over = threading.Event()
-    thread = threading.Thread(target=over.wait)
-    thread.start()
-    assert bulk.can_divide()
-    environment.expect_threads()
-    assert not bulk.can_divide()
+    foreign = threading.Thread(target=over.wait)
+    foreign.start()
+    assert not threads.may_fork()
     over.set()
-    thread.join()
+    foreign.join()
+
+
+def test_a_program_with_only_fork_safe_threads_may_fork():
+    started, over, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work():
+        started.set()
+        over.wait()
+        ended.set()
+
+    before = threads.count_other_threads()
+    threads.start_fork_safe_thread(work)
+    started.wait()
+    assert threads.may_fork() == (before == 0)
+    over.set()
+    ended.wait()

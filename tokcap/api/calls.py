@@ -11,7 +11,7 @@ from tokcap.api.results import Capped, Result
 from tokcap.api.surroundings import Surroundings
 from tokcap.environment import STDERR, STDOUT
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
-from tokcap.source.given import Given
+from tokcap.source.given import GivenBytes
 from tokcap.steps.capture import in_memory
 from tokcap.steps.opening import open_source
 from tokcap.tokens import Index, open_tokenizer
@@ -42,7 +42,7 @@ def cap(text: AnyStr, limit: int | None, **options: Unpack[CapOptions]) -> Cappe
     data = encoded(text)
     request = request_of((), {"spill": "never", "account": False, **options, "limit": limit})
     with Surroundings() as world:
-        response = pipeline.run(request, world.env, lambda _request, _env: Given(data)).response
+        response = pipeline.run(request, world.env, lambda _request, _env: GivenBytes(data)).response
         shown = bytes(world.written[STDOUT])
     return Capped(shown, response.meta, response.notices, as_given(text, shown))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tokcap.environment import STDERR, STDOUT, Environment
 from tokcap.errors import StreamError, UsageError
 from tokcap.steps.capture import open_nameless_file
+from tokcap.system.descriptors import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,9 +65,7 @@ def file_of(data: bytes) -> int:
     """A nameless file to be read from its beginning."""
     descriptor = open_nameless_file()
     try:
-        left = memoryview(data)
-        while left:
-            left = left[os.write(descriptor, left) :]
+        write_all(descriptor, data)
         os.lseek(descriptor, 0, os.SEEK_SET)
     except OSError:
         os.close(descriptor)

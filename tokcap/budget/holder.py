@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from tokcap.lean.record import Record
+from tokcap.system.proc import boot_id, pid_namespace, start_ticks
 
 
 class Holder(Record):
@@ -23,7 +24,7 @@ class Holder(Record):
 def this_process() -> Holder:
     """Ourselves, as others will look for us."""
     pid = os.getpid()
-    return Holder(pid, started_at(pid) or 0, boot_id(), pid_namespace())
+    return Holder(pid, start_ticks(pid) or 0, boot_id(), pid_namespace())
 
 
 def is_gone(holder: Holder, here: Holder) -> bool:
@@ -37,7 +38,7 @@ def is_gone(holder: Holder, here: Holder) -> bool:
     if holder.namespace != here.namespace:
         return False
     if holder.started:
-        return started_at(holder.pid) != holder.started
+        return start_ticks(holder.pid) != holder.started
     try:
         os.kill(holder.pid, 0)
     except ProcessLookupError:
@@ -45,32 +46,3 @@ def is_gone(holder: Holder, here: Holder) -> bool:
     except OSError:
         pass
     return False
-
-
-def started_at(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None if it has ended, reaped or not."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            stat = file.read(4096)
-    except OSError:
-        return None
-    # The name before it is in brackets, and may hold brackets itself.
-    fields = stat[stat.rfind(b")") + 1 :].split()
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
-
-
-def boot_id() -> str:
-    """What changes with every boot; empty where it is not told."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", "rb", buffering=0) as file:
-            return file.read(64).decode("ascii", "replace").strip()
-    except OSError:
-        return ""
-
-
-def pid_namespace() -> str:
-    """Where process ids are counted; empty where there is only one such place."""
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return ""

@@ -57,7 +57,7 @@ def run(name: str, arguments: Sequence[str], env: Environment) -> int:
         raise UsageError(f"{called}: {error}", of_a_subcommand=True) from None
     except (BrokenPipeError, SystemExit):
         # What a library writes by itself ends so where nobody reads it: Click makes a `SystemExit` of it.
-        raise ReaderGone("the reader of standard output has gone") from None
+        raise ReaderGone("the reader of standard output is gone") from None
     except OSError as error:
         if shortage_of(error):
             raise

@@ -12,7 +12,7 @@ from tokcap.core.response import Meta, Response
 from tokcap.environment import STDOUT
 from tokcap.errors import TokenizerUnavailable, UsageError
 from tokcap.forms import FORMS
-from tokcap.source.given import Given
+from tokcap.source.given import GivenBytes
 from tokcap.steps.delivery import warnings_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def reply(
     try:
         request = request_for(asked, tokenizer)
         with Surroundings() as world:
-            done = pipeline.run(request, world.env, lambda _request, _env: Given(data))
+            done = pipeline.run(request, world.env, lambda _request, _env: GivenBytes(data))
             written = bytes(world.written[STDOUT])
     except (TokenizerUnavailable, UsageError):
         # It is what the call was refused for, before its command began.

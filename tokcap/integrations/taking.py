@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcap.environment import STDOUT
 from tokcap.steps.capture import open_nameless_file
+from tokcap.system.descriptors import write_all
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -85,9 +86,7 @@ class TakenOutput:
 
     def add(self, data: bytes) -> None:
         """Take something that was not printed as if it had been."""
-        left = memoryview(data)
-        while left:
-            left = left[os.write(self._file, left) :]
+        write_all(self._file, data)
 
     def receive(self, data: bytes) -> None:
         """Something was printed to the replacement, be it by somebody who kept it for too long."""
@@ -144,7 +143,7 @@ def write_to(stream: Any, data: bytes) -> None:
     if not flush(stream):
         # The descriptor outlives the stream. To anything else that is closed, nobody can write.
         if stream is sys.__stdout__:
-            os.write(STDOUT, data)
+            write_all(STDOUT, data)
         return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:

@@ -14,7 +14,6 @@ from mcp.types import ToolAnnotations
 from pydantic import ValidationError
 
 from tokcap import __version__, exits
-from tokcap.environment import expect_threads
 from tokcap.errors import ReaderGone, TokcapError, UsageError
 from tokcap.mcp.answers import of_error
 from tokcap.mcp.tools import Tools
@@ -130,7 +129,6 @@ def error_behind(error: ToolError | TokcapError) -> TokcapError:
 
 def serve(terms: Terms) -> int:
     """Serve until the client goes or a signal comes; returns the exit status."""
-    expect_threads()
     # Never closed: a thread of the package waits in `read` for the client and cannot be called back from it.
     return asyncio.new_event_loop().run_until_complete(served(terms))
 

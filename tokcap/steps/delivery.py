@@ -41,7 +41,7 @@ def deliver(answer: Answer, given: Input, view: View, bill: Bill, kind: str, env
     messages += warnings_of(charging)
     if not form.has_envelope:
         messages += warnings_of(response.notices)
-    env.tell_below(answer.stderr, messages)
+    env.tell_after(answer.stderr, messages)
     return Delivered(response.but(notices=(*response.notices, *charging)), failure)
 
 

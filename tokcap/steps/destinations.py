@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from tokcap.core.fit import STDERR_SHARE
-from tokcap.core.notice import Notice
 from tokcap.errors import TokenizerFailed
+from tokcap.filters import chain, notices_of
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.steps.capture import Filtered, Passing, Spool
 from tokcap.steps.inputs import RunInput
-from tokcap.steps.progress import Curtain
+from tokcap.steps.progress import TerminalProgress
 from tokcap.tokens import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Protocol
 
+    from tokcap.core.notice import Notice
     from tokcap.core.payload import Sink, Source
     from tokcap.core.request import Request, Stream
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.filters.redact import Redactor
+    from tokcap.filters.base import StreamFilter
     from tokcap.steps.capture import Captured
     from tokcap.steps.opening import Call, Closing
 
@@ -55,8 +56,8 @@ class Destinations(Record):
     err: Destination
     # What the source writes to: the destinations behind their filters.
     sinks: Mapping[Stream, Sink]
-    masks: Mapping[Stream, Redactor]
-    progress: Curtain
+    filters: Mapping[Stream, Sequence[StreamFilter]]
+    progress: TerminalProgress
 
     @property
     def everything_is_out(self) -> bool:
@@ -65,16 +66,8 @@ class Destinations(Record):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Say what was masked."""
-        if not self.masks:
-            return ()
-        from tokcap.filters.redact import told
-
-        counts: dict[str, int] = {}
-        for mask in self.masks.values():
-            for kind, number in mask.masked.items():
-                counts[kind] = counts.get(kind, 0) + number
-        return (Notice("SECRETS_MASKED", told(counts)),) if counts else ()
+        """Return what the filters found."""
+        return notices_of(*self.filters.values())
 
     def as_input(self, captured: Captured, notices: tuple[Notice, ...]) -> RunInput:
         """Return what was kept, for the answer."""
@@ -106,21 +99,21 @@ class Destinations(Record):
 def open_destinations(call: Call, source: Source, closing: Closing) -> Destinations:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
     request = call.request
-    progress = closing.add(Curtain(call.env))
+    progress = closing.add(TerminalProgress(call.env))
     out, err = closing.add(open_stdout(call)), closing.add(open_stderr(call, progress))
     if call.recorder:
         closing.add(call.recorder)
     kept = None if out.is_out else out.spool
     if shows_beginning_of_text(call) and not FORMS[request.output].has_envelope and not request.token_offset:
         out, err = passed_live(call, progress, out, err)
-    masks = open_masks(request)
+    filters: Mapping[Stream, Sequence[StreamFilter]] = {"out": chain(request), "err": chain(request)}
     sinks: Mapping[Stream, Sink] = {
-        "out": filtered(until_full(out, request, call.tokenizer, source), "out", request, masks),
-        "err": filtered(err, "err", request, masks),
+        "out": filtered(until_full(out, request, call.tokenizer, source), filters["out"]),
+        "err": filtered(err, filters["err"]),
     }
     if kept and request.stderr != "pass":
-        progress.raise_over(lambda: kept.size)
-    return Destinations(out, err, sinks, masks, progress)
+        progress.start(lambda: kept.size)
+    return Destinations(out, err, sinks, filters, progress)
 
 
 def open_stdout(call: Call) -> Destination:
@@ -134,7 +127,7 @@ def open_stdout(call: Call) -> Destination:
     return Passing(env.write_stdout, Spool() if tracked else None)
 
 
-def open_stderr(call: Call, progress: Curtain) -> Destination:
+def open_stderr(call: Call, progress: TerminalProgress) -> Destination:
     request, recorder = call.request, call.recorder
     tracked = call.paying is not None
     if is_capped(call):
@@ -174,7 +167,7 @@ def shows_beginning_of_text(call: Call) -> bool:
 
 
 def passed_live(
-    call: Call, progress: Curtain, out: Destination, err: Destination
+    call: Call, progress: TerminalProgress, out: Destination, err: Destination
 ) -> tuple[Destination, Destination]:
     """Pass on what is certain to be inside the window while it arrives."""
     from tokcap.shapes.beginning import certainly_text
@@ -196,24 +189,11 @@ def passed_live(
     )
 
 
-def open_masks(request: Request) -> Mapping[Stream, Redactor]:
-    """Return what masks the secrets of each stream, if that is asked for."""
-    if not request.redact:
-        return {}
-    from tokcap.filters.redact import Redactor
-
-    return {"out": Redactor(), "err": Redactor()}
-
-
-def filtered(sink: Sink, stream: Stream, request: Request, masks: Mapping[Stream, Redactor]) -> Sink:
-    """Put filters before a sink. Clean first, so that no escape sequence divides a secret."""
-    if stream in masks:
-        sink = Filtered(masks[stream], sink)
-    if not request.clean:
-        return sink
-    from tokcap.filters.clean import Cleaner
-
-    return Filtered(Cleaner(), sink)
+def filtered(sink: Sink, filters: Sequence[StreamFilter]) -> Sink:
+    """Return a sink that passes what is written through the filters, the first one first."""
+    for one in reversed(filters):
+        sink = Filtered(one, sink)
+    return sink
 
 
 def until_full(sink: Sink, request: Request, tokenizer: Tokenizer, source: Source) -> Sink:

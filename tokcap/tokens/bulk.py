@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import signal
-from _thread import _count as other_threads
 
-from tokcap import environment
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system.descriptors import write_all
+from tokcap.system.threads import may_fork
 from tokcap.tokens.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def parts_of(
     left = payload.size - begin
     number = min(available_cores(), MOST_PROCESSES, left // least_bytes)
     # Where a cut lies may depend on where counting began; then it cannot be found from the midst.
-    if number < 2 or not tokenizer.cuts_anywhere or not can_divide():
+    if number < 2 or not tokenizer.cuts_anywhere or not may_fork():
         return [(begin, payload.size)]
     places = [begin]
     for part in range(1, number):
@@ -44,11 +44,6 @@ def parts_of(
         if cut is not None and start + cut > places[-1]:
             places.append(start + cut)
     return list(zip(places, [*places[1:], payload.size], strict=True))
-
-
-def can_divide() -> bool:
-    """Whether a fork is safe: in a program of many threads it copies locks that nobody will release."""
-    return hasattr(os, "fork") and (environment.may_always_fork or not other_threads())
 
 
 def count_in_parallel(parts: Sequence[tuple[int, int]], count: CountPart) -> Checkpoints:
@@ -104,9 +99,7 @@ def start_child(part: tuple[int, int], count: CountPart) -> tuple[int, int]:
             signal.signal(number, signal.SIG_DFL)
         # Ctrl-C reaches all of us, and what it means is decided by one.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        packed = memoryview(count(*part).packed(part[1]))
-        while packed:
-            packed = packed[os.write(write, packed) :]
+        write_all(write, count(*part).packed(part[1]))
     except BaseException:
         # Whatever it is, the parent counts the part itself.
         os._exit(1)

@@ -6,9 +6,8 @@ tiktoken's; everything else, and everything if it cannot be loaded, is counted a
 
 from __future__ import annotations
 
-import os
-
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system import proc
 from tokcap.tokens import bpe
 from tokcap.tokens.vocabulary import EMBEDDED
 
@@ -155,11 +154,9 @@ def counter_for(tokenizer: Tokenizer) -> BulkCounter | None:
 
 def resident_bytes() -> int:
     """Memory of this process: what it holds now, or where that is not told, the most it ever held."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        import resource
+    if (known := proc.resident_bytes()) is not None:
+        return known
+    import resource
 
-        # In bytes where there is no /proc.
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # In bytes where there is no /proc.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

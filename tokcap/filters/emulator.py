@@ -1,7 +1,7 @@
-"""What a terminal makes of bytes: text goes to a screen, control characters and escapes change it.
+"""Emulate a terminal: write text to a screen, and apply control characters and escape sequences to it.
 
-What shows nothing is dropped: colours, titles, modes, and whatever is not known here. An escape that is
-broken off is dropped as far as it came, so that no text is taken for a part of it.
+Colours, titles, modes and unknown sequences show nothing and are dropped. Of an incomplete sequence only the
+part that arrived is dropped, so that no text is lost with it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ TOKEN = re.compile(
         (?P<parameters>[0-?]{0,256}+) (?P<between>[\x20-/]{0,16}+) (?P<final>[@-~])? )
     | (?P<string> \x1b[PX\]^_] | \xc2[\x90\x98\x9d\x9e\x9f] )
     | (?P<escape> \x1b (?P<set>[\x20-/]{0,16}+) (?P<code>[0-~])? )
-    # The same characters as in an escape, in the form of one character.
+    # An escape as one character.
     | \xc2 (?P<c1>[\x80-\x9f])
     | (?P<control> [\x00-\x1f\x7f] )
     """,
     re.VERBOSE | re.DOTALL,
 )
-# The beginning of a character at the end of a block.
+# An incomplete character at the end of a block.
 UNFINISHED = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
-# A title or a link is never longer than a line: where its end is missing, no text is swallowed.
+# A title or a link ends with its line at the latest, so that no text is lost if its end is missing.
 END_OF_COMMAND = re.compile(rb"[\x07\n\x18\x1a\x1b]|\xc2\x9c")
 END_OF_STRING = re.compile(rb"[\x18\x1a\x1b]|\xc2\x9c")
 
@@ -33,22 +33,22 @@ ALTERNATE_SCREENS = {b"47", b"1047", b"1049"}
 LINE_DRAWING = dict(zip(b"`abcdefghijklmnopqrstuvwxyz{|}~", "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·", strict=True))
 
 
-class Terminal:
-    """Takes blocks as they come; what can no longer change is taken from it."""
+class TerminalEmulator:
+    """Takes blocks, and gives out the text that can no longer change."""
 
     def __init__(self) -> None:
         self.screen = Screen()
-        # The screen that an editor or a pager hides as long as it runs.
+        # The screen that an editor or a pager hides while it runs.
         self._hidden: Screen | None = None
         self._unread = b""
-        # What ends the string (a title, a picture) that is being skipped.
+        # Matches the end of the string (a title, a picture) that is being skipped.
         self._skipping_to: re.Pattern[bytes] | None = None
         self._drawing = [False, False]
         self._shift = 0
 
     @property
     def plain(self) -> bool:
-        """Whether text that comes next simply stands after everything else."""
+        """Whether the next text is simply appended."""
         idle = not (self._unread or self._skipping_to or self._hidden or self._drawing[self._shift])
         return idle and self.screen.appends
 
@@ -59,11 +59,11 @@ class Terminal:
             if self._skipping_to:
                 end = self._skipping_to.search(data, at)
                 if not end:
-                    # Half of a character that would end the string.
+                    # The first byte of a character that may end the string.
                     self._unread = data[at:][-1:] if data.endswith(b"\xc2") else b""
                     return
                 self._skipping_to = None
-                # An escape or a newline has a meaning of its own.
+                # An escape or a newline also has its own effect.
                 at = end.start() if end[0] in (b"\x1b", b"\n") else end.end()
                 continue
             token = TOKEN.match(data, at)
@@ -79,7 +79,7 @@ class Terminal:
             self._follow(token)
 
     def take(self) -> bytes:
-        """What has become final."""
+        """Return the text that can no longer change."""
         screen = self._hidden or self.screen
         if self._hidden:
             self.screen.out.clear()
@@ -88,7 +88,7 @@ class Terminal:
         return out
 
     def finish(self) -> bytes:
-        """The rest. What a program left on the alternate screen without going back is still on view."""
+        """Return the rest. An alternate screen that the program did not leave is still visible."""
         if UNFINISHED.fullmatch(self._unread) and not self._skipping_to:
             self._write(self._unread)
         out = self.take()
@@ -124,7 +124,7 @@ class Terminal:
 
     def _control(self, character: bytes) -> None:
         match character:
-            # The line ends of a terminal come as both, those of a pipe as newlines alone.
+            # In output of a pipe, a newline also means a carriage return.
             case b"\n" | b"\v" | b"\f":
                 self.screen.newline()
             case b"\r":
@@ -160,8 +160,8 @@ class Terminal:
             if final in (b"h", b"l") and ALTERNATE_SCREENS.intersection(parameters[1:].split(b";")):
                 self._alternate(final == b"h")
             return
-        given = [int(number) if number.isdigit() else 0 for number in parameters.split(b";")]
-        number, count = given[0], max(given[0], 1)
+        numbers = [int(number) if number.isdigit() else 0 for number in parameters.split(b";")]
+        number, count = numbers[0], max(numbers[0], 1)
         screen = self.screen
         match final:
             case b"A":
@@ -181,13 +181,13 @@ class Terminal:
             case b"d":
                 screen.go_to(screen.counted_column(), count - 1)
             case b"H" | b"f":
-                screen.go_to((given[1] if len(given) > 1 else 1) - 1, count - 1)
+                screen.go_to((numbers[1] if len(numbers) > 1 else 1) - 1, count - 1)
             case b"J":
                 screen.erase(number)
             case b"K":
                 screen.erase_in_line(number)
             case b"X":
-                screen.blank(count)
+                screen.erase_columns(count)
             case b"s":
                 screen.save()
             case b"u":
@@ -202,7 +202,7 @@ class Terminal:
 
 
 def unfinished(token: re.Match[bytes]) -> bytes:
-    """The end of a block that only the next one can explain."""
+    """Return the end of a block whose meaning depends on the next block."""
     match token.lastgroup:
         case "text":
             found = UNFINISHED.search(token.string, max(token.start(), token.end() - 3))
