@@ -89,9 +89,7 @@ def group_of(module: str) -> str:
         return "import: libraries"
     if module.startswith("tokcap.tokens"):
         return "import: tokcap/tokens"
-    if module.startswith(
-        ("tokcap.store", "tokcap.steps.recording", "tokcap.system.private_files", "tokcap.store.fingerprint")
-    ):
+    if module.startswith(("tokcap.store", "tokcap.steps.recording", "tokcap.system.private_files")):
         return "import: tokcap/store"
     return "import: the rest of tokcap"
 

@@ -59,12 +59,11 @@ BESIDE = {
 TO_DO = {
     ("steps/continuation.py", "tokcap.cli.options"),
     ("source/process.py", "tokcap.cli.options"),
-    ("usage/totals.py", "tokcap.store"),
-    ("usage/totals.py", "tokcap.store.entry"),
+    ("usage/totals.py", "tokcap.store.base"),
     ("usage/totals.py", "tokcap.tokens"),
     ("usage/usage_log.py", "tokcap.forms.envelope"),
     ("usage/usage_log.py", "tokcap.steps.answer"),
-    ("usage/usage_log.py", "tokcap.store"),
+    ("usage/usage_log.py", "tokcap.store.base"),
     ("usage/usage_log.py", "tokcap.tokens"),
 }
 
@@ -184,7 +183,8 @@ SHORT_CALL = {
         "tokcap.steps.continuation",
         "tokcap.steps.destinations",
     ),
-    *("tokcap.steps.fitting", "tokcap.steps.live", "tokcap.steps.progress", "tokcap.steps.recording"),
+    *("tokcap.steps.fitting", "tokcap.steps.live", "tokcap.steps.progress"),
+    *("tokcap.core.spool", "tokcap.lean.table", "tokcap.store", "tokcap.store.recorder"),
     *("tokcap.shapes", "tokcap.shapes.beginning", "tokcap.source", "tokcap.source.stdin"),
     *("tokcap.tokens", "tokcap.tokens.bpe", "tokcap.tokens.checkpoints", "tokcap.tokens.chunks"),
     *("tokcap.tokens.index", "tokcap.tokens.tokenizer", "tokcap.tokens.vocabulary"),

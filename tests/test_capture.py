@@ -5,7 +5,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokcap.steps.capture import Spool
+from tokcap.core.spool import Spool
 
 
 @given(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from tokcap import exits
 from tokcap.core.notice import Notice
+from tokcap.core.spool import Spool
 from tokcap.errors import ReaderGone, StoreError, StreamError
 from tokcap.forms.envelope import Meta, rendered
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.steps.answer import Streams, Ways, answer, respond
-from tokcap.steps.capture import Spool, capture
+from tokcap.steps.capture import capture
 from tokcap.steps.continuation import capped_notice, readable, remark_on, way_to
 from tokcap.steps.destinations import (
     filtered,
@@ -26,7 +27,7 @@ from tokcap.steps.destinations import (
 )
 from tokcap.steps.fitting import Fitting
 from tokcap.steps.progress import Curtain
-from tokcap.steps.recording import Keeping
+from tokcap.store import open_recorder
 from tokcap.tokens import open_tokenizer
 from tokcap.usage import usage_log as account
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from tokcap.steps.capture import Captured
     from tokcap.steps.charging import Spending
     from tokcap.steps.destinations import Place
+    from tokcap.store.recorder import Recorder
 
     class HasClose(Protocol):
         def close(self) -> None: ...
@@ -66,7 +68,7 @@ class Call(Record):
     started: float
     tokenizer: Tokenizer
     spending: Spending | None
-    keeping: Keeping | None
+    recorder: Recorder | None
 
     @property
     def is_tracked(self) -> bool:
@@ -90,14 +92,14 @@ def run(
     """
     with Closing() as closing:
         call = open_call(asked, env, closing)
-        request, keeping = call.request, call.keeping
+        request, recorder = call.request, call.recorder
         source = closing.add_what_closes((open_source or usual_source)(request, env))
         curtain = closing.add_what_closes(Curtain(env))
-        out, err = open_places(request, call.tokenizer, env, curtain, keeping, tracked=call.is_tracked)
+        out, err = open_places(request, call.tokenizer, env, curtain, recorder, tracked=call.is_tracked)
         for place in (out, err):
             closing.add_what_closes(place)
-        if keeping:
-            closing.add_what_closes(keeping)
+        if recorder:
+            closing.add_what_closes(recorder)
         masks = open_masks(request)
         sinks: dict[Stream, Sink] = {
             "out": filtered(until_full(out, request, call.tokenizer, source), "out", request, masks),
@@ -132,10 +134,10 @@ def show(asked: ShowRequest, env: Environment) -> Done:
     started = env.clock()
     tokenizer = open_tokenizer(asked.tokenizer)
     from tokcap.steps.stored_input import open_part, save_what_was_learnt
-    from tokcap.store import Shelf
+    from tokcap.store import open_store
 
     with Closing() as closing:
-        entry = closing.add_what_closes(Shelf(env).open(asked.handle, asked.stream))
+        entry = closing.add_what_closes(open_store(env).open(asked.handle, asked.stream))
         # The command that a mark prints has no limit in it: it goes on as the run began.
         request = asked.but(token_limit=asked.token_limit or entry.record.token_limit)
         spending = open_spending(request, env)
@@ -156,7 +158,7 @@ def show(asked: ShowRequest, env: Environment) -> Done:
                 *(Notice("STORE_DAMAGED", message) for message in entry.damage),
                 *capped_notice(entry.record.stored_bytes.get(request.stream, 0), lost, found.response.meta),
                 handle=entry.handle,
-                spill_path=readable(entry.path(request.stream)),
+                spill_path=readable(path) if (path := entry.local_path(request.stream)) else None,
                 spill_truncated=True if lost else None,
             )
 
@@ -204,8 +206,8 @@ def open_call(asked: Request, env: Environment, closing: Closing) -> Call:
     if spending:
         closing.add(spending.release)
     request = spending.adjusted(asked) if spending else asked
-    keeping = None if request.spill == "never" else Keeping(request, tokenizer, env)
-    return Call(asked, request, env, started, tokenizer, spending, keeping)
+    recorder = None if request.spill == "never" else open_recorder(request, tokenizer, env)
+    return Call(asked, request, env, started, tokenizer, spending, recorder)
 
 
 def open_spending(view: View, env: Environment) -> Spending | None:
@@ -260,10 +262,10 @@ def conclude_passed(
     if call.spending and spent is not None:
         notices += call.spending.settle(spent, "run")
     meta = Meta(round(call.seconds() * 1000), call.tokenizer.name)
-    if call.keeping and call.request.spill == "always":
-        from tokcap.steps.storing import store_what_was_passed
+    if call.recorder and call.request.spill == "always":
+        from tokcap.steps.recording import store_passed_output
 
-        meta, told = store_what_was_passed(call.asked, captured, call.keeping, meta)
+        meta, told = store_passed_output(call.asked, captured, call.recorder, meta)
         notices += told
     call.env.tell_below(b"", warnings_of(notices))
     response = respond(Streams(Spool(), err_tail=err.tail, captured=captured), None, meta, notices)
@@ -274,40 +276,40 @@ def conclude_passed(
 
 def answer_and_store(call: Call, streams: Streams, fitting: Fitting) -> Answer:
     """The answer, with a handle to all that it withholds: stored before anybody is told of it."""
-    request, tokenizer, keeping = call.request, call.tokenizer, call.keeping
-    if keeping is None:
+    request, tokenizer, recorder = call.request, call.tokenizer, call.recorder
+    if recorder is None:
         return fitting.fit(request, lambda view: answer(view, streams, tokenizer, Ways))
 
     # What fits is not stored, and most does.
     def find_ways(view: Request) -> Ways:
-        from tokcap.steps.storing import ways_to
+        from tokcap.steps.recording import ways_to
 
-        return ways_to(keeping, view)
+        return ways_to(recorder.reserve(), view)
 
-    keeping.prepare()
+    recorder.begin_digest()
 
     def stored_as(view: Request) -> Answer:
         """The answer as it is if the output is stored, as it will be unless that fails."""
         answered = answer(view, streams, tokenizer, lambda: find_ways(view))
-        if not (answered.withheld or request.spill == "always") or not keeping.handle():
+        if not (answered.withheld or request.spill == "always") or not (ticket := recorder.reserve()):
             return answered
-        stored, lost = keeping.stored_bytes(), keeping.lost_bytes()
+        stored, lost = ticket.stored_bytes, ticket.lost_bytes
         return answered.with_meta(
             *capped_notice(stored["out"], lost["out"], answered.response.meta),
             *capped_notice(stored.get("err", 0), lost.get("err", 0), answered.response.meta, "stderr: "),
-            handle=keeping.handle(),
-            spill_path=readable(keeping.path()),
-            spill_truncated=True if keeping.truncated else None,
+            handle=ticket.handle,
+            spill_path=readable(ticket.spill_path) if ticket.spill_path else None,
+            spill_truncated=True if ticket.truncated else None,
         )
 
     answered = fitting.fit(request, stored_as)
     if request.spill == "auto" and not answered.withheld:
         return answered
-    from tokcap.steps.storing import record_of
+    from tokcap.steps.recording import record_of
 
     try:
         record = record_of(call.asked, streams.captured, answered, answered.response.meta.duration_ms)
-        keeping.keep(record, answered.indexes)
+        recorder.commit(record, answered.indexes)
         return answered
     except StoreError as error:
         # Nobody may be sent to an entry that is not there.

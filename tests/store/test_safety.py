@@ -13,16 +13,19 @@ import pytest
 
 from tests.conftest import recount
 from tokcap.environment import Environment
-from tokcap.store import Retention, Shelf, clean, clean_if_due
-from tokcap.store.retention import CLEAN_SECONDS, DAY_SECONDS, READ_SECONDS
+from tokcap.store import open_store
+from tokcap.store.base import Retention
+from tokcap.store.local_cleaning import CLEAN_SECONDS
+from tokcap.store.local_layout import Layout
+from tokcap.store.retention import DAY_SECONDS, READ_SECONDS
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
 LINES = b"".join(b"%d\n" % number for number in range(3000))
 
 
-def shelf_of(data) -> Shelf:
-    return Shelf(Environment({"TOKCAP_DATA_DIR": str(data)}))
+def store_of(data):
+    return open_store(Environment({"TOKCAP_DATA_DIR": str(data)}))
 
 
 def start(*args, **options) -> subprocess.Popen:
@@ -44,8 +47,8 @@ class TestManyAtOnce:
         results = [(process.returncode, *process.communicate()) for process in running]
         assert {(status, err) for status, _, err in results} == {(0, b"")}
         assert len({out for _, out, _ in results}) == 8
-        assert len(list(shelf_of(with_store).entries())) == 8
-        assert seen <= {entry.handle for entry in shelf_of(with_store).entries()}
+        assert len(list(store_of(with_store).outputs())) == 8
+        assert seen <= {entry.handle for entry in store_of(with_store).outputs()}
         assert not list((with_store / "spill").glob(".new-*"))
 
     def test_a_process_that_is_killed_leaves_no_half_entry(self, with_store, inside):
@@ -56,7 +59,7 @@ class TestManyAtOnce:
             time.sleep(chance.uniform(0.02, 0.3))
             process.kill()
             process.communicate()
-        for listed in shelf_of(with_store).entries():
+        for listed in store_of(with_store).outputs():
             assert listed.record is not None
             shown = inside("show", listed.handle, "-n", "10000000")
             assert (shown.status, shown.err) == (0, b"")
@@ -75,11 +78,11 @@ class TestManyAtOnce:
             killed.wait()
             (spill / ".new-file").write_bytes(b"half an index")
             drafts = list(spill.glob(".new-*"))
-            shelf = shelf_of(with_store)
-            assert clean(shelf, Retention(14, 2 << 30), time.time()).left_overs == 0, "they are too young"
+            store = store_of(with_store)
+            assert store.clean(Retention(14, 2 << 30), time.time()).left_overs == 0, "they are too young"
             for draft in drafts:
                 os.utime(draft, (1, 1))
-            assert clean(shelf, Retention(14, 2 << 30), time.time()).left_overs == 2
+            assert store.clean(Retention(14, 2 << 30), time.time()).left_overs == 2
             assert len(list(spill.glob(".new-*/out"))) == 1
         finally:
             for process in (writing, killed):
@@ -104,23 +107,23 @@ class TestRetention:
         return handles
 
     def left(self, data):
-        return {entry.handle for entry in shelf_of(data).entries()}
+        return {entry.handle for entry in store_of(data).outputs()}
 
     def test_what_is_too_old_goes(self, aged, with_store):
-        cleaned = clean(shelf_of(with_store), Retention(2, 2 << 30), time.time() + 60)
+        cleaned = store_of(with_store).clean(Retention(2, 2 << 30), time.time() + 60)
         assert [entry.handle for entry in cleaned.removed] == aged[:3]
         assert self.left(with_store) == set(aged[3:])
 
     def test_of_too_much_the_oldest_go(self, aged, with_store):
-        size = next(entry.size for entry in shelf_of(with_store).entries())
-        clean(shelf_of(with_store), Retention(14, int(size * 2.5)), time.time())
+        size = next(entry.size_bytes for entry in store_of(with_store).outputs())
+        store_of(with_store).clean(Retention(14, int(size * 2.5)), time.time())
         assert self.left(with_store) == set(aged[2:])
 
     def test_what_was_read_within_the_hour_stays(self, aged, with_store, inside):
         inside("show", aged[0], "-n", "20")
-        clean(shelf_of(with_store), Retention(1, 1), time.time() + 60)
+        store_of(with_store).clean(Retention(1, 1), time.time() + 60)
         assert self.left(with_store) == {aged[0]}
-        clean(shelf_of(with_store), Retention(1, 1), time.time() + READ_SECONDS + 60)
+        store_of(with_store).clean(Retention(1, 1), time.time() + READ_SECONDS + 60)
         assert self.left(with_store) == set()
 
     def test_an_entry_from_the_future_ages_from_now_on(self, aged, with_store):
@@ -128,25 +131,25 @@ class TestRetention:
         future = time.time() + 400 * DAY_SECONDS
         os.utime(entry / "out", (future, future))
         os.utime(entry, (future, future))
-        clean(shelf_of(with_store), Retention(2, 2 << 30), time.time())
+        store_of(with_store).clean(Retention(2, 2 << 30), time.time())
         assert aged[3] in self.left(with_store)
-        clean(shelf_of(with_store), Retention(2, 2 << 30), time.time() + 3 * DAY_SECONDS)
+        store_of(with_store).clean(Retention(2, 2 << 30), time.time() + 3 * DAY_SECONDS)
         assert aged[3] not in self.left(with_store)
 
     def test_storing_cleans_once_in_a_while(self, aged, with_store):
-        shelf, rules, now = shelf_of(with_store), Retention(2, 2 << 30), time.time()
-        clean_if_due(shelf, rules, 100, now)
+        store, rules, now = store_of(with_store), Retention(2, 2 << 30), time.time()
+        store.clean_if_due(rules, 100, now)
         assert len(self.left(with_store)) == 4, "not yet"
-        clean_if_due(shelf, rules, 100, now + CLEAN_SECONDS + 1)
+        store.clean_if_due(rules, 100, now + CLEAN_SECONDS + 1)
         assert self.left(with_store) == set(aged[3:])
 
     def test_storing_much_cleans_at_once(self, aged, with_store):
-        clean_if_due(shelf_of(with_store), Retention(2, 2 << 30), 1 << 30, time.time())
+        store_of(with_store).clean_if_due(Retention(2, 2 << 30), 1 << 30, time.time())
         assert self.left(with_store) == set(aged[3:])
 
     def test_a_clock_that_went_back_does_not_stop_cleaning(self, aged, with_store):
         (with_store / "spill" / ".cleaned").write_text("99999999999 0\n")
-        clean_if_due(shelf_of(with_store), Retention(2, 2 << 30), 1, time.time())
+        store_of(with_store).clean_if_due(Retention(2, 2 << 30), 1, time.time())
         assert self.left(with_store) == set(aged[3:])
 
     def test_gc_removes_by_the_settings_and_says_what(self, aged, inside, with_store):
@@ -157,8 +160,8 @@ class TestRetention:
         assert (data["removed"], data["kept"]) == ([], 1)
 
     def test_a_reader_that_has_an_entry_open_reads_it_to_its_end(self, aged, with_store):
-        entry = shelf_of(with_store).open(aged[0])
-        clean(shelf_of(with_store), Retention(1, 1), time.time() + 2 * READ_SECONDS)
+        entry = store_of(with_store).open(aged[0])
+        store_of(with_store).clean(Retention(1, 1), time.time() + 2 * READ_SECONDS)
         assert self.left(with_store) == set()
         stream = entry.streams["out"]
         assert stream.read(0, stream.size) == LINES + b"4"
@@ -408,10 +411,11 @@ class TestEntriesThatHeal:
     def test_cleaning_spares_what_is_stored_again_while_it_cleans(self, inside, with_store):
         handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
         entry = with_store / "spill" / handle[:2] / handle
-        shelf, now = shelf_of(with_store), time.time()
-        stale = next(shelf.entries()).but(stored_at=1, read_at=1)
-        # Somebody has decided by an old look, and looks again when it comes to it.
-        assert shelf.remove(stale.directory, unless=lambda found: now - found.stored_at < 60) is False
+        layout, now = Layout(str(with_store)), time.time()
+        stale = next(store_of(with_store).outputs()).but(stored_at=1, read_at=1)
+        # The decision was made from an old listing; it is checked again before the removal.
+        directory = layout.directory_of(stale.handle)
+        assert layout.remove(directory, unless=lambda found: now - found.stored_at < 60) is False
         assert entry.is_dir()
 
     def test_a_stderr_that_cannot_be_read_does_not_hide_the_output(self, inside, with_store):

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.conftest import recount
-from tokcap.steps.capture import MEMORY_BYTES
+from tokcap.core.spool import MEMORY_BYTES
 
 pytestmark = pytest.mark.usefixtures("with_store")
 

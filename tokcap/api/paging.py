@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, AnyStr, overload
 from tokcap.api.calls import as_given, encoded, show
 from tokcap.api.keywords import request_of
 from tokcap.api.results import Capped
+from tokcap.core.spool import in_memory
 from tokcap.errors import UsageError
 from tokcap.forms.envelope import rendered
 from tokcap.steps.answer import Streams, Ways, answer
-from tokcap.steps.capture import in_memory
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:

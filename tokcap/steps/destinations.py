@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tokcap.core.fit import STDERR_SHARE
 from tokcap.core.notice import Notice
+from tokcap.core.spool import Spool
 from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.steps.capture import Filtered, Passing, Spool
+from tokcap.steps.capture import Filtered, Passing
 from tokcap.tokens import Index
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.filters.redact import Redactor
     from tokcap.steps.progress import Curtain
-    from tokcap.steps.recording import Keeping
+    from tokcap.store.recorder import Recorder
 
     class Place(Sink, Protocol):
         """Where a stream goes."""
@@ -51,18 +52,18 @@ def open_places(
     tokenizer: Tokenizer,
     env: Environment,
     curtain: Curtain,
-    keeping: Keeping | None,
+    recorder: Recorder | None,
     *,
     tracked: bool,
 ) -> tuple[Place, Place]:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
     if passes_everything(request):
         out: Place = Passing(env.write_stdout)
-        if keeping and request.spill == "always":
-            out = Passing(env.write_stdout, keeping.spool("out", whole=tracked))
+        if recorder and request.spill == "always":
+            out = Passing(env.write_stdout, recorder.spool("out", whole=tracked))
         elif tracked:
             out = Passing(env.write_stdout, Spool())
-        return out, passed_err(request, curtain, keeping, tracked=tracked)
+        return out, passed_err(request, curtain, recorder, tracked=tracked)
     # Within a budget even a count has a limit: what comes beside it on stderr must not break it.
     capped = request.token_limit is not None and (tracked or not request.token_count)
     # A window at the beginning of a text needs no more of it than the store keeps.
@@ -73,20 +74,20 @@ def open_places(
         and not (request.fields or request.token_count or request.exact_total)
         and request.shape in ("auto", "text")
     )
-    kept = keeping.spool("out", whole=not beginning) if keeping else Spool()
+    kept = recorder.spool("out", whole=not beginning) if recorder else Spool()
     if not capped:
-        return kept, passed_err(request, curtain, keeping, tracked=tracked)
-    kept_err = keeping.spool("err", whole=True) if keeping else Spool()
+        return kept, passed_err(request, curtain, recorder, tracked=tracked)
+    kept_err = recorder.spool("err", whole=True) if recorder else Spool()
     if request.output != "text" or not beginning or request.token_offset:
         return kept, kept_err
     return open_live(request, tokenizer, curtain, kept, kept_err)
 
 
-def passed_err(request: Request, curtain: Curtain, keeping: Keeping | None, *, tracked: bool) -> Place:
+def passed_err(request: Request, curtain: Curtain, recorder: Recorder | None, *, tracked: bool) -> Place:
     """stderr beside an answer that does not cap it: passed on, and kept if it is stored or paid for."""
-    stored = keeping and (request.spill == "always" or not passes_everything(request))
-    if stored and keeping and request.stderr == "separate":
-        return Passing(curtain.write_stderr, keeping.spool("err", whole=tracked))
+    stored = recorder and (request.spill == "always" or not passes_everything(request))
+    if stored and recorder and request.stderr == "separate":
+        return Passing(curtain.write_stderr, recorder.spool("err", whole=tracked))
     if tracked and request.stderr == "separate":
         return Passing(curtain.write_stderr, Spool())
     return Passing(curtain.write_stderr)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from tokcap.core.seek_points import Landmarks
+from tokcap.core.spool import in_memory
 from tokcap.exits import Ending
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.steps.answer import Streams
-from tokcap.steps.capture import in_memory
-from tokcap.store.entry import LANDMARKS, RECORD, index_name
+from tokcap.store.base import LANDMARKS, index_name
 from tokcap.tokens import Checkpoints, Index
 
 if TYPE_CHECKING:
     from tokcap.core.request import Shape, ShowRequest, Stream
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.steps.answer import Answer
-    from tokcap.store import Entry
+    from tokcap.store.base import StoredOutput
 
 
-def open_part(entry: Entry, request: ShowRequest, tokenizer: Tokenizer) -> Streams:
+def open_part(entry: StoredOutput, request: ShowRequest, tokenizer: Tokenizer) -> Streams:
     """The part that was asked for, with what the store knows of it."""
     stored = entry.streams[request.stream]
     found = checkpoints_of(entry, request.stream, tokenizer)
@@ -41,7 +41,7 @@ def open_part(entry: Entry, request: ShowRequest, tokenizer: Tokenizer) -> Strea
     return part
 
 
-def checkpoints_of(entry: Entry, stream: Stream, tokenizer: Tokenizer) -> Checkpoints | None:
+def checkpoints_of(entry: StoredOutput, stream: Stream, tokenizer: Tokenizer) -> Checkpoints | None:
     """Where tokens lie, as far as somebody has counted."""
     name = index_name(stream, tokenizer.name)
     data = entry.read_file(name) if tokenizer.stable else None
@@ -53,7 +53,7 @@ def checkpoints_of(entry: Entry, stream: Stream, tokenizer: Tokenizer) -> Checkp
     return found
 
 
-def load_landmarks(entry: Entry) -> None:
+def load_landmarks(entry: StoredOutput) -> None:
     """Where windows of a structured output can begin, as far as somebody has walked."""
     data = entry.read_file(LANDMARKS)
     if data is None:
@@ -88,25 +88,24 @@ def matching_lines(part: Streams, request: ShowRequest, tokenizer: Tokenizer) ->
     if request.token_limit is not None and request.keep == "head" and not request.token_count:
         enough_tokens = request.token_offset + request.token_limit
     found = grep(part.out, index, request.grep, request.context, enough_tokens)
-    lines = in_memory(found.data)
-    lines.lost = found.left_out_bytes
+    lines = in_memory(found.data, found.left_out_bytes)
     return Streams(lines, shape="text", total_count=found.matches, derived=True, counted={"out": index})
 
 
-def save_what_was_learnt(entry: Entry, request: ShowRequest, answered: Answer) -> None:
+def save_what_was_learnt(entry: StoredOutput, request: ShowRequest, answered: Answer) -> None:
     """Keep what was counted and found out, so that the next page does not have to."""
     stream = request.stream
     index = answered.indexes.get("out")
     if index and index.storable:
         size = entry.streams[stream].size
-        entry.write(index_name(stream, index.tokenizer), index.checkpoints.packed(size))
+        entry.write_file(index_name(stream, index.tokenizer), index.checkpoints.packed(size))
     if stream != "out":
         return
     out = entry.streams["out"]
     if out.landmarks.changed:
-        entry.write(LANDMARKS, out.landmarks.packed())
+        entry.write_file(LANDMARKS, out.landmarks.packed())
     # A shape that somebody insisted on is not what the next one finds.
     found = answered.shape != "auto" and request.shape == "auto" and entry.is_whole("out")
     if found and entry.record.digest and entry.record.shape == "auto":
         record = entry.record.but(shape=answered.shape, total_count=answered.total_count)
-        entry.write(RECORD, record.packed())
+        entry.write_record(record)

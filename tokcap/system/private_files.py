@@ -11,6 +11,7 @@ import os
 import stat
 
 from tokcap.errors import StoreError
+from tokcap.system.descriptors import write_all
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
@@ -195,13 +196,6 @@ def overwrite_file(path: str, line: bytes) -> None:
             os.close(descriptor)
     except OSError as error:
         raise refused(path, error) from None
-
-
-def write_all(descriptor: int, data: bytes | bytearray) -> None:
-    """Write everything, or raise `OSError`."""
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
 
 
 TEMPORARY_PREFIX = ".new-"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.errors import ReaderGone, StreamError
     from tokcap.steps.answer import Answer, Streams
-    from tokcap.store import Entry
+    from tokcap.store.base import StoredOutput
 
     Asked = ParamSpec("Asked")
 
@@ -122,7 +122,7 @@ def note_show(
     asked: ShowRequest,
     tokenizer: Tokenizer,
     answer: Answer,
-    entry: Entry,
+    entry: StoredOutput,
     failure: StreamError | ReaderGone | None,
     env: Environment,
 ) -> None:
