@@ -450,7 +450,7 @@ class TestEntriesThatHeal:
         path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
         shown = inside("show", handle)
         assert (shown.status, shown.out) == (0, LINES)
-        assert f"is damaged: its {field} makes no sense".encode() in shown.err
+        assert f"is damaged: the value of {field} is not valid".encode() in shown.err
         for args in (["spill", "list"], ["spill", "list", "-o", "json"], ["spill", "gc"]):
             assert inside(*args).status == 0
 

@@ -45,8 +45,7 @@ class Layout:
         for path in (self.data_dir, self.root):
             if os.path.lexists(path) and not private.is_own_directory(path):
                 raise StoreError(
-                    f"{path} is a symlink, not a directory, or not owned by you;"
-                    " set TOKCAP_DATA_DIR to a directory of yours"
+                    f"{path} is a symbolic link or not a directory of yours; set TOKCAP_DATA_DIR to one"
                 )
 
     def directory_of(self, handle: str) -> str:
