@@ -113,7 +113,7 @@ def step_of(place: str) -> str:
         return "writing"
     if room.startswith(("tokens/", "patterns")) or "tiktoken" in file:
         return "counting"
-    if room.startswith(("store/", "keeping", "private", "fingerprint")):
+    if room.startswith(("store/", "steps/recording", "system/private_files")):
         return "storing"
     if room.startswith(("source/", "capture", "live")):
         return "reading"
