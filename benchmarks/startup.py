@@ -89,9 +89,7 @@ def group_of(module: str) -> str:
         return "import: libraries"
     if module.startswith("tokcap.tokens"):
         return "import: tokcap/tokens"
-    if module.startswith(
-        ("tokcap.store", "tokcap.steps.recording", "tokcap.system.private_files", "tokcap.store.fingerprint")
-    ):
+    if module.startswith(("tokcap.store", "tokcap.steps.recording", "tokcap.system.private_files")):
         return "import: tokcap/store"
     return "import: the rest of tokcap"
 
@@ -115,7 +113,7 @@ def step_of(place: str) -> str:
         return "writing"
     if room.startswith(("tokens/", "patterns")) or "tiktoken" in file:
         return "counting"
-    if room.startswith(("store/", "keeping", "private", "fingerprint")):
+    if room.startswith(("store/", "steps/recording", "system/private_files")):
         return "storing"
     if room.startswith(("source/", "capture", "live")):
         return "reading"

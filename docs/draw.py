@@ -12,7 +12,7 @@ from bisect import bisect_right
 from pathlib import Path
 
 from docs.svg import CHARACTER, LINE, SIZE, box, document, text, write
-from tokcap.steps.capture import UNLIMITED, Spool
+from tokcap.core.spool import UNLIMITED, Spool
 from tokcap.tokens import open_tokenizer
 from tokcap.tokens.index import PLACES, SAMPLE_BYTES, Index
 

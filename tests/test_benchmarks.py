@@ -66,7 +66,7 @@ def test_an_input_has_its_size_and_nothing_that_the_peer_gives_up_on(tmp_path):
     ("place", "step"),
     [
         ("lib/site-packages/tokcap/tokens/index.py:reach", "counting"),
-        ("tokcap/lib/site-packages/tokcap/store/shelf.py:put", "storing"),
+        ("tokcap/lib/site-packages/tokcap/store/local_draft.py:commit", "storing"),
         ("tokcap/lib/site-packages/tokcap/environment.py:write_stdout", "writing"),
         ("tokcap/lib/site-packages/tokcap/capture.py:capture", "reading"),
     ],

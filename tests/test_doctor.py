@@ -229,13 +229,13 @@ class TestStore:
     def test_no_more_is_read_than_was_promised(self, examined, entries, monkeypatch):
         monkeypatch.setattr("tokcap.doctor.stored.COMPARED_BYTES", 5000)
         message = examined()["store.digests"][0]["message"]
-        assert re.fullmatch(r"compared: [12] of 3: no more than 4\.9K are read", message)
+        assert re.fullmatch(r"compared: [12] of 3: at most 4\.9K are read", message)
 
     def test_a_draft_that_is_being_written_is_no_left_over(self, examined, with_store):
-        from tokcap.store import Draft
+        from tokcap.store.local import LocalStore
 
-        draft = Draft(str(with_store / "spill"))
-        os.utime(draft.make(), (LONG_AGO, LONG_AGO))
+        draft = LocalStore(str(with_store)).draft()
+        os.utime(draft.make_directory(), (LONG_AGO, LONG_AGO))
         assert not wrong(examined())
         draft.close()
 

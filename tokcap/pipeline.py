@@ -77,6 +77,8 @@ def show(asked: ShowRequest, env: Environment) -> Done:
 
 def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
     """Make the answer, and store what it withholds before anybody is told the handle."""
+    if call.recorder:
+        call.recorder.begin_digest()
     answer = make_answer_from(call, given, bill)
     if call.recorder is None or not (answer.withheld or call.request.spill == "always"):
         return answer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
-from tokcap.steps.capture import Spool
+from tokcap.core.spool import Spool
 from tokcap.system import threads
 from tokcap.tokens import Index, bulk, bulkextra, chunks, count_bytes, index, open_tokenizer
 from tokcap.tokens import index as index_module

@@ -9,10 +9,10 @@ from tokcap import pipeline
 from tokcap.api.keywords import request_of, show_request_of, words_of
 from tokcap.api.results import Capped, Result
 from tokcap.api.surroundings import Surroundings
+from tokcap.core.spool import in_memory
 from tokcap.environment import STDERR, STDOUT
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
 from tokcap.source.given import GivenBytes
-from tokcap.steps.capture import in_memory
 from tokcap.steps.opening import open_source
 from tokcap.tokens import Index, open_tokenizer
 

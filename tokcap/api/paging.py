@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, AnyStr, overload
 from tokcap.api.calls import as_given, encoded, show
 from tokcap.api.keywords import request_of
 from tokcap.api.results import Capped
+from tokcap.core.spool import in_memory
 from tokcap.errors import UsageError
 from tokcap.steps.answer import make_answer
-from tokcap.steps.capture import in_memory
 from tokcap.steps.continuation import NOT_STORED
 from tokcap.steps.examination import examine
 from tokcap.steps.inputs import StoredInput

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from tokcap.core.spool import open_nameless_file
 from tokcap.environment import STDERR, STDOUT, Environment
 from tokcap.errors import StreamError, UsageError
-from tokcap.steps.capture import open_nameless_file
 from tokcap.system.descriptors import write_all
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tokcap.environment import Environment
-    from tokcap.store import Listed
+    from tokcap.store.base import ListedOutput
 
 # More than anybody reads through; further digits bring up what is not among them.
 MOST_HANDLES = 100
@@ -43,19 +43,20 @@ def run(arguments: Sequence[str], env: Environment) -> int:
 
 def handles(beginning: str, env: Environment) -> Iterator[tuple[str, str]]:
     """Stored outputs, the latest first, and the name that means the latest."""
-    from tokcap.store.shelf import LATEST, Shelf
+    from tokcap.store import open_store
+    from tokcap.store.base import LATEST
 
-    shelf, now = Shelf(env), env.now()
-    if LATEST.startswith(beginning) and (last := shelf.last()):
+    store, now = open_store(env), env.now()
+    if LATEST.startswith(beginning) and (last := store.last()):
         yield LATEST, f"the latest: {described(last, now)}"
-    for entry in shelf.latest(MOST_HANDLES, beginning):
+    for entry in store.latest(MOST_HANDLES, beginning):
         yield entry.handle, described(entry, now)
 
 
-def described(entry: Listed, now: float) -> str:
+def described(entry: ListedOutput, now: float) -> str:
     age = age_of(now - entry.stored_at)
     if entry.record is None:
-        return f"{age}, {size_of(entry.size)}"
+        return f"{age}, {size_of(entry.size_bytes)}"
     size = size_of(sum(entry.record.stored_bytes.values()))
     command = " ".join(entry.record.command or ())
     return printable(f"{age}, {size}, {command}".removesuffix(", "), DESCRIPTION_WIDTH)

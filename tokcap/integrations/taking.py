@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tokcap.core.spool import open_nameless_file
 from tokcap.environment import STDOUT
-from tokcap.steps.capture import open_nameless_file
 from tokcap.system.descriptors import write_all
 
 if TYPE_CHECKING:

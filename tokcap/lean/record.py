@@ -57,7 +57,7 @@ class Record:
     @classmethod
     def defaults(cls) -> dict[str, Any]:
         """Return the default of every field; `MISSING` if a field has none."""
-        return cls._blank
+        return cls._defaults
 
     def but(self, **changes: Any) -> Self:
         """Return a copy with some fields changed."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tokcap.core.fit import STDERR_SHARE
+from tokcap.core.spool import Spool
 from tokcap.errors import TokenizerFailed
 from tokcap.filters import chain, notices_of
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.steps.capture import Filtered, Passing, Spool
+from tokcap.steps.capture import Filtered, Passing
 from tokcap.steps.inputs import RunInput
 from tokcap.steps.progress import TerminalProgress
 from tokcap.tokens import Index

@@ -5,9 +5,9 @@ Most output fits as it is, so none of this is loaded before something has to be 
 
 from __future__ import annotations
 
+from tokcap.core.spool import in_memory
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import text as text_shape
-from tokcap.steps.capture import in_memory
 from tokcap.tokens import Index
 
 if TYPE_CHECKING:

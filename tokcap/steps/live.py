@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tokcap.core.payload import Sink
+    from tokcap.core.spool import Spool
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.steps.capture import Spool
 
 # Count in steps of this many bytes.
 STEP_BYTES = 1 << 12

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from tokcap.steps.charging import Spending
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.inputs import StoredInput
-    from tokcap.steps.recording import Recorder
-    from tokcap.store import Entry, EntryRecord
+    from tokcap.store.base import StoredOutput
+    from tokcap.store.record import StoredRecord
+    from tokcap.store.recorder import Recorder
 
     class HasClose(Protocol):
         def close(self) -> None: ...
@@ -75,9 +76,9 @@ class Call(Record):
     def notices(self) -> tuple[Notice, ...]:
         return self.spending.notices if self.spending else ()
 
-    def record_of(self, captured: Captured, answer: Answer | None) -> EntryRecord:
+    def record_of(self, captured: Captured, answer: Answer | None) -> StoredRecord:
         """Return what the store records about this run."""
-        from tokcap.steps.storing import record_of
+        from tokcap.steps.recording import record_of
 
         return record_of(self.asked, captured, answer, self.stopwatch.milliseconds)
 
@@ -97,7 +98,7 @@ class ShowCall(Record):
     stopwatch: Stopwatch
     tokenizer: Tokenizer
     spending: Spending | None
-    stored: Entry
+    stored: StoredOutput
     given: StoredInput
 
     @property
@@ -106,7 +107,12 @@ class ShowCall(Record):
 
     def continuation(self, *, needs_handle: bool) -> Continuation:
         """Return how the rest is fetched: from the stored output, which is named in any case."""
-        return continuation_of(self.stored.ticket(self.request.stream), self.request, always=True)
+        from tokcap.store.base import Ticket
+
+        stream, stored = self.request.stream, self.stored
+        lost_bytes = {stream: stored.record.lost_bytes.get(stream, 0)}
+        ticket = Ticket(stored.handle, stored.local_path(stream), stored.record.stored_bytes, lost_bytes)
+        return continuation_of(ticket, self.request, always=True)
 
     def save_findings(self, answer: Answer) -> None:
         """Store what was counted and found out, for the next page."""
@@ -123,9 +129,9 @@ def open_call(asked: Request, env: Environment, closing: Closing) -> Call:
     request = spending.adjusted(asked) if spending else asked
     recorder = None
     if request.spill != "never":
-        from tokcap.steps.recording import Recorder
+        from tokcap.store import open_recorder
 
-        recorder = Recorder(request, tokenizer, env)
+        recorder = open_recorder(request, tokenizer, env)
     return Call(asked, request, env, stopwatch, tokenizer, spending, recorder)
 
 
@@ -134,9 +140,9 @@ def open_show(asked: ShowRequest, env: Environment, closing: Closing) -> ShowCal
     stopwatch = env.stopwatch()
     tokenizer = open_tokenizer(asked.tokenizer)
     from tokcap.steps.stored_input import open_part
-    from tokcap.store import Shelf
+    from tokcap.store import open_store
 
-    stored = closing.add(Shelf(env).open(asked.handle, asked.stream))
+    stored = closing.add(open_store(env).open(asked.handle, asked.stream))
     # The command in a mark has no limit: it continues with that of the run.
     request = asked.but(token_limit=asked.token_limit or stored.record.token_limit)
     spending = open_spending(request, env, closing)

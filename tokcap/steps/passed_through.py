@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tokcap.core.notice import Notice
 from tokcap.core.response import Meta
+from tokcap.core.spool import Spool
 from tokcap.errors import StoreError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.steps.answer import respond
-from tokcap.steps.capture import Spool
 from tokcap.steps.continuation import continuation_of
 from tokcap.steps.delivery import warnings_of
 from tokcap.steps.inputs import RunInput

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from tokcap.core.seek_points import Landmarks
+from tokcap.core.spool import in_memory
 from tokcap.exits import Ending
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.steps.capture import in_memory
 from tokcap.steps.inputs import Knowledge, StoredInput
-from tokcap.store.entry import LANDMARKS, RECORD, index_name
+from tokcap.store.base import LANDMARKS, index_name
 from tokcap.tokens import Checkpoints, Index
 
 if TYPE_CHECKING:
     from tokcap.core.request import Shape, ShowRequest, Stream
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.steps.answer import Answer
-    from tokcap.store import Entry
+    from tokcap.store.base import StoredOutput
 
 
-def open_part(entry: Entry, request: ShowRequest, tokenizer: Tokenizer) -> StoredInput:
+def open_part(entry: StoredOutput, request: ShowRequest, tokenizer: Tokenizer) -> StoredInput:
     """Return the part that was asked for, with what the store knows about it."""
     stored = entry.streams[request.stream]
     known = Knowledge(checkpoints_of(entry, request.stream, tokenizer))
@@ -36,7 +36,7 @@ def open_part(entry: Entry, request: ShowRequest, tokenizer: Tokenizer) -> Store
     return part
 
 
-def checkpoints_of(entry: Entry, stream: Stream, tokenizer: Tokenizer) -> Checkpoints | None:
+def checkpoints_of(entry: StoredOutput, stream: Stream, tokenizer: Tokenizer) -> Checkpoints | None:
     """Return where the tokens are, as far as an earlier call counted them."""
     name = index_name(stream, tokenizer.name)
     data = entry.read_file(name) if tokenizer.stable else None
@@ -48,7 +48,7 @@ def checkpoints_of(entry: Entry, stream: Stream, tokenizer: Tokenizer) -> Checkp
     return found
 
 
-def load_landmarks(entry: Entry) -> None:
+def load_landmarks(entry: StoredOutput) -> None:
     """Load the positions where windows of a structured output can start, as far as an earlier call went."""
     data = entry.read_file(LANDMARKS)
     if data is None:
@@ -89,20 +89,20 @@ def matching_lines(part: StoredInput, request: ShowRequest, tokenizer: Tokenizer
     return StoredInput(lines, known=known, derived=True, index=index)
 
 
-def save_findings(entry: Entry, request: ShowRequest, answer: Answer) -> None:
+def save_findings(entry: StoredOutput, request: ShowRequest, answer: Answer) -> None:
     """Store what was counted and found out, so that the next page does not have to do it again."""
     stream = request.stream
     index = answer.indexes.get("out")
     if index and index.storable:
         size = entry.streams[stream].size
-        entry.write(index_name(stream, index.tokenizer), index.checkpoints.packed(size))
+        entry.write_file(index_name(stream, index.tokenizer), index.checkpoints.packed(size))
     if stream != "out":
         return
     out = entry.streams["out"]
     if out.landmarks.changed:
-        entry.write(LANDMARKS, out.landmarks.packed())
+        entry.write_file(LANDMARKS, out.landmarks.packed())
     # A shape that the caller insisted on is not what the next call would find.
     found = answer.shape != "auto" and request.shape == "auto" and entry.is_whole("out")
     if found and entry.record.digest and entry.record.shape == "auto":
         record = entry.record.but(shape=answer.shape, total_count=answer.total_count)
-        entry.write(RECORD, record.packed())
+        entry.write_record(record)

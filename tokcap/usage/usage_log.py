@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokcap.errors import ReaderGone, StreamError
     from tokcap.steps.answer import Answer
     from tokcap.steps.inputs import RunInput
-    from tokcap.store import Entry
+    from tokcap.store.base import StoredOutput
 
     Asked = ParamSpec("Asked")
 
@@ -123,7 +123,7 @@ def note_show(
     asked: ShowRequest,
     tokenizer: Tokenizer,
     answer: Answer,
-    entry: Entry,
+    entry: StoredOutput,
     failure: StreamError | ReaderGone | None,
     env: Environment,
 ) -> None:

@@ -16,10 +16,10 @@ from tokcap.budget.sqlite import Ledger
 from tokcap.core.seek_points import Landmarks, Trail
 from tokcap.errors import TokcapError
 from tokcap.lean.digest import checksum
-from tokcap.store.entry import EntryRecord
+from tokcap.store.record import StoredRecord
 from tokcap.tokens.checkpoints import Checkpoints
 
-RECORD = EntryRecord(
+RECORD = StoredRecord(
     "3f2a91c05d7e",
     "3f2a91c05d7e" + "0" * 28,
     1_700_000_000,
@@ -39,7 +39,7 @@ RECORD = EntryRecord(
 @target(
     [
         RECORD.packed(),
-        EntryRecord().packed(),
+        StoredRecord().packed(),
         b'{"schema_version": 1}',
         b"[]",
         b'{"schema_version": 1, "command": [1]}',
@@ -47,10 +47,10 @@ RECORD = EntryRecord(
 )
 def record_file(given: Input) -> None:
     try:
-        found = EntryRecord.unpacked(given.payload)
+        found = StoredRecord.unpacked(given.payload)
     except (ValueError, RecursionError):
         return
-    assert EntryRecord.unpacked(found.packed()) == found
+    assert StoredRecord.unpacked(found.packed()) == found
     assert found.complete in (True, False)
 
 

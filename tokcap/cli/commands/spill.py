@@ -10,12 +10,14 @@ from tokcap.cli.arguments import decide
 from tokcap.cli.described import Lists, about
 from tokcap.cli.responses import Output, Reply
 from tokcap.core.units import age_of, printable, size_of
+from tokcap.errors import NotFound
 from tokcap.steps.continuation import readable
-from tokcap.store import Retention, Shelf, clean
+from tokcap.store import open_store
+from tokcap.store.base import Retention
 from tokcap.system.screen import screen_of
 
 if TYPE_CHECKING:
-    from tokcap.store import Listed
+    from tokcap.store.base import ListedOutput, Store
     from tokcap.system.screen import Screen
 
 application = typer.Typer(help="List, find and remove stored outputs.")
@@ -40,9 +42,10 @@ def list_entries(context: typer.Context, output: Output = None) -> int:
     """
     reply = Reply(context, output)
     env = reply.env
-    entries = sorted(Shelf(env).entries(), key=lambda entry: -entry.stored_at)
+    store = open_store(env)
+    entries = sorted(store.outputs(), key=lambda entry: -entry.stored_at)
     if not reply.is_text:
-        return reply.give([described(entry) for entry in entries])
+        return reply.give([described(entry, store) for entry in entries])
     if not entries:
         return reply.say("nothing is stored\n")
     now = env.now()
@@ -63,11 +66,14 @@ def path(
 ) -> int:
     """The file that holds a stored output: plain bytes, for any tool."""
     reply = Reply(context, output)
-    entry = Shelf(reply.env).open(handle, stream)
-    entry.close()
+    stored = open_store(reply.env).open(handle, stream)
+    stored.close()
+    local_path = stored.local_path(stream)
+    if local_path is None:
+        raise NotFound(f"this store has no local files; read it with tokcap show {stored.handle}")
     if reply.is_text:
-        return reply.say(f"{entry.path(stream)}\n")
-    return reply.give({"handle": entry.handle, "path": readable(entry.path(stream))})
+        return reply.say(f"{local_path}\n")
+    return reply.give({"handle": stored.handle, "path": readable(local_path)})
 
 
 @application.command("rm")
@@ -83,11 +89,10 @@ def remove(
 ) -> int:
     """Remove stored outputs. None is removed if one of them cannot be found."""
     reply = Reply(context, output)
-    shelf = Shelf(reply.env)
-    places = dict.fromkeys(shelf.find(handle) for handle in handles)
-    for place in places:
-        shelf.remove(place)
-    removed = [place.rpartition("/")[2] for place in places]
+    store = open_store(reply.env)
+    removed = [*dict.fromkeys(store.find(handle) for handle in handles)]
+    for handle in removed:
+        store.remove(handle)
     if reply.is_text:
         return reply.say("".join(f"removed {handle}\n" for handle in removed))
     return reply.give({"removed": removed})
@@ -104,8 +109,8 @@ def collect(context: typer.Context, output: Output = None) -> int:
     reply = Reply(context, output)
     settings = decide((), "run", reply.env)
     retention = Retention(int(settings["spill_days"] or 0), int(settings["spill_total"] or 0))
-    cleaned = clean(Shelf(reply.env), retention, reply.env.now())
-    freed = sum(entry.size for entry in cleaned.removed)
+    cleaned = open_store(reply.env).clean(retention, reply.env.now())
+    freed = sum(entry.size_bytes for entry in cleaned.removed)
     if reply.is_text:
         left_overs = f", {cleaned.left_overs} left over by others" if cleaned.left_overs else ""
         return reply.say(
@@ -117,12 +122,13 @@ def collect(context: typer.Context, output: Output = None) -> int:
     return reply.give({"removed": removed, **counts, "left_overs": cleaned.left_overs})
 
 
-def described(entry: Listed) -> dict[str, object]:
+def described(entry: ListedOutput, store: Store) -> dict[str, object]:
     """An entry for programs. One whose record is damaged has what its files tell."""
+    local_path = store.local_path(entry.handle)
     found: dict[str, object] = {
         "handle": entry.handle,
-        "path": readable(entry.directory),
-        "size_bytes": entry.size,
+        "path": None if local_path is None else readable(local_path),
+        "size_bytes": entry.size_bytes,
         "stored_at": int(entry.stored_at),
         "damaged": entry.record is None,
     }
@@ -143,11 +149,11 @@ def described(entry: Listed) -> dict[str, object]:
     return found
 
 
-def row_of(entry: Listed, now: float) -> tuple[str, ...]:
+def row_of(entry: ListedOutput, now: float) -> tuple[str, ...]:
     """An entry for people."""
     record, age = entry.record, age_of(now - entry.stored_at)
     if record is None:
-        return (entry.handle, age, size_of(entry.size), "-", "-", "(record is damaged)")
+        return (entry.handle, age, size_of(entry.size_bytes), "-", "-", "(record is damaged)")
     totals = [streams["out"] for streams in record.tokens.values() if "out" in streams]
     status = "-" if record.exit_status is None else str(record.exit_status)
     shown = printable(" ".join(record.command), LONGEST_COMMAND) if record.command else "-"

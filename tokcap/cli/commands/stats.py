@@ -9,7 +9,7 @@ import typer
 from tokcap.cli.described import Lists, about
 from tokcap.cli.responses import Output, Reply
 from tokcap.errors import UsageError
-from tokcap.store import Shelf
+from tokcap.store import open_store
 from tokcap.system.screen import screen_of
 from tokcap.usage import plot as plots
 from tokcap.usage.book import Book, day_before, is_day
@@ -73,8 +73,8 @@ def read_book(env: Environment) -> Book:
     """The account as it stands, with totals that the store has learnt since."""
     book = Book(env)
     fresh = book.read()
-    shelf = Shelf(env)
-    learnt = book.sums.ask_for_totals(lambda handle, name: total_in_store(shelf, handle, name))
+    store = open_store(env)
+    learnt = book.sums.ask_for_totals(lambda handle, name: total_in_store(store, handle, name))
     if fresh or learnt:
         book.save()
     return book
