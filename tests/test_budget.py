@@ -9,18 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcap import exits
-from tokcap.api.manager import BudgetManager, MemoryStorage, TokenCounter
+from tokcap.api.manager import BudgetManager, TokenCounter, session_in_memory
 from tokcap.budget.arithmetic import (
     MOST_TOKENS,
     Account,
-    ResponseMode,
+    Offer,
     Settings,
     Window,
-    granted,
+    offer,
     result_share,
     share_of,
 )
-from tokcap.budget.sqlite import Ledger
+from tokcap.budget.modes import ResponseMode
+from tokcap.budget.sqlite import SqliteLedger
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, SessionNotStarted, TokcapError, UsageError
 
@@ -215,20 +216,20 @@ def test_a_fraction_is_taken_as_it_is_written():
 
 def test_the_total_and_the_turn_win_over_the_floor():
     window = Window(32_000)
-    assert granted(account(1_000, 0, 0, 32_000), None, window, None) == (1_000, False)
-    assert granted(account(None, 0, 0, 32_000), None, window, None) == (2_000, True)
-    assert granted(account(None, 0, 0, 32_000), 500, window, None) == (500, False)
-    assert granted(account(None), None, window, 15_500) == (500, False)
+    assert offer(account(1_000, 0, 0, 32_000), None, window, None) == Offer(1_000, False)
+    assert offer(account(None, 0, 0, 32_000), None, window, None) == Offer(2_000, True)
+    assert offer(account(None, 0, 0, 32_000), 500, window, None) == Offer(500, False)
+    assert offer(account(None), None, window, 15_500) == Offer(500, False)
     with pytest.raises(BudgetExhausted, match="this turn has used its 16000 tokens"):
-        granted(account(None), None, window, 16_000)
+        offer(account(None), None, window, 16_000)
 
 
 def test_what_others_have_reserved_is_not_left_of_the_window():
-    assert granted(account(None, 0, 25_000, 0), None, Window(32_000), None) == (7_000, False)
+    assert offer(account(None, 0, 25_000, 0), None, Window(32_000), None) == Offer(7_000, False)
 
 
 def test_a_turn_has_its_share_and_the_next_one_again():
-    storage = MemoryStorage(Settings(context_window=32_000))
+    storage = session_in_memory(Settings(context_window=32_000))
     grants = [storage.reserve(None, turn="1") for _ in range(2)]
     assert [grant.tokens for grant in grants] == [8_000, 8_000]
     with pytest.raises(BudgetExhausted):
@@ -239,13 +240,13 @@ def test_a_turn_has_its_share_and_the_next_one_again():
 
 
 def test_without_any_limit_a_grant_has_none():
-    grant = MemoryStorage(Settings()).reserve(None, turn="1")
+    grant = session_in_memory(Settings()).reserve(None, turn="1")
     assert grant.tokens is None
     assert grant.account.reserved == 0
 
 
 def test_compaction_empties_the_window_and_not_the_total():
-    storage = MemoryStorage(Settings(total=100_000, context_window=32_000))
+    storage = session_in_memory(Settings(total=100_000, context_window=32_000))
     storage.settle(storage.reserve(None), 31_000)
     assert storage.reserve(None).floor_decides
     after = storage.compacted(4_000)
@@ -254,7 +255,7 @@ def test_compaction_empties_the_window_and_not_the_total():
 
 
 def test_a_model_call_says_what_its_context_holds():
-    storage = MemoryStorage(Settings(context_window=32_000))
+    storage = session_in_memory(Settings(context_window=32_000))
     for _ in range(3):
         storage.record(20_000, 500)
     after = storage.read()
@@ -262,7 +263,7 @@ def test_a_model_call_says_what_its_context_holds():
 
 
 def test_a_key_counts_once():
-    storage = MemoryStorage(Settings(1000))
+    storage = session_in_memory(Settings(1000))
     assert storage.record(10, 20, key="a").counted
     again = storage.record(10, 20, key="a")
     assert not again.counted
@@ -342,13 +343,13 @@ def test_a_manager_with_a_session_lives_in_the_ledger():
     assert BudgetManager(session="shared").remaining == 4_000, "left at its default, a total joins"
     with pytest.raises(UsageError, match="tokcap budget end shared"):
         BudgetManager(6_000, session="shared")
-    ledger = Ledger(Environment(os.environ).data_dir())
-    assert ledger.session("shared").read().used == 1_000
+    ledger = SqliteLedger(Environment(os.environ).data_dir())
+    assert ledger.read("shared").used == 1_000
     ledger.end("shared")
     with pytest.raises(SessionNotStarted):
-        ledger.session("shared").read()
+        ledger.read("shared")
 
 
 def test_a_session_and_a_storage_exclude_each_other():
     with pytest.raises(ValueError, match="not both"):
-        BudgetManager(session="x", storage=MemoryStorage(Settings()))
+        BudgetManager(session="x", storage=session_in_memory(Settings()))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tokcap.forms.envelope import Response
     from tokcap.steps.answer import Answer
     from tokcap.steps.capture import Captured
-    from tokcap.steps.charging import Spending
+    from tokcap.steps.charging import Charge
     from tokcap.steps.destinations import Place
 
     class HasClose(Protocol):
@@ -65,7 +65,7 @@ class Call(Record):
     env: Environment
     started: float
     tokenizer: Tokenizer
-    spending: Spending | None
+    spending: Charge | None
     keeping: Keeping | None
 
     @property
@@ -208,13 +208,13 @@ def open_call(asked: Request, env: Environment, closing: Closing) -> Call:
     return Call(asked, request, env, started, tokenizer, spending, keeping)
 
 
-def open_spending(view: View, env: Environment) -> Spending | None:
+def open_spending(view: View, env: Environment) -> Charge | None:
     """The budget that bounds the answer, if there is one."""
     if not (view.session or view.turn or view.context_window):
         return None
-    from tokcap.steps.charging import Spending
+    from tokcap.steps.charging import Charge
 
-    return Spending(view, env)
+    return Charge(view, env)
 
 
 def usual_source(request: Request, env: Environment) -> Source:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from hypothesis.stateful import (
 from tests.conftest import ROOT
 from tests.models.account import Exhausted, Held, Session
 from tests.models.effort import effort
-from tokcap.budget.sqlite import Ledger
+from tokcap.budget.sqlite import SqliteLedger
 
 NAMES = st.sampled_from(["one", "two"])
 WORKERS = st.integers(0, 2)
@@ -163,10 +164,10 @@ class LedgerOfProcesses(RuleBasedStateMachine):
 
     @invariant()
     def everybody_sees_the_numbers_of_the_model(self):
-        book = Ledger(self.place)
-        assert {session.name for session in book.sessions()} == set(self.sessions)
+        book = SqliteLedger(self.place)
+        assert {session.name for session in book.list()} == set(self.sessions)
         for name, expected in self.sessions.items():
-            found = book.session(name).read()
+            found = book.read(name)
             assert (found.used, found.reserved, found.remaining, found.window_used) == (
                 expected.used,
                 expected.reserved,
@@ -177,7 +178,9 @@ class LedgerOfProcesses(RuleBasedStateMachine):
     def teardown(self):
         for worker in [*self.processes]:
             self.end_process(worker)
-        Ledger(self.place).check()
+        database = sqlite3.connect(os.path.join(self.place, "ledger.db"))
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        database.close()
         shutil.rmtree(self.place)
 
 

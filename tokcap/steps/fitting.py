@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokcap.core.request import View
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.steps.answer import Answer
-    from tokcap.steps.charging import Spending
+    from tokcap.steps.charging import Charge
 
     AnyView = TypeVar("AnyView", bound=View)
 
@@ -30,7 +30,7 @@ class Fitting:
 
     def __init__(
         self,
-        spending: Spending | None,
+        spending: Charge | None,
         tokenizer: Tokenizer,
         elapsed: Callable[[], float],
         # What was written beside the answer, and is paid for with it.
