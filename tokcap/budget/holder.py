@@ -22,7 +22,7 @@ class Holder(Record):
 
 def this_process() -> Holder:
     pid = os.getpid()
-    return Holder(pid=pid, started=started_at(pid) or 0, boot=boot_id(), namespace=pid_namespace())
+    return Holder(pid=pid, started=start_ticks(pid) or 0, boot=boot_id(), namespace=pid_namespace())
 
 
 def is_gone(holder: Holder, here: Holder) -> bool:
@@ -36,7 +36,7 @@ def is_gone(holder: Holder, here: Holder) -> bool:
     if holder.namespace != here.namespace:
         return False
     if holder.started:
-        return started_at(holder.pid) != holder.started
+        return start_ticks(holder.pid) != holder.started
     try:
         os.kill(holder.pid, 0)
     except ProcessLookupError:
@@ -46,10 +46,10 @@ def is_gone(holder: Holder, here: Holder) -> bool:
     return False
 
 
-# Only the following functions read /proc.
+# Only the following functions read `/proc`.
 
 
-def started_at(pid: int) -> int | None:
+def start_ticks(pid: int) -> int | None:
     """Return when a process started, in clock ticks since boot; None if it has ended, even as a zombie."""
     stat = read_proc(f"/proc/{pid}/stat")
     if not stat:

@@ -1,4 +1,4 @@
-"""An answer that fits its budget: a session pays for the envelope as well, so that is made to fit too."""
+"""Make an answer fit its grant. A session pays for the whole envelope, not only for its data."""
 
 from __future__ import annotations
 
@@ -19,95 +19,95 @@ if TYPE_CHECKING:
 
     AnyView = TypeVar("AnyView", bound=View)
 
-# A number in an envelope is part of what it costs, and seldom changes that twice.
-ACCOUNT_ATTEMPTS = 5
-# So much of stderr's end stays in an envelope that is too dear.
-SHORT_DETAIL = 200
+# The remaining budget is part of the envelope, so writing it can change the cost. It seldom does so twice.
+REMAINING_ATTEMPTS = 5
+# How much of the end of stderr stays in an envelope that costs too much.
+SHORT_DETAIL_CHARACTERS = 200
 
 
 class Fitting:
-    """One call's answer, what it costs, and what it may cost."""
+    """Fits, prices and settles the answer of one call."""
 
     def __init__(
         self,
-        spending: Charge | None,
+        charge: Charge | None,
         tokenizer: Tokenizer,
         elapsed: Callable[[], float],
-        # What was written beside the answer, and is paid for with it.
-        beside_tokens: int = 0,
+        # What was already written to stderr, and is paid for with the answer.
+        passed_tokens: int = 0,
     ) -> None:
-        self._spending = spending if spending and spending.is_tracked else None
+        self._charge = charge if charge and charge.is_tracked else None
         self._tokenizer = tokenizer
         self._elapsed = elapsed
-        self._beside_tokens = beside_tokens
+        self._passed_tokens = passed_tokens
 
     def fit(self, view: AnyView, answered: Callable[[AnyView], Answer]) -> Answer:
-        """The answer, complete, for no more than the session grants."""
+        """Return the answer with all its metadata, for no more than the session grants."""
         answer = self._completed(answered(view), view)
-        limit = self._spending.limit if self._spending else None
+        limit = self._charge.limit if self._charge else None
         data_limit = view.token_limit
         if limit is None or data_limit is None or view.output == "text":
-            # In text form the limit is that of everything, and was met by the cut.
+            # In text form the limit covers everything, and the cut has met it.
             return answer
         while (cost := self.price(answer, view)) > limit:
-            for leaner in with_less_detail(answer):
-                answer = self._completed(leaner, view)
+            for smaller in with_less_detail(answer):
+                answer = self._completed(smaller, view)
                 cost = self.price(answer, view)
                 if cost <= limit:
                     return answer
             data_limit -= max(cost - limit, 1)
             if data_limit < 1:
-                return self._slimmest(answer, view, limit)
+                return self._smallest(answer, view, limit)
             answer = self._completed(answered(view.but(token_limit=data_limit)), view)
         return answer
 
     def price(self, answer: Answer, view: View) -> int:
-        """What an answer costs its reader: all that is written, on both streams."""
+        """Return what an answer costs its reader: everything written to both streams."""
         written = rendered(answer.response, view.output)
-        return self._count(written) + self._count(answer.stderr) + self._beside_tokens
+        return self._count(written) + self._count(answer.stderr) + self._passed_tokens
 
     def settle(self, answer: Answer, view: View, kind: str) -> tuple[Notice, ...]:
-        """Charge an answer to its session."""
-        return self._spending.settle(self.price(answer, view), kind) if self._spending else ()
+        """Charge the answer to its session; return warnings."""
+        return self._charge.settle(self.price(answer, view), kind) if self._charge else ()
 
     def _count(self, data: bytes) -> int:
         return safe_count(data, self._tokenizer)
 
     def _completed(self, answer: Answer, view: View) -> Answer:
-        """The answer with its duration, and with what its session has left once it is paid for."""
+        """Add the duration, the session, and what the session has left after this answer."""
         answer = answer.with_meta(duration_ms=round(self._elapsed() * 1000))
-        if self._spending is None or view.output == "text":
-            # Text has no place for it, and the account need not be asked.
+        if self._charge is None or view.output == "text":
+            # Text does not show it, so the ledger is not asked.
             return answer
-        answer = answer.with_meta(session=self._spending.session)
-        for _ in range(ACCOUNT_ATTEMPTS):
-            left = self._spending.remaining_after(self.price(answer, view))
+        answer = answer.with_meta(session=self._charge.session)
+        for _ in range(REMAINING_ATTEMPTS):
+            left = self._charge.remaining_after(self.price(answer, view))
             if left == answer.response.meta.budget_remaining:
                 return answer
             answer = answer.with_meta(budget_remaining=left)
-        # The number changes its own price, for ever: it is not told.
+        # Each value changes its own cost again, so it is left out.
         return answer.with_meta(budget_remaining=None)
 
-    def _slimmest(self, answer: Answer, view: View, limit: int) -> Answer:
-        """The answer without payload, and without more and more of what can be asked for again."""
-        for leaner in slimmed(answer):
-            answer = self._completed(leaner, view) if leaner.response.meta.session else leaner
+    def _smallest(self, answer: Answer, view: View, limit: int) -> Answer:
+        """Return the answer without its payload, and drop metadata until it fits."""
+        for smaller in without_payload(answer):
+            answer = self._completed(smaller, view) if smaller.response.meta.session else smaller
             if self.price(answer, view) <= limit:
                 break
         return answer
 
 
 def with_less_detail(answer: Answer) -> Iterator[Answer]:
-    """The answer with less of stderr's end in its error, then with nothing of it."""
+    """Yield the answer with a shorter end of stderr in its error, then without any."""
     response = answer.response
     failure = response.failure
     if failure and failure.detail:
-        for detail in (failure.detail[-SHORT_DETAIL:], ""):
+        for detail in (failure.detail[-SHORT_DETAIL_CHARACTERS:], ""):
             yield answer.but(response=response.but(failure=failure.but(detail=detail)))
 
 
-def slimmed(answer: Answer) -> Iterator[Answer]:
-    """The answer without payload, leaner and leaner."""
+def without_payload(answer: Answer) -> Iterator[Answer]:
+    """Yield the answer without its payload, each time with less metadata."""
     response = answer.response
     failure = response.failure
     bare = response.but(payload=None, failure=failure.but(detail="") if failure else None, notices=())
@@ -122,7 +122,7 @@ def slimmed(answer: Answer) -> Iterator[Answer]:
         spill_path=None,
     )
     yield answer.but(stderr=b"", response=bare.but(meta=meta))
-    leaner = meta.but(
+    least_meta = meta.but(
         session=None,
         budget_remaining=None,
         shape=None,
@@ -133,11 +133,11 @@ def slimmed(answer: Answer) -> Iterator[Answer]:
         total_tokens_estimate=None,
         binary=None,
     )
-    yield answer.but(stderr=b"", response=bare.but(meta=leaner))
+    yield answer.but(stderr=b"", response=bare.but(meta=least_meta))
 
 
 def safe_count(data: bytes, tokenizer: Tokenizer) -> int:
-    """What a text costs; in bytes, which are never fewer, where the tokenizer fails on it."""
+    """Count the tokens of a text. If the tokenizer fails, count bytes, which are never fewer."""
     try:
         return count_bytes(data, tokenizer)
     except TokenizerFailed:
