@@ -1,4 +1,4 @@
-"""The ledger holds what many processes agree on: real files, real processes, real deaths."""
+"""The SQLite ledger with real files, many real processes, and processes that are killed."""
 
 import itertools
 import json
@@ -28,7 +28,7 @@ from tokcap.budget.memory import MemoryLedger
 from tokcap.budget.sqlite import SqliteLedger
 from tokcap.errors import BudgetExhausted, LedgerError, SessionNotStarted, StoreError, UsageError
 
-# How often a holder is killed; raise it for a long look.
+# How many holders are killed; raise it for a longer test.
 KILLS = int(os.environ.get("LEDGER_KILLS", "30"))
 PROCESSES = 32
 
@@ -51,9 +51,9 @@ def assert_whole(place) -> None:
 
 
 def start_python(code: str, *args: object) -> subprocess.Popen:
-    """A process that imports what it needs, says so, and goes on when its stdin ends."""
+    """Start a process that imports what it needs, prints `ready`, and continues when its stdin ends."""
     prelude = (
-        "import json, os, random, sys, time\n"
+        "import json, os, sys, time\n"
         "from tokcap.budget.base import SessionView\n"
         "from tokcap.budget.sqlite import SqliteLedger\n"
         "from tokcap.budget.arithmetic import Settings\n"
@@ -72,7 +72,7 @@ def start_python(code: str, *args: object) -> subprocess.Popen:
 
 
 def all_at_once(code: str, *args: object, processes: int = PROCESSES) -> list:
-    """Run the code in many processes that begin together; what each prints as JSON."""
+    """Run the code in many processes that begin together; return what each printed as JSON."""
     started = [start_python(code, *args) for _ in range(processes)]
     for process in started:
         assert process.stdout.readline() == "ready\n"
@@ -95,7 +95,7 @@ def test_1600_allocations_of_32_processes_are_all_counted(place, book):
 spent = 0
 for number in range(50):
     grant = session.reserve(1000)
-    actual = random.randrange(grant.tokens)
+    actual = number * os.getpid() % grant.tokens
     session.settle(grant, actual)
     spent += actual
 print(json.dumps(spent))
@@ -110,7 +110,7 @@ print(json.dumps(spent))
     assert_whole(place)
 
 
-def test_grants_never_exceed_half_of_what_is_asked_for(place, book):
+def test_grants_never_exceed_the_total_when_twice_as_much_is_requested(place, book):
     total = PROCESSES * 50 * 10 // 2
     book.start("s", Settings(total))
     answers = all_at_once(
@@ -134,23 +134,24 @@ print(json.dumps([spent, refused]))
     assert sum(refused for _spent, refused in answers) > 0
 
 
-def test_32_first_uses_of_an_empty_directory_all_succeed(place, book):
+def test_32_processes_start_the_first_session_at_once(place, book):
     started = all_at_once("print(json.dumps(book.start('s', Settings(1000))))", place)
     assert sorted(started) == [False] * 31 + [True]
     assert os.listdir(place) == ["ledger.db"]
     assert_whole(place)
 
 
-def test_what_the_killed_have_reserved_is_free_again(place, book):
-    """Holders are killed wherever they happen to be: waiting, writing, with the journal open."""
+def test_reservations_of_killed_processes_are_freed(place, book):
+    """Holders are killed at random moments: while they wait, while they write, with an open journal."""
     book.start("s", Settings(10**9))
     holders = [start_python("while True: session.settle(session.reserve(1000), 1)", place) for _ in range(4)]
     for process in holders:
         process.stdout.readline()
         process.stdin.close()
+    chance = random.Random(15)
     for number in range(KILLS):
-        time.sleep(random.random() * 0.05)
-        victim = holders.pop(random.randrange(len(holders)))
+        time.sleep(chance.random() * 0.05)
+        victim = holders.pop(chance.randrange(len(holders)))
         victim.kill()
         victim.wait()
         victim.stdout.close()
@@ -182,14 +183,14 @@ def test_a_reservation_lives_as_long_as_its_process(place, book):
     with pytest.raises(BudgetExhausted, match="1000 are reserved"):
         book.reserve("s", 1)
     process.kill()
-    # Dead, though nobody has asked for its status yet.
+    # It has ended, but it is still a zombie.
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     assert book.reserve("s", 1000).tokens == 1000
     process.wait()
     process.stdout.close()
 
 
-def test_an_id_that_was_given_to_another_process_does_not_keep_a_reservation(book, monkeypatch):
+def test_a_reused_process_id_does_not_keep_a_reservation(book, monkeypatch):
     book.start("s", Settings(1000))
     here = holder.this_process()
     with monkeypatch.context() as patch:
@@ -205,7 +206,7 @@ def test_a_process_of_an_earlier_boot_is_gone_and_one_of_another_container_is_no
     assert not holder.is_gone(here.but(pid=2**22 + 1, namespace="pid:[1]"), here)
 
 
-def test_where_start_times_are_not_told_the_id_alone_counts():
+def test_without_start_times_the_process_id_alone_counts():
     here = holder.Holder(os.getpid())
     assert not holder.is_gone(here, here)
     assert holder.is_gone(here.but(pid=2**22 + 1), here)
@@ -247,7 +248,7 @@ def test_a_session_that_was_never_started_says_how_to_start_it(place, book):
             use()
         assert refused.value.exit_status == 125
     assert book.list() == []
-    assert not place.exists(), "asking has created something"
+    assert not place.exists(), "a step that only reads has created something"
     book.start("other", Settings())
     with pytest.raises(SessionNotStarted, match="tokcap budget start work --total N"):
         book.reserve("work", 1)
@@ -264,7 +265,7 @@ def test_starting_again_changes_nothing_and_other_settings_are_refused(book):
     assert book.read("s").settings == first
 
 
-def test_an_ended_session_is_not_there_and_its_name_is_free(book):
+def test_an_ended_session_does_not_exist_and_its_name_is_free(book):
     book.start("s", Settings(1000))
     book.record("s", 10, 10, key="k")
     assert book.end("s").used == 20
@@ -286,7 +287,7 @@ def test_a_reset_keeps_the_settings_and_forgets_the_rest(book):
     assert session.record(10, 10, key="k").counted
 
 
-def test_what_outlives_its_session_is_charged_to_it_and_to_no_other(place, book):
+def test_a_grant_that_outlives_its_session_is_charged_to_that_session(place, book):
     book.start("s", Settings(1000))
     session = SessionView(book, "s")
     grant = session.reserve(100)
@@ -298,7 +299,7 @@ def test_what_outlives_its_session_is_charged_to_it_and_to_no_other(place, book)
     database.close()
 
 
-def test_a_grant_that_is_settled_twice_counts_what_was_used_and_frees_nobody_else(book):
+def test_a_grant_settled_twice_counts_both_and_frees_no_other_grant(book):
     book.start("s", Settings(1000))
     session = SessionView(book, "s")
     grant = session.reserve(100)
@@ -308,7 +309,7 @@ def test_a_grant_that_is_settled_twice_counts_what_was_used_and_frees_nobody_els
     assert (after.used, after.reserved) == (150, 100)
 
 
-def test_sessions_are_listed_as_they_were_started_whatever_the_clock_says(book, monkeypatch):
+def test_sessions_are_listed_in_order_of_their_start_even_if_the_clock_jumps(book, monkeypatch):
     clock = itertools.count(2_000_000_000, -100_000)
     monkeypatch.setattr(time, "time", lambda: float(next(clock)))
     for name in ("c", "a", "b"):
@@ -332,7 +333,7 @@ def test_a_key_counts_once_in_each_session(book):
             book.reserve(name, 1)
 
 
-def test_a_window_of_one_run_stands_for_that_of_the_session(book):
+def test_the_window_of_a_call_replaces_that_of_the_session(book):
     book.start("s", Settings(context_window=32_000))
     session = SessionView(book, "s")
     assert session.reserve(None).tokens == 8_000
@@ -391,14 +392,14 @@ def test_keys_and_turns_that_no_database_can_hold_are_refused(key, book):
     [{"total": -1}, {"total": 10**30}, {"context_window": 1.5}, {"result_pct": 0}, {"turn_pct": 1.01}],
     ids=str,
 )
-def test_settings_that_cannot_be_are_refused(wrong, place, book):
+def test_impossible_settings_are_refused(wrong, place, book):
     with pytest.raises(UsageError):
         book.start("s", Settings(**wrong))
     assert not place.exists()
 
 
 class BothLedgers(RuleBasedStateMachine):
-    """Whatever is done to an account, in memory and in the ledger it stands the same."""
+    """Any steps lead to the same numbers in memory and in the file."""
 
     grants = Bundle("grants")
     tokens = st.integers(0, 3000)
@@ -451,7 +452,7 @@ class BothLedgers(RuleBasedStateMachine):
         assert self.stored.compacted(used) == self.memory.compacted(used)
 
     @invariant()
-    def both_stand_the_same(self):
+    def both_have_the_same_numbers(self):
         account = self.stored.read()
         assert account == self.memory.read()
         if account.total is not None:
@@ -490,14 +491,14 @@ def test_only_the_owner_reads_the_ledger_and_its_journal(umask, place, book):
     assert modes(place) == {"data": 0o700, "ledger.db": 0o600}
 
 
-def test_a_ledger_that_others_can_read_is_closed(place, book):
+def test_a_ledger_that_others_can_read_is_made_private(place, book):
     book.start("s", Settings(1000))
     (place / "ledger.db").chmod(0o644)
     book.read("s")
     assert modes(place) == {"data": 0o700, "ledger.db": 0o600}
 
 
-def test_a_path_of_strange_characters_is_no_address(tmp_path):
+def test_special_characters_in_a_path_are_not_read_as_a_uri(tmp_path):
     book = SqliteLedger(str(tmp_path / "a?mode=memory#x%20 é"))
     book.start("s", Settings(7))
     assert book.read("s").total == 7
@@ -582,7 +583,7 @@ def of_another_program_with_our_version(path):
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_a_ledger_that_cannot_be_used_is_one_clear_line_and_stays_as_it_is(damage, words, place, book):
+def test_an_unusable_ledger_is_reported_in_one_line_and_stays_unchanged(damage, words, place, book):
     book.start("s", Settings(1000))
     path = place / "ledger.db"
     damage(path)
@@ -609,7 +610,7 @@ def test_a_ledger_that_cannot_be_used_is_one_clear_line_and_stays_as_it_is(damag
     assert os.listdir(place) == ["ledger.db"]
 
 
-def test_a_ledger_that_somebody_else_keeps_locked_is_one_clear_line(place):
+def test_a_ledger_that_stays_locked_is_reported_in_one_line(place):
     SqliteLedger(str(place)).start("s", Settings(1000))
     impatient = SqliteLedger(str(place), patience_seconds=0.2)
     before = (place / "ledger.db").read_bytes()
@@ -627,7 +628,7 @@ def test_a_ledger_that_somebody_else_keeps_locked_is_one_clear_line(place):
 
 
 @pytest.mark.parametrize("lock", ["DEFERRED", "IMMEDIATE", "EXCLUSIVE"])
-def test_whoever_reads_or_writes_for_a_while_is_waited_for(lock, place, book):
+def test_a_step_waits_for_a_process_that_reads_or_writes(lock, place, book):
     book.start("s", Settings(1000))
     database = sqlite3.connect(place / "ledger.db", isolation_level=None, check_same_thread=False)
     database.execute(f"BEGIN {lock}")
@@ -639,7 +640,7 @@ def test_whoever_reads_or_writes_for_a_while_is_waited_for(lock, place, book):
     database.close()
 
 
-def test_an_older_ledger_is_brought_up_to_date_with_what_it_holds(place, monkeypatch):
+def test_an_older_ledger_is_migrated_with_its_content(place, monkeypatch):
     SqliteLedger(str(place)).start("s", Settings(1000))
     newer = (*tables.MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'",))
     monkeypatch.setattr(sqlite, "MIGRATIONS", newer)
@@ -652,7 +653,7 @@ def test_an_older_ledger_is_brought_up_to_date_with_what_it_holds(place, monkeyp
         SqliteLedger(str(place)).read("s")
 
 
-def test_a_step_that_fails_leaves_the_old_version_whole(place, monkeypatch):
+def test_a_migration_that_fails_leaves_the_old_version_intact(place, monkeypatch):
     SqliteLedger(str(place)).start("s", Settings(1000))
     broken = (*tables.MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN colour TEXT", "CREATE NONSENSE"))
     monkeypatch.setattr(sqlite, "MIGRATIONS", broken)
@@ -662,7 +663,7 @@ def test_a_step_that_fails_leaves_the_old_version_whole(place, monkeypatch):
     assert SqliteLedger(str(place)).read("s").total == 1000
 
 
-def test_what_is_interrupted_has_not_happened(place, book):
+def test_an_interrupted_step_changes_nothing(place, book):
     book.start("s", Settings(1000))
 
     def interrupt():
@@ -676,7 +677,7 @@ def test_what_is_interrupted_has_not_happened(place, book):
     assert os.listdir(place) == ["ledger.db"]
 
 
-def test_a_process_killed_in_the_midst_of_a_step_leaves_the_numbers_as_they_were(place, book):
+def test_a_process_killed_during_a_step_changes_nothing(place, book):
     book.start("s", Settings(1000))
     process = start_python(
         """
@@ -697,13 +698,13 @@ with book.transaction('s') as step:
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    assert (place / "ledger.db-journal").stat().st_size > 0, "it was not killed where it hurts"
+    assert (place / "ledger.db-journal").stat().st_size > 0, "it was not killed while its journal was open"
     assert book.read("s").used == 0
     assert_whole(place)
     assert os.listdir(place) == ["ledger.db"]
 
 
-def test_a_place_that_cannot_be_used_is_one_clear_line(tmp_path):
+def test_an_unusable_directory_is_reported_in_one_line(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     for place in ("file", "file/data"):
         with pytest.raises(StoreError, match=r"Not a directory|File exists"):
@@ -712,7 +713,7 @@ def test_a_place_that_cannot_be_used_is_one_clear_line(tmp_path):
             SqliteLedger(str(tmp_path / place)).reserve("s", 1)
 
 
-def test_a_ledger_that_is_removed_while_in_use_is_one_clear_line(place, book):
+def test_a_ledger_removed_while_in_use_is_reported_in_one_line(place, book):
     book.start("s", Settings(1000))
     step = book.transaction("s")
     (place / "ledger.db").unlink()

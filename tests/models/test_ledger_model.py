@@ -1,4 +1,4 @@
-"""The ledger, used and killed by several real processes, holds the numbers of a model in plain Python."""
+"""A ledger that several real processes use, and are killed while using, agrees with a plain Python model."""
 
 import json
 import os
@@ -31,7 +31,7 @@ TURNS = st.sampled_from([None, None, "first", "second"])
 
 
 class LedgerOfProcesses(RuleBasedStateMachine):
-    """What is granted, and how a session stands, is what the model says, whoever asks."""
+    """Grants and numbers are those of the model, for every process that asks."""
 
     grants = Bundle("grants")
 
@@ -98,7 +98,7 @@ class LedgerOfProcesses(RuleBasedStateMachine):
 
     @rule(number=consumes(grants), actual=TOKENS)
     def settle(self, number, actual):
-        """To the session in which it was granted, even if that has ended or begun anew."""
+        """Charge the session that made the grant, even if it has ended or was reset."""
         if self.is_held(number):
             name, held = self.numbers[number]
             assert self.ask(held.worker, "settle", name, number, actual) is None
@@ -147,7 +147,7 @@ class LedgerOfProcesses(RuleBasedStateMachine):
 
     @rule(number=grants)
     def kill_the_holder(self, number):
-        """What the killed have reserved is free at once, and nothing else is lost."""
+        """Reservations of a killed process are free at once, and nothing else is lost."""
         worker = self.numbers[number][1].worker
         if worker in self.processes:
             self.end_process(worker)
