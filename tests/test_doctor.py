@@ -279,8 +279,8 @@ class TestLedger:
         assert everything_below(ledger.parent) == before
 
     def test_what_the_dead_have_reserved_is_noted_and_not_freed(self, examined, inside, ledger):
-        code = "from tokcap.budget.sqlite import Ledger; import sys, time\n"
-        code += "Ledger(sys.argv[1]).session('x').reserve(77); print('held', flush=True); time.sleep(60)"
+        code = "from tokcap.budget.sqlite import SqliteLedger; import sys, time\n"
+        code += "SqliteLedger(sys.argv[1]).reserve('x', 77); print('held', flush=True); time.sleep(60)"
         holder = subprocess.Popen(
             [sys.executable, "-c", code, ledger.parent], stdout=subprocess.PIPE, env={**os.environ}
         )

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tokcap.api.results import Capped, Result
     from tokcap.api.sessions import open_session
     from tokcap.api.toolbudget import ToolBudget
-    from tokcap.budget.arithmetic import ResponseMode
+    from tokcap.budget.modes import ResponseMode
     from tokcap.core.notice import Notice
     from tokcap.errors import (
         BadNumber,
@@ -41,7 +41,7 @@ _HOMES = {
     "LedgerError": "tokcap.errors",
     "NotFound": "tokcap.errors",
     "Notice": "tokcap.core.notice",
-    "ResponseMode": "tokcap.budget.arithmetic",
+    "ResponseMode": "tokcap.budget.modes",
     "Result": "tokcap.api.results",
     "SessionNotStarted": "tokcap.errors",
     "StoreError": "tokcap.errors",

@@ -124,8 +124,8 @@ def test_the_subcommands_say_what_they_did(said):
     ("arguments", "message"),
     [
         (["-n", "0"], b"-n: '0' is not a whole number of at least 1\n"),
-        (["--session", ""], b"no name for a session: ''; "),
-        (["--session", "a b"], b"no name for a session: 'a b'; "),
+        (["--session", ""], b"invalid session name '': "),
+        (["--session", "a b"], b"invalid session name 'a b': "),
     ],
 )
 def test_bad_options_are_bad_usage_and_nothing_is_written(said, arguments, message):

@@ -1,7 +1,7 @@
-"""Which process holds a reservation, and whether it is still there.
+"""Which process holds a reservation, and whether that process still runs.
 
-A process is known by its id and the time at which it started, since ids are used again; and by where that
-id means anything: this boot of the machine, this namespace of process ids.
+A process id alone is not enough, because ids are used again. So a process is known by its id, its start
+time, the boot of the machine, and the namespace that counts process ids.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tokcap.system.proc import boot_id, pid_namespace, start_ticks
 
 
 class Holder(Record):
-    """A process. Without `/proc` nothing but the id is known of it."""
+    """A process. Where `/proc` is missing, only its id is known."""
 
     pid: int
     started: int = 0
@@ -22,16 +22,15 @@ class Holder(Record):
 
 
 def this_process() -> Holder:
-    """Ourselves, as others will look for us."""
     pid = os.getpid()
-    return Holder(pid, start_ticks(pid) or 0, boot_id(), pid_namespace())
+    return Holder(pid=pid, started=start_ticks(pid) or 0, boot=boot_id(), namespace=pid_namespace())
 
 
 def is_gone(holder: Holder, here: Holder) -> bool:
-    """Whether a process has ended for certain, as seen from the process `here`.
+    """Return whether a process has certainly ended, as seen from the process `here`.
 
-    One of another boot has. One of another container cannot be seen from this one, and is taken to run:
-    what it holds is freed from within that container, or by a reset of the session.
+    A process of an earlier boot has ended. A process of another container cannot be seen, so it counts as
+    running: its reservation is freed from inside that container, or when the session is reset.
     """
     if holder.boot != here.boot:
         return True

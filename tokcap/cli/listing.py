@@ -64,9 +64,9 @@ def described(entry: ListedOutput, now: float) -> str:
 
 def sessions(_: str, env: Environment) -> Iterator[tuple[str, str]]:
     """Sessions that run, and what is left of each."""
-    from tokcap.budget.sqlite import Ledger
+    from tokcap.budget import open_ledger
 
-    for session in Ledger(env.data_dir(), PATIENCE_SECONDS).sessions():
+    for session in open_ledger(env, PATIENCE_SECONDS).list():
         total = session.account.total
         of = "" if total is None else f" of {total}"
         yield session.name, f"{session.account.used}{of} tokens used"

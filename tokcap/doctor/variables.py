@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PREFIX = "TOKCAP_"
 # Those that belong to no option.
-OTHERS = ("TOKCAP_CONFIG", "TOKCAP_DATA_DIR", "TOKCAP_SHELL", "TOKCAP_STORE")
+OTHERS = ("TOKCAP_CONFIG", "TOKCAP_DATA_DIR", "TOKCAP_LEDGER", "TOKCAP_SHELL", "TOKCAP_STORE")
 KNOWN = (*(option.variable for option in OPTIONS if option.ambient), *OTHERS)
 ABOUT_ONE_OUTPUT = {option.variable: option.flag for option in OPTIONS if not option.ambient}
 

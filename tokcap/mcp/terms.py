@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tokcap.api.sessions import open_session
-from tokcap.budget.sqlite import Ledger
+from tokcap.budget import open_ledger
+from tokcap.budget.base import SessionView
 from tokcap.errors import TokcapError
 from tokcap.lean.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokcap.budget.arithmetic import Account, Storage
+    from tokcap.budget.arithmetic import Account
     from tokcap.environment import Environment
 
 # Of an answer, where nobody has said anything else.
@@ -25,7 +26,7 @@ class Session(Record):
     """A session of the ledger, by its name and by its account."""
 
     name: str
-    storage: Storage
+    storage: SessionView
 
     def read(self) -> Account:
         return self.storage.read()
@@ -72,15 +73,15 @@ def open_server_session(name: str, total: int | None, env: Environment) -> Itera
     if not name and total is None:
         yield None
         return
-    ledger = Ledger(env.data_dir())
+    ledger = open_ledger(env)
     if total is None:
         # A name that was never started must not pass for a budget without limit.
-        ledger.session(name).read()
+        ledger.read(name)
     is_own = not name
     name = name or f"mcp-{os.urandom(4).hex()}"
     try:
         with open_session(name, total=total):
-            yield Session(name, ledger.session(name))
+            yield Session(name, SessionView(ledger, name))
     finally:
         if is_own and ledger.has(name):
             ledger.end(name)

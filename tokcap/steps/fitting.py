@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Stopwatch
     from tokcap.steps.answer import Answer
-    from tokcap.steps.charging import Spending
+    from tokcap.steps.charging import Charge
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.examination import Examined
 
@@ -30,7 +30,7 @@ class Bill(Record):
     """Who pays for an answer, in which tokens, and since when the call runs."""
 
     # None if no session pays.
-    spending: Spending | None
+    charge: Charge | None
     tokenizer: Tokenizer
     stopwatch: Stopwatch
     # Tokens that were written before the answer, and are paid for with it.
@@ -47,13 +47,13 @@ class Bill(Record):
 
     def settle(self, answer: Answer, view: View, kind: str) -> tuple[Notice, ...]:
         """Charge an answer to its session. Return a warning if that fails."""
-        return self.spending.settle(self.price(answer, view), kind) if self.spending else ()
+        return self.charge.settle(self.price(answer, view), kind) if self.charge else ()
 
 
 def fit_answer(view: View, examined: Examined, continuation: Continuation, bill: Bill) -> Answer:
     """Make the answer, for no more tokens than the session grants."""
     answer = complete(make_answer(view, examined, continuation), view, bill)
-    limit = bill.spending.limit if bill.spending else None
+    limit = bill.charge.limit if bill.charge else None
     data_limit = view.token_limit
     if limit is None or data_limit is None or not FORMS[view.output].has_envelope:
         # Without an envelope the limit covers everything, and the cut met it.
@@ -74,12 +74,12 @@ def fit_answer(view: View, examined: Examined, continuation: Continuation, bill:
 def complete(answer: Answer, view: View, bill: Bill) -> Answer:
     """Add the duration, and what the session has left after it has paid for this answer."""
     answer = answer.with_meta(duration_ms=bill.stopwatch.milliseconds, tokenizer=bill.tokenizer.name)
-    if bill.spending is None or not FORMS[view.output].has_envelope:
+    if bill.charge is None or not FORMS[view.output].has_envelope:
         # Text has no place for it, so the ledger is not asked.
         return answer
-    answer = answer.with_meta(session=bill.spending.session)
+    answer = answer.with_meta(session=bill.charge.session)
     for _ in range(REMAINING_ATTEMPTS):
-        left = bill.spending.remaining_after(bill.price(answer, view))
+        left = bill.charge.remaining_after(bill.price(answer, view))
         if left == answer.response.meta.budget_remaining:
             return answer
         answer = answer.with_meta(budget_remaining=left)

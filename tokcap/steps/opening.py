@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment, Stopwatch
     from tokcap.steps.answer import Answer
     from tokcap.steps.capture import Captured
-    from tokcap.steps.charging import Spending
+    from tokcap.steps.charging import Charge
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.inputs import StoredInput
     from tokcap.store.base import StoredOutput
@@ -64,17 +64,17 @@ class Call(Record):
     env: Environment
     stopwatch: Stopwatch
     tokenizer: Tokenizer
-    spending: Spending | None
+    charge: Charge | None
     # None if nothing may be stored.
     recorder: Recorder | None
 
     @property
-    def paying(self) -> Spending | None:
-        return paying(self.spending)
+    def paying(self) -> Charge | None:
+        return paying(self.charge)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        return self.spending.notices if self.spending else ()
+        return self.charge.notices if self.charge else ()
 
     def record_of(self, captured: Captured, answer: Answer | None) -> StoredRecord:
         """Return what the store records about this run."""
@@ -97,13 +97,13 @@ class ShowCall(Record):
     request: ShowRequest
     stopwatch: Stopwatch
     tokenizer: Tokenizer
-    spending: Spending | None
+    charge: Charge | None
     stored: StoredOutput
     given: StoredInput
 
     @property
-    def paying(self) -> Spending | None:
-        return paying(self.spending)
+    def paying(self) -> Charge | None:
+        return paying(self.charge)
 
     def continuation(self, *, needs_handle: bool) -> Continuation:
         """Return how the rest is fetched: from the stored output, which is named in any case."""
@@ -125,14 +125,14 @@ def open_call(asked: Request, env: Environment, closing: Closing) -> Call:
     """Open the tokenizer, the budget and the store for a run."""
     stopwatch = env.stopwatch()
     tokenizer = open_tokenizer(asked.tokenizer)
-    spending = open_spending(asked, env, closing)
-    request = spending.adjusted(asked) if spending else asked
+    charge = open_charge(asked, env, closing)
+    request = charge.adjusted(asked) if charge else asked
     recorder = None
     if request.spill != "never":
         from tokcap.store import open_recorder
 
         recorder = open_recorder(request, tokenizer, env)
-    return Call(asked, request, env, stopwatch, tokenizer, spending, recorder)
+    return Call(asked, request, env, stopwatch, tokenizer, charge, recorder)
 
 
 def open_show(asked: ShowRequest, env: Environment, closing: Closing) -> ShowCall:
@@ -145,29 +145,29 @@ def open_show(asked: ShowRequest, env: Environment, closing: Closing) -> ShowCal
     stored = closing.add(open_store(env).open(asked.handle, asked.stream))
     # The command in a mark has no limit: it continues with that of the run.
     request = asked.but(token_limit=asked.token_limit or stored.record.token_limit)
-    spending = open_spending(request, env, closing)
-    if spending:
-        request = spending.adjusted(request)
+    charge = open_charge(request, env, closing)
+    if charge:
+        request = charge.adjusted(request)
     given = open_part(stored, request, tokenizer)
     damage = tuple(Notice("STORE_DAMAGED", message) for message in stored.damage)
-    given = given.but(notices=given.notices + (spending.notices if spending else ()) + damage)
-    return ShowCall(request, stopwatch, tokenizer, spending, stored, given)
+    given = given.but(notices=given.notices + (charge.notices if charge else ()) + damage)
+    return ShowCall(request, stopwatch, tokenizer, charge, stored, given)
 
 
-def open_spending(view: View, env: Environment, closing: Closing) -> Spending | None:
+def open_charge(view: View, env: Environment, closing: Closing) -> Charge | None:
     """Open the budget that limits the answer, if there is one. What it reserved is released at the end."""
     if not (view.session or view.turn or view.context_window):
         return None
-    from tokcap.steps.charging import Spending
+    from tokcap.steps.charging import Charge
 
-    spending = Spending(view, env)
-    closing.add_call(spending.release)
-    return spending
+    charge = Charge(view, env)
+    closing.add_call(charge.release)
+    return charge
 
 
-def paying(spending: Spending | None) -> Spending | None:
+def paying(charge: Charge | None) -> Charge | None:
     """Return the budget of a session that pays for the answer, if there is one."""
-    return spending if spending and spending.is_tracked else None
+    return charge if charge and charge.is_tracked else None
 
 
 def open_source(request: Request, env: Environment) -> Source:

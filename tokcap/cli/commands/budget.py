@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tokcap import exits
+from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
-from tokcap.budget.sqlite import Ledger, session_name
+from tokcap.budget.base import SessionView, session_name
 from tokcap.cli.arguments import config_values, read_value
 from tokcap.cli.described import Lists, about
 from tokcap.cli.options import BY_KEY
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tokcap.budget.arithmetic import Account
-    from tokcap.budget.sqlite import SessionStorage
     from tokcap.environment import Environment
 
 application = typer.Typer(help="Sessions: token budgets that many processes share.")
@@ -69,7 +69,7 @@ def start(
     if context_window is None and model:
         context_window = find_model(model, config_values(reply.env).models).context_window
     settings = Settings(total, context_window, result_pct, turn_pct, floor_tokens)
-    started = Ledger(reply.env.data_dir()).start(name, settings)
+    started = open_ledger(reply.env).start(name, settings)
     if reply.is_text:
         return reply.say(exported("TOKCAP_SESSION", name, shell))
     return reply.give({"session": name, "started": started, **numbers(settings)})
@@ -89,7 +89,7 @@ def status(context: typer.Context, name: Name = "", session: Session = "", outpu
 def list_sessions(context: typer.Context, output: Output = None) -> int:
     """All sessions that run."""
     reply = Reply(context, output)
-    sessions = Ledger(reply.env.data_dir()).sessions()
+    sessions = open_ledger(reply.env).list()
     if not reply.is_text:
         rows = [
             {"session": found.name, "created": int(found.created), **account_numbers(found.account)}
@@ -185,10 +185,11 @@ def turn(
 ) -> int:
     """Begin a turn: print the line to evaluate. Its results together get --turn-pct of the window."""
     reply = Reply(context, output)
-    name, _ = opened("", session, reply.env)
+    name, storage = opened("", session, reply.env)
     identifier = identifier or made_up("t")
     # As --turn will read it.
     read_value(BY_KEY["turn"], identifier, "turn")
+    storage.turn(identifier)
     if reply.is_text:
         return reply.say(exported("TOKCAP_TURN", identifier, shell))
     return reply.give({"session": name, "turn": identifier})
@@ -223,7 +224,7 @@ def reset(context: typer.Context, name: Name = "", session: Session = "", output
     """Begin a session anew with its settings: nothing used, nothing reserved."""
     reply = Reply(context, output)
     name = named(name, session, reply.env)
-    account = found(lambda: Ledger(reply.env.data_dir()).reset(name))
+    account = found(lambda: open_ledger(reply.env).reset(name))
     return tell(name, account, reply)
 
 
@@ -237,7 +238,7 @@ def end(context: typer.Context, name: Name = "", session: Session = "", output: 
     """End a session. What was used in it stays in the history."""
     reply = Reply(context, output)
     name = named(name, session, reply.env)
-    account = found(lambda: Ledger(reply.env.data_dir()).end(name))
+    account = found(lambda: open_ledger(reply.env).end(name))
     return tell(name, account, reply, f"ended {name}: {account.used} tokens were used\n")
 
 
@@ -256,10 +257,10 @@ def named(name: str, session: str, env: Environment) -> str:
     return session_name(meant)
 
 
-def opened(name: str, session: str, env: Environment) -> tuple[str, SessionStorage]:
+def opened(name: str, session: str, env: Environment) -> tuple[str, SessionView]:
     """The session's account. Not to be there is an answer here: status 1."""
     meant = named(name, session, env)
-    storage = Ledger(env.data_dir()).session(meant)
+    storage = SessionView(open_ledger(env), meant)
     found(storage.read)
     return meant, storage
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokcap import exits
-from tokcap.budget.sqlite import session_name
+from tokcap.budget.base import session_name
 from tokcap.cli.described import Lists, about
 from tokcap.cli.responses import Reply
 from tokcap.environment import one_line
