@@ -37,8 +37,8 @@ def test_without_a_flag_nothing_is_taken(process):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     loaded = done.stderr.split()
-    assert "tokcap.integrations.calling" in loaded
-    assert {"tokcap.pipeline", "tokcap.integrations.taking", "tiktoken", "orjson"}.isdisjoint(loaded)
+    assert "tokcap.integrations.invocation" in loaded
+    assert {"tokcap.pipeline", "tokcap.integrations.stdout_capture", "tiktoken", "orjson"}.isdisjoint(loaded)
 
 
 def test_without_a_flag_output_is_live():
@@ -226,7 +226,7 @@ def test_stdout_is_given_back_where_what_was_printed_cannot_be_kept(monkeypatch)
 
     place = io.StringIO()
     with contextlib.redirect_stdout(place), monkeypatch.context() as patch:
-        patch.setattr("tokcap.integrations.taking.os.write", full)
+        patch.setattr("tokcap.integrations.stdout_capture.os.write", full)
         with pytest.raises(OSError, match="No space left"):
             get_command(twenty.app).main(["ends", "words", "x", "--token-limit", "9"], standalone_mode=False)
         assert sys.stdout is place

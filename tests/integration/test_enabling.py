@@ -17,12 +17,12 @@ import tokcap
 from tests.conftest import ROOT
 from tests.integration import twenty
 from tokcap import UsageError, enable_token_budget
-from tokcap.integrations import enabling
+from tokcap.integrations import token_budget
 from tokcap.integrations.flags import SPELLINGS
 
 
 def test_the_example_in_its_docstring_runs():
-    assert doctest.testmod(enabling).failed == 0
+    assert doctest.testmod(token_budget).failed == 0
 
 
 def test_one_command_alone_gets_them_whenever_it_is_registered():

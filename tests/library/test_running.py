@@ -162,13 +162,13 @@ def test_variables_and_config_file_do_not_change_a_call(monkeypatch, tmp_path):
 
 def test_the_store_keeps_what_its_owner_wants_kept(monkeypatch):
     """How long things are kept is a setting of the store: a library must not clean by other rules."""
-    from tokcap.api.keywords import request_of
+    from tokcap.api.keywords import build_run_request
 
     monkeypatch.setenv("TOKCAP_SPILL_DAYS", "90")
     monkeypatch.setenv("TOKCAP_RECORD_ARGUMENTS", "no")
-    request = request_of(("true",), {})
+    request = build_run_request(("true",), {})
     assert (request.spill_days, request.record_arguments) == (90, False)
-    assert request_of(("true",), {"spill_days": 5}).spill_days == 5
+    assert build_run_request(("true",), {"spill_days": 5}).spill_days == 5
 
 
 def in_a_thread(work):
@@ -257,8 +257,8 @@ def test_input_that_cannot_be_handed_over_is_a_refusal_and_leaves_nothing_open(m
         def full(_file, _data):
             raise OSError(28, "No space left on device")
 
-        patch.setattr("tokcap.api.surroundings.os.write", full)
-        with pytest.raises(TokcapError, match="cannot hand over the input: No space left"):
+        patch.setattr("tokcap.api.captured_environment.os.write", full)
+        with pytest.raises(TokcapError, match="cannot pass the input to the command: No space left"):
             run(["cat"], input="x")
     assert sorted(os.listdir("/dev/fd")) == before
 

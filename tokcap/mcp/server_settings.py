@@ -1,4 +1,4 @@
-"""What a server allows, whatever a call asks for; and the session that all its answers are charged to."""
+"""The settings of a server, which no call can exceed, and the session that its results are charged to."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tokcap.budget.arithmetic import Account, Storage
     from tokcap.environment import Environment
 
-# Of an answer, where nobody has said anything else.
+# The limit of one result, unless the user sets another.
 DEFAULT_LIMIT_TOKENS = 4000
 
 
-class Session(Record):
-    """A session of the ledger, by its name and by its account."""
+class ChargedSession(Record):
+    """The session that the results of a server are charged to."""
 
     name: str
     storage: Storage
@@ -31,7 +31,7 @@ class Session(Record):
         return self.storage.read()
 
     def pay(self, tokens: int) -> bool:
-        """Charge a few tokens more, if they are left; whether that was done."""
+        """Charge `tokens` if that many are left. Return whether they were charged."""
         try:
             grant = self.storage.reserve(tokens)
             if grant.tokens is not None and grant.tokens < tokens:
@@ -43,20 +43,20 @@ class Session(Record):
         return True
 
 
-class Terms(Record):
-    """What holds for every call."""
+class ServerSettings(Record):
+    """The settings that apply to every call."""
 
-    # No answer has more, whatever limit a call names.
+    # The maximum for one result. A call can only request less.
     limit_tokens: int
     tokenizer: str
     clean: bool
     redact: bool
     max_bytes: int
-    session: Session | None = None
+    session: ChargedSession | None = None
 
-    def limit(self, asked: int | None) -> int:
-        """The limit of one call."""
-        return self.limit_tokens if asked is None else min(asked, self.limit_tokens)
+    def allowed_tokens(self, requested: int | None) -> int:
+        """Return the limit of one call."""
+        return self.limit_tokens if requested is None else min(requested, self.limit_tokens)
 
     @property
     def session_name(self) -> str:
@@ -64,23 +64,24 @@ class Terms(Record):
 
 
 @contextmanager
-def open_server_session(name: str, total: int | None, env: Environment) -> Iterator[Session | None]:
-    """The session of a server for as long as it runs; None if there is neither a name nor a total.
+def open_server_session(name: str, total: int | None, env: Environment) -> Iterator[ChargedSession | None]:
+    """Open the session of a server for as long as the server runs. None without a name and a total.
 
-    A named one has to run already, or gets its total here, and stays. Without a name it ends with the server.
+    A named session must exist, unless a total is given to start it with. It stays after the server has ended.
+    A session without a name ends with the server.
     """
     if not name and total is None:
         yield None
         return
     ledger = Ledger(env.data_dir())
     if total is None:
-        # A name that was never started must not pass for a budget without limit.
+        # Raises an error if the session was never started. Otherwise a typing error would mean no limit.
         ledger.session(name).read()
-    is_own = not name
+    ends_with_server = not name
     name = name or f"mcp-{os.urandom(4).hex()}"
     try:
         with open_session(name, total=total):
-            yield Session(name, ledger.session(name))
+            yield ChargedSession(name, ledger.session(name))
     finally:
-        if is_own and ledger.has(name):
+        if ends_with_server and ledger.has(name):
             ledger.end(name)
