@@ -431,8 +431,8 @@ def test_only_the_protocol_is_written_to_stdout_and_the_server_ends_silently(tmp
     send_run(server, shell="echo out; echo err >&2; echo up > /dev/stderr; echo $(ls /dev/fd | wc -l)")
     answer = json.loads(server.stdout.readline())["result"]
     assert [block["text"] for block in answer["content"]] == ["out\n4\n", "err\nup\n"]
-    rest, told = server.communicate(timeout=TIMEOUT_SECONDS)
-    assert (server.returncode, rest, told) == (0, b"", b"")
+    rest, errors = server.communicate(timeout=TIMEOUT_SECONDS)
+    assert (server.returncode, rest, errors) == (0, b"", b"")
 
 
 @pytest.mark.parametrize("how", ["end of input", "SIGINT", "SIGTERM", "closed stdout"])

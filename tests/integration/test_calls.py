@@ -109,9 +109,9 @@ def test_the_traceback_of_an_exception_is_not_lost(process):
     assert (ran.status, ran.out) == (1, b"before\n")
     assert b"Traceback" in ran.err
     assert b"ValueError: no such item" in ran.err
-    told = process("ends", "raising", "--output", "json")
-    assert told.err == b""
-    assert 'raise ValueError("no such item")' in envelope_of(told)["error"]["detail"]
+    as_json = process("ends", "raising", "--output", "json")
+    assert as_json.err == b""
+    assert 'raise ValueError("no such item")' in envelope_of(as_json)["error"]["detail"]
 
 
 @pytest.mark.parametrize(

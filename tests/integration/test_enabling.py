@@ -78,8 +78,8 @@ def test_the_default_tokenizer_is_the_one_that_was_given():
     assert "approx" in CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
     bad = enable_token_budget(typer.Typer(), tokenizer="nonsense")
     bad.command()(lambda: print("not reached"))
-    told = json.loads(CliRunner().invoke(bad, ["--output", "json"]).stdout)
-    assert (told["data"], told["error"]["code"]) == (None, "USAGE")
+    envelope = json.loads(CliRunner().invoke(bad, ["--output", "json"]).stdout)
+    assert (envelope["data"], envelope["error"]["code"]) == (None, "USAGE")
 
 
 def application_with_conflicts() -> typer.Typer:
@@ -104,9 +104,9 @@ def application_with_conflicts() -> typer.Typer:
 
 def test_an_option_that_already_exists_is_one_clear_error_at_the_start():
     app = enable_token_budget(application_with_conflicts())
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as caught:
         get_command(app)
-    message = str(told.value)
+    message = str(caught.value)
     assert "--tokenizer of 'export', --output of 'export', --output of 'inner save';" in message
     assert "load" not in message
     assert "on_conflict=" in message

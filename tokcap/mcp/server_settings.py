@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from tokcap.api.sessions import open_session
 from tokcap.budget.sqlite import Ledger
@@ -43,6 +43,13 @@ class ChargedSession(Record):
         return True
 
 
+class ChargeOptions(TypedDict):
+    """The options of a library call that say how its result is counted and charged."""
+
+    session: str
+    tokenizer: str
+
+
 class ServerSettings(Record):
     """The settings that apply to every call."""
 
@@ -58,9 +65,9 @@ class ServerSettings(Record):
         """Return the limit of one call."""
         return self.limit_tokens if requested is None else min(requested, self.limit_tokens)
 
-    @property
-    def session_name(self) -> str:
-        return self.session.name if self.session else ""
+    def charge_options(self) -> ChargeOptions:
+        """Return the options that every call of the library gets."""
+        return {"session": self.session.name if self.session else "", "tokenizer": self.tokenizer}
 
 
 @contextmanager

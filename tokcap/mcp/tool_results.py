@@ -157,12 +157,12 @@ def result_of_status(account: Account | None, settings: ServerSettings) -> CallT
     """Return the budget of the session, as one line of text and as numbers."""
     status = Status(token_limit=settings.limit_tokens)
     text = f"at most {settings.limit_tokens} tokens per result"
-    if account is None:
+    if account is None or settings.session is None:
         text = f"no session; {text}"
     else:
         status = Status(
             token_limit=settings.limit_tokens,
-            session=settings.session_name,
+            session=settings.session.name,
             used=account.used,
             reserved=account.reserved,
             remaining=account.remaining,

@@ -74,8 +74,8 @@ class Tools:
         mode: Mode = "raw",
         sentinel: Sentinel = SENTINEL,
     ) -> Annotated[CallToolResult, Facts]:
-        """Run a command and show at most `limit` tokens of its output. The whole output is stored under a
-        handle: use show to read more and grep to search, instead of running the command again."""
+        """Run a command and show at most `limit` tokens of its output. If that is not all, the whole output
+        is stored under a handle: use show to read more and grep to search, instead of running it again."""
         if bool(argv) == bool(shell):
             raise UsageError("give either argv or shell")
         settings = self._settings
@@ -95,8 +95,7 @@ class Tools:
                 fields=fields,
                 mode=mode,
                 sentinel=sentinel,
-                session=settings.session_name,
-                tokenizer=settings.tokenizer,
+                **settings.charge_options(),
                 clean=settings.clean,
                 redact=settings.redact,
                 max_bytes=settings.max_bytes,
@@ -133,8 +132,7 @@ class Tools:
                 fields=fields,
                 mode=mode,
                 sentinel=sentinel,
-                session=settings.session_name,
-                tokenizer=settings.tokenizer,
+                **settings.charge_options(),
             )
             return result_of_show(found, allowed, settings)
 
@@ -165,8 +163,7 @@ class Tools:
                 grep=pattern,
                 context=context,
                 sentinel=sentinel,
-                session=settings.session_name,
-                tokenizer=settings.tokenizer,
+                **settings.charge_options(),
             )
         )
         return await asyncio.to_thread(result_of_show, matches, allowed, settings)
