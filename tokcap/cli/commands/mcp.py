@@ -53,7 +53,7 @@ def mcp(
         raise PackageMissing(
             "mcp: the package mcp, version 2, is not installed; pip install 'tokcap[mcp]'"
         ) from None
-    from tokcap.mcp.terms import DEFAULT_LIMIT_TOKENS, Terms, open_server_session
+    from tokcap.mcp.server_settings import DEFAULT_LIMIT_TOKENS, ServerSettings, open_server_session
 
     flags: dict[str, object] = {"token_limit": token_limit, "session": session, "tokenizer": tokenizer}
     given: list[tuple[Option, str]] = [(BY_KEY[key], str(value)) for key, value in flags.items() if value]
@@ -67,7 +67,7 @@ def mcp(
         env.tell("mcp: an agent is expected on standard input and output; Ctrl-C ends the server")
     with open_server_session(chosen.session, total, env) as opened:
         return serve(
-            Terms(
+            ServerSettings(
                 limit_tokens=chosen.token_limit or DEFAULT_LIMIT_TOKENS,
                 tokenizer=chosen.tokenizer,
                 clean=chosen.clean,

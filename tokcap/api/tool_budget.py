@@ -1,14 +1,14 @@
-"""`ToolBudget`: what one tool result may take of a model's context, and the result made to fit it.
+"""`ToolBudget`: how many tokens of a model's context one tool result may use, and the result cut to fit.
 
-Pure but for the store: the same text and the same numbers give the same bytes, without clock or path, so that
-a message that stands in a conversation never changes and prompt caches stay warm.
+The same text and numbers always give the same bytes. No time or path appears in them, so a message in a
+conversation never changes and prompt caches stay valid. The only side effect is the stored output.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, AnyStr
 
-from tokcap.api.calls import as_given, cap
+from tokcap.api.calls import cap, decoded_like
 from tokcap.budget.arithmetic import Settings, Window, result_share, share_of, tokens_of
 from tokcap.cli.options import BY_KEY
 from tokcap.errors import BudgetExhausted
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ToolBudget(Record):
-    r"""The context of a model as it stands before a tool result is put into it.
+    r"""The state of a model's context before a tool result is added to it.
 
     >>> from tokcap import ToolBudget
     >>> budget = ToolBudget(context_window=8_000, used=7_000, floor_tokens=100)
@@ -34,10 +34,10 @@ class ToolBudget(Record):
     True
     """
 
-    # Tokens of the model's context, and those that it holds already.
+    # The size of the context in tokens, and how many of them are in use.
     context_window: int
     used: int = 0
-    # What part of the window one result may take, and what it may take even of a full one.
+    # The share of the window that one result may use, and the minimum it gets even if the window is full.
     result_pct: float = 0.25
     floor_tokens: int = 2000
     tokenizer: str = "cl100k_base"
@@ -51,22 +51,22 @@ class ToolBudget(Record):
 
     @property
     def baseline(self) -> int:
-        """What one result may take while there is room."""
+        """Tokens that one result may use while there is enough room."""
         return share_of(self.context_window, self.result_pct)
 
     @property
     def available(self) -> int:
-        """What is left of the window."""
+        """Tokens left in the window."""
         return max(self.context_window - self.used, 0)
 
     @property
     def allowance(self) -> int:
-        """What the next result may have: max(floor, min(baseline, available))."""
+        """Tokens that the next result may use: max(floor_tokens, min(baseline, available))."""
         return result_share(self._window, self.used).tokens
 
     @property
     def compact_first(self) -> bool:
-        """Whether the context is so full that the floor decides: compact it before the result goes in."""
+        """Whether less than `floor_tokens` is left. Compact the context before adding the result."""
         return result_share(self._window, self.used).floor_decides
 
     @property
@@ -74,16 +74,16 @@ class ToolBudget(Record):
         return Window(self.context_window, self.result_pct, floor_tokens=self.floor_tokens)
 
     def after(self, tokens: int) -> ToolBudget:
-        """The budget when so many more tokens are in the context."""
+        """Return the budget after `tokens` more tokens were added to the context."""
         return self.but(used=self.used + tokens_of(tokens, "tokens"))
 
     def apply(self, text: AnyStr, *, shape: Shape = "auto", keep: Keep = "head") -> Capped[AnyStr]:
-        """A tool result as it goes into the conversation: itself if it fits.
+        """Return the message for the conversation. A text that fits into `allowance` tokens is unchanged.
 
-        Else all of it is stored, and the message is a preview with the command that reads on, in
-        `allowance` tokens together.
+        A longer text is stored as a whole. The message is then a window of it and the command that shows the
+        rest, together at most `allowance` tokens.
         """
-        allowance = room = self.allowance
+        allowance = limit_tokens = self.allowance
         if not allowance:
             raise BudgetExhausted("the context is full: compact it first")
         tokenizer = open_tokenizer(self.tokenizer)
@@ -91,23 +91,23 @@ class ToolBudget(Record):
         def preview(limit: int) -> Capped[AnyStr]:
             return cap(text, limit, tokenizer=self.tokenizer, shape=shape, keep=keep, spill="auto")
 
-        shown = whole = preview(room)
-        # The mark in a text says how to read on. In JSON and tables it is bare, and the words stand below.
-        while shown.truncated and shown.meta.shape != "text" and room > 0:
-            message = with_words(shown)
-            cost = count_bytes(message, tokenizer)
-            if cost <= allowance:
-                return shown.but(data=message, text=as_given(text, message))
-            room -= max(cost - allowance, 1)
-            if room > 0:
-                shown = preview(room)
-        return whole
+        shown = largest = preview(limit_tokens)
+        # In text, the mark contains the command. In JSON and tables it does not, so a line is added below.
+        while shown.truncated and shown.meta.shape != "text" and limit_tokens > 0:
+            message = with_hint(shown)
+            message_tokens = count_bytes(message, tokenizer)
+            if message_tokens <= allowance:
+                return shown.but(data=message, text=decoded_like(text, message))
+            limit_tokens -= max(message_tokens - allowance, 1)
+            if limit_tokens > 0:
+                shown = preview(limit_tokens)
+        return largest
 
 
-def with_words(shown: Capped[AnyStr]) -> bytes:
-    """What is shown, and below it what is missing."""
-    words = shown.hint or (
+def with_hint(shown: Capped[AnyStr]) -> bytes:
+    """Return the window and, on a line below it, what is missing."""
+    hint = shown.hint or (
         f"all of it: tokcap show {shown.handle}" if shown.handle else "the rest is not stored"
     )
     line_end = b"" if shown.data.endswith(b"\n") else b"\n"
-    return shown.data + line_end + f"{BY_KEY['sentinel'].default} {words}\n".encode()
+    return shown.data + line_end + f"{BY_KEY['sentinel'].default} {hint}\n".encode()

@@ -1,4 +1,4 @@
-"""`ToolBudget`: how much one tool result may have, and a message that never changes."""
+"""`ToolBudget`: how many tokens a tool result may use, and a message that never changes."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def test_the_allowance_is_the_formula(window, used, share, floor):
     assert budget.compact_first == (budget.available < floor)
 
 
-def test_numbers_that_are_none_are_refused_at_once():
+def test_bad_numbers_are_refused_at_once():
     for arguments in (
         {"context_window": -1},
         {"context_window": 5, "used": -1},
@@ -40,7 +40,7 @@ def test_numbers_that_are_none_are_refused_at_once():
             ToolBudget(**arguments)
 
 
-def test_a_result_that_fits_goes_in_as_it_is(with_store):
+def test_a_result_that_fits_is_unchanged(with_store):
     message = ToolBudget(100_000).apply(LINES)
     assert (message.text, message.truncated, message.handle) == (LINES, False, None)
     assert not with_store.exists()
@@ -50,7 +50,7 @@ def test_a_result_that_fits_goes_in_as_it_is(with_store):
     "text", [LINES, DOCUMENT, DOCUMENT.replace("}, {", "}\n{")[1:-1], "a,b\n" + "1,2\n" * 3000]
 )
 @pytest.mark.parametrize("keep", ["head", "tail", "ends"])
-def test_a_larger_one_is_stored_and_says_within_its_allowance_how_to_read_on(text, keep, with_store):
+def test_a_larger_result_is_stored_and_names_the_next_command_within_its_allowance(text, keep, with_store):
     budget = ToolBudget(4000, used=3000, floor_tokens=200)
     message = budget.apply(text, keep=keep)
     assert recount(message.data) <= budget.allowance == 1000
@@ -61,24 +61,24 @@ def test_a_larger_one_is_stored_and_says_within_its_allowance_how_to_read_on(tex
     assert show(handle, limit=100_000).text == text
 
 
-def test_a_preview_of_json_is_json_above_the_line_that_reads_on(with_store):
+def test_a_preview_of_json_is_json_and_the_hint_is_a_line_below(with_store):
     *preview, words = ToolBudget(2000, floor_tokens=0).apply(DOCUMENT).text.splitlines()
     assert json.loads("\n".join(preview))[-1] == "[TRUNCATED]"
     assert words.startswith("[TRUNCATED] tokens 0-")
 
 
-def test_bytes_come_out_as_bytes(with_store):
+def test_a_result_given_as_bytes_is_returned_as_bytes(with_store):
     assert ToolBudget(1000, floor_tokens=0).apply(LINES.encode()).text.endswith(b"\n")
 
 
-def test_a_full_context_without_a_floor_takes_nothing():
+def test_a_full_context_without_a_floor_accepts_nothing():
     budget = ToolBudget(1000, used=1000, floor_tokens=0)
     assert (budget.allowance, budget.compact_first) == (0, False)
     with pytest.raises(BudgetExhausted, match="compact"):
         budget.apply("x")
 
 
-def test_what_was_put_in_is_used():
+def test_added_tokens_count_as_used():
     budget = ToolBudget(10_000, floor_tokens=500)
     assert [budget.after(used).allowance for used in (0, 8000, 9000, 9600, 20_000)] == [
         2500,
@@ -92,25 +92,25 @@ def test_what_was_put_in_is_used():
 
 @pytest.mark.parametrize("text", [LINES, DOCUMENT])
 def test_the_same_text_and_numbers_give_the_same_bytes_everywhere(text, with_store, tmp_path):
-    """In another process, another day, with another home and store: no clock and no path is in them."""
+    """Another process, time zone, home and store do not change them: they contain no time and no path."""
     budget = ToolBudget(8000, used=6500)
     message = budget.apply(text).data
     assert budget.apply(text).data == message
     code = "import sys, tokcap; sys.stdout.write(tokcap.ToolBudget(8000, 6500).apply(sys.stdin.read()).text)"
-    world = {
+    variables = {
         **os.environ,
         "TOKCAP_DATA_DIR": str(tmp_path / "other"),
         "TZ": "Asia/Tokyo",
         "PYTHONHASHSEED": "7",
     }
     done = subprocess.run(
-        [sys.executable, "-c", code], input=text.encode(), capture_output=True, env=world, timeout=60
+        [sys.executable, "-c", code], input=text.encode(), capture_output=True, env=variables, timeout=60
     )
     assert (done.stdout, done.stderr) == (message, b"")
 
 
 @pytest.mark.parametrize("keep", ["head", "tail", "ends"])
-def test_where_nothing_can_be_stored_nobody_is_sent_to_what_is_not_there(monkeypatch, tmp_path, keep):
+def test_if_nothing_can_be_stored_the_message_names_no_command(monkeypatch, tmp_path, keep):
     (tmp_path / "file").touch()
     monkeypatch.setenv("TOKCAP_DATA_DIR", str(tmp_path / "file" / "below"))
     for text in (DOCUMENT, json.dumps("z" * 5000), json.dumps({"key": "z" * 5000})):

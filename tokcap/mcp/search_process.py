@@ -1,6 +1,6 @@
-"""A search in a process of its own: a pattern can take for ever, and Python would answer nobody meanwhile.
+"""Search a stored output in a child process, because a bad pattern can run forever and block the server.
 
-This module is both ends: `search` for the server, `answer` for that process.
+The server calls `search`. The child process runs `answer_search`.
 """
 
 from __future__ import annotations
@@ -19,35 +19,38 @@ if TYPE_CHECKING:
     from tokcap.api.keywords import ShowOptions
     from tokcap.api.results import Capped
 
-# Modules come from where the server has its own, and never from the directory that it happens to work in.
-START = "import sys; sys.path[:] = sys.argv[1:]; from tokcap.mcp.searching import answer; answer()"
+# The child process uses the server's `sys.path`, and never the current directory.
+CHILD_CODE = (
+    "import sys; sys.path[:] = sys.argv[1:]; "
+    "from tokcap.mcp.search_process import answer_search; answer_search()"
+)
 
 
 async def search(handle: str, *, limit: int, **options: Unpack[ShowOptions]) -> Capped[str]:
-    """`show`, elsewhere. It ends with the task that awaits it."""
+    """Run `show` in a child process, which is killed if the task is cancelled."""
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-c", START, *sys.path),
+        *(sys.executable, "-P", "-c", CHILD_CODE, *sys.path),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        told, _ = await child.communicate(pickle.dumps((handle, {"limit": limit, **options})))
+        reply, _ = await child.communicate(pickle.dumps((handle, {"limit": limit, **options})))
     except asyncio.CancelledError:
         child.kill()
         await child.wait()
         raise
-    if not told:
+    if not reply:
         raise TokcapError(f"internal error: the search ended with status {child.returncode}")
-    found: Capped[str] | TokcapError = pickle.loads(told)  # noqa: S301  # from the process started above
+    found: Capped[str] | TokcapError = pickle.loads(reply)  # noqa: S301  # written by the child process above
     if isinstance(found, TokcapError):
         raise found
     return found
 
 
-def answer() -> None:
-    """The other end: what is wanted from stdin, what was found or refused to stdout."""
-    handle, options = pickle.loads(sys.stdin.buffer.read())  # noqa: S301  # from `search`
+def answer_search() -> None:
+    """Read the arguments of `show` from stdin and write its result, or its error, to stdout."""
+    handle, options = pickle.loads(sys.stdin.buffer.read())  # noqa: S301  # written by `search`
     found: Capped[str] | TokcapError
     try:
         found = show(handle, **options)

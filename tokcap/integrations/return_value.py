@@ -1,4 +1,4 @@
-"""What a command returned in, the bytes that it would have printed out."""
+"""Turn the return value of a command into the bytes that are shown, if the command printed nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def printed(value: object) -> bytes:
-    """Text as it is, structures as JSON; nothing for all else, which was not meant to be read."""
+    """Return text as it is and structures as JSON. Other values, such as numbers, are not output."""
     if isinstance(value, bytes | bytearray):
         return bytes(value)
     if isinstance(value, str):
@@ -17,7 +17,7 @@ def printed(value: object) -> bytes:
     elif isinstance(value, dict | list | tuple) or is_record(value):
         text = as_json(value, ascii_only=False)
         if not is_utf8(text):
-            # Half a character is none, but has an escape.
+            # A lone surrogate has no UTF-8 form, but it has a JSON escape.
             text = as_json(value, ascii_only=True)
     else:
         return b""
@@ -25,7 +25,7 @@ def printed(value: object) -> bytes:
 
 
 def as_json(value: object, *, ascii_only: bool) -> str:
-    return json.dumps(value, default=plain, ensure_ascii=ascii_only, separators=(",", ":")) + "\n"
+    return json.dumps(value, default=to_json_type, ensure_ascii=ascii_only, separators=(",", ":")) + "\n"
 
 
 def is_utf8(text: str) -> bool:
@@ -37,13 +37,13 @@ def is_utf8(text: str) -> bool:
 
 
 def is_record(value: object) -> bool:
-    """A dataclass, or a model of pydantic's or of something like it."""
+    """Return whether a value is an instance of a dataclass or of a Pydantic-like model."""
     is_class = isinstance(value, type)
     return not is_class and (dataclasses.is_dataclass(value) or hasattr(value, "model_dump"))
 
 
-def plain(value: Any) -> object:
-    """Something that JSON does not know, as something that it does."""
+def to_json_type(value: Any) -> object:
+    """Convert a value that the JSON encoder does not support."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""Standard output of the program we are in, taken for a while. Follows whoever has replaced `sys.stdout`."""
+"""Capture the standard output of the running program for a while, also if `sys.stdout` was replaced."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from mmap import mmap
 
 
-class TakenOutput:
-    """What is printed from now on goes to a nameless file, until it is given back.
+class StdoutCapture:
+    """Redirects standard output to an unnamed file, from its creation until `stop`.
 
-    Where `sys.stdout` is the descriptor, the descriptor itself is taken, with all that child processes write
-    to it. Where it is something else (a test's, a notebook's), only that is taken.
+    If `sys.stdout` writes to descriptor 1, the descriptor is redirected. This includes what child processes
+    write. If `sys.stdout` is another object (in tests or notebooks), only this object is replaced.
     """
 
     def __init__(self) -> None:
         self._stream: Any = sys.stdout
         self._saved: int | None = None
-        self._is_taken = True
-        self._begun_at = 0
-        # What was printed before is not ours. First of all, for it may fail.
+        self._is_active = True
+        self._inner_start_bytes = 0
+        # Text printed before the capture does not belong to it. Flush first, because this can fail.
         self._stream.flush()
         self._file = open_nameless_file()
         if is_descriptor(self._stream):
@@ -35,7 +35,7 @@ class TakenOutput:
             os.dup2(self._file, STDOUT)
         else:
             sys.stdout = io.TextIOWrapper(
-                io.BufferedWriter(Replacement(self)),
+                io.BufferedWriter(CapturingStream(self)),
                 encoding=getattr(self._stream, "encoding", None) or "utf-8",
                 errors=getattr(self._stream, "errors", None) or "surrogateescape",
                 newline="",
@@ -43,60 +43,60 @@ class TakenOutput:
             self._replacement = sys.stdout
 
     @property
-    def is_taken(self) -> bool:
-        return self._is_taken
+    def is_active(self) -> bool:
+        return self._is_active
 
-    def give_back(self) -> None:
-        """Print as before. What was taken stays here."""
-        if not self._is_taken:
+    def stop(self) -> None:
+        """Restore standard output. The captured bytes stay available."""
+        if not self._is_active:
             return
         try:
             flush(self._stream if self._saved is not None else self._replacement)
         finally:
-            self._is_taken = False
+            self._is_active = False
             if self._saved is not None:
                 os.dup2(self._saved, STDOUT)
                 os.close(self._saved)
-            # The command may have put in another one, which is not ours to remove.
+            # The command may have replaced `sys.stdout` itself. Then leave it alone.
             elif sys.stdout is self._replacement:
                 sys.stdout = self._stream
 
-    def pass_on(self) -> None:
-        """Give back, and let what was taken come out as it is."""
-        self.give_back()
+    def release_unchanged(self) -> None:
+        """Stop, and write the captured bytes to standard output unchanged."""
+        self.stop()
         self.write(bytes(self.data()))
 
     def write(self, data: bytes) -> None:
-        """Write where the program would have written."""
+        """Write to the standard output of the program, bypassing the capture."""
         write_to(self._stream, data)
 
     @property
     def size(self) -> int:
         return os.fstat(self._file).st_size
 
-    def begin_anew(self) -> None:
-        """An inner command begins. What was printed before is not its own."""
+    def begin_inner_command(self) -> None:
+        """Remember where the output of the inner command starts."""
         flush(sys.stdout)
-        self._begun_at = self.size
+        self._inner_start_bytes = self.size
 
     @property
     def has_nothing_new(self) -> bool:
         """Whether the innermost command has printed nothing."""
-        return self.size == self._begun_at
+        return self.size == self._inner_start_bytes
 
     def add(self, data: bytes) -> None:
-        """Take something that was not printed as if it had been."""
+        """Add bytes to the captured output."""
         write_all(self._file, data)
 
     def receive(self, data: bytes) -> None:
-        """Something was printed to the replacement, be it by somebody who kept it for too long."""
-        if self._is_taken:
+        """Handle bytes written to the replaced `sys.stdout`, which the program may use after `stop` too."""
+        if self._is_active:
             self.add(data)
         else:
             self.write(data)
 
     def data(self) -> bytes | mmap:
-        """All that was taken, to be sliced in place. A child that still writes does not disturb it."""
+        """Return the captured bytes, mapped into memory. Later writes of child processes are not included."""
         if not self.size:
             return b""
         from mmap import ACCESS_READ, mmap
@@ -107,22 +107,22 @@ class TakenOutput:
         os.close(self._file)
 
 
-class Replacement(io.RawIOBase):
-    """Stands below `sys.stdout` while the output is taken."""
+class CapturingStream(io.RawIOBase):
+    """The raw stream of the replaced `sys.stdout`."""
 
-    def __init__(self, taken: TakenOutput) -> None:
-        self._taken = taken
+    def __init__(self, capture: StdoutCapture) -> None:
+        self._capture = capture
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
-        self._taken.receive(bytes(data))
+        self._capture.receive(bytes(data))
         return len(data)
 
 
 def is_descriptor(stream: Any) -> bool:
-    """Whether a stream writes to standard output itself."""
+    """Return whether a stream writes to descriptor 1."""
     try:
         return bool(stream.fileno() == STDOUT)
     except (AttributeError, OSError, ValueError):
@@ -130,7 +130,7 @@ def is_descriptor(stream: Any) -> bool:
 
 
 def flush(stream: Any) -> bool:
-    """Let go what a stream holds; False if the command has closed it, which has let go all of it."""
+    """Flush a stream. Return False if it is closed; closing has flushed it."""
     try:
         stream.flush()
     except ValueError:
@@ -139,11 +139,11 @@ def flush(stream: Any) -> bool:
 
 
 def write_to(stream: Any, data: bytes) -> None:
-    """Write bytes to a stream of text, below what it holds already."""
+    """Write bytes to a text stream, after the text that it has buffered."""
     if not flush(stream):
-        # The descriptor outlives the stream. To anything else that is closed, nobody can write.
+        # The stream is closed. Descriptor 1 is still open; for any other stream there is nowhere to write.
         if stream is sys.__stdout__:
-            write_all(STDOUT, data)
+            os.write(STDOUT, data)
         return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
