@@ -17,8 +17,8 @@ ROOT = Path(__file__).parent.parent
 # tiktoken looks for a table under the SHA-1 of the address that it was published at.
 FILL_CACHE = """
 import hashlib, pathlib, sys
-from tokcap.tokens import vocabulary
-for name in vocabulary.EMBEDDED:
+from tokcap.tokens import embedded, vocabulary
+for name in embedded.NAMES:
     address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
     place = pathlib.Path(sys.argv[1], hashlib.sha1(address.encode()).hexdigest())
     if not place.exists():

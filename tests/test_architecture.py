@@ -17,7 +17,7 @@ ROOMS = {
     "click": "integrations/",
     "tiktoken": "tokens/",
     "regex": "tokens/",
-    "gigatoken": "tokens/bulkextra.py",
+    "gigatoken": "tokens/gigatoken_counter.py",
     "sqlite3": "budget/database.py",
     "_sqlite3": "budget/database.py",
     "platformdirs": "environment.py",
@@ -160,7 +160,7 @@ def test_a_short_output_needs_no_heavy_module():
 SHORT_CALL = {
     *("__future__", "_bisect", "bisect", "errno", "gc", "itertools"),
     *("tokcap", "tokcap.__main__", "tokcap.environment", "tokcap.errors", "tokcap.exits", "tokcap.pipeline"),
-    *("tokcap.lean", "tokcap.lean.record", "tokcap.system", "tokcap.system.shortage"),
+    *("tokcap.lean", "tokcap.lean.record", "tokcap.lean.table", "tokcap.system", "tokcap.system.shortage"),
     *(
         "tokcap.system.private_files",
         "tokcap.cli",
@@ -186,8 +186,8 @@ SHORT_CALL = {
     ),
     *("tokcap.steps.fitting", "tokcap.steps.live", "tokcap.steps.progress", "tokcap.steps.recording"),
     *("tokcap.shapes", "tokcap.shapes.beginning", "tokcap.source", "tokcap.source.stdin"),
-    *("tokcap.tokens", "tokcap.tokens.bpe", "tokcap.tokens.checkpoints", "tokcap.tokens.chunks"),
-    *("tokcap.tokens.index", "tokcap.tokens.tokenizer", "tokcap.tokens.vocabulary"),
+    *("tokcap.tokens", "tokcap.tokens.byte_tokenizer", "tokcap.tokens.checkpoints", "tokcap.tokens.chunks"),
+    *("tokcap.tokens.embedded", "tokcap.tokens.index"),
 }
 
 

@@ -21,7 +21,7 @@ from tests.tokens.test_counting import LONG_RUNS, TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tests.tokens.test_quick import ANYTHING, EMOJI
 from tokcap.doctor import packages
-from tokcap.tokens import Index, bulk, bulkextra, chunks, classes, count_bytes, index
+from tokcap.tokens import Index, character_classes, chunks, count_bytes, gigatoken_counter, index, parallel
 
 needs_gigatoken = pytest.mark.skipif(
     importlib.util.find_spec("gigatoken") is None,
@@ -32,17 +32,17 @@ needs_gigatoken = pytest.mark.skipif(
 @functools.cache
 def gigatoken_of(name):
     """gigatoken's own tokens, whatever the guard says."""
-    return bulkextra.Gigatoken(name)._start()
+    return gigatoken_counter.Gigatoken(name)._start()
 
 
 @functools.cache
 def counter_of(name):
     """One for all examples, as one process has, so that what it remembers is tested too."""
-    return bulkextra.BulkCounter(TOKENIZERS[name])
+    return gigatoken_counter.GigatokenCounter(TOKENIZERS[name])
 
 
 def is_certain(text):
-    return bulkextra.CertainCharacters().are_all_of(text)
+    return gigatoken_counter.KnownCharacters().are_all_of(text)
 
 
 def assigned(character):
@@ -52,10 +52,10 @@ def assigned(character):
 def counted(data, name, *, extra=True):
     """All checkpoints of a payload, as if it were large."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "BULK_BYTES", 1)
-        patch.setattr(bulk, "available_cores", lambda: 1)
+        patch.setattr(index, "PARALLEL_PART_BYTES", 1)
+        patch.setattr(parallel, "available_cores", lambda: 1)
         if not extra:
-            patch.setattr(bulkextra, "counter_for", lambda _tokenizer: None)
+            patch.setattr(gigatoken_counter, "counter_for", lambda _tokenizer: None)
         found = Index(payload_of(data), TOKENIZERS[name])
         found.count_all()
     return found.checkpoints
@@ -81,7 +81,7 @@ def in_surroundings(character):
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
-    guard = bulkextra.CertainCharacters()
+    guard = gigatoken_counter.KnownCharacters()
     # The planes of private use are half of all, and all alike: some stand for the others.
     points = [*range(0xF0000), *range(0xF0000, 0x110000, 0x100)]
     passed = [chr(point) for point in points if not 0xD800 <= point < 0xE000 and guard.are_all_of(chr(point))]
@@ -92,7 +92,7 @@ def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
 
 
 def test_exactly_the_characters_that_this_python_knows_are_let_through():
-    guard = bulkextra.CertainCharacters()
+    guard = gigatoken_counter.KnownCharacters()
     # Of ten planes nothing is assigned, and two are for private use: some stand for the others there.
     for point in (*range(0x40000), *range(0x40000, 0x110000, 0x80)):
         if not 0xD800 <= point < 0xE000:
@@ -100,14 +100,14 @@ def test_exactly_the_characters_that_this_python_knows_are_let_through():
 
 
 def test_what_a_newer_python_knows_is_let_through_only_if_it_is_old(monkeypatch):
-    monkeypatch.setattr(classes, "NEWEST_UNICODE", (3, 2))
-    monkeypatch.setattr(classes, "CLASSES", classes.Classes(classes.SPECIAL))
+    monkeypatch.setattr(character_classes, "NEWEST_UNICODE", (3, 2))
+    monkeypatch.setattr(character_classes, "CLASSES", character_classes.Classes(character_classes.SPECIAL))
     assert is_certain("Straße, 漢字, \u3000")
     assert not is_certain("\U0001f600")
 
 
 def test_one_doubtful_character_among_many_is_found():
-    guard = bulkextra.CertainCharacters()
+    guard = gigatoken_counter.KnownCharacters()
     for text in ("é漢\u3000\x1b\n", "é漢\u3000\x1b\n"):
         assert guard.are_all_of(text)
         assert not guard.are_all_of(f"{text}\u0378{text}")
@@ -136,12 +136,12 @@ def test_any_bytes_have_the_checkpoints_that_they_have_without_it(name, parts):
         patch.setattr(chunks, "FIRST_CHUNK_BYTES", 8)
         patch.setattr(chunks, "CHUNK_BYTES", 16)
         # Loaded once, not for each example.
-        patch.setattr(bulkextra, "counter_for", lambda _tokenizer: bulk_counter(name))
+        patch.setattr(gigatoken_counter, "counter_for", lambda _tokenizer: bulk_counter(name))
         assert_the_same_with_and_without(b"".join(parts) * 2, name)
 
 
 def bulk_counter(name):
-    fresh = bulkextra.BulkCounter(TOKENIZERS[name])
+    fresh = gigatoken_counter.GigatokenCounter(TOKENIZERS[name])
     fresh._gigatoken = counter_of(name)._gigatoken
     return fresh
 
@@ -176,7 +176,7 @@ PAYLOADS = {
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("kind", PAYLOADS)
 def test_a_payload_has_the_checkpoints_that_it_has_without_it(name, kind, monkeypatch):
-    monkeypatch.setattr(bulkextra, "counter_for", lambda _tokenizer: bulk_counter(name))
+    monkeypatch.setattr(gigatoken_counter, "counter_for", lambda _tokenizer: bulk_counter(name))
     assert_the_same_with_and_without(PAYLOADS[kind], name)
 
 
@@ -186,7 +186,7 @@ def test_what_is_certain_does_not_need_tiktoken(name, monkeypatch):
     def ask(_self, _text):
         raise AssertionError("tiktoken was asked")
 
-    monkeypatch.setattr("tokcap.tokens.bpe.BytePairTokenizer.count", ask)
+    monkeypatch.setattr("tokcap.tokens.embedded.EmbeddedTokenizer.count", ask)
     text = "Größe: 漢字 👩‍👩‍👧 \x1b[31m\r\n" * 5_000
     assert counted(text.encode(), name).tokens[-1] == len(reference(name).encode_ordinary(text))
 
@@ -276,18 +276,18 @@ def test_an_interrupt_is_no_failure_of_it(fake):
 
 
 def test_where_much_is_in_doubt_the_rest_is_divided_among_processes(fake, monkeypatch):
-    monkeypatch.setattr(bulkextra, "MOST_DOUBTED", 50_000)
-    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
-    monkeypatch.setattr(bulk, "available_cores", lambda: 3)
-    monkeypatch.setattr(bulk, "can_divide", lambda: True)
+    monkeypatch.setattr(gigatoken_counter, "MOST_DECLINED_CHARACTERS", 50_000)
+    monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "available_cores", lambda: 3)
+    monkeypatch.setattr(parallel, "can_divide", lambda: True)
     divided = []
-    in_parallel = bulk.count_in_parallel
+    in_parallel = parallel.count_in_parallel
 
     def record(parts, count):
         divided.extend(parts)
         return in_parallel(parts, count)
 
-    monkeypatch.setattr(bulk, "count_in_parallel", record)
+    monkeypatch.setattr(parallel, "count_in_parallel", record)
     doubtful = "some words again \u0378\n".encode() * 10_000
     found = Index(payload_of(doubtful), TOKENIZERS["cl100k_base"])
     assert found.total_tokens == count_bytes(doubtful, TOKENIZERS["cl100k_base"])
@@ -302,29 +302,29 @@ def growing(step):
 
 
 def test_if_it_remembers_too_much_of_little_text_it_is_given_up(fake, monkeypatch):
-    monkeypatch.setattr(bulkextra, "resident_bytes", growing(bulkextra.MOST_GROWTH_BYTES))
-    monkeypatch.setattr(bulkextra, "LOOK_EVERY", 100_000)
-    counter = bulkextra.counter_for(TOKENIZERS["cl100k_base"])
+    monkeypatch.setattr(gigatoken_counter, "resident_bytes", growing(gigatoken_counter.MOST_GROWTH_BYTES))
+    monkeypatch.setattr(gigatoken_counter, "CHECK_MEMORY_EVERY_CHARACTERS", 100_000)
+    counter = gigatoken_counter.counter_for(TOKENIZERS["cl100k_base"])
     text = WORDS[:17_000].decode()
     assert [counter.count(text) for _ in range(6)] == [17_000] * 5 + [4_000]
-    assert not counter.pays
+    assert not counter.is_worthwhile
 
 
 def test_if_it_remembers_too_much_of_much_text_it_starts_afresh(fake, monkeypatch):
-    monkeypatch.setattr(bulkextra, "resident_bytes", growing(bulkextra.MOST_GROWTH_BYTES))
-    monkeypatch.setattr(bulkextra, "LOOK_EVERY", 100_000)
-    monkeypatch.setattr(bulkextra, "WORTH_STARTING", 50_000)
+    monkeypatch.setattr(gigatoken_counter, "resident_bytes", growing(gigatoken_counter.MOST_GROWTH_BYTES))
+    monkeypatch.setattr(gigatoken_counter, "CHECK_MEMORY_EVERY_CHARACTERS", 100_000)
+    monkeypatch.setattr(gigatoken_counter, "WORTH_RESTARTING_CHARACTERS", 50_000)
     built = []
     monkeypatch.setattr(fake, "__init__", lambda self: (built.append(self), setattr(self, "texts", 0))[0])
-    counter = bulkextra.counter_for(TOKENIZERS["cl100k_base"])
+    counter = gigatoken_counter.counter_for(TOKENIZERS["cl100k_base"])
     text = WORDS[:17_000].decode()
     assert [counter.count(text) for _ in range(13)] == [17_000] * 13
-    assert counter.pays
+    assert counter.is_worthwhile
     assert len(built) == 3
 
 
 def test_the_memory_of_this_process_is_told_in_bytes():
-    assert 5 << 20 < bulkextra.resident_bytes() < 64 << 30
+    assert 5 << 20 < gigatoken_counter.resident_bytes() < 64 << 30
 
 
 # What a process would import instead, leaving a trace.
@@ -370,7 +370,7 @@ def test_a_large_count_reaches_for_it_and_does_without(traced):
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_a_large_count_by_a_process_is_exact(name, tmp_path):
     text = "".join(f"{number} words, größer als {number % 97}\r\n" for number in range(300_000))
-    assert len(text.encode()) > 2 * index.BULK_BYTES
+    assert len(text.encode()) > 2 * index.PARALLEL_PART_BYTES
     done = subprocess.run(
         [sys.executable, "-m", "tokcap", "--token-count", "--tokenizer", name],
         input=text.encode(),

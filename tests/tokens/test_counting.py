@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, reference
-from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer, splits, vocabulary
+from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer, safe_cuts, vocabulary
 
 # What pre-splits look at: contractions, cases, digits, blanks, newlines, slashes, marks.
 WORDS = (
@@ -42,14 +42,14 @@ def test_any_text_counts_as_tiktoken_counts_it(name, text):
 def test_every_certain_cut_is_one(name, text):
     data = text.encode()
     whole = reference(name).encode_ordinary(text)
-    for match in splits.certain_cuts_of(name).finditer(data):
+    for match in safe_cuts.SafeCuts(name).pattern.finditer(data):
         left, right = data[: match.end()].decode(), data[match.end() :].decode()
         apart = reference(name).encode_ordinary(left) + reference(name).encode_ordinary(right)
         assert apart == whole, (left, right)
 
 
 def test_a_slash_after_a_newline_is_no_certain_cut():
-    certain = splits.certain_cuts_of("o200k_base")
+    certain = safe_cuts.SafeCuts("o200k_base").pattern
     assert certain.search(b"--\n/usr") is None
     assert certain.search(b"--\n-usr").end() == 3
 
@@ -61,7 +61,7 @@ BLANKS = [
 
 @pytest.mark.parametrize("blank", BLANKS, ids=ascii)
 def test_no_line_start_is_certain_before_a_blank_of_any_kind(blank):
-    assert splits.certain_cuts_of("cl100k_base").search(b"-\n" + blank.encode() + b"-") is None
+    assert safe_cuts.SafeCuts("cl100k_base").pattern.search(b"-\n" + blank.encode() + b"-") is None
 
 
 @settings(max_examples=300, deadline=None)
@@ -70,7 +70,7 @@ def test_every_certain_cut_of_the_gpt2_family_is_one(text):
     data = text.encode()
     encoding = gpt2_like()
     whole = encoding.encode_ordinary(text)
-    for match in splits.certain_cuts_of("gpt2").finditer(data):
+    for match in safe_cuts.SafeCuts("gpt2").pattern.finditer(data):
         left, right = data[: match.end()].decode(), data[match.end() :].decode()
         assert encoding.encode_ordinary(left) + encoding.encode_ordinary(right) == whole, (left, right)
 
@@ -90,11 +90,11 @@ def test_the_start_of_a_line_is_not_certain_in_the_gpt2_family():
     whole = gpt2_like().encode_ordinary("a\n\n-")
     apart = gpt2_like().encode_ordinary("a\n\n") + gpt2_like().encode_ordinary("-")
     assert whole != apart
-    assert splits.certain_cuts_of("gpt2").search(b"-\n-") is None
+    assert safe_cuts.SafeCuts("gpt2").pattern.search(b"-\n-") is None
 
 
 def test_an_encoding_that_is_not_known_has_no_certain_cuts():
-    assert splits.certain_cuts_of("somebodys_own") is None
+    assert safe_cuts.SafeCuts("somebodys_own").pattern is None
 
 
 @pytest.mark.parametrize("name", [*ENCODINGS, "approx"])
@@ -153,7 +153,7 @@ def test_a_long_run_without_certain_cuts_has_the_same_tokens(name, run):
     text = LONG_RUNS[run]
     # tiktoken's other path, its pre-split by `regex` and its own merging, bears long blanks.
     expected = reference(name)._encode_only_native_bpe(text)
-    assert list(TOKENIZERS[name].encode(text)) == expected
+    assert list(TOKENIZERS[name].byte_pair.encode(text)) == expected
     if "blank" not in run and "tab" not in run and "newline" not in run:
         assert reference(name).encode_ordinary(text) == expected
 
@@ -167,7 +167,7 @@ def test_a_piece_merged_in_parts_has_the_tokens_of_the_whole(name, alphabet):
         patch.setattr(bpe, "PART_BYTES", 256)
         # The last tokens of a part are trusted here, so that seams have to be moved.
         patch.setattr(bpe, "UNSURE_TOKENS", 1)
-        in_parts = TOKENIZERS[name]._merge_in_parts(piece)
+        in_parts = TOKENIZERS[name].byte_pair._merge_in_parts(piece)
     assert list(in_parts) == reference(name)._encode_single_piece(piece)
 
 
@@ -177,7 +177,9 @@ def test_a_seam_that_never_joins_falls_back_to_the_whole_piece(monkeypatch):
     monkeypatch.setattr(bpe, "UNSURE_TOKENS", 4)
     monkeypatch.setattr(bpe.BytePairTokenizer, "_joins", lambda _self, left, _right: not left)
     piece = b"ab" * 200
-    assert list(tokenizer._merge_in_parts(piece)) == reference("cl100k_base")._encode_single_piece(piece)
+    assert list(tokenizer.byte_pair._merge_in_parts(piece)) == reference("cl100k_base")._encode_single_piece(
+        piece
+    )
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -234,13 +236,13 @@ def test_a_cut_that_is_proven_changes_no_count(name, runs):
     text = "".join(part * number for part, number in runs)[:20_000].encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bpe, "RUN_BYTES", 256)
-        patch.setattr(chunks, "LONG_STRETCH", 1500)
+        patch.setattr(chunks, "LONG_STRETCH_BYTES", 1500)
         patch.setattr(chunks, "CHUNK_BYTES", 500)
         tokenizer = TOKENIZERS[name]
         pieces = list(chunks.split([text[at : at + 700] for at in range(0, len(text), 700)], tokenizer))
         assert b"".join(pieces) == text
-        apart = [tokenizer.encode(piece.decode("utf-8", "replace")) for piece in pieces]
-    whole = tokenizer.encode(text.decode())
+        apart = [tokenizer.byte_pair.encode(piece.decode("utf-8", "replace")) for piece in pieces]
+    whole = tokenizer.byte_pair.encode(text.decode())
     assert [token for tokens in apart for token in tokens] == list(whole)
 
 

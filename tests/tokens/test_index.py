@@ -12,7 +12,7 @@ from tests.conftest import ENCODINGS, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
 from tokcap import environment
 from tokcap.steps.capture import Spool
-from tokcap.tokens import Index, bulk, bulkextra, chunks, count_bytes, index, open_tokenizer
+from tokcap.tokens import Index, chunks, count_bytes, gigatoken_counter, index, open_tokenizer, parallel
 from tokcap.tokens import index as index_module
 
 
@@ -25,7 +25,7 @@ def payload_of(data: bytes) -> Spool:
 @pytest.fixture
 def without_extra(monkeypatch):
     """As if gigatoken were not installed: then much is divided among processes."""
-    monkeypatch.setattr(bulkextra, "counter_for", lambda _tokenizer: None)
+    monkeypatch.setattr(gigatoken_counter, "counter_for", lambda _tokenizer: None)
 
 
 def expected_starts(text: str, name: str) -> list[int]:
@@ -93,8 +93,8 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
             encoded.append(len(text))
             return TOKENIZERS["cl100k_base"].token_lengths(text)
 
-        def certain_cut(self, *where):
-            return TOKENIZERS["cl100k_base"].certain_cut(*where)
+        def safe_cut(self, *where):
+            return TOKENIZERS["cl100k_base"].safe_cut(*where)
 
     index = Index(payload_of(data), Watched())
     index.starts(index.total_tokens - 300, index.total_tokens)
@@ -102,8 +102,8 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
 
 
 def test_a_program_that_ignores_its_children_can_count_much(monkeypatch):
-    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
-    monkeypatch.setattr(bulk, "available_cores", lambda: 4)
+    monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "available_cores", lambda: 4)
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         payload = payload_of(b"some words again\n" * 20_000)
@@ -130,8 +130,8 @@ def test_the_total_of_a_large_payload_is_an_estimate_and_of_a_small_one_exact(mo
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])
 @pytest.mark.parametrize("cores", [1, 2, 3, 8])
 def test_much_is_counted_by_several_processes_with_the_same_result(name, cores, monkeypatch, without_extra):
-    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
-    monkeypatch.setattr(bulk, "available_cores", lambda: cores)
+    monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "available_cores", lambda: cores)
     text = ("words and, 123 numbers\n  é漢字 — \x00\n" * 9000).encode() + b"\xff\xfe end"
     payload = Spool()
     payload.write(text)
@@ -147,8 +147,8 @@ def test_much_is_counted_by_several_processes_with_the_same_result(name, cores, 
 
 
 def test_a_part_whose_process_dies_is_counted_here(monkeypatch, without_extra):
-    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
-    monkeypatch.setattr(bulk, "available_cores", lambda: 4)
+    monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "available_cores", lambda: 4)
     mother = os.getpid()
     count_part = index.Index._count_part
 
@@ -181,8 +181,8 @@ def test_an_estimate_does_not_depend_on_how_much_was_counted():
 
 
 def test_where_no_process_can_be_had_everything_is_counted_here(monkeypatch, without_extra):
-    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
-    monkeypatch.setattr(bulk, "available_cores", lambda: 4)
+    monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "available_cores", lambda: 4)
     fork, calls = os.fork, []
 
     def fails_at_the_second():
@@ -236,8 +236,8 @@ def test_a_program_of_threads_is_not_divided(monkeypatch):
     over = threading.Event()
     thread = threading.Thread(target=over.wait)
     thread.start()
-    assert bulk.can_divide()
+    assert parallel.can_divide()
     environment.expect_threads()
-    assert not bulk.can_divide()
+    assert not parallel.can_divide()
     over.set()
     thread.join()

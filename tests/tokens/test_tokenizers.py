@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import recount
 from tokcap.errors import TokenizerUnavailable
-from tokcap.tokens import bpe, open_tokenizer, quick, vocabulary
+from tokcap.tokens import bpe, open_tokenizer, small_text, vocabulary
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_an_encoding_or_model_name_finds_its_embedded_table(name, encoding):
 
 def test_an_unknown_name_is_refused_and_says_what_there_is():
     with pytest.raises(
-        TokenizerUnavailable, match=r"--tokenizer: 'gpt-nonsense' is no tokenizer.*cl100k_base"
+        TokenizerUnavailable, match=r"--tokenizer: 'gpt-nonsense' is not a known tokenizer.*cl100k_base"
     ):
         open_tokenizer("gpt-nonsense")
 
@@ -118,7 +118,7 @@ def test_a_plug_in_that_says_nonsense_of_its_tokens_is_refused(tokcap, plugin, v
     world = plugin(WORDS + f"    longest_token_bytes = {value}\n")
     ran = tokcap("--tokenizer", "words", "-n", "2", "--", "touch", "ran", env=world)
     assert (ran.status, ran.out) == (125, b"")
-    assert b"longest_token_bytes of the plug-in 'words' is no number of bytes: " in ran.err
+    assert b"longest_token_bytes of the plug-in 'words' is not a positive number: " in ran.err
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "gpt-4o"])
@@ -183,7 +183,7 @@ def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, mo
         raise FileNotFoundError("no vocabulary")
 
     monkeypatch.setattr("tokcap.tokens.vocabulary.load", unreadable)
-    monkeypatch.setitem(quick.ALLOWANCE, "cl100k_base", 0)
+    monkeypatch.setitem(small_text.ALLOWANCE, "cl100k_base", 0)
     ran = inside("-n", "30", "--", "sh", "-c", "seq 9000; exit 3")
     assert ran.status == 3
     assert ran.out.startswith(b"1\n2\n")
@@ -212,7 +212,7 @@ def test_a_panic_inside_the_encoder_becomes_a_failure_and_interrupts_pass(monkey
         def encode_ordinary(self, text):
             raise {"panic": PanicException, "interrupt": KeyboardInterrupt}[text]("boom")
 
-    tokenizer = bpe.BytePairTokenizer("x", Encoding)
+    tokenizer = bpe.BytePairTokenizer("x", Encoding(), 1)
     with pytest.raises(bpe.TokenizerFailed, match="boom"):
         tokenizer.count("panic")
     with pytest.raises(KeyboardInterrupt):

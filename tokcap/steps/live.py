@@ -72,7 +72,7 @@ class RunningCount:
         step = STEP_BYTES if len(self._behind) > 2 * STEP_BYTES else len(self._behind) - LOOK_BACK
         cut = 0
         search_from = max(step, 0)
-        while (found := self._tokenizer.certain_cut(self._behind, 0, search_from)) is not None:
+        while (found := self._tokenizer.safe_cut(self._behind, 0, search_from)) is not None:
             if found <= search_from:
                 break
             cut = search_from = found
