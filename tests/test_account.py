@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import recount
 from tests.test_architecture import modules_loaded_for
-from tokcap.usage import usage_log as account
-from tokcap.usage.lines import read_line
+from tokcap.steps import usage_notes
+from tokcap.usage import usage_log
+from tokcap.usage.log_reader import read_line
 
 TODAY = time.strftime("%Y-%m-%d")
 
@@ -76,7 +77,7 @@ def test_what_nobody_has_counted_is_written_in_bytes(inside, with_account, args)
 def test_a_large_window_has_its_price_from_the_proof_of_the_cap(inside, with_account):
     ran = inside("-n", "15000", stdin=b"some words are said\n" * 9000)
     (line,) = lines_in(with_account)
-    assert len(ran.out) > account.LARGEST_COUNTED_BYTES
+    assert len(ran.out) > usage_notes.LARGEST_COUNTED_BYTES
     assert line["shown"] == recount(ran.out)
 
 
@@ -107,7 +108,7 @@ def test_a_session_without_a_limit_is_counted_because_it_pays(inside, with_accou
     ],
 )
 def test_a_program_is_named_without_its_arguments(command, name):
-    assert account.program_name(command) == name
+    assert usage_notes.program_name(command) == name
 
 
 def test_no_argument_is_written(tokcap, with_account):
@@ -126,13 +127,13 @@ def test_no_argument_is_written(tokcap, with_account):
 def test_any_name_makes_a_line_that_is_read_back_and_written_at_once(name, number, tokenizer):
     fields = {"kind": "run", "command": name, "session": name, "tokenizer": tokenizer or "x"}
     fields |= {"bytes": number, "shown_bytes": 0}
-    members = [f'"{key}":{account.value_text(value)}' for key, value in fields.items()]
+    members = [f'"{key}":{usage_log.json_text(value)}' for key, value in fields.items()]
     raw = f"{{{','.join(members)}}}".encode()
     assert len(raw) < 4000
     line = read_line(raw)
     if name and number < 2**60:
         assert line is not None
-        assert line.command == name[: account.LONGEST_NAME].encode("utf-8", "replace").decode()
+        assert line.command == name[: usage_log.LONGEST_NAME].encode("utf-8", "replace").decode()
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def a_pipe(directory):
 def a_full_day(directory):
     directory.mkdir(parents=True)
     with open(directory / f"{TODAY}.jsonl", "wb") as file:
-        file.truncate(account.LARGEST_DAY_BYTES)
+        file.truncate(usage_log.LARGEST_DAY_BYTES)
 
 
 @pytest.mark.parametrize("spoil", [read_only, a_file, a_link, a_linked_day, a_pipe, a_full_day])
@@ -216,7 +217,7 @@ def test_a_tokenizer_that_fails_costs_no_output(inside, with_account, monkeypatc
     def fails(*_):
         raise RuntimeError
 
-    monkeypatch.setattr(account, "count_bytes", fails)
+    monkeypatch.setattr(usage_notes, "count_bytes", fails)
     ran = inside("-n", "90", "-o", "json", stdin=b"hello\n")
     assert (ran.status, ran.json["data"], ran.err) == (0, ["hello\n"], b"")
 

@@ -59,13 +59,6 @@ BESIDE = {
 TO_DO = {
     ("steps/continuation.py", "tokcap.cli.options"),
     ("source/process.py", "tokcap.cli.options"),
-    ("usage/totals.py", "tokcap.store"),
-    ("usage/totals.py", "tokcap.store.entry"),
-    ("usage/totals.py", "tokcap.tokens"),
-    ("usage/usage_log.py", "tokcap.forms.envelope"),
-    ("usage/usage_log.py", "tokcap.steps.answer"),
-    ("usage/usage_log.py", "tokcap.store"),
-    ("usage/usage_log.py", "tokcap.tokens"),
 }
 
 
@@ -185,6 +178,7 @@ SHORT_CALL = {
         "tokcap.steps.destinations",
     ),
     *("tokcap.steps.fitting", "tokcap.steps.live", "tokcap.steps.progress", "tokcap.steps.recording"),
+    "tokcap.steps.usage_notes",
     *("tokcap.shapes", "tokcap.shapes.beginning", "tokcap.source", "tokcap.source.stdin"),
     *("tokcap.tokens", "tokcap.tokens.byte_tokenizer", "tokcap.tokens.checkpoints", "tokcap.tokens.chunks"),
     *("tokcap.tokens.embedded", "tokcap.tokens.index"),

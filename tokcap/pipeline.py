@@ -11,6 +11,7 @@ from tokcap.core.notice import Notice
 from tokcap.errors import ReaderGone, StoreError, StreamError
 from tokcap.forms.envelope import Meta, rendered
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.steps import usage_notes
 from tokcap.steps.answer import Streams, Ways, answer, respond
 from tokcap.steps.capture import Spool, capture
 from tokcap.steps.continuation import capped_notice, readable, remark_on, way_to
@@ -28,7 +29,6 @@ from tokcap.steps.fitting import Fitting
 from tokcap.steps.progress import Curtain
 from tokcap.steps.recording import Keeping
 from tokcap.tokens import open_tokenizer
-from tokcap.usage import usage_log as account
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -166,7 +166,7 @@ def show(asked: ShowRequest, env: Environment) -> Done:
         if isinstance(failure, StreamError):
             env.tell(str(failure))
         save_what_was_learnt(entry, request, shown)
-        account.note_show(request, tokenizer, shown, entry, failure, env)
+        usage_notes.note_show(request, tokenizer, shown, entry, failure, env)
         return Done(exit_status(shown.response.status, failure), response)
 
 
@@ -248,7 +248,7 @@ def answer_kept(
     response, failure = deliver(answered, streams, call.request, fitting, "run", call.env)
     if streams.captured and failure is None:
         failure = streams.captured.failure
-    account.note_run(call.asked, call.tokenizer, answered, streams, failure, call.env)
+    usage_notes.note_run(call.asked, call.tokenizer, answered, streams, failure, call.env)
     return response, failure
 
 
@@ -268,7 +268,8 @@ def conclude_passed(
     call.env.tell_below(b"", warnings_of(notices))
     response = respond(Streams(Spool(), err_tail=err.tail, captured=captured), None, meta, notices)
     exact = spent if call.tokenizer.stable and not captured.failure else None
-    account.note_passed(call.asked, call.tokenizer, out.passed + err.passed, response.status, call.env, exact)
+    size = out.passed + err.passed
+    usage_notes.note_passed(call.asked, call.tokenizer, size, response.status, call.env, exact)
     return response
 
 
