@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tokcap.tokens.index import is_utf8
+
 SIZES = {
     "1 KB": 10**3,
     "10 KB": 10**4,
@@ -50,11 +52,3 @@ def library_text() -> bytes:
         if len(text) >= MOST_BYTES:
             break
     return bytes(text[:MOST_BYTES])
-
-
-def is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

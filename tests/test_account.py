@@ -1,4 +1,4 @@
-"""The account: one line for each call, exact or silent about it, private, and never in the way."""
+"""The usage log has one line per call, with exact numbers or none. It is private and never fails a call."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_run_and_a_show_write_one_line_each(tokcap, with_account):
 def test_what_is_said_to_be_shown_is_what_was_written(inside, with_account, output, options):
     ran = inside(*options, "-o", output, "--", "sh", "-c", "seq 300; seq 20 >&2; exit 3")
     (line,) = lines_in(with_account)
-    # stderr that is passed on beside an answer is no part of it, neither shown nor withheld.
+    # stderr that is passed on next to an answer is not part of it: neither shown nor withheld.
     beside = "--token-count" in options
     assert line["shown"] == recount(ran.out) + (0 if beside else recount(ran.err))
     assert line["status"] == ran.status == 3
@@ -233,7 +233,7 @@ def test_days_of_long_ago_are_removed_by_the_first_call_of_a_day(inside, with_ac
 
 
 def test_writing_a_line_loads_nothing_but_its_own_module(with_account):
-    # The first call makes the directory, which takes more.
+    # The first call creates the directory, for which it loads more.
     modules_loaded_for("-n", "50", stdin=b"hi\n")
     loaded = modules_loaded_for("-n", "50", stdin=b"hi\n")
     assert len(lines_in(with_account)) == 2

@@ -1,4 +1,4 @@
-"""`tokcap stats`: sums of exact counts, honest about what is none, and no slower for a long account."""
+"""`tokcap stats` adds up exact counts, says what is not exact, and reads every line of the log once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_sums_are_those_of_a_recount(tokcap, inside):
     assert total["saved_tokens"] == withheld - read
     commands = {row["command"]: row for row in told(inside, "--by", "command")["commands"]}
     assert commands["seq"]["saved_tokens"] == recount(NUMBERS) - shown[0]
-    # What was read came from standard input, although no record says so.
+    # The store does not record a command for standard input; the line of the run does.
     assert (commands["(stdin)"]["shows"], commands["seq"]["shows"]) == (2, 0)
 
 
@@ -94,7 +94,7 @@ def test_an_estimate_is_in_no_sum_until_somebody_has_counted(inside):
     (total,) = told(inside)["totals"]
     assert (total["inexact_runs"], total["withheld_tokens"]) == (0, recount(data) - shown)
     assert total["saved_tokens"] == recount(data) - shown - page - number
-    # The same again is known at once.
+    # The second run of the same output has a known total at once.
     inside("-n", "50", stdin=data)
     (total,) = told(inside)["totals"]
     assert (total["inexact_runs"], total["withheld_tokens"]) == (0, 2 * (recount(data) - shown))
@@ -197,7 +197,7 @@ def test_an_empty_account_is_a_friendly_line(inside, with_account):
 def test_broken_lines_are_counted_and_left_out(inside, with_account):
     write_day(with_account, TODAY, a_line(), '{"kind":"run","comm\n', "\0\0\n", "[]\n", a_line(bytes=-1))
     write_day(with_account, TODAY, a_line(kind="walk"), a_line(shown=1.5), a_line(tokenizer=7), a_line())
-    # The last one is being written.
+    # The last line is still being written.
     write_day(with_account, TODAY, a_line()[:30])
     data = told(inside)
     assert (data["totals"][0]["runs"], data["broken_lines"]) == (2, 7)
@@ -237,7 +237,7 @@ def test_damaged_sums_are_made_again(inside, with_account, damage):
 
 
 def places_in(value, path=()):
-    """Every place in a document, from its root on."""
+    """Every position in a document, starting with its root."""
     yield path
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(inner, dict | list):
@@ -406,7 +406,7 @@ STDOUT = {"": 5, "aaaa": 30, "bbbb": 7}
 @given(CALLS, st.sets(st.integers(0, 25)))
 @settings(max_examples=150)
 def test_in_the_end_saved_is_what_there_was_less_what_was_paid(calls, asked_at):
-    """However calls, shows and counts follow each other, and wherever the store was asked."""
+    """For any order of runs, shows and counts, and whenever totals become known."""
     sums = Sums()
     known: set[str] = set()
 
@@ -426,7 +426,7 @@ def test_in_the_end_saved_is_what_there_was_less_what_was_paid(calls, asked_at):
     settle()
     (row,) = [row for (_, _, by, _), row in sums.rows.items() if by == "day"] or [[0] * len(FIELDS)]
     counted = [(kind, handle, shown, total) for kind, handle, shown, total in calls if shown is not None]
-    # Without a handle there is nothing to ask the store for.
+    # Without a handle, the total can never become known.
     runs = [
         (handle, shown)
         for kind, handle, shown, total in counted

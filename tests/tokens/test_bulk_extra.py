@@ -1,4 +1,4 @@
-"""With the extra `bulk` every count is what it is without: gigatoken gets only what it is certain of."""
+"""The extra `bulk` changes no count: gigatoken gets only characters of a known class."""
 
 import functools
 import importlib.util
@@ -31,13 +31,13 @@ needs_gigatoken = pytest.mark.skipif(
 
 @functools.cache
 def gigatoken_of(name):
-    """gigatoken's own tokens, whatever the guard says."""
+    """gigatoken without the guard."""
     return gigatoken_counter.Gigatoken(name)._start()
 
 
 @functools.cache
 def counter_of(name):
-    """One for all examples, as one process has, so that what it remembers is tested too."""
+    """One counter for all examples, as in one process, so that what it remembers is tested too."""
     return gigatoken_counter.GigatokenCounter(TOKENIZERS[name])
 
 
@@ -67,9 +67,9 @@ def assert_the_same_with_and_without(data, name):
     assert (with_it.complete, with_it.valid_utf8) == (without.complete, without.valid_utf8)
 
 
-# In these a character meets letters of both cases, digits, blanks, newlines, signs, marks and itself.
+# Puts a character next to letters of both cases, digits, blanks, newlines, signs, marks and itself.
 SURROUNDINGS = "a{0}A{0}b'{0}s {0}\n{0}1{0}/\r\n{0}\u0301{0}  {0}{0}'s'l{0}\u3000{0}é{0}É/{0}\n"
-# Most of all characters are ideographs, syllables or private, and alike: for them this will do.
+# Most characters are ideographs, syllables or for private use, and behave alike: this is enough for them.
 FEW_SURROUNDINGS = "a{0}A'{0}s {0}\n1{0}/{0}{0}'s"
 
 
@@ -82,7 +82,7 @@ def in_surroundings(character):
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
     guard = gigatoken_counter.KnownCharacters()
-    # The planes of private use are half of all, and all alike: some stand for the others.
+    # The private use planes are half of all, and behave alike: a sample is enough.
     points = [*range(0xF0000), *range(0xF0000, 0x110000, 0x100)]
     passed = [chr(point) for point in points if not 0xD800 <= point < 0xE000 and guard.are_all_of(chr(point))]
     assert len(passed) > 140_000
@@ -93,7 +93,7 @@ def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
 
 def test_exactly_the_characters_that_this_python_knows_are_let_through():
     guard = gigatoken_counter.KnownCharacters()
-    # Of ten planes nothing is assigned, and two are for private use: some stand for the others there.
+    # Ten planes have nothing assigned, and two are for private use: a sample is enough there.
     for point in (*range(0x40000), *range(0x40000, 0x110000, 0x80)):
         if not 0xD800 <= point < 0xE000:
             assert guard.are_all_of(chr(point)) == assigned(chr(point)), hex(point)
@@ -192,11 +192,11 @@ def test_what_is_certain_does_not_need_tiktoken(name, monkeypatch):
 
 
 class PanicException(BaseException):
-    """As pyo3 raises it."""
+    """Named like the exception that pyo3 raises."""
 
 
 class Fake:
-    """A gigatoken for which a text has as many tokens as characters, if it does not fail."""
+    """A fake gigatoken that counts characters, or fails."""
 
     fails_at_building: BaseException | None = None
     fails_at_text: dict[int, BaseException]
@@ -222,7 +222,7 @@ class Fake:
 
 @pytest.fixture
 def fake(monkeypatch):
-    """A class of its own for each test, where gigatoken would be."""
+    """Installs a new fake class in place of gigatoken."""
     found = type("Fake", (Fake,), {"fails_at_text": {}})
     package, library = types.ModuleType("gigatoken"), types.ModuleType("gigatoken.gigatoken_rs")
     library.BPETokenizer = found
@@ -261,7 +261,7 @@ def test_if_it_cannot_be_loaded_tiktoken_counts_in_silence(error, monkeypatch, c
 
 
 def test_if_it_fails_on_a_text_tiktoken_counts_that_and_all_that_follows(fake):
-    # The first text is the empty one with which it is loaded, the second the first chunk.
+    # The first text is the empty one that loads it, the second is the first chunk.
     fake.fails_at_text[3] = PanicException("a panic")
     found = counted(WORDS, "cl100k_base")
     first = found.bytes[1]
@@ -296,7 +296,7 @@ def test_where_much_is_in_doubt_the_rest_is_divided_among_processes(fake, monkey
 
 
 def growing(step):
-    """A process that holds more each time it is asked."""
+    """Memory that grows each time it is read."""
     held = iter(range(0, 1 << 60, step))
     return lambda: next(held)
 
@@ -327,13 +327,13 @@ def test_the_memory_of_this_process_is_told_in_bytes():
     assert 5 << 20 < gigatoken_counter.resident_bytes() < 64 << 30
 
 
-# What a process would import instead, leaving a trace.
+# A replacement for gigatoken that leaves a trace when it is imported.
 TRACE = "import os\nopen(os.environ['TRACE'], 'w').close()\nraise ImportError('only traced')\n"
 
 
 @pytest.fixture
 def traced(tmp_path):
-    """Calls tokcap; tells what it wrote, and whether it has reached for gigatoken."""
+    """Calls tokcap; returns what it wrote, and whether it tried to import gigatoken."""
     (tmp_path / "gigatoken").mkdir()
     (tmp_path / "gigatoken" / "__init__.py").write_text(TRACE)
     trace = tmp_path / "trace"

@@ -1,4 +1,4 @@
-"""The pattern that tiktoken is given cuts every text as the published one does."""
+"""The faster pattern for tiktoken splits every text like the published one."""
 
 import functools
 import sysconfig
@@ -40,7 +40,7 @@ def test_any_text_with_any_blanks_around_it_has_the_tokens_of_the_published_patt
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_has_the_tokens_of_the_published_pattern(name):
-    # Behind the second plane there are ideographs, private use, or nothing at all: of it, samples.
+    # After the second plane there are ideographs, private use, or nothing: a sample is enough.
     points = [*range(0x20000), *range(0x20000, 0x110000, 0x101)]
     characters = [chr(point) for point in points if not 0xD800 <= point < 0xE000]
     for start in range(0, len(characters), 256):

@@ -1,4 +1,4 @@
-"""Token positions map to byte positions, exactly, wherever one asks."""
+"""An index maps token positions to byte positions exactly, at any place of a payload."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ def payload_of(data: bytes) -> Spool:
 
 @pytest.fixture
 def without_extra(monkeypatch):
-    """As if gigatoken were not installed: then much is divided among processes."""
+    """As if gigatoken were not installed, so that large payloads are divided among processes."""
     monkeypatch.setattr(gigatoken_counter, "counter_for", lambda _tokenizer: None)
 
 
@@ -141,7 +141,7 @@ def test_much_is_counted_by_several_processes_with_the_same_result(name, cores, 
     assert found.total_tokens == count_bytes(text, tokenizer)
     assert found.checkpoints.bytes[-1] == len(text)
     assert found.valid_utf8 is False
-    # What lies between checkpoints is found as before.
+    # Tokens between checkpoints are found too.
     for token in (0, 1, 5000, found.total_tokens - 1):
         assert found.token_at(found.byte_at(token)) == token
 
@@ -193,7 +193,7 @@ def test_where_no_process_can_be_had_everything_is_counted_here(monkeypatch, wit
 
     monkeypatch.setattr(os, "fork", fails_at_the_second)
     tokenizer = open_tokenizer("cl100k_base")
-    # What it opens for good, it has opened by then.
+    # Open the files that stay open.
     tokenizer.count("some words again")
     before = os.listdir("/dev/fd")
     payload = payload_of(b"some words again\n" * 20_000)
@@ -202,7 +202,7 @@ def test_where_no_process_can_be_had_everything_is_counted_here(monkeypatch, wit
 
 
 def test_threads_find_what_is_no_text_each_in_their_own_bytes(monkeypatch):
-    """Decoding finds its handler by name: one that another thread has just bound must not be taken."""
+    """Decoding finds its handler by name; it must not find the one of another thread."""
     import codecs
     import threading
 
@@ -231,7 +231,7 @@ def test_threads_find_what_is_no_text_each_in_their_own_bytes(monkeypatch):
 
 
 def test_a_program_of_threads_is_not_divided(monkeypatch):
-    """A lock that a thread holds would be held in the copy for ever."""
+    """A lock that a thread holds would stay locked in the child."""
     monkeypatch.setattr(environment, "may_always_fork", True)
     over = threading.Event()
     thread = threading.Thread(target=over.wait)

@@ -1,4 +1,4 @@
-"""The quick encoder gives tiktoken's tokens or none, and needs neither tiktoken nor `re` for them."""
+"""The encoder for small texts gives tiktoken's tokens or None, and imports neither tiktoken nor `re`."""
 
 import _sre
 import os
@@ -26,13 +26,13 @@ WITHOUT_END = 1 << 62
 
 @pytest.fixture
 def unlimited(monkeypatch):
-    """However much there is to do, it is done here and not by tiktoken."""
+    """No amount of work makes the encoder decline."""
     for name in ENCODINGS:
         monkeypatch.setitem(small_text.ALLOWANCE, name, WITHOUT_END)
 
 
 def lengths_of(name: str, text: str) -> list[int]:
-    """What tiktoken says."""
+    """The token lengths according to tiktoken."""
     encoding = reference(name)
     return list(map(len, encoding.decode_tokens_bytes(encoding.encode_ordinary(text))))
 
@@ -41,8 +41,8 @@ def certain(text: str) -> bool:
     return all(unicodedata.category(character) not in ("Cn", "Cs") for character in text)
 
 
-# One encoder for all examples, as one process has, so that what it remembers is tested too.
-QUICK = {name: small_text.SmallTextEncoder(name) for name in ENCODINGS}
+# One encoder for all examples, as in one process, so that what it remembers is tested too.
+SMALL_TEXT = {name: small_text.SmallTextEncoder(name) for name in ENCODINGS}
 
 ANYTHING = st.lists(
     st.one_of(
@@ -68,14 +68,14 @@ ANYTHING = st.lists(
 def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, text):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(small_text.ALLOWANCE, name, WITHOUT_END)
-        found = QUICK[name].token_lengths(text)
+        found = SMALL_TEXT[name].token_lengths(text)
     if certain(text):
         assert list(found) == lengths_of(name, text)
     else:
         assert found is None
 
 
-# In each a character meets letters of both cases, digits, blanks, newlines, signs, marks and itself.
+# Each puts a character next to letters of both cases, digits, blanks, newlines, signs, marks and itself.
 SURROUNDINGS = (
     "a{0}b A{0}B{0}c\n{0}\n{0}1{0}2 {0} {0}{0}\t{0}/\n/{0}'s'{0}'{0}e'l{0}  {0}  \n{0}",
     "é{0}É{0}ǅ{0}ʰ{0}漢{0}\u0301{0}x{0}\u3000{0}\u3000\u3000{0}٣{0}_{0}\r{0}\r\n{0}\u2028{0}",
@@ -90,7 +90,7 @@ def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
     assert len(known) > 280_000
     for start in range(0, len(known), 64):
         characters = known[start : start + 64]
-        # The planes of private use are half of all, and all alike: there the first surroundings will do.
+        # The private use planes are half of all, and behave alike: the first surroundings are enough there.
         for surroundings in SURROUNDINGS if characters[0] < "\U000f0000" else SURROUNDINGS[:1]:
             text = "".join(map(surroundings.format, characters))
             apart = [
@@ -102,7 +102,7 @@ def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, unlimited):
     encoder = small_text.SmallTextEncoder(name)
-    # Of the private use planes, where all are alike, the first ones stand for the others.
+    # The private use planes behave alike: the first characters are enough.
     for start in range(0, 0xF0100, 0x80):
         known = [chr(n) for n in range(start, start + 0x80) if certain(chr(n))]
         text = "".join(f"{character}\n{character}a " for character in known)
@@ -217,7 +217,7 @@ def test_with_newer_unicode_tables_than_tiktoken_has_only_old_characters_are_cer
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_counting_goes_on_with_tiktoken_when_the_work_is_too_much_for_the_quick_one(name, monkeypatch):
+def test_counting_goes_on_with_tiktoken_when_a_text_is_not_small(name, monkeypatch):
     monkeypatch.setitem(small_text.ALLOWANCE, name, 2_000_000)
     tokenizer = open_tokenizer(name)
     dice = random.Random(7)

@@ -1,4 +1,4 @@
-"""Which names are tokenizers, and what happens when one cannot be had."""
+"""Which names are tokenizers, and what happens when one is not available."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def test_an_unknown_name_is_refused_and_says_what_there_is():
 
 def test_an_encoding_that_tiktoken_cannot_load_is_refused_before_the_command_runs(tokcap, tmp_path):
     proof = tmp_path / "ran"
-    # A proxy that nobody answers at: tiktoken's download fails at once.
+    # Nothing listens at this proxy, so that tiktoken's download fails at once.
     world = {
         "https_proxy": "http://127.0.0.1:9",
         "HTTPS_PROXY": "http://127.0.0.1:9",
@@ -84,7 +84,7 @@ def test_a_plug_in_needs_one_method_and_cuts_like_any_tokenizer(tokcap, plugin):
 
 
 def test_tokens_of_a_plug_in_may_be_of_any_length(tokcap, plugin, with_store):
-    """A word of 3,000 bytes is one token: nothing may be left out or ended because it has so many bytes."""
+    """A word of 3,000 bytes is one token: its size alone must not cut the output or stop the command."""
     words = ("--tokenizer", "words", "--sentinel", "")
     line = b"x" * 3000 + b" end\n"
     world = plugin(WORDS)
@@ -95,7 +95,7 @@ def test_tokens_of_a_plug_in_may_be_of_any_length(tokcap, plugin, with_store):
     assert (ran.status, ran.out) == (0, line * 3)
     ran = tokcap(*words, "-n", "6", "--kill-on-limit", "--", "yes", line.decode().strip(), env=world)
     assert (ran.status, ran.out) == (143, line * 3)
-    # Of a window of 20 tokens it has more than 128 bytes for each, and fits all the same.
+    # It has more than 128 bytes for each token of the window, and still fits.
     document = json.dumps(["x" * 3000] * 30).encode()
     assert b"x" * 3000 in tokcap(*words, "-n", "20", stdin=document, env=world).out
     tokcap(*words, "-n", "5", "--spill", "always", stdin=line * 5, env=world)

@@ -1,4 +1,4 @@
-"""The embedded vocabularies are the published tables, without loss."""
+"""The embedded vocabularies restore the published tables exactly."""
 
 import hashlib
 import subprocess

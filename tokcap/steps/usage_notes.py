@@ -1,6 +1,6 @@
 """Log each answered call in the usage log: take the numbers from the answer, and write one line.
 
-Every call loads this module. It counts almost nothing: output that nobody counted is logged in bytes. A
+Every call loads this module. It counts almost nothing: uncounted output is logged in bytes. A
 failure here never fails the call; the line is missing then.
 """
 
@@ -73,7 +73,7 @@ def note_run(
         program=program_name(asked.command),
         handle=meta.handle,
         session=asked.session or None,
-        # If the reader closed its end, nobody knows how much it has read.
+        # If the reader closed its end, it is unknown how much it has read.
         shown_tokens=answer_tokens(answer, written, tokenizer) if was_counted and not failure else None,
         total_tokens=(out_tokens or 0) + (err_tokens or 0) if is_known else None,
         estimated_tokens=None if is_known else meta.total_tokens_estimate,

@@ -27,7 +27,7 @@ FOLLOW_NO_LINKS = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class UsageLine(Record):
-    """One call. None means unknown: nobody counted it."""
+    """One call. None means unknown, because it was not counted."""
 
     kind: Literal["run", "show"]
     tokenizer: str
@@ -98,7 +98,7 @@ def append_bytes(data_dir: str, name: str, data: bytes, now: float) -> None:
         private.make_directory(os.path.join(data_dir, DIRECTORY))
         directory = open_own_directory(os.path.join(data_dir, DIRECTORY), data_dir)
     try:
-        # O_NONBLOCK: if somebody put a pipe here, do not wait for its reader.
+        # O_NONBLOCK: if the file is a pipe, do not wait for its reader.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | FOLLOW_NO_LINKS
         file = os.open(name, flags, 0o600, dir_fd=directory)
         try:
