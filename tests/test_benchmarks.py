@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say: peers without a network, targets as stated, no word lost."""
+"""The benchmarks measure what they say: peers without a network, targets as stated, a README kept intact."""
 
 import os
 import subprocess
@@ -68,8 +68,8 @@ def test_an_input_has_its_size_and_nothing_that_the_peer_gives_up_on(tmp_path):
         ("lib/site-packages/tokcap/tokens/index.py:reach", "counting"),
         ("tokcap/lib/site-packages/tokcap/store/local_draft.py:commit", "storing"),
         ("tokcap/lib/site-packages/tokcap/environment.py:write_stdout", "writing"),
-        ("tokcap/lib/site-packages/tokcap/capture.py:capture", "reading"),
+        ("tokcap/lib/site-packages/tokcap/steps/capture.py:capture", "reading"),
     ],
 )
-def test_a_profile_is_divided_by_the_rooms_of_the_code(place, step):
+def test_a_profile_is_divided_by_the_packages_of_the_code(place, step):
     assert startup.step_of(place) == step

@@ -22,7 +22,7 @@ from tokcap.cli.commands.completion import script
 from tokcap.cli.options import OPTIONS
 from tokcap.doctor import examination, packages, variables, vocabularies
 from tokcap.environment import Environment
-from tokcap.tokens import vocabulary
+from tokcap.tokens import embedded
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -157,7 +157,7 @@ class TestVocabularies:
 
     def test_the_digests_are_those_that_were_published(self):
         assert {name: sha256 for name, (_, sha256) in PUBLISHED.items()} == vocabularies.TABLES
-        assert set(vocabularies.BUCKETS) == set(vocabulary.EMBEDDED)
+        assert set(vocabularies.BUCKETS) == set(embedded.NAMES)
 
 
 class TestStore:

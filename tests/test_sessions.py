@@ -325,7 +325,7 @@ class TestTheWindow:
         meta = inside("--model", "mine", "-o", "json", env={"TOKCAP_CONFIG": str(config)}).json["meta"]
         assert (meta["tokenizer"], meta["token_limit"]) == ("approx", 20_000)
         ran = inside("--model", "unheard-of", "--", "true")
-        assert (ran.status, b"is not known here" in ran.err) == (125, True)
+        assert (ran.status, b"is not a known model" in ran.err) == (125, True)
 
 
 class TestTheCommand:

@@ -10,13 +10,13 @@ from tokcap.core.notice import Notice
 from tokcap.errors import StoreError, StreamError
 from tokcap.exits import OK, READER_GONE
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.steps import usage_notes
 from tokcap.steps.answer import answer_with_everything, certainly_fits, may_withhold
 from tokcap.steps.capture import capture
 from tokcap.steps.delivery import deliver
 from tokcap.steps.destinations import open_destinations
 from tokcap.steps.fitting import Bill, complete, fit_answer
 from tokcap.steps.opening import Closing, open_call, open_show, open_source
-from tokcap.usage import usage_log as usage_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`pages`: joined, the pages are the original. Each is the window that `cap` returns."""
+"""`pages`: joined, they are the original; each is the window that `cap` gives."""
 
 import json
 
@@ -28,13 +28,13 @@ def test_pages_join_to_the_original(text, limit, align):
 
 @settings(deadline=None, max_examples=30)
 @given(data=st.binary(max_size=300), limit=st.integers(16, 60))
-def test_pages_of_bytes_join_to_the_original(data, limit):
+def test_pages_of_bytes_join_too(data, limit):
     assert b"".join(page.text for page in pages(data, limit)) == data
 
 
 @pytest.mark.parametrize("shape", ["text", "auto", "json"])
 @pytest.mark.parametrize("sentinel", ["", "[TRUNCATED]"])
-def test_a_page_is_the_window_that_cap_returns(shape, sentinel):
+def test_a_page_is_the_window_that_cap_gives(shape, sentinel):
     text = json.dumps([{"number": number, "name": f"item {number}"} for number in range(300)], indent=1)
     found = list(pages(text, 200, shape=shape, sentinel=sentinel))
     assert len(found) > 10
@@ -62,9 +62,9 @@ def test_a_stored_output_is_paged_by_its_handle(with_store):
         next(pages(handle="0000", limit=5))
 
 
-def test_paging_a_long_text_counts_it_once():
-    """If every page were counted from the start, the work per page would grow with the text."""
-    from tokcap.tokens.bpe import BytePairTokenizer
+def test_paging_much_text_counts_it_once():
+    """Were each page counted from the beginning, a page of a longer text would be more work."""
+    from tokcap.tokens.embedded import EmbeddedTokenizer
 
     counted = 0
 
@@ -84,12 +84,12 @@ def test_paging_a_long_text_counts_it_once():
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ("count", "token_lengths"):
-            patch.setattr(BytePairTokenizer, name, counting(getattr(BytePairTokenizer, name)))
+            patch.setattr(EmbeddedTokenizer, name, counting(getattr(EmbeddedTokenizer, name)))
         assert 0 < work_per_page(12_000) < 1.5 * work_per_page(4_000)
 
 
-def test_a_limit_that_is_too_small_to_advance_is_refused():
-    with pytest.raises(UsageError, match="use a larger limit"):
+def test_a_limit_that_admits_nothing_is_refused_instead_of_going_round_for_ever():
+    with pytest.raises(UsageError, match="ask for more"):
         list(pages("🧑‍🚀" * 20, 1))
 
 

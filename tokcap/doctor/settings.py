@@ -97,19 +97,12 @@ def of_model(settings: dict[str, Setting], contents: Contents) -> Iterator[Findi
 
 def of_tokenizer(tokenizer: Setting) -> Iterator[Finding]:
     """Whether a tokenizer of that name is known. It is not loaded: that may need the network."""
-    from tokcap.tokens.bpe import encoding_name_of
-    from tokcap.tokens.tokenizer import ApproxTokenizer, find_plugin
-    from tokcap.tokens.vocabulary import EMBEDDED
+    from tokcap.tokens import examine_tokenizer_name
 
     name = str(tokenizer.value)
-    if name == ApproxTokenizer.name or name in EMBEDDED:
-        return
     try:
-        if find_plugin(name) is None and (encoding := encoding_name_of(name)) not in EMBEDDED:
-            message = (
-                f"{name} has the table {encoding}, which tiktoken has to find in its cache or on the network"
-            )
-            yield note("tokenizer", message, f"tokcap --tokenizer {quoted(name)} --token-count -- true")
+        if remark := examine_tokenizer_name(name):
+            yield note("tokenizer", remark, f"tokcap --tokenizer {quoted(name)} --token-count -- true")
     except TokcapError as error:
         yield wrong("tokenizer", str(error), undoing(tokenizer))
 

@@ -1,4 +1,4 @@
-"""The embedded vocabularies: restored to the published tables and compared, and what is made from them."""
+"""Compare the embedded vocabularies, and the files made from them, with what was published."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from tokcap.doctor.finding import Finding, ok, wrong
 from tokcap.lean.patterns import ENGINES, READY_FILE
 from tokcap.steps.patterns import ready_patterns
 from tokcap.system.shell import quoted
-from tokcap.tokens import vocabulary
+from tokcap.tokens import embedded, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokcap.environment import Environment
 
-# Of the tables as they were published.
+# The sha256 of each table as published.
 TABLES = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
-# Of the same tokens in buckets. Making these anew takes a second, a digest of them none.
+# The sha256 of each bucket file. Building a bucket file to compare with takes a second, a digest almost
+# nothing.
 BUCKETS = {
     "cl100k_base": "4b316d314fd6f8f116628b007c6cff480f33c0f92f8080e9d305f23de153fcbb",
     "o200k_base": "4efd1d6a8aa23af8a9b587499754ed49b05ed676d6f6861f94faaa41f9188ec7",
@@ -31,15 +32,15 @@ BUCKETS = {
 
 
 def check(_env: Environment) -> Iterator[Finding]:
-    """Each table, and its buckets; then the patterns that need no compiling."""
-    for name in vocabulary.EMBEDDED:
+    """Check each table and its bucket file, then the precompiled patterns."""
+    for name in embedded.NAMES:
         yield table(name)
         yield made_file(f"{name}.buckets", BUCKETS[name])
     yield patterns()
 
 
 def table(name: str) -> Finding:
-    """Whether an embedded table is the published one, token for token."""
+    """Check that an embedded table is the published one, token for token."""
     file = f"{name}.vocab"
     try:
         loaded = vocabulary.load(name)
@@ -47,27 +48,29 @@ def table(name: str) -> Finding:
     except (OSError, ValueError) as error:
         return wrong(file, f"cannot be read: {error}", reinstall())
     if digest != TABLES[name]:
-        return wrong(file, "is damaged: it is not the published table, and counts are wrong", reinstall())
+        return wrong(file, "is damaged: it is not the published table, so counts are wrong", reinstall())
     return ok(file, f"{len(loaded.lengths):,} tokens, the published table (sha256 {digest[:12]})")
 
 
 def made_file(file: str, expected: str) -> Finding:
+    """Check a file that was made from a table."""
     try:
-        with open(os.path.join(vocabulary.DIRECTORY, file), "rb") as opened:
+        with open(os.path.join(embedded.DIRECTORY, file), "rb") as opened:
             digest = hashlib.sha256(opened.read()).hexdigest()
     except OSError as error:
         return wrong(file, f"cannot be read: {error.strerror}", reinstall())
     if digest != expected:
-        return wrong(file, "is damaged, or of another version: counts may be wrong", reinstall())
+        return wrong(file, "is damaged or from another version: counts may be wrong", reinstall())
     return ok(file, "the same tokens for quick lookups")
 
 
 def patterns() -> Finding:
+    """Check the file of precompiled patterns."""
     import _sre
 
     file = os.path.basename(READY_FILE)
     if _sre.MAGIC not in ENGINES:
-        return ok(file, "is not for this Python, which compiles its patterns anew")
+        return ok(file, "is not for this Python version, which compiles the patterns at every start")
     try:
         with open(READY_FILE, "rb") as opened:
             found = opened.read()
@@ -79,6 +82,7 @@ def patterns() -> Finding:
 
 
 def reinstall() -> str:
+    """Return the command that restores the files of this version."""
     python = quoted(sys.executable or "python3")
     return f"{python} -m pip install --force-reinstall --no-deps tokcap=={own_version()}"
 

@@ -73,7 +73,7 @@ class RunningCount:
         step = STEP_BYTES if size > 2 * STEP_BYTES else size - LOOK_BACK_BYTES
         cut = 0
         search_from = max(step, 0)
-        while (found := self._tokenizer.certain_cut(self._uncounted, 0, search_from)) is not None:
+        while (found := self._tokenizer.safe_cut(self._uncounted, 0, search_from)) is not None:
             if found <= search_from:
                 break
             cut = search_from = found

@@ -7,11 +7,11 @@ from tokcap.core.response import Meta
 from tokcap.core.spool import Spool
 from tokcap.errors import StoreError
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.steps import usage_notes
 from tokcap.steps.answer import respond
 from tokcap.steps.continuation import continuation_of
 from tokcap.steps.delivery import warnings_of
 from tokcap.steps.inputs import RunInput
-from tokcap.usage import usage_log as usage_notes
 
 if TYPE_CHECKING:
     from tokcap.core.response import Response

@@ -13,9 +13,8 @@ from tokcap.cli.described import about, all_commands
 from tokcap.cli.responses import Reply
 from tokcap.core.response import SCHEMA_VERSION
 from tokcap.hooks.manage import AGENTS
+from tokcap.tokens import tokenizer_names
 from tokcap.tokens.models import MODELS
-from tokcap.tokens.tokenizer import ApproxTokenizer
-from tokcap.tokens.vocabulary import EMBEDDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +45,7 @@ SCOPES: dict[Danger, list[str]] = {
 # Names that are the same for everybody; those of sessions and handles come and go.
 SUGGESTED: dict[Names, list[str]] = {
     "models": [*MODELS],
-    "tokenizers": [*EMBEDDED, ApproxTokenizer.name],
+    "tokenizers": [*tokenizer_names()],
     "agents": [*AGENTS],
 }
 

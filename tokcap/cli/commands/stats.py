@@ -8,15 +8,14 @@ import typer
 
 from tokcap.cli.described import Lists, about
 from tokcap.cli.responses import Output, Reply
+from tokcap.cli.usage_history import read_history
 from tokcap.errors import UsageError
-from tokcap.store import open_store
 from tokcap.system.screen import screen_of
 from tokcap.usage import plot as plots
-from tokcap.usage.book import Book, day_before, is_day
-from tokcap.usage.chart import chart
-from tokcap.usage.report import report
+from tokcap.usage.history import day_before, is_day
+from tokcap.usage.report import make_report
 from tokcap.usage.sums import By
-from tokcap.usage.totals import total_in_store
+from tokcap.usage.text_report import report_text
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment
@@ -56,10 +55,10 @@ def stats(
     env = reply.env
     first_day = first_day_of(since, env.now())
     if plot:
-        plots.form_of(plot)
-        plots.check_that_plots_can_be_made()
-    book = read_book(env)
-    found = report(book.sums, (by,) if by else GROUPS, first_day, book.full)
+        plots.format_of(plot)
+        plots.require_matplotlib()
+    history = read_history(env)
+    found = make_report(history.sums, (by,) if by else GROUPS, first_day, history.full_days)
     if plot and found.totals:
         plots.plot(found, plot)
     if reply.is_text:
@@ -67,17 +66,6 @@ def stats(
     if reply.output == "jsonl":
         return reply.give([row.as_json(group) for group, rows in found.by.items() for row in rows])
     return reply.give(numbers(found))
-
-
-def read_book(env: Environment) -> Book:
-    """The account as it stands, with totals that the store has learnt since."""
-    book = Book(env)
-    fresh = book.read()
-    store = open_store(env)
-    learnt = book.sums.ask_for_totals(lambda handle, name: total_in_store(store, handle, name))
-    if fresh or learnt:
-        book.save()
-    return book
 
 
 def first_day_of(since: str, now: float) -> str:
@@ -98,7 +86,7 @@ def described(found: Report, env: Environment, *, all_rows: bool) -> str:
         when = f" since {found.since}" if found.since else " yet"
         return f"nothing was run{when}, as far as the account knows (--account writes it)\n"
     screen = screen_of(env, env.stdout)
-    return chart(found, screen.columns, coloured=screen.colours, all_rows=all_rows)
+    return report_text(found, screen.columns, coloured=screen.colours, all_rows=all_rows)
 
 
 def numbers(found: Report) -> dict[str, object]:

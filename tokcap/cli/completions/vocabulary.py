@@ -5,16 +5,12 @@ from __future__ import annotations
 from tokcap.cli.catalog import STRING
 from tokcap.hooks.manage import AGENTS
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.tokens.tokenizer import ApproxTokenizer
-from tokcap.tokens.vocabulary import EMBEDDED
+from tokcap.tokens import tokenizer_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokcap.cli.catalog import Argument, Command, Flag, Group
-
-# Any name may follow --tokenizer; these work everywhere. To ask for plug-ins takes longer than a TAB may.
-TOKENIZERS = (*EMBEDDED, ApproxTokenizer.name)
 
 
 class Offer(Record):
@@ -87,7 +83,7 @@ def offer_for(item: Flag | Argument) -> Offer:
     if item.choices:
         return Offer(item.choices)
     if item.names == "tokenizers":
-        return Offer(TOKENIZERS)
+        return Offer(tokenizer_names())
     if item.names == "agents":
         return Offer(tuple(AGENTS))
     if item.names == "files":

@@ -1,6 +1,6 @@
-"""Counting much at once: a payload is divided among processes, each of which counts its own part.
+"""Count a large payload in several processes, each of which counts one part.
 
-Threads would not do: tiktoken makes a list of every token, and only one thread at a time can make lists.
+Threads would not help: tiktoken builds a list of all tokens, and only one thread at a time can build lists.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     # Counts a part of a payload, from one byte up to another.
     CountPart = Callable[[int, int], Checkpoints]
 
-# A place to divide at is looked for in so much.
+# How far to search for a safe cut between two parts.
 LOOK_BYTES = 64 << 10
 MOST_PROCESSES = 8
 
@@ -30,31 +30,31 @@ MOST_PROCESSES = 8
 def parts_of(
     payload: Payload, tokenizer: Tokenizer, begin: int, least_bytes: int
 ) -> Sequence[tuple[int, int]]:
-    """The rest of a payload in parts of about one size, divided where it can be cut for certain."""
+    """Divide the payload from `begin` on into parts of about the same size, at safe cuts."""
     left = payload.size - begin
     number = min(available_cores(), MOST_PROCESSES, left // least_bytes)
-    # Where a cut lies may depend on where counting began; then it cannot be found from the midst.
+    # If a safe cut depends on where counting began, it cannot be found from the middle.
     if number < 2 or not tokenizer.cuts_anywhere or not may_fork():
         return [(begin, payload.size)]
     places = [begin]
     for part in range(1, number):
         start = begin + left * part // number
         data = bytearray(payload.read(start, min(start + LOOK_BYTES, payload.size)))
-        cut = tokenizer.certain_cut(data, 0, 0)
+        cut = tokenizer.safe_cut(data, 0, 0)
         if cut is not None and start + cut > places[-1]:
             places.append(start + cut)
     return list(zip(places, [*places[1:], payload.size], strict=True))
 
 
 def count_in_parallel(parts: Sequence[tuple[int, int]], count: CountPart) -> Checkpoints:
-    """Count the first part here and each other one in a process of its own; join what they found."""
+    """Count the first part here and every other part in its own process, then join the results."""
     children: list[tuple[int, int]] = []
     try:
         for part in parts[1:]:
             try:
                 children.append(start_child(part, count))
             except OSError:
-                # No process to be had: what is left is counted here.
+                # The system allows no more processes: count the other parts here.
                 break
         found = count(*parts[0])
         for part in parts[1:]:
@@ -65,11 +65,11 @@ def count_in_parallel(parts: Sequence[tuple[int, int]], count: CountPart) -> Che
                 reap(pid)
                 os.close(descriptor)
                 del children[0]
-            # A child that was killed, or could not count, has its part counted here.
+            # If a child was killed or failed, count its part here.
             found.join(Checkpoints.unpacked(packed, part[1]) or count(*part))
         return found
     finally:
-        # Nobody waits for them any more.
+        # After an error, the other results are not needed.
         for pid, descriptor in children:
             os.close(descriptor)
             try:
@@ -91,23 +91,23 @@ def start_child(part: tuple[int, int], count: CountPart) -> tuple[int, int]:
         os.close(write)
         return pid, read
     try:
-        # Whoever reads tokcap's output, or waits for its end, must not wait for this process.
+        # A program that reads tokcap's output to the end must not wait for this process.
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nothing, descriptor)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
-        # Ctrl-C reaches all of us, and what it means is decided by one.
+        # Ctrl-C reaches all processes; the parent alone decides what it means.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         write_all(write, count(*part).packed(part[1]))
     except BaseException:
-        # Whatever it is, the parent counts the part itself.
+        # Whatever failed, the parent counts this part itself.
         os._exit(1)
     os._exit(0)
 
 
 def reap(pid: int) -> None:
-    """Wait for a process. Where SIGCHLD is ignored, or somebody waits for every child, it is gone by then."""
+    """Wait for a process. It may be gone: if SIGCHLD is ignored, or if other code waits for every child."""
     try:
         os.waitpid(pid, 0)
     except ChildProcessError:

@@ -1,4 +1,4 @@
-"""The files of the account: sums as they were stored, and the lines that have come since."""
+"""The usage history of one data directory: the sums in `sums.json`, and the log lines written since."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import orjson
 
 from tokcap.errors import StoreError
 from tokcap.system import private_files as private
-from tokcap.usage.lines import lines_of
-from tokcap.usage.sums import FIELDS, Output, Sums, Waiting
+from tokcap.usage.log_reader import read_lines
+from tokcap.usage.sums import FIELDS, Output, Pending, Sums
 from tokcap.usage.usage_log import DAY_SECONDS, DIRECTORY, LARGEST_DAY_BYTES, SUFFIX, day_of
 
 if TYPE_CHECKING:
@@ -19,47 +19,47 @@ if TYPE_CHECKING:
 
     from tokcap.environment import Environment
 
-SUMS = "sums.json"
+SUMS_FILE = "sums.json"
 SCHEMA_VERSION = 1
 LARGEST_SUMS_BYTES = 256 << 20
-# Lines are kept 90 days (see `account`), sums so many.
+# Log lines are kept for `usage_log.KEEP_DAYS`, their sums for longer.
 KEEP_DAYS = 400
 READ_BYTES = 8 << 20
 
 
-class Book:
-    """The account of one data directory."""
+class UsageHistory:
+    """Everything that is known about the calls so far."""
 
     def __init__(self, env: Environment) -> None:
         self._data_dir = env.data_dir()
         self._directory = os.path.join(self._data_dir, DIRECTORY)
         self._now = env.now()
         self.sums = Sums()
-        # Up to where each day's file is part of the sums.
+        # How far each day's file is part of the sums, in bytes.
         self._read_to: dict[str, int] = {}
-        # Days whose file is full: what came later is missing.
-        self.full: list[str] = []
+        # Days whose file is full, so that later calls are missing.
+        self.full_days: list[str] = []
 
     def read(self) -> bool:
-        """Take up what is stored, then what has come since; whether there was anything new."""
+        """Read the stored sums, then the new log lines. Return whether there were new ones."""
         for path in (self._data_dir, self._directory):
             if os.path.lexists(path) and not private.is_own_directory(path):
-                raise StoreError(f"{path} is no directory of yours, or a link; set TOKCAP_DATA_DIR to one")
+                raise StoreError(f"{path} is a symlink or not owned by you; set TOKCAP_DATA_DIR to another")
         self._load()
-        fresh = False
+        has_new_lines = False
         for day, size in sorted(self._days()):
             begin = self._read_to.get(day, 0)
             if size < begin:
-                # Somebody has shortened it: it is counted anew.
-                self.sums.drop_days(lambda dropped, day=day: dropped == day)  # type: ignore[misc]
+                # The file got shorter: add it up from its start.
+                self.sums.drop_days({day})
                 begin = 0
             if size > begin:
-                self._read_to[day] = self._read_lines(day, begin)
-                fresh = True
-        return fresh
+                self._read_to[day] = self._add_lines(day, begin)
+                has_new_lines = True
+        return has_new_lines
 
     def _days(self) -> Iterator[tuple[str, int]]:
-        """The days that have a file, with its size."""
+        """Yield each day that has a file, and the size of the file."""
         try:
             with os.scandir(self._directory) as found:
                 files = [(file.name, file.stat(follow_symlinks=False).st_size) for file in found]
@@ -69,11 +69,11 @@ class Book:
             day = name.removesuffix(SUFFIX)
             if day != name and is_day(day):
                 if size >= LARGEST_DAY_BYTES:
-                    self.full.append(day)
+                    self.full_days.append(day)
                 yield day, size
 
-    def _read_lines(self, day: str, begin: int) -> int:
-        """Count the lines of a day from a place on; returns the place behind the last whole one."""
+    def _add_lines(self, day: str, begin: int) -> int:
+        """Add the lines of a day from a position on. Return the position after the last complete line."""
         path = os.path.join(self._directory, day + SUFFIX)
         try:
             file = private.open_file(path)
@@ -82,10 +82,10 @@ class Book:
         rest = b""
         try:
             while block := os.pread(file, READ_BYTES, begin + len(rest)):
-                whole, newline, rest = (rest + block).rpartition(b"\n")
-                for line in lines_of(whole):
-                    self.sums.add(day, line)
-                begin += len(whole) + len(newline)
+                complete, newline, rest = (rest + block).rpartition(b"\n")
+                for call in read_lines(complete):
+                    self.sums.add(day, call)
+                begin += len(complete) + len(newline)
         except OSError as error:
             raise private.refused(path, error) from None
         finally:
@@ -93,7 +93,7 @@ class Book:
         return begin
 
     def _load(self) -> None:
-        """Sums that cannot be read are made again from the lines that are still there."""
+        """Load the stored sums. If they are damaged, they are made again from the lines that still exist."""
         try:
             stored = orjson.loads(private.read_file(self._path, LARGEST_SUMS_BYTES))
             if stored["schema_version"] != SCHEMA_VERSION:
@@ -109,10 +109,10 @@ class Book:
                 expect(str, handle, tokenizer, command)
                 expect(int, saved, *([] if total is None else [total]))
                 output = sums.outputs[handle, tokenizer] = Output(command, saved, total)
-                for (day, counted_by, run, session), (runs, known, later) in waiting:
+                for (day, counted_by, run, session), (runs, known, shown) in waiting:
                     expect(str, day, counted_by, run, session)
-                    expect(int, runs, known, later)
-                    output.waiting[day, counted_by, run, session] = Waiting(runs, known, later)
+                    expect(int, runs, known, shown)
+                    output.pending[day, counted_by, run, session] = Pending(runs, known, shown)
             sums.broken, read_to = stored["broken"], stored["read_to"]
             expect(dict, sums.broken, read_to)
             expect(int, *sums.broken.values(), *read_to.values())
@@ -123,23 +123,23 @@ class Book:
             return
 
     def save(self) -> None:
-        """Store the sums. Where that cannot be done, the same lines are read again next time."""
+        """Store the sums. If that fails, the next call reads the same lines again."""
         oldest = day_of(self._now - KEEP_DAYS * DAY_SECONDS)
-        self.sums.drop_days(lambda day: day < oldest)
+        self.sums.drop_days({day for day in self.sums.days() if day < oldest})
         stored = {
             "schema_version": SCHEMA_VERSION,
-            "read_to": {day: place for day, place in self._read_to.items() if day >= oldest},
+            "read_to": {day: position for day, position in self._read_to.items() if day >= oldest},
             "broken": self.sums.broken,
             "rows": [[*key, *row] for key, row in self.sums.rows.items()],
             "outputs": [
                 [
                     *key,
                     output.command,
-                    output.saved,
-                    output.total,
+                    output.saved_tokens,
+                    output.total_tokens,
                     [
-                        [words, [waiting.runs, waiting.known, waiting.later]]
-                        for words, waiting in output.waiting.items()
+                        [group, [pending.runs, pending.known_tokens, pending.show_tokens]]
+                        for group, pending in output.pending.items()
                     ],
                 ]
                 for key, output in self.sums.outputs.items()
@@ -152,25 +152,25 @@ class Book:
 
     @property
     def _path(self) -> str:
-        return os.path.join(self._directory, SUMS)
+        return os.path.join(self._directory, SUMS_FILE)
 
 
 def expect(kind: type, *values: object) -> None:
-    """Whatever the file has been through: `ValueError` for a value of another kind."""
+    """Raise `ValueError` unless all values have this type. The file may contain anything."""
     if {*map(type, values)} - {kind}:
-        raise ValueError("it makes no sense")
+        raise ValueError("a stored value has the wrong type")
 
 
 def day_before(now: float, days: int) -> str:
-    """The day so many days before today; none before 1970."""
+    """Return the day that is this many days before today, not before 1970."""
     today = time.localtime(now)
-    # By the calendar: where clocks are changed, a day has 23 hours or 25.
+    # By the calendar, because a day has 23 or 25 hours when clocks change.
     back = min(days, int(max(now, 0) / DAY_SECONDS))
     return day_of(time.mktime((today.tm_year, today.tm_mon, today.tm_mday - back, 12, 0, 0, 0, 0, -1)))
 
 
 def is_day(name: str) -> bool:
-    """Whether it is written as a day is."""
+    """Whether a text is a day such as `2026-11-16`."""
     try:
         time.strptime(name, "%Y-%m-%d")
     except ValueError:
