@@ -39,8 +39,8 @@ def test_a_process_that_hides_its_words_is_found_out(line, words):
 @needs_proc
 def test_where_ps_has_to_be_asked_it_says_the_same():
     process = os.getpid()
-    parent, words = ancestors.ask_ps(process)
-    assert (parent, words) == (os.getppid(), " ".join(ancestors.look_in_proc(process)[1]).split())
+    parent, words = ancestors.from_ps(process)
+    assert (parent, words) == (os.getppid(), " ".join(ancestors.from_proc(process)[1]).split())
 
 
 @needs_proc
@@ -48,4 +48,4 @@ def test_a_process_that_is_gone_is_no_ancestor():
     gone = subprocess.Popen(["true"])
     gone.wait()
     assert not ancestors.is_ours(gone.pid)
-    assert ancestors.look_in_proc(gone.pid) == (0, None)
+    assert ancestors.from_proc(gone.pid) == (0, None)

@@ -211,7 +211,12 @@ def test_it_loads_neither_typer_nor_anything_else_that_is_slow():
         "tokcap.pipeline",
         "tokcap.hooks.gemini",
     }
-    heavy |= {"tokcap.hooks.settings", "tokcap.hooks.jsonc", "tokcap.hooks.manage"}
+    heavy |= {
+        "tokcap.hooks.settings",
+        "tokcap.hooks.settings_file",
+        "tokcap.hooks.jsonc",
+        "tokcap.hooks.manage",
+    }
     assert loaded.isdisjoint(heavy)
     assert "tokcap.hooks.claude_code" in loaded
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hooks.nasty import EVERY_SHELL, ONLY_BASH
-from tokcap.hooks.rewrite import Launch, rewritten, wrapped
+from tokcap.hooks.base import Launch
+from tokcap.hooks.rewrite import rewritten, wrapped
 from tokcap.system.shell import quoted
 
 # The program itself, under the name that the rewritten commands have for it.
