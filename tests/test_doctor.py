@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+import types
 from importlib import metadata
 
 import pytest
@@ -18,7 +19,6 @@ from tests import test_account
 from tests.conftest import IMPORT_PATH, PACKAGE, Ran, checked
 from tests.shell.terminal import on_a_terminal
 from tests.tokens.test_vocabulary import PUBLISHED
-from tokcap.cli.commands.completion import script
 from tokcap.cli.options import OPTIONS
 from tokcap.doctor import examination, packages, variables, vocabularies
 from tokcap.environment import Environment
@@ -47,13 +47,13 @@ def wrong(found) -> set[str]:
 
 
 # A table is restored once for all tests inside this process; processes of their own restore theirs.
-restored_once = functools.cache(vocabularies.table)
+restored_once = functools.cache(vocabularies.check_table)
 
 
 @pytest.fixture
 def examined(inside, monkeypatch):
     """What doctor finds, by `group.name`."""
-    monkeypatch.setattr(vocabularies, "table", restored_once)
+    monkeypatch.setattr(vocabularies, "check_table", restored_once)
 
     def run(**variables) -> dict[str, list[dict]]:
         return report(inside("doctor", "-o", "json", env=variables))
@@ -108,7 +108,7 @@ class TestHealthy:
     def test_each_line_of_jsonl_is_a_check_and_the_last_one_has_the_meta(self, inside):
         lines = [json.loads(line) for line in inside("doctor", "-o", "jsonl").out.splitlines()]
         assert lines[-1].keys() == {"meta"}
-        assert {line["group"] for line in lines[:-1]} == {name for name, _, _ in examination.checks(script)}
+        assert {line["group"] for line in lines[:-1]} == {check.group for check in examination.CHECKS}
 
     def test_every_setting_is_there_with_its_value_and_its_source(self, examined, tmp_path):
         config = tmp_path / "config.toml"
@@ -303,9 +303,9 @@ class TestLedger:
         assert found["ledger.session"][0]["remedy"].startswith("tokcap budget start y ")
 
 
-class TestAccount:
+class TestUsageLog:
     def test_one_that_is_as_it_should_be(self, examined, inside, with_account):
-        assert "there are none" in examined()["account.lines"][0]["message"]
+        assert "none yet" in examined()["account.lines"][0]["message"]
         inside("-n", "5", stdin=b"1\n")
         before = everything_below(with_account)
         found = examined()
@@ -315,7 +315,7 @@ class TestAccount:
         assert everything_below(with_account) == before
 
     def test_one_that_is_turned_off_is_told(self, examined):
-        assert "is turned off" in examined()["account.account"][0]["message"]
+        assert "turned off" in examined()["account.account"][0]["message"]
 
     @pytest.mark.parametrize(
         ("spoil", "name"),
@@ -349,7 +349,7 @@ class TestAccount:
         (check,) = examined()["account.today"]
         assert (check["status"], check["message"]) == (
             "note",
-            "64M are full: later calls of this day are not written",
+            "the log is full (64M): no more calls are logged today",
         )
 
 
@@ -390,11 +390,11 @@ class TestPackages:
         assert found == {
             "orjson": ("wrong", "3.10 is too old: 3.11.5 is needed"),
             "typer": ("ok", real("typer")),
-            "mcp": ("note", "for tokcap mcp: mcp 3.0 is too new: one below 3 is needed"),
+            "mcp": ("note", "for tokcap mcp: mcp 3.0 is too new: a version below 3 is needed"),
             "plot": ("note", "for tokcap stats --plot: matplotlib 3.7.9 is too old: 3.8 is needed"),
         }
         assert more[0] == "ok"
-        assert more[1].startswith("optional: nowhere is not installed; to have it: ")
+        assert more[1].startswith("optional: nowhere is not installed; to install it: ")
         assert more[1].endswith(" -m pip install 'tokcap[more]'")
 
 
@@ -442,7 +442,7 @@ class TestConfiguration:
             ("TOCKAP_TOKEN_LIMIT", "wrong", "TOKCAP_TOKEN_LIMIT"),
             ("tokcap_data_dir", "wrong", "TOKCAP_DATA_DIR"),
             ("TOKCAP_GREP", "wrong", "--grep"),
-            ("TOKCAP_XYZZY", "note", "is no variable of tokcap"),
+            ("TOKCAP_XYZZY", "note", "not a variable of tokcap"),
         ],
     )
     def test_a_misspelt_variable_is_told_with_what_was_meant(self, examined, name, status, meant):
@@ -551,14 +551,17 @@ class TestReport:
             yield from ()
             raise RuntimeError("out\nof order")
 
-        every = examination.checks(script)
-        monkeypatch.setattr(examination, "checks", lambda _script_of: (("mine", "Mine", check), *every))
+        broken = types.ModuleType("broken")
+        broken.check = check
+        monkeypatch.setitem(sys.modules, "broken", broken)
+        mine = examination.Check("mine", "Mine", "broken")
+        monkeypatch.setattr(examination, "CHECKS", (mine, *examination.CHECKS))
         ran = inside("doctor")
         assert ran.status == 1
         lines = ran.out.decode().splitlines()
         assert lines[:2] == [
             "Mine",
-            "  wrong  mine  this check failed itself: RuntimeError: out\\x0aof order",
+            "  wrong  mine  this check failed: RuntimeError: out\\x0aof order",
         ]
         assert lines[2].startswith("         do: tokcap --version")
         assert lines[-1].startswith("1 thing is wrong")
@@ -588,6 +591,6 @@ class TestReport:
 
     def test_checks_need_nothing_but_an_environment(self, tmp_path):
         env = Environment({"HOME": str(tmp_path), "PATH": "", "LANG": "C.UTF-8"})
-        for group in examination.examine(env, lambda _shell: b""):
+        for group in examination.examine(env):
             assert group.findings
-            assert not [finding for finding in group.findings if "failed itself" in finding.message]
+            assert not [finding for finding in group.findings if "this check failed" in finding.message]
