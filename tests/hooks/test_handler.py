@@ -217,8 +217,14 @@ def test_it_loads_neither_typer_nor_anything_else_that_is_slow():
         "tokcap.hooks.jsonc",
         "tokcap.hooks.manage",
     }
+    heavy |= {"json", "re", "enum"}
     assert loaded.isdisjoint(heavy)
     assert "tokcap.hooks.claude_code" in loaded
+
+
+def test_an_answer_is_written_as_json_dumps_writes_it():
+    answer = {"a": [1, 2.5, True, None, {}], "b": {"c": "é\ud800\n"}, "": []}
+    assert handler.dumped(answer) == json.dumps(answer).encode()
 
 
 def test_it_calls_itself_by_its_full_path_if_it_has_one(tmp_path):

@@ -65,11 +65,10 @@ class ClaudeCode(SettingsAgent):
 
     def answer(self, event: dict[str, Any], launch: Launch, place: Place) -> dict[str, Any] | None:
         """Return the rewritten input, or None."""
-        given = event.get("tool_input")
-        if event.get("hook_event_name") != self.event or event.get("tool_name") != self.matcher:
+        command = self.command_in(event)
+        if command is None:
             return None
-        if not isinstance(given, dict) or not isinstance(command := given.get("command"), str):
-            return None
+        given = event["tool_input"]
         # Claude Code reads the output of a background command while it runs; a cap would delay it.
         if given.get("run_in_background") or given.get("dangerouslyDisableSandbox"):
             return None

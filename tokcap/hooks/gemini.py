@@ -66,12 +66,10 @@ class Gemini(SettingsAgent):
 
     def answer(self, event: dict[str, Any], launch: Launch, place: Place) -> dict[str, Any] | None:
         """Return the rewritten argument, or None."""
-        given = event.get("tool_input")
-        if event.get("hook_event_name") != self.event or event.get("tool_name") != self.matcher:
+        command = self.command_in(event)
+        if command is None:
             return None
-        if not isinstance(given, dict) or not isinstance(command := given.get("command"), str):
-            return None
-        if given.get("is_background") or not is_simple(command):
+        if event["tool_input"].get("is_background") or not is_simple(command):
             return None
         rules = read_rules(place)
         if not rules.allowed or rules.by_text or started_with_any(FLAGS_WITH_RULES, place, self.title):

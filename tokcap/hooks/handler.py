@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
+from _json import encode_basestring_ascii, make_encoder
 
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import Launch, Place
 from tokcap.hooks.rewrite import launch_options
+from tokcap.lean.plainjson import loads
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from tokcap.environment import Environment
 
@@ -46,19 +49,25 @@ def answer(
         return b""
     agent = AGENTS[arguments[0]]
     try:
-        import json
-
         options = launch_options(arguments[1:])
-        given = json.loads(event.decode())
+        given = loads(event.decode())
         project = variables.get(agent.project_variable)
         if options is None or refuses(options) or not project or not isinstance(given, dict):
             return agent.no_answer
         launch = Launch(own_program(sys.argv[0]), options, path=variables.get("PATH", os.defpath))
         found = agent.answer(given, launch, place_in(project, variables))
-        # `dumps` writes ASCII, so a lone surrogate is passed on as it came.
-        return agent.no_answer if found is None else json.dumps(found).encode("ascii") + b"\n"
+        return agent.no_answer if found is None else dumped(found) + b"\n"
     except Exception:  # as in `run`, but some agents need an answer even then
         return agent.no_answer
+
+
+def dumped(answer: dict[str, Any]) -> bytes:
+    """Return what `json.dumps` returns, without importing `json`, which takes a quarter of the call.
+
+    The text is ASCII, so a lone surrogate is passed on as it came.
+    """
+    encode = make_encoder(None, str, encode_basestring_ascii, None, ": ", ", ", False, False, True)
+    return "".join(encode(answer, 0)).encode("ascii")
 
 
 def place_in(project: str, variables: Mapping[str, str]) -> Place:

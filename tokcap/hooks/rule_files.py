@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from tokcap.lean.plainjson import loads
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ class RulesUnreadable(Exception):
 
 def load_settings(path: str) -> dict[str, Any]:
     """Return the settings in a file, or {} if there is no file."""
-    import json
-
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -36,7 +35,7 @@ def load_settings(path: str) -> dict[str, Any]:
     try:
         text = data.decode("utf-8-sig")
         try:
-            found = json.loads(text)
+            found = loads(text)
         except ValueError:
             from tokcap.hooks import jsonc
 

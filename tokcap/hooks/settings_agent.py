@@ -35,6 +35,14 @@ class SettingsAgent(Agent):
         hook = {"type": "command", "command": command, "timeout": self.timeout}
         return {"matcher": self.matcher, "hooks": [hook]}
 
+    def command_in(self, event: dict[str, Any]) -> str | None:
+        """Return the shell command of an event; None if the event is not about one."""
+        if event.get("hook_event_name") != self.event or event.get("tool_name") != self.matcher:
+            return None
+        given = event.get("tool_input")
+        command = given.get("command") if isinstance(given, dict) else None
+        return command if isinstance(command, str) else None
+
     def installation(self, path: str) -> Installation | None:
         from tokcap.hooks import settings, settings_file
 
