@@ -1,4 +1,4 @@
-"""tokcap doctor finds what was planted for it, says what to do, and changes nothing."""
+"""tokcap doctor finds defects, prints what to do, and changes nothing."""
 
 import functools
 import json
@@ -133,7 +133,7 @@ class TestHealthy:
 
 
 class TestVocabularies:
-    def test_a_package_that_is_damaged_is_told(self, tmp_path):
+    def test_a_package_that_is_damaged_is_reported(self, tmp_path):
         copy = tmp_path / "copy"
         shutil.copytree(PACKAGE, copy / "tokcap", ignore=shutil.ignore_patterns("__pycache__"))
         data = copy / "tokcap" / "tokens" / "data"
@@ -259,7 +259,7 @@ class TestLedger:
         return with_store / "ledger.db"
 
     @pytest.mark.parametrize("damage", ["garbage", "half", "empty", "newer", "other", "open", "link"])
-    def test_a_ledger_that_cannot_be_used_is_told(self, examined, ledger, tmp_path, damage):
+    def test_a_ledger_that_cannot_be_used_is_reported(self, examined, ledger, tmp_path, damage):
         data = ledger.read_bytes()
         if damage in ("newer", "other"):
             with sqlite3.connect(ledger) as database:
@@ -304,7 +304,7 @@ class TestLedger:
 
 
 class TestUsageLog:
-    def test_one_that_is_as_it_should_be(self, examined, inside, with_account):
+    def test_a_healthy_log_is_ok(self, examined, inside, with_account):
         assert "none yet" in examined()["account.lines"][0]["message"]
         inside("-n", "5", stdin=b"1\n")
         before = everything_below(with_account)
@@ -314,7 +314,7 @@ class TestUsageLog:
         assert not wrong(found)
         assert everything_below(with_account) == before
 
-    def test_one_that_is_turned_off_is_told(self, examined):
+    def test_a_log_that_is_turned_off_is_reported(self, examined):
         assert "turned off" in examined()["account.account"][0]["message"]
 
     @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ class TestUsageLog:
             (test_account.a_pipe, "today"),
         ],
     )
-    def test_where_calls_are_silently_not_written_that_is_told(
+    def test_calls_that_are_silently_not_logged_are_reported(
         self, examined, inside, with_account, spoil, name
     ):
         spoil(with_account)
@@ -368,7 +368,7 @@ class TestPackages:
         found = packages.requirement_of(text)
         assert (found.name, found.least, found.below, found.extra) == (name, least, below, extra)
 
-    def test_every_package_is_told_of_with_its_version_or_what_installs_it(self, examined, monkeypatch):
+    def test_every_package_is_reported_with_its_version_or_how_to_install_it(self, examined, monkeypatch):
         versions = {"orjson": "3.10", "matplotlib": "3.7.9", "mcp": "3.0"}
         real = metadata.version
 
@@ -410,7 +410,7 @@ class TestConfiguration:
             ("keep = '\xff'".encode("latin-1"), [":1: is not UTF-8"]),
         ],
     )
-    def test_all_that_is_wrong_in_the_file_is_told(self, examined, tmp_path, text, messages):
+    def test_every_error_in_the_file_is_reported(self, examined, tmp_path, text, messages):
         config = tmp_path / "config.toml"
         config.write_bytes(text if isinstance(text, bytes) else text.encode())
         found = examined(TOKCAP_CONFIG=str(config))
@@ -430,7 +430,7 @@ class TestConfiguration:
             ({"TOKCAP_SHELL": "/nowhere/sh"}, "shell", "unset TOKCAP_SHELL"),
         ],
     )
-    def test_a_bad_variable_is_told(self, examined, variables, name, remedy):
+    def test_a_bad_variable_is_reported(self, examined, variables, name, remedy):
         found = examined(**variables)
         assert wrong(found) == {f"configuration.{name}"}
         assert remedy in [check["remedy"] for check in found[f"configuration.{name}"]]
@@ -445,7 +445,7 @@ class TestConfiguration:
             ("TOKCAP_XYZZY", "note", "not a variable of tokcap"),
         ],
     )
-    def test_a_misspelt_variable_is_told_with_what_was_meant(self, examined, name, status, meant):
+    def test_a_misspelt_variable_is_reported_with_the_right_spelling(self, examined, name, status, meant):
         (check,) = examined(**{name: "it's"})[f"variables.{name}"]
         assert check["status"] == status
         assert meant in check["message"]
@@ -459,7 +459,7 @@ class TestConfiguration:
 
 
 class TestSurroundings:
-    def test_a_home_that_is_none_is_told(self, examined, monkeypatch, tmp_path):
+    def test_a_home_that_is_not_a_directory_is_reported(self, examined, monkeypatch, tmp_path):
         monkeypatch.delenv("TOKCAP_DATA_DIR")
         (tmp_path / "file").write_text("")
         found = examined(HOME=str(tmp_path / "file"))
@@ -473,7 +473,7 @@ class TestSurroundings:
         assert check["status"] == "note"
         assert "HOME is not set" in check["message"]
 
-    def test_a_directory_that_cannot_be_written_is_told(self, with_store, tmp_path):
+    def test_a_directory_that_cannot_be_written_is_reported(self, with_store, tmp_path):
         with_store.mkdir(mode=0o500)
         (tmp_path / "home").chmod(0o500)
         try:
@@ -494,7 +494,7 @@ class TestSurroundings:
         finally:
             (tmp_path / "home").chmod(0o700)
 
-    def test_a_data_directory_that_others_can_write_to_is_told(self, examined, with_store):
+    def test_a_data_directory_that_others_can_write_to_is_reported(self, examined, with_store):
         with_store.mkdir()
         for mode, status in ((0o777, "wrong"), (0o755, "note"), (0o700, "ok")):
             with_store.chmod(mode)
@@ -505,7 +505,7 @@ class TestSurroundings:
         assert examined(LC_ALL="POSIX")["terminal.locale"][0]["remedy"] == "export LC_ALL=C.UTF-8"
         assert examined(LC_ALL="de_DE.UTF-8")["terminal.locale"][0]["status"] == "ok"
 
-    def test_a_hook_that_calls_a_program_which_is_gone_is_told(self, examined, tmp_path):
+    def test_a_hook_that_calls_a_program_that_does_not_exist_is_reported(self, examined, tmp_path):
         settings = tmp_path / "home" / ".claude" / "settings.json"
         settings.parent.mkdir()
         assert "tokcap hook install claude-code" in examined()["hooks.claude-code"][0]["message"]
@@ -535,7 +535,7 @@ class TestSurroundings:
         path.write_bytes(inside("completion", "fish").out)
         assert examined()["shells.fish"][0]["status"] == "ok"
 
-    def test_a_directory_that_is_gone_is_no_obstacle(self, tmp_path):
+    def test_it_works_in_a_directory_that_no_longer_exists(self, tmp_path):
         gone = tmp_path / "gone"
         script = f'mkdir {gone}; cd {gone}; rmdir {gone}; "$0" -m tokcap doctor -o json'
         world = {**os.environ, "PYTHONPATH": IMPORT_PATH, "PYTHONSAFEPATH": "1"}
@@ -546,7 +546,7 @@ class TestSurroundings:
 
 
 class TestReport:
-    def test_a_check_that_fails_itself_is_a_finding_and_the_others_go_on(self, inside, monkeypatch):
+    def test_a_check_that_fails_is_a_finding_and_the_others_still_run(self, inside, monkeypatch):
         def check(_env):
             yield from ()
             raise RuntimeError("out\nof order")

@@ -1,4 +1,4 @@
-"""The flags of the processes above are seen, or it is known that they are not."""
+"""The flags of the ancestor processes are read, or it is known that they cannot be."""
 
 import os
 import subprocess

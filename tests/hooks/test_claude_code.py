@@ -1,4 +1,4 @@
-"""Claude Code: its documented events in, its documented answers out, and no rule that is slipped past."""
+"""Claude Code: documented events get documented answers, and no rule is bypassed."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Gemini CLI: its documented events in, its documented answers out, and no rule that is slipped past."""
+"""Gemini CLI: documented events get documented answers, and no rule is bypassed."""
 
 import shutil
 

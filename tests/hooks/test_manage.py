@@ -64,7 +64,7 @@ def test_an_unknown_agent_is_refused(place):
         manage.install("nobody", place, (), project=False)
 
 
-def test_nothing_is_installed_beside_a_rule_that_would_be_slipped_past(place):
+def test_nothing_is_installed_if_a_rule_would_be_bypassed(place):
     path = CLAUDE_CODE.user_settings(place)
     write(path, {"permissions": {"deny": ["Read(./.env)"]}})
     with pytest.raises(HookRefused, match="bypass"):
@@ -144,7 +144,7 @@ def test_a_home_of_any_name_is_listed_on_one_line(said, tmp_path, monkeypatch):
     assert b"/\xff\\x0a\\x1b[31m/.claude" in line
 
 
-def test_a_directory_that_is_gone_is_told_as_that(said, tmp_path, monkeypatch):
+def test_a_current_directory_that_no_longer_exists_is_reported(said, tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

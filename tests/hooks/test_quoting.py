@@ -1,4 +1,4 @@
-"""A rewritten command does what the original does, whatever stands in it: both are run by real shells."""
+"""A rewritten command does what the original does. Real shells run both."""
 
 import os
 import shutil
@@ -88,7 +88,7 @@ def test_what_only_bash_understands_is_run_by_bash(command, world):
         "ls sub",
     ],
 )
-def test_the_shell_stands_afterwards_where_the_original_would_have_left_it(shell, command, world):
+def test_the_shell_ends_in_the_same_directory_as_with_the_original(shell, command, world):
     shell = shutil.which(shell) or pytest.skip(f"no {shell}")
     (world["cwd"] / "sub").mkdir()
     (world["cwd"] / "sub" / "file").touch()

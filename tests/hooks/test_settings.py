@@ -1,4 +1,4 @@
-"""Settings files: what is in them survives, what was put in comes out again, a bad file is not touched."""
+"""Settings files: other settings survive, removal restores the file, and a bad file is not changed."""
 
 import json
 import os

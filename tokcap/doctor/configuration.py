@@ -25,7 +25,7 @@ DEFAULT = "default"
 
 
 def check(env: Environment) -> Iterator[Finding]:
-    """Check the file, each setting, and the names in them that have to be looked up."""
+    """Check the file, each setting, and the model, tokenizer and shell that they name."""
     path = env.config_file()
     text, contents = "", Contents({}, {}, ())
     try:
