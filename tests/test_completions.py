@@ -33,7 +33,7 @@ from tokcap.cli.completions import SHELLS, script_for
 from tokcap.cli.completions.vocabulary import Vocabulary, offer_for, spellings_of
 from tokcap.cli.described import all_commands, groups
 from tokcap.cli.options import SUBCOMMANDS as NAMES
-from tokcap.hooks.manage import AGENTS
+from tokcap.hooks import AGENTS
 from tokcap.tokens import open_tokenizer, tokenizer_names
 
 COMMANDS = all_commands(app)

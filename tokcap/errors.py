@@ -108,7 +108,7 @@ class LedgerError(StoreError):
 
 
 class HookRefused(TokcapError):
-    """A hook cannot be installed, or not safely; no file was touched."""
+    """A hook cannot be installed, or not safely; no file was changed."""
 
     code = "HOOK_REFUSED"
     exit_status = exits.NO

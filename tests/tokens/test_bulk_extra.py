@@ -388,7 +388,7 @@ def test_a_large_count_by_a_process_is_exact(name, tmp_path):
         ("0.10.0", types, "ok", "for large counts: gigatoken 0.10.0"),
         ("0.10.0", None, "note", "gigatoken cannot be loaded: "),
         ("0.9", types, "note", "gigatoken 0.9 is too old: 0.10 is needed"),
-        ("", types, "ok", "gigatoken is not installed; to have it: "),
+        ("", types, "ok", "gigatoken is not installed; to install it: "),
     ],
 )
 def test_the_doctor_tells_whether_it_is_there_and_serves(version, module, status, said, monkeypatch):
@@ -399,6 +399,6 @@ def test_the_doctor_tells_whether_it_is_there_and_serves(version, module, status
 
     monkeypatch.setattr(metadata, "version", installed)
     monkeypatch.setitem(sys.modules, "gigatoken", module)
-    found = packages.optional("bulk", [packages.requirement_of("gigatoken>=0.10; extra == 'bulk'")])
+    found = packages.check_extra("bulk", [packages.requirement_of("gigatoken>=0.10; extra == 'bulk'")])
     assert (found.name, found.status) == ("bulk", status)
     assert said in found.message

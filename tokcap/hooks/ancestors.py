@@ -1,4 +1,4 @@
-"""The command lines of the processes above this one: an agent's flags can hold rules that no file has."""
+"""Read the command lines of the ancestor processes: an agent's flags can contain rules that no file has."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 
 from tokcap.system.proc import is_own_process, parent_and_command_line
 
-MOST_GENERATIONS = 12
+MAX_GENERATIONS = 12
 
 
 def command_lines() -> list[str] | None:
-    """All their words, up to the first process of another user; None if one of them hides its words."""
+    """Return the words of all ancestors of the same user; None if one of them hides its command line."""
     words: list[str] = []
     process = os.getppid()
-    for _ in range(MOST_GENERATIONS):
+    for _ in range(MAX_GENERATIONS):
         if not process or not is_own_process(process):
             break
         parent, line = parent_and_command_line(process)

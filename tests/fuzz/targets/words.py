@@ -136,11 +136,11 @@ def shell_words(given: Input) -> None:
     for look in (
         *(
             commandline.bare_words,
-            commandline.leading_words,
+            commandline.programs,
             commandline.runs_tokcap,
-            commandline.moves_the_shell,
+            commandline.changes_directory,
         ),
-        *(commandline.only_changes_the_shell, commandline.split_at_move, commandline.runs_in_background),
+        *(commandline.only_changes_the_shell, commandline.split_after_cd, commandline.runs_in_background),
     ):
         look(text)
     check_simple_command(text)
@@ -148,7 +148,7 @@ def shell_words(given: Input) -> None:
 
 def check_simple_command(text: str) -> None:
     """One simple command without expansions has the words that the standard library finds in it."""
-    found = commandline.taken_apart(text)
+    found = commandline.parse_simple_commands(text)
     if found is None or found[1] or any(sign in text for sign in "<>\n\r\v\f"):
         return
     expected = None

@@ -1,4 +1,4 @@
-"""`tokcap doctor`: what is installed, stored and configured, what is wrong with it, and what to do."""
+"""`tokcap doctor`: check what is installed, stored and configured, and report what to do about it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokcap import exits
-from tokcap.cli.commands.completion import script
 from tokcap.cli.config import writing
 from tokcap.cli.described import about
 from tokcap.cli.responses import Output, Reply
@@ -21,42 +20,42 @@ if TYPE_CHECKING:
 
 
 @about(
-    ("tokcap doctor", "everything that is installed, stored and configured, and what to do about it"),
-    ("tokcap doctor --write-config", "a commented config.toml, where there is none yet"),
+    ("tokcap doctor", "check everything that is installed, stored and configured"),
+    ("tokcap doctor --write-config", "write a commented config.toml, if there is none"),
     danger="writes",
-    no="something is wrong, or there is a config file already",
+    no="something is wrong, or the config file already exists",
 )
 def doctor(
     context: typer.Context,
     write_config: Annotated[
         bool,
-        typer.Option("--write-config", help="write a commented config.toml instead, where there is none yet"),
+        typer.Option("--write-config", help="only write a commented config.toml, if there is none"),
     ] = False,
     output: Output = None,
 ) -> int:
-    """Examine versions, packages, vocabularies, stored outputs, sessions, the account, hooks, shells and
+    """Check versions, packages, vocabularies, stored outputs, sessions, the usage log, hooks, shells and
     configuration.
 
-    Says what to do about each finding, and changes nothing itself.
+    Prints what to do about each finding, and changes nothing.
     """
     reply = Reply(context, output)
-    return written(reply) if write_config else examined(reply)
+    return write_config_file(reply) if write_config else report(reply)
 
 
-def written(reply: Reply) -> int:
-    """Write a config file, and say where."""
+def write_config_file(reply: Reply) -> int:
+    """Write a config file, and print its path."""
     path = reply.env.config_file()
     writing.write_config(path)
     return reply.say(f"{path}\n") if reply.is_text else reply.give({"path": readable(path)})
 
 
-def examined(reply: Reply) -> int:
-    """Report on everything; people see each group as soon as it is done."""
+def report(reply: Reply) -> int:
+    """Run all checks. As text, each group is printed as soon as it is done."""
     env = reply.env
     started = env.clock()
     colours = screen_of(env, env.stdout).colours
     groups = []
-    for group in examine(env, script):
+    for group in examine(env):
         groups.append(group)
         if reply.is_text:
             reply.say(group_text(group, colours=colours))
@@ -65,12 +64,12 @@ def examined(reply: Reply) -> int:
     if reply.is_text:
         reply.say(summary(groups))
         return status
-    records = [record for group in groups for record in described(group)]
+    records = [record for group in groups for record in records_of(group)]
     return reply.give(records, status=status, duration_ms=round((env.clock() - started) * 1000))
 
 
-def described(group: Group) -> list[dict[str, object]]:
-    """The findings of a group for programs."""
+def records_of(group: Group) -> list[dict[str, object]]:
+    """Return the findings of a group as JSON objects."""
     return [
         {
             "group": group.name,

@@ -12,7 +12,7 @@ from tokcap import __version__
 from tokcap.cli.described import about, all_commands
 from tokcap.cli.responses import Reply
 from tokcap.core.response import SCHEMA_VERSION
-from tokcap.hooks.manage import AGENTS
+from tokcap.hooks import AGENTS
 from tokcap.tokens import tokenizer_names
 from tokcap.tokens.models import MODELS
 

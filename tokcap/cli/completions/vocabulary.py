@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tokcap.cli.catalog import STRING
-from tokcap.hooks.manage import AGENTS
+from tokcap.hooks import AGENTS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.tokens import tokenizer_names
 

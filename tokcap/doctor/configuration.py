@@ -1,4 +1,4 @@
-"""The configuration: every setting with its value and where it comes from, and what is wrong there."""
+"""Check the configuration: every setting with its value and source, and the errors in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT = "default"
 
 
 def check(env: Environment) -> Iterator[Finding]:
-    """The file, then each setting, then what only a lookup can tell to be wrong."""
+    """Check the file, each setting, and the model, tokenizer and shell that they name."""
     path = env.config_file()
     text, contents = "", Contents({}, {}, ())
     try:
@@ -41,21 +41,21 @@ def check(env: Environment) -> Iterator[Finding]:
         elif os.path.exists(path):
             yield ok("file", path)
         else:
-            yield ok("file", f"{path} is not there; to have one: tokcap doctor --write-config")
+            yield ok("file", f"{path} does not exist; to create it: tokcap doctor --write-config")
     settings = {}
     for option in (option for option in OPTIONS if option.ambient):
-        finding = in_force(option, contents, text, path, env)
+        finding = setting_of(option, contents, text, path, env)
         if isinstance(finding, Setting):
             settings[option.key] = finding
         else:
             yield finding
-    yield from of_model(settings, contents)
+    yield from check_model(settings, contents)
     yield from settings.values()
-    yield from shell(env)
+    yield from check_shell(env)
 
 
-def in_force(option: Option, contents: Contents, text: str, path: str, env: Environment) -> Finding:
-    """A setting, or what is wrong with the variable for it."""
+def setting_of(option: Option, contents: Contents, text: str, path: str, env: Environment) -> Finding:
+    """Return a setting in effect, or the error in its variable."""
     raw = from_variable(option, env)
     if raw is not None:
         try:
@@ -77,14 +77,14 @@ def spelled(value: Value) -> str:
     return ("off", "on")[value] if isinstance(value, bool) else str(value)
 
 
-def of_model(settings: dict[str, Setting], contents: Contents) -> Iterator[Finding]:
-    """What is known of the model takes the place of defaults; a tokenizer has to be there."""
+def check_model(settings: dict[str, Setting], contents: Contents) -> Iterator[Finding]:
+    """Replace defaults in `settings` by what the model implies, and check model and tokenizer."""
     model = settings.get("model")
     if model and model.value:
         try:
             known = find_model(str(model.value), contents.models).known()
         except UsageError as error:
-            yield wrong("model", str(error), undoing(model))
+            yield wrong("model", str(error), remedy_at_source(model))
             known = {}
         for key, value in known.items():
             if key in settings and settings[key].source == DEFAULT:
@@ -92,11 +92,11 @@ def of_model(settings: dict[str, Setting], contents: Contents) -> Iterator[Findi
                 settings[key] = Setting(key, "ok", f"{value} ({source})", "", value, source)
     tokenizer = settings.get("tokenizer")
     if tokenizer and tokenizer.source != DEFAULT:
-        yield from of_tokenizer(tokenizer)
+        yield from check_tokenizer(tokenizer)
 
 
-def of_tokenizer(tokenizer: Setting) -> Iterator[Finding]:
-    """Whether a tokenizer of that name is known. It is not loaded: that may need the network."""
+def check_tokenizer(tokenizer: Setting) -> Iterator[Finding]:
+    """Check whether a tokenizer is known. It is not loaded, because that may need the network."""
     from tokcap.tokens import examine_tokenizer_name
 
     name = str(tokenizer.value)
@@ -104,11 +104,11 @@ def of_tokenizer(tokenizer: Setting) -> Iterator[Finding]:
         if remark := examine_tokenizer_name(name):
             yield note("tokenizer", remark, f"tokcap --tokenizer {quoted(name)} --token-count -- true")
     except TokcapError as error:
-        yield wrong("tokenizer", str(error), undoing(tokenizer))
+        yield wrong("tokenizer", str(error), remedy_at_source(tokenizer))
 
 
-def shell(env: Environment) -> Iterator[Finding]:
-    """The shell of `tokcap -c`."""
+def check_shell(env: Environment) -> Iterator[Finding]:
+    """Check the shell of `tokcap -c`."""
     import shutil
 
     if not env.variables.get("TOKCAP_SHELL"):
@@ -119,21 +119,21 @@ def shell(env: Environment) -> Iterator[Finding]:
         yield wrong("shell", str(error), "unset TOKCAP_SHELL")
         return
     if shutil.which(named, path=env.variables.get("PATH")) is None:
-        yield wrong("shell", f"TOKCAP_SHELL: {named} cannot be found", "unset TOKCAP_SHELL")
+        yield wrong("shell", f"TOKCAP_SHELL: {named} does not exist", "unset TOKCAP_SHELL")
     else:
         yield Setting("shell", "ok", f"{named} (TOKCAP_SHELL)", "", named, "TOKCAP_SHELL")
 
 
 def remedy_for(message: str, path: str) -> str:
-    """What to do about a file that cannot be read at all."""
+    """Return what to do about a file that cannot be read."""
     if message.startswith("TOKCAP_CONFIG"):
         return "unset TOKCAP_CONFIG"
     line = message.removeprefix(f"{path}:").partition(":")[0]
     return edit(path, int(line)) if line.isdigit() else f"ls -ld {quoted(path)}"
 
 
-def undoing(found: Setting) -> str:
-    """How a setting is taken back, or changed, where it was made."""
+def remedy_at_source(found: Setting) -> str:
+    """Return how to remove or change a setting at its source."""
     if found.source.startswith("TOKCAP_"):
         return f"unset {found.source}"
     path, _, line = found.source.rpartition(":")

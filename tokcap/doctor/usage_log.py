@@ -1,4 +1,4 @@
-"""The account that `tokcap stats` reads. Calls say nothing where they cannot write it, so it is told here."""
+"""Check the usage log that `tokcap stats` reads. Calls do not report it if they cannot write to it."""
 
 from __future__ import annotations
 
@@ -21,33 +21,32 @@ if TYPE_CHECKING:
 
 
 def check(env: Environment) -> Iterator[Finding]:
-    """Whether lines are wanted, can be written, and are there."""
-    if not is_wanted(env):
-        yield ok("account", "is turned off: calls write no line (--account)")
+    """Check whether the log is turned on, exists, and can be written to."""
+    if not is_turned_on(env):
+        yield ok("account", "turned off: calls are not logged (--account)")
     path = os.path.join(env.data_dir(), DIRECTORY)
     try:
         found = os.lstat(path)
     except OSError:
-        yield ok("lines", "there are none; the first call makes the directory")
+        yield ok("lines", "none yet; the first call creates the directory")
         return
     if not stat.S_ISDIR(found.st_mode):
-        what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "no directory"
-        away = f"mv {quoted(path)} {quoted(path + '.moved')}"
-        yield wrong("lines", f"{path} is {what}: no line is written, and none is read", away)
+        what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a directory"
+        remedy = f"mv {quoted(path)} {quoted(path + '.moved')}"
+        yield wrong("lines", f"{path} is {what}: the log is neither written nor read", remedy)
         return
-    days = days_in(path)
-    yield ok("lines", f"{count_of(len(days), 'day')}, {size_of(size_below(path))}")
+    yield ok("lines", f"{count_of(len(days_in(path)), 'day')}, {size_of(size_below(path))}")
     findings = [*check_files(path, READ_AND_WRITTEN)]
     yield from findings
     if all(finding.status == "ok" for finding in findings):
-        yield from today(path, env)
+        yield from check_today(path, env)
 
 
-def is_wanted(env: Environment) -> bool:
+def is_turned_on(env: Environment) -> bool:
     try:
         return bool(decide((), "run", env)["account"])
     except UsageError:
-        # Told of the configuration; no call gets as far as writing a line.
+        # The check of the configuration reports this error.
         return True
 
 
@@ -58,10 +57,10 @@ def days_in(path: str) -> list[str]:
         return []
 
 
-def today(path: str, env: Environment) -> Iterator[Finding]:
-    """Whether the next call can write its line."""
+def check_today(path: str, env: Environment) -> Iterator[Finding]:
+    """Check whether the next call can be logged."""
     if not os.access(path, os.W_OK | os.X_OK):
-        # Its mode is as it should be: the file system itself is read-only.
+        # The mode has been checked already, so the file system itself is read-only.
         yield wrong("today", f"{path} cannot be written to", f"findmnt --target {quoted(path)}")
         return
     file = os.path.join(path, day_of(env.now()) + SUFFIX)
@@ -70,6 +69,8 @@ def today(path: str, env: Environment) -> Iterator[Finding]:
     except OSError:
         return
     if not stat.S_ISREG(found.st_mode):
-        yield wrong("today", f"{file} is no file, so no line is written", f"rm -r {quoted(file)}")
+        yield wrong(
+            "today", f"{file} is not a regular file, so calls are not logged", f"rm -r {quoted(file)}"
+        )
     elif found.st_size >= LARGEST_DAY_BYTES:
-        yield note("today", f"{size_of(found.st_size)} are full: later calls of this day are not written")
+        yield note("today", f"the log is full ({size_of(found.st_size)}): no more calls are logged today")
