@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import recount
+from tokcap.shapes import sniff
 from tokcap.shapes.beginning import certainly_text
-from tokcap.shapes.sniff import sniff
 from tokcap.steps.capture import Spool
 from tokcap.steps.live import Live, RunningCount
 from tokcap.tokens import count_bytes, open_tokenizer

@@ -110,7 +110,7 @@ def test_pages_of_a_stored_text_join_to_it(inside, text, limit, name):
 
 
 def test_a_window_of_a_stored_output_is_that_of_the_run(inside):
-    """Whatever the shape: reading from the store, from its index and landmarks, changes nothing."""
+    """Whatever the shape: reading from the store, from its index and seek points, changes nothing."""
     rows = "".join(
         f'{{"id": {number}, "name": "n{number}", "tags": ["x", {{"y": {number}}}]}},'
         for number in range(4000)

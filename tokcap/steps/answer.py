@@ -13,7 +13,9 @@ from tokcap.errors import TokcapError, TokenizerFailed, TokenizerUnavailable
 from tokcap.exits import OK
 from tokcap.forms.envelope import Failure, Meta, Response, failure_of
 from tokcap.forms.render import compose
+from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes import MODES
 from tokcap.tokens import ByteTokenizer, Index, count_bytes
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.cut import Part
     from tokcap.core.payload import Payload
-    from tokcap.core.request import Output, Shape, Stream, View
+    from tokcap.core.request import Output, Stream, View
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.exits import Ending
     from tokcap.steps.capture import Captured
@@ -45,7 +47,7 @@ class Streams(Record):
     # Of a stored output: where its tokens lie, as far as somebody has counted; its shape, records and
     # notices, if somebody has looked.
     checkpoints: Mapping[Stream, Checkpoints] = {}
-    shape: Shape = "auto"
+    shape: str = "auto"
     total_count: int | None = None
     # How the command ended whose stored output it is.
     stored_ending: Ending | None = None
@@ -88,7 +90,7 @@ class Answer(Record):
     told: str = ""
     # Whether there is more than is shown.
     withheld: bool = False
-    shape: Shape = "auto"
+    shape: str = "auto"
     total_count: int | None = None
     indexes: Mapping[Stream, Index] = {}
     # What text form costs on both streams, where that was counted to prove it.
@@ -205,7 +207,7 @@ def cut(
     ask = Ask(
         limit,
         view.token_offset,
-        view.keep,
+        KEEPS[view.keep],
         view.align,
         view.sentinel,
         ways.out,
@@ -213,14 +215,14 @@ def cut(
         exact=exact,
         passed=streams.out_passed,
     )
-    shown = shape.cut(shape.payload, index, ask, proofs.cost)
+    shown = shape.shape.cut(shape.payload, index, ask, proofs.cost)
     payload = compose(shown.parts, view.output)
     notices += shown.notices
     if shown.gap and shown.empty and not shown.gap.lost:
         too_small = f"a limit of {limit} tokens admits nothing of the payload here; ask for more"
         notices += (Notice("LIMIT_TOO_SMALL", too_small, of_the_cut=True),)
     # Of an output that is only told about, everything is withheld.
-    told_about = view.mode in ("summary", "handle_only")
+    told_about = MODES[view.mode].describes
     total = source.total if told_about else index.total
     meta = meta.but(
         truncated=shown.gap is not None or bool(shown.notices) or told_about,
@@ -235,7 +237,7 @@ def cut(
         next_pointer=shown.next_pointer,
         returned_count=shown.returned_count if shape.total_count is not None else None,
         total_count=shape.total_count,
-        shape=shape.shape,
+        shape=shape.shape.name,
         mode=view.mode if view.mode != "raw" else None,
         binary=True if not index.valid_utf8 else None,
     )
@@ -245,7 +247,7 @@ def cut(
         withheld=bool(
             meta.truncated or shown.first_token or view.fields or stderr.withheld or view.mode != "raw"
         ),
-        shape=shape.shape if shape.original else "auto",
+        shape=shape.shape.name if shape.original else "auto",
         total_count=shape.total_count if shape.original else None,
         indexes={**known, **stderr.indexes},
         proven_tokens=proofs.tokens_of(payload) if exact and view.output == "text" else None,

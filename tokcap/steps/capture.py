@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tokcap.core.seek_points import Landmarks
+from tokcap.core.seek_points import SeekPoints
 from tokcap.errors import ReaderGone, StoreError, StreamError
 from tokcap.lean.record import TYPE_CHECKING, Record
 
@@ -103,7 +103,7 @@ class Spool:
         self.fingerprint: Fingerprint | None = None
         self._hashed_to = 0
         self._is_sealed = False
-        self.landmarks = Landmarks()
+        self.seek_points = SeekPoints()
         # Bytes that were not kept.
         self.lost = 0
         # Why no file could be written.

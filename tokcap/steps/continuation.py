@@ -6,6 +6,7 @@ from tokcap.cli.options import BY_KEY
 from tokcap.core.notice import Notice
 from tokcap.core.request import ShowRequest
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.shapes import SHAPES
 
 if TYPE_CHECKING:
     from tokcap.core.request import Stream, View
@@ -40,6 +41,7 @@ def capped_notice(stored: int, lost: int, meta: Meta | None, label: str = "") ->
     """That the store has not all of it. Where there is a mark in the text, it says so too."""
     if not lost:
         return ()
-    marked = meta is not None and meta.shape == "text" and bool(meta.truncated)
+    shape = SHAPES[meta.shape] if meta and meta.shape and meta.truncated else None
+    marked = shape is not None and shape.mark_has_note
     message = f"{label}only the first {stored} of {stored + lost} bytes were stored (--max-bytes)"
     return (Notice("SPILL_TRUNCATED", message, of_the_cut=marked),)

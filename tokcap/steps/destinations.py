@@ -5,6 +5,7 @@ from __future__ import annotations
 from tokcap.core.fit import STDERR_SHARE
 from tokcap.core.notice import Notice
 from tokcap.errors import TokenizerFailed
+from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.steps.capture import Filtered, Passing, Spool
 from tokcap.tokens import Index
@@ -68,7 +69,7 @@ def open_places(
     # A window at the beginning of a text needs no more of it than the store keeps.
     beginning = (
         capped
-        and request.keep == "head"
+        and KEEPS[request.keep].reads_only_head
         and request.mode == "raw"
         and not (request.fields or request.token_count or request.exact_total)
         and request.shape in ("auto", "text")
@@ -77,7 +78,8 @@ def open_places(
     if not capped:
         return kept, passed_err(request, curtain, keeping, tracked=tracked)
     kept_err = keeping.spool("err", whole=True) if keeping else Spool()
-    if request.output != "text" or not beginning or request.token_offset:
+    may_pass = beginning and KEEPS[request.keep].may_pass_live
+    if request.output != "text" or not may_pass or request.token_offset:
         return kept, kept_err
     return open_live(request, tokenizer, curtain, kept, kept_err)
 
@@ -155,7 +157,9 @@ def filtered(sink: Sink, stream: Stream, request: Request, masks: Mapping[Stream
 
 def until_full(sink: Sink, request: Request, tokenizer: Tokenizer, source: Source) -> Sink:
     """With `--kill-on-limit`: the command ends when there is more than the window can show."""
-    shows_the_beginning = request.keep == "head" and request.mode == "raw" and not request.token_count
+    shows_the_beginning = (
+        KEEPS[request.keep].may_stop_early and request.mode == "raw" and not request.token_count
+    )
     if not request.kill_on_limit or request.token_limit is None or not shows_the_beginning:
         return sink
     from tokcap.steps.live import UntilFull

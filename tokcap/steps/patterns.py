@@ -8,14 +8,14 @@ Run it after one of these patterns has changed. A test fails until then.
 from __future__ import annotations
 
 from tokcap.lean.patterns import READY_FILE, key_of
-from tokcap.shapes import jsontext, passing
+from tokcap.shapes.json_text.patterns import READY as JSON_PATTERNS
 from tokcap.tokens import splits
 from tokcap.tokens.presplit import PRE_SPLIT
 
 # Source and flags of each pattern.
 PATTERNS = (
     *((source, 0) for source in (*PRE_SPLIT.values(), splits.WORDS_AND_LINES)),
-    *((pattern.pattern, pattern.flags) for pattern in (*jsontext.PATTERNS, *passing.PATTERNS)),
+    *((pattern.pattern, pattern.flags) for pattern in JSON_PATTERNS),
 )
 
 

@@ -137,7 +137,7 @@ class Keeping:
 
     def _files(self, indexes: Mapping[Stream, Index]) -> dict[str, bytes]:
         """What was found out on the way and saves time later."""
-        from tokcap.store.entry import LANDMARKS, index_name
+        from tokcap.store.entry import SEEK_POINTS, index_name
 
         files = {}
         stored = self.stored_bytes()
@@ -145,9 +145,9 @@ class Keeping:
             # One that reaches behind what is stored would be of another payload.
             if index.storable and index.checkpoints.bytes[-1] <= stored[stream]:
                 files[index_name(stream, index.tokenizer)] = index.checkpoints.packed(stored[stream])
-        landmarks = self._spools["out"].landmarks
-        if landmarks.changed and landmarks.known_to <= stored["out"]:
-            files[LANDMARKS] = landmarks.packed()
+        seek_points = self._spools["out"].seek_points
+        if seek_points.changed and seek_points.last_byte <= stored["out"]:
+            files[SEEK_POINTS] = seek_points.packed()
         return files
 
     def close(self) -> None:

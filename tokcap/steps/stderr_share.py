@@ -6,8 +6,10 @@ from tokcap.core.cut import Ask
 from tokcap.core.fit import stderr_limit
 from tokcap.core.notice import Notice
 from tokcap.forms.render import compose
+from tokcap.keep import KEEPS
+from tokcap.keep.ends import RATHER_THE_END
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.shapes import text as text_shape
+from tokcap.shapes import FALLBACK, MODES, SHAPES
 from tokcap.tokens import Index, count_bytes
 
 if TYPE_CHECKING:
@@ -37,8 +39,8 @@ def out_tokens(view: View, out: Index, tokenizer: Tokenizer, shape: Shaped) -> i
     tokens = max(out.reach(view.token_offset + limit + 1) - view.token_offset, 0)
     if tokens <= limit and view.output != "text":
         # In JSON it costs more than its tokens, even if there is nothing of it.
-        everything = Ask(None, view.token_offset, view.keep, view.align, view.sentinel)
-        rest = shape.cut(shape.payload, out, everything, lambda _parts: 0).parts
+        everything = Ask(None, view.token_offset, KEEPS[view.keep], view.align, view.sentinel)
+        rest = shape.shape.cut(shape.payload, out, everything, lambda _parts: 0).parts
         tokens = count_bytes(compose(rest, view.output), tokenizer)
     return tokens
 
@@ -50,7 +52,7 @@ def cut_stderr(
     limit = view.token_limit
     if limit is None or streams.err is None or not streams.err.size:
         return Stderr()
-    if view.mode in ("summary", "handle_only"):
+    if MODES[view.mode].describes:
         # What there is to say of it is part of the answer.
         return Stderr(withheld=True)
     ways = find_ways()
@@ -65,19 +67,18 @@ def cut_stderr(
     ask = Ask(
         share,
         0,
-        "ends",
+        RATHER_THE_END,
         "record",
         view.sentinel,
         ways.err,
         label="stderr ",
         remark=ways.err_remark,
         passed=streams.err_passed,
-        rather="tail",
     )
 
     def cost(parts: tuple[Part, ...]) -> int:
         return count_bytes(compose(parts, "text"), tokenizer)
 
-    shown = text_shape.cut(streams.err, index, ask, cost)
+    shown = SHAPES[FALLBACK].cut(streams.err, index, ask, cost)
     notices = (Notice("STDERR_TRUNCATED", shown.hint, of_the_cut=True),) if shown.gap else ()
     return Stderr(compose(shown.parts, "text"), notices, withheld=shown.gap is not None, indexes=known)

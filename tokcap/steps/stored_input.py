@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from tokcap.core.seek_points import Landmarks
+from tokcap.core.seek_points import SeekPoints
 from tokcap.exits import Ending
+from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.steps.answer import Streams
 from tokcap.steps.capture import in_memory
-from tokcap.store.entry import LANDMARKS, RECORD, index_name
+from tokcap.store.entry import RECORD, SEEK_POINTS, index_name
 from tokcap.tokens import Checkpoints, Index
 
 if TYPE_CHECKING:
-    from tokcap.core.request import Shape, ShowRequest, Stream
+    from tokcap.core.request import ShowRequest, Stream
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.steps.answer import Answer
     from tokcap.store import Entry
@@ -35,7 +36,7 @@ def open_part(entry: Entry, request: ShowRequest, tokenizer: Tokenizer) -> Strea
     if request.pointer:
         part = at_pointer(part, request)
     elif request.stream == "out" and not request.grep:
-        load_landmarks(entry)
+        load_seek_points(entry)
     if request.grep:
         part = matching_lines(part, request, tokenizer)
     return part
@@ -53,25 +54,25 @@ def checkpoints_of(entry: Entry, stream: Stream, tokenizer: Tokenizer) -> Checkp
     return found
 
 
-def load_landmarks(entry: Entry) -> None:
+def load_seek_points(entry: Entry) -> None:
     """Where windows of a structured output can begin, as far as somebody has walked."""
-    data = entry.read_file(LANDMARKS)
+    data = entry.read_file(SEEK_POINTS)
     if data is None:
         return
     out = entry.streams["out"]
-    found = Landmarks.unpacked(data)
+    found = SeekPoints.unpacked(data)
     if found is None:
-        entry.note_damage(LANDMARKS, "the output was read from its beginning")
+        entry.note_damage(SEEK_POINTS, "the output was read from its beginning")
     else:
-        out.landmarks = found
+        out.seek_points = found
 
 
 def at_pointer(part: Streams, request: ShowRequest) -> Streams:
     """The value that a pointer leads to. A string is text; everything else is JSON as it stands."""
+    from tokcap.shapes import sniff
     from tokcap.shapes.pointer import value_at
-    from tokcap.shapes.sniff import sniff
 
-    shape: Shape = part.shape
+    shape = part.shape
     if request.shape != "auto" or shape == "auto":
         shape = sniff(part.out, request.shape).shape
     value = value_at(part.out, shape, request.pointer)
@@ -85,7 +86,7 @@ def matching_lines(part: Streams, request: ShowRequest, tokenizer: Tokenizer) ->
     index = Index(part.out, tokenizer, part.checkpoints.get("out"))
     # A window further on needs all lines before it as well.
     enough_tokens = None
-    if request.token_limit is not None and request.keep == "head" and not request.token_count:
+    if request.token_limit is not None and KEEPS[request.keep].reads_only_head and not request.token_count:
         enough_tokens = request.token_offset + request.token_limit
     found = grep(part.out, index, request.grep, request.context, enough_tokens)
     lines = in_memory(found.data)
@@ -103,8 +104,8 @@ def save_what_was_learnt(entry: Entry, request: ShowRequest, answered: Answer) -
     if stream != "out":
         return
     out = entry.streams["out"]
-    if out.landmarks.changed:
-        entry.write(LANDMARKS, out.landmarks.packed())
+    if out.seek_points.changed:
+        entry.write(SEEK_POINTS, out.seek_points.packed())
     # A shape that somebody insisted on is not what the next one finds.
     found = answered.shape != "auto" and request.shape == "auto" and entry.is_whole("out")
     if found and entry.record.digest and entry.record.shape == "auto":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tokcap.core.seek_points import Landmarks
+from tokcap.core.seek_points import SeekPoints
 from tokcap.errors import StoreError
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.system import private_files as private
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from mmap import mmap
 
-    from tokcap.core.request import Shape, Stream
+    from tokcap.core.request import Stream
 
 SCHEMA_VERSION = 1
 RECORD = "record.json"
-LANDMARKS = "landmarks"
+SEEK_POINTS = "landmarks"
 # Larger ones were not written by us. Arguments can be long, and an index grows with its payload.
 LARGEST_RECORD_BYTES = 16 << 20
 LARGEST_INDEX_BYTES = 256 << 20
@@ -33,7 +33,7 @@ class EntryRecord(Record):
     # Bytes of each stream in the store, and bytes that followed and were not stored.
     stored_bytes: Mapping[Stream, int] = {}
     lost_bytes: Mapping[Stream, int] = {}
-    shape: Shape = "auto"
+    shape: str = "auto"
     total_count: int | None = None
     # By tokenizer, then by stream; as far as they were counted.
     tokens: Mapping[str, Mapping[Stream, int]] = {}
@@ -113,7 +113,7 @@ class StoredStream:
         self._path = path
         self.size = os.fstat(self._descriptor).st_size
         self.lost = lost
-        self.landmarks = Landmarks()
+        self.seek_points = SeekPoints()
 
     def read(self, start: int, stop: int) -> bytes:
         parts = []
