@@ -197,7 +197,7 @@ def test_the_wrapper_form_never_loads_typer():
 def test_a_small_document_is_cut_without_the_libraries_for_large_ones():
     loaded = modules_loaded_for("-n", "20", "-o", "json", stdin=b'[{"a": [1, 2, 3]}, "b", null]')
     assert loaded.isdisjoint({"orjson", "json", "re", "enum", "dataclasses", "datetime", "tiktoken"})
-    assert "tokcap.shapes.values" in loaded
+    assert "tokcap.shapes.json_window" in loaded
 
 
 @pytest.mark.parametrize("kind", ["config", "data"])

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import recount
 from tokcap.core.spool import Spool
+from tokcap.shapes import sniff
 from tokcap.shapes.beginning import certainly_text
-from tokcap.shapes.sniff import sniff
 from tokcap.steps.live import Live, RunningCount
 from tokcap.tokens import count_bytes, open_tokenizer
 

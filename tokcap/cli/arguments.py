@@ -11,6 +11,7 @@ from tokcap.cli.kinds import LineOfText, Switch
 from tokcap.cli.options import BY_KEY, SUBCOMMANDS, Option, options_of
 from tokcap.core.request import Request, ShowRequest
 from tokcap.errors import UsageError
+from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
 
 def run_request(command: tuple[str, ...], values: Mapping[str, Value]) -> Request:
     """One call of the wrapper form, its values decided; refused where they do not go together."""
-    elsewhere = values["token_count"] or values["keep"] != "head" or values["mode"] != "raw"
+    head_only = KEEPS[str(values["keep"])].may_stop_early
+    elsewhere = values["token_count"] or not head_only or values["mode"] != "raw"
     if values["kill_on_limit"] and elsewhere:
         raise UsageError("--kill-on-limit is for a window at the beginning: what comes later is never known")
     return Request(command=command, **values)  # type: ignore[arg-type]  # the table has the types

@@ -8,7 +8,9 @@ from __future__ import annotations
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
+
+    from tokcap.lean.table import Table
 
     Value: TypeAlias = "int | float | bool | str | None"
 
@@ -40,10 +42,16 @@ class WholeNumber(Record):
 
 
 class Choice(Record):
-    """One of a few words."""
+    """One of a few words: fixed ones, then the names of a family's members."""
 
     type = "choice"
-    words: tuple[str, ...]
+    fixed: tuple[str, ...] = ()
+    # Read each time, so that a member added to the table later is a choice too.
+    family: Table[Any] | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (*self.fixed, *(self.family or ()))
 
     def read(self, raw: str) -> str:
         if raw not in self.words:

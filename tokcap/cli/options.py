@@ -7,7 +7,9 @@ come from here. A row added is an option added everywhere.
 from __future__ import annotations
 
 from tokcap.cli.kinds import Choice, Duration, Fraction, LineOfText, Name, Size, Switch, WholeNumber
+from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes import AUTO, MODES, SHAPES
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
@@ -114,7 +116,7 @@ OPTIONS = (
     ),
     Option(
         name="keep",
-        kind=Choice(("head", "tail", "ends")),
+        kind=Choice(family=KEEPS),
         default="head",
         group=WINDOW,
         help="which part of an oversized output survives",
@@ -168,7 +170,7 @@ OPTIONS = (
     ),
     Option(
         name="shape",
-        kind=Choice(("auto", "text", "json", "jsonl", "csv", "tsv")),
+        kind=Choice((AUTO,), SHAPES),
         default="auto",
         group=FORM,
         help="what the payload is; auto: found out from the payload",
@@ -186,7 +188,7 @@ OPTIONS = (
     ),
     Option(
         name="mode",
-        kind=Choice(("raw", "table", "summary", "handle_only")),
+        kind=Choice(family=MODES),
         default="raw",
         group=FORM,
         help="how much to show: the output itself, its records as a table, what it is about, or one line",

@@ -7,7 +7,7 @@ from tokcap.lean.record import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tokcap.core.request import Shape, Stream
+    from tokcap.core.request import Stream
 
 SCHEMA_VERSION = 1
 
@@ -22,7 +22,7 @@ class StoredRecord(Record):
     # For each stream: bytes in the store, and bytes that followed and were not stored.
     stored_bytes: Mapping[Stream, int] = {}
     lost_bytes: Mapping[Stream, int] = {}
-    shape: Shape = "auto"
+    shape: str = "auto"
     total_count: int | None = None
     # By tokenizer, then by stream. Streams that were not counted to their end are missing.
     tokens: Mapping[str, Mapping[Stream, int]] = {}

@@ -1,29 +1,29 @@
-"""The columns of a table: what each of them holds, one line each."""
+"""The columns of a table: one line each with what it holds."""
 
 from __future__ import annotations
 
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.shapes.jsontext import BYTE_ORDER_MARK
-from tokcap.shapes.modes.headline import numbered
-from tokcap.shapes.modes.scalars import NUMBER, Scalars, clipped
-from tokcap.shapes.tabletext import CSV, TSV, cell_text, cells_of, end_of_row
+from tokcap.shapes.csv_text import cell_text, cells_of, rows, start_of_table
+from tokcap.shapes.headline import numbered
+from tokcap.shapes.value_summary import NUMBER, ValueSummary, clipped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokcap.core.request import Shape
+    from tokcap.shapes.csv_text import Dialect
 
-LOOKED_BYTES = 4 << 20
+# Only this much of a payload is read.
+READ_BYTES = 4 << 20
 MOST_COLUMNS, NAME_CHARACTERS = 40, 60
 
 
 class Column:
-    """One column, read."""
+    """One column and its cells."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.empty = 0
-        self.cells = Scalars()
+        self.cells = ValueSummary()
 
     def add(self, cell: bytes) -> None:
         text = cell_text(cell).strip()
@@ -40,34 +40,32 @@ class Column:
 
 
 class Columns(Record):
-    """A table, read as far as it was looked at."""
+    """The columns of the rows that were read."""
 
     rows: int
-    # How many bytes these rows and the header take.
+    # The size of these rows and the header.
     seen_bytes: int
     lines: Sequence[str]
 
 
-def read(data: bytes, shape: Shape, *, complete: bool) -> Columns:
-    """The rows of a table, or of the beginning of one."""
-    dialect = TSV if shape == "tsv" else CSV
-    place = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
+def read(data: bytes, dialect: Dialect, *, complete: bool) -> Columns:
+    """Read the rows of a table, or of the beginning of one."""
     columns: list[Column] | None = None
-    rows = 0
-    while place < len(data):
-        end = end_of_row(data, place, dialect)
+    count = 0
+    place = start_of_table(data)
+    for start, end in rows(data, place, dialect):
         # The last row may be cut off.
-        if end == len(data) and not complete and rows:
+        if end == len(data) and not complete and count:
             break
-        row = data[place:end]
         place = end
+        row = data[start:end]
         if not row.strip(b"\r\n"):
             continue
         cells = cells_of(row, dialect)
         if columns is None:
             columns = [Column(cell_text(cell)) for cell in cells]
             continue
-        rows += 1
+        count += 1
         for column, cell in zip(columns, cells, strict=False):
             column.add(cell)
     named = columns or []
@@ -75,4 +73,4 @@ def read(data: bytes, shape: Shape, *, complete: bool) -> Columns:
     if len(named) > MOST_COLUMNS:
         rest = ", ".join(clipped(column.name, 20) for column in named[MOST_COLUMNS : 2 * MOST_COLUMNS])
         lines.append(f"{numbered(len(named) - MOST_COLUMNS, 'column')} more: {rest}")
-    return Columns(rows, place, lines)
+    return Columns(count, place, lines)

@@ -1,40 +1,49 @@
 """The part of a JSON payload around a window: which values lie there, inside which containers.
 
-Source text and a place in; nodes out. Only a stretch of the source is read; what lies before it is
-passed over for the containers that are open, what lies behind it is not looked at.
+Comes in: valid source text and a position. Goes out: nodes. Only a stretch of the source is read value by
+value. The reader passes over the text before it and keeps only the containers that are open; it does not look
+at what follows.
 """
 
 from __future__ import annotations
 
 from tokcap.core.seek_points import STRIDE_BYTES
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.shapes.jsontext import BYTE_ORDER_MARK, LEXEME, pointer_step
-from tokcap.shapes.passing import (
+from tokcap.shapes.json_text.patterns import (
     BETWEEN_VALUES,
     CLOSER,
-    COLON,
     CONTAINER,
     INSIDE_CONTAINER,
-    KEY_TEXT,
+    KEY_SEPARATOR,
     OPENER,
+    QUOTED,
     REST,
     RUN,
     SCALAR_OR_OPENER,
     SEPARATORS,
-    end_of_known_value,
-    scalars_in,
+)
+from tokcap.shapes.json_text.pointers import as_step
+from tokcap.shapes.json_text.scanner import (
+    CLOSED,
+    OPENED,
+    count_scalars,
+    end_of_value,
+    printable,
+    start_of_text,
+    string_text,
+    walk,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokcap.core.seek_points import Trail
-    from tokcap.shapes.jsontext import View
+    from tokcap.core.seek_points import ShapeSeekPoints
+    from tokcap.shapes.json_text.scanner import View
 
 ARRAY, OBJECT, LINES, BARE = b"[", b"{", b"", b"."
 
-# Deeper inside there are no landmarks: each holds all containers that are open, and would be too long.
-DEEPEST_LANDMARK = 200
+# A seek point lists all containers that are open. Where more are open it would be too long.
+DEEPEST_SEEK_POINT = 200
 NUMBERS_PER_LEVEL = 4
 
 
@@ -48,11 +57,11 @@ class Node:
         # `[`, `{`, or empty for a scalar.
         self.kind = kind
         self.key = key
-        # Where it begins with its key, where without; where it ends, or -1 if that was not read.
+        # Where it begins with its key and without; where it ends, or -1 if that was not read.
         self.begin = begin
         self.start = start
         self.end = -1
-        # Its place among its siblings in the source; how many children it was seen to have.
+        # Its index among its siblings in the source; the number of children seen so far.
         self.index = 0
         self.count = 0
         self.depth = 0
@@ -68,20 +77,22 @@ class Node:
 
     @property
     def is_kept(self) -> bool:
-        """Whether it is, at this moment, the last child that its parent keeps; the root always is."""
+        """Whether it is the root, or the last child that its parent keeps at this moment."""
         return self.parent is None or self.parent.children[-1:] == [self]
 
     def pointer(self) -> str:
-        """Its JSON pointer in the source; the root's children are the first step if it holds many."""
+        """Return its JSON pointer in the source."""
         steps: list[str] = []
         node: Node | None = self
         while node is not None and node.parent is not None and node.parent.kind != BARE:
-            steps.append(pointer_step(node.key) if node.key is not None else str(node.index))
+            steps.append(
+                as_step(printable(string_text(node.key))) if node.key is not None else str(node.index)
+            )
             node = node.parent
         return "".join("/" + step for step in reversed(steps))
 
     def leaves(self) -> Iterator[Node]:
-        """The scalars and empty containers inside it, as far as they are kept; or it is one itself."""
+        """Yield the scalars and empty containers inside it that are kept, or itself if it is one."""
         pending = [self]
         while pending:
             node = pending.pop()
@@ -91,12 +102,12 @@ class Node:
 
 
 class Reader:
-    """Walks over a valid payload, with the containers that are open."""
+    """Walks over a valid payload and knows the containers that are open."""
 
-    def __init__(self, data: View, *, lines: bool, trail: Trail | None = None) -> None:
+    def __init__(self, data: View, *, lines: bool, seek_points: ShapeSeekPoints | None = None) -> None:
         self._data = data
-        self._trail = trail
-        begin = len(BYTE_ORDER_MARK) if data[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK else 0
+        self._seek_points = seek_points
+        begin = start_of_text(data)
         self.root = Node(None, LINES if lines else BARE, None, begin, begin)
         self._position = begin
         self.complete = False
@@ -105,7 +116,7 @@ class Reader:
         self._open = self.root
 
     def _enter_document(self) -> None:
-        """The only value of a document, if it is a container, is the root."""
+        """Make the only value of a document the root, if it is a container."""
         start = self._next_sign()
         opener = self._data[start : start + 1]
         if opener in (ARRAY, OBJECT):
@@ -113,23 +124,23 @@ class Reader:
             self._position = start + 1
 
     def pass_over(self, byte: int) -> None:
-        """Go on to the first value that begins at `byte` or behind it, and forget those before.
+        """Go to the first value that begins at `byte` or later, and drop those before it.
 
-        The containers around it stay, each as the last child of the one around it.
+        The containers around it are kept, each as the last child of the one around it.
         """
         while not self.complete:
-            self._take_short_cut(byte)
+            self._seek(byte)
             border = (self._position // STRIDE_BYTES + 1) * STRIDE_BYTES
             self._pass(min(border, byte))
             if border >= byte:
                 break
-            self._leave_landmark()
+            self._add_seek_point()
         for node in self._open_containers():
             if not node.is_kept and node.parent is not None:
                 node.parent.children.append(node)
 
     def _open_containers(self) -> Sequence[Node]:
-        """From the root to the innermost."""
+        """Return them from the root to the innermost."""
         path = []
         node: Node | None = self._open
         while node is not None:
@@ -140,7 +151,7 @@ class Reader:
     def _pass(self, stop: int) -> None:
         """Pass over the values that begin before `stop`, and over what closes before the next one."""
         while not self.complete:
-            self._glance_over(stop)
+            self._pass_quickly(stop)
             place = self._next_sign()
             self._position = place
             if place == len(self._data):
@@ -150,7 +161,7 @@ class Reader:
             elif place >= stop:
                 return
             else:
-                # What is cut by `stop`, or stands alone: the patterns have left it.
+                # The quick patterns leave values that `stop` cuts, and scalars at the end of the text.
                 found = SCALAR_OR_OPENER.match(self._data, place)
                 assert found
                 if found.lastindex:
@@ -159,8 +170,8 @@ class Reader:
                     self._open.count += 1
                     self._position = found.end()
 
-    def _glance_over(self, stop: int) -> None:
-        """Pass over what certainly ends before `stop`, with few looks at it."""
+    def _pass_quickly(self, stop: int) -> None:
+        """Pass over values that certainly end before `stop`, many with each match."""
         data = self._data
         while self._position < stop:
             here = self._open
@@ -172,7 +183,7 @@ class Reader:
                     here.count += 1
                     continue
                 if kind == RUN:
-                    here.count += scalars_in(data, *found.span(RUN), separated=not between)
+                    here.count += count_scalars(data, *found.span(RUN), separated=not between)
                     continue
                 if kind == OPENER:
                     self._enter(found.start(OPENER), found.end() - 1)
@@ -182,26 +193,26 @@ class Reader:
                     self._position = found.start(REST)
                     return
                 here = self._open
-                # The top of a sequence has a pattern of its own.
+                # The top of a sequence has its own pattern.
                 if between or here.kind == LINES:
                     break
 
     def _next_sign(self) -> int:
-        """Where the next sign stands that is more than a separator; the end if there is none."""
+        """Return the position of the next sign that is not a separator; the end if there is none."""
         found = SEPARATORS.match(self._data, self._position)
         assert found
         return found.end()
 
     def _enter(self, begin: int, start: int) -> None:
-        """A container opens at `start`, its key, if it has one, at `begin`."""
-        key = KEY_TEXT.match(self._data, begin) if begin < start else None
+        """Enter the container that opens at `start`; its key, if it has one, begins at `begin`."""
+        key = QUOTED.match(self._data, begin) if begin < start else None
         kind = self._data[start : start + 1]
         self._open = Node(self._open, kind, key[0] if key else None, begin, start)
         self._position = start + 1
 
     def _close(self, end: int) -> None:
         self._open.end = end
-        # Behind a document's own end there is nothing, but blanks.
+        # Only blanks follow the end of a document.
         self._open = self._open.parent or self._open
         self._position = end
 
@@ -209,20 +220,20 @@ class Reader:
         self.complete = True
         self.root.end = self._position = len(self._data)
 
-    def _leave_landmark(self) -> None:
-        if self._trail is not None and not self.complete and self._open.depth <= DEEPEST_LANDMARK:
+    def _add_seek_point(self) -> None:
+        if self._seek_points is not None and not self.complete and self._open.depth <= DEEPEST_SEEK_POINT:
             levels = [(node.begin, node.start, node.index, node.count) for node in self._open_containers()]
-            self._trail.leave(self._position, [number for level in levels for number in level])
+            self._seek_points.add(self._position, [number for level in levels for number in level])
 
-    def _take_short_cut(self, byte: int) -> None:
-        """Go on from the last landmark before `byte`, if it lies ahead."""
-        found = self._trail.nearest(byte) if self._trail is not None else None
+    def _seek(self, byte: int) -> None:
+        """Jump to the last seek point before `byte`, if it lies ahead."""
+        found = self._seek_points.before(byte) if self._seek_points is not None else None
         if found is None or found[0] <= self._position:
             return
         place, numbers = found
         levels = list(zip(*[iter(numbers)] * NUMBERS_PER_LEVEL, strict=True))
         path = [node for node in self._open_containers() if node.is_kept]
-        # One that is kept, and has ended at the landmark, is passed over for the sake of its end.
+        # A kept container that has ended before the seek point must be passed over to find its end.
         if [node.start for node in path] != [start for _, start, _, _ in levels[: len(path)]]:
             return
         for begin, start, index, _ in levels[len(path) :]:
@@ -239,26 +250,18 @@ class Reader:
         """Keep the values that begin before `byte`, as children of the containers they are in."""
         data = self._data
         here = self._open
-        key: tuple[int, int] | None = None
-        for lexeme in LEXEME.finditer(data, self._position):
-            start, end = lexeme.span()
-            sign = data[start]
-            if sign == 44 or sign == 58:  # , and :
-                continue
-            if sign == 93 or sign == 125:  # ] and }
+        around = b"".join(node.kind for node in self._open_containers() if node.is_container)
+        for event, key, start, end in walk(data, self._position, around):
+            if event == CLOSED:
                 here.end = end
                 here = here.parent or here
                 continue
-            if key is None and start >= byte:
-                self._position = start
-                break
-            if key is None and here.kind == OBJECT:
-                key = start, end
-                continue
-            kind = data[start : start + 1] if sign == 91 or sign == 123 else b""
             begin = key[0] if key else start
+            if begin >= byte:
+                self._position = begin
+                break
+            kind = data[start:end] if event == OPENED else b""
             node = Node(here, kind, data[key[0] : key[1]] if key else None, begin, start)
-            key = None
             here.children.append(node)
             if kind:
                 here = node
@@ -269,7 +272,7 @@ class Reader:
         self._open = here
 
     def read_top(self) -> None:
-        """Keep the root's own children, and of an object's arrays how many elements they have."""
+        """Keep the root's own children, and count the elements of an object's arrays."""
         data, root = self._data, self.root
         while not self.complete:
             begin = start = self._position = self._next_sign()
@@ -279,27 +282,27 @@ class Reader:
             if data[begin] in b"]}":
                 self._close(begin + 1)
                 continue
-            key = KEY_TEXT.match(data, begin) if root.kind == OBJECT else None
+            key = QUOTED.match(data, begin) if root.kind == OBJECT else None
             if key:
-                colon = COLON.match(data, key.end())
+                colon = KEY_SEPARATOR.match(data, key.end())
                 assert colon
                 start = colon.end()
             kind = data[start : start + 1]
             node = Node(root, kind if kind in (ARRAY, OBJECT) else b"", key[0] if key else None, begin, start)
             root.children.append(node)
-            node.end = self._position = end_of_known_value(data, start)
+            node.end = self._position = end_of_value(data, start)
             if node.kind == ARRAY and root.kind == OBJECT:
                 self._open, self._position = node, start + 1
                 self._pass(node.end)
 
     @property
     def next_begin(self) -> int:
-        """Where the first value begins that was not read; the payload's end if there is none."""
+        """The position of the first value that was not read; the payload's end if there is none."""
         return self._position
 
     @property
     def first_read(self) -> Node:
-        """The first value that was read behind what was passed over."""
+        """The first value that was read after the part that was passed over."""
         node = self.root
         while node.children:
             node = node.children[0]

@@ -1,4 +1,4 @@
-"""Which lines look like trouble, and how much: a line in, a rank out. Knows no tool by heart."""
+"""Which lines look like errors or warnings: a line comes in, its rank goes out."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Ranks: what ended the run, what went wrong on the way, what may go wrong one day.
+# Ranks. FATAL: it ended the run. ERROR: something went wrong. WARNING: something may go wrong later.
 NONE, WARNING, ERROR, FATAL = range(4)
 
-# A line without any of these is not looked at any closer. In lower case, and searched one by one: that is
-# three times as fast as one pattern for all.
+# Only lines with one of these are ranked. Searching for them one by one, in lower case, is three times as
+# fast as one pattern for all.
 STEMS = (
     *(
         b"err",
@@ -44,22 +44,22 @@ STEMS = (
     b"***",
 )
 
-# Said to be absent: "0 errors", "no warnings", "failed: 0", "error=null", "error-free".
-TROUBLE = r"(?:errors?|err|fail(?:ed|ures?|s)?|exceptions?|warnings?|problems?|conflicts?|crashe?s?)"
+# The line says that there are none: "0 errors", "no warnings", "failed: 0", "error=null", "error-free".
+ERROR_WORD = r"(?:errors?|err|fail(?:ed|ures?|s)?|exceptions?|warnings?|problems?|conflicts?|crashe?s?)"
 ABSENT = re.compile(
-    rf"\b(?<![.,\d])(?:0|no|zero|without|never|not)\s+(?:\w+\s+)?{TROUBLE}\b"
-    rf"|\b{TROUBLE}(?:\s+count)?[\"']?\s*[:=]\s*(?:\"\"|''|[\"']?0(?![.\d])|null\b|nil\b|none\b|false\b|\[\]|\{{\}})"
-    rf"|\b{TROUBLE}[- ]free\b|\berrors?[- ](?:handl\w+|messages?|pages?|boundar\w+|types?)\b",
+    rf"\b(?<![.,\d])(?:0|no|zero|without|never|not)\s+(?:\w+\s+)?{ERROR_WORD}\b"
+    rf"|\b{ERROR_WORD}(?:\s+count)?[\"']?\s*[:=]\s*(?:\"\"|''|[\"']?0(?![.\d])|null\b|nil\b|none\b|false\b|\[\]|\{{\}})"
+    rf"|\b{ERROR_WORD}[- ]free\b|\berrors?[- ](?:handl\w+|messages?|pages?|boundar\w+|types?)\b",
     re.IGNORECASE,
 )
 
-# The exception that a traceback ends with, be it `ValueError: …` or `java.io.IOException: …`.
+# The exception at the end of a traceback: `ValueError: …`, `java.io.IOException: …`.
 RAISED = re.compile(r"(?:^|\s)(?:[\w$]+(?:\.|::))*[A-Z][\w$]*(?:Error|Exception|Interrupt)(?=:|\s*$)")
 
-# Files and names that only speak of trouble: `src/errors.py`, `errors.New`, `http-errors@2.0`.
+# Names that only contain such a word: `src/errors.py`, `errors.New`, `http-errors@2.0`.
 NAMES = re.compile(r"[\w@+-]*(?:[./\\@]|::)[\w./\\@+:-]*\w")
 
-# Words that stand alone: not a part of `error_handler` or `on-error`.
+# A whole word, not a part of `error_handler` or `on-error`.
 ALONE = r"(?<![\w-])(?:{})(?![\w-])"
 
 FATALS = re.compile(
@@ -83,19 +83,19 @@ ERRORS = re.compile(
     + r"|>\s+assert\b",
     re.IGNORECASE,
 )
-# A status where one is expected: behind `HTTP/1.1`, `status`, or the request line of an access log.
+# A status code after `HTTP/1.1`, `status`, or the request line of an access log.
 REFUSED = re.compile(
     r"(?i:\bhttp(?:/[\d.]+)?\"?|\bstatus(?:[ _]?code)?)[\"':= ]{1,3}[45]\d\d\b|\" [45]\d\d (?=[\d-])"
 )
 WARNINGS = re.compile(r"(?<![\w-])(?:warn(?:ings?)?|deprecat(?:ed|ion))(?![\w-])|\w*Warning:", re.IGNORECASE)
 
-# A warning that tells what has failed is a warning still.
+# A warning about a failure is still a warning.
 WARNS = re.compile(r"(?:\S*[\s:\[(]){0,4}[\[(]?(?:npm )?warn(?:ing)?\b", re.IGNORECASE)
 
 
 def suspects(block: bytes, most: int) -> Sequence[int]:
-    """Where lines begin that are worth ranking: of each kind no more than `most`."""
-    # A line end in front, for what is looked for at the beginning of a line.
+    """Return where lines begin that are worth ranking; for each stem at most `most`."""
+    # A line end in front, for stems that begin with one.
     lower = b"\n" + block.lower()
     found = set()
     for stem in STEMS:
@@ -111,7 +111,7 @@ def suspects(block: bytes, most: int) -> Sequence[int]:
 
 
 def rank(line: str) -> int:
-    """How much a line looks like trouble."""
+    """Return the rank of a line."""
     if RAISED.search(line):
         return FATAL
     text = ABSENT.sub(" ", line)

@@ -1,8 +1,13 @@
-"""Whether bytes are text at all, and what they are if not: the beginning of a payload in, a name out."""
+"""Whether a payload is binary data, and of which format, judged by its beginning."""
 
 from __future__ import annotations
 
-# First bytes of common formats. A text may begin with `PK` or `BM`, so short ones are not among them.
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokcap.core.payload import Payload
+
+# The first bytes of common formats. Text may begin with `PK` or `BM`, so such short ones are missing.
 MAGIC = {
     b"\x1f\x8b": "gzip",
     b"\x89PNG\r\n\x1a\n": "PNG image",
@@ -28,14 +33,24 @@ MAGIC = {
     b"\xfe\xff": "UTF-16 text",
     b"PAR1": "Parquet",
 }
-# How much of a payload is looked at.
+# This much of a payload is examined.
 SAMPLE_BYTES = 1 << 16
 TAR = 257, b"ustar"
 CONTROLS = bytes(sign for sign in range(32) if sign not in b"\t\n\r\f\b\x1b\x07")
 
 
+def is_binary(payload: Payload) -> bool:
+    """Return whether a payload is binary data."""
+    return bool(kind_of(payload))
+
+
+def kind_of(payload: Payload) -> str:
+    """Return the format of a binary payload; empty for text."""
+    return binary_kind(payload.read(0, min(payload.size, SAMPLE_BYTES)))
+
+
 def binary_kind(beginning: bytes) -> str:
-    """What kind of binary data begins like this; empty for text."""
+    """Return the format of binary data that begins like this; empty for text."""
     text = beginning.decode("utf-8", "replace")
     # The last character may be cut off.
     broken = text[:-1].count("\ufffd")
@@ -43,7 +58,7 @@ def binary_kind(beginning: bytes) -> str:
     looks_binary = b"\x00" in beginning or (broken + controls) * 10 > len(text)
     named = next((name for magic, name in MAGIC.items() if beginning.startswith(magic)), "")
     if named in ("PDF", "bzip2", "MP3", "Ogg", "GIF image", "Parquet"):
-        # These begin with letters: a text may as well, if it goes on as one.
+        # These begin with letters, and so may a text.
         return named if looks_binary or broken or controls else ""
     if beginning[TAR[0] : TAR[0] + len(TAR[1])] == TAR[1] and b"\x00" in beginning[:512]:
         return "tar"

@@ -1,27 +1,31 @@
-"""The outline of JSON: one line for every object, its path, its members with what they hold.
+"""The outline of JSON: one line for every object with its path, its members, and what they hold.
 
-Elements of an array are merged into one, `/items/*`, so that a thousand records take a line. The source is
-read lexeme by lexeme, as far as `LOOKED_BYTES`; it may break off anywhere, and be nested to any depth.
+Elements of an array are merged into one, `/items/*`, so that a thousand records take one line. The source may
+end anywhere and may be nested to any depth.
 """
 
 from __future__ import annotations
 
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.shapes.jsontext import BYTE_ORDER_MARK, LEXEME, key_text, presentable
-from tokcap.shapes.modes.scalars import Scalars
+from tokcap.shapes.json_text.pointers import as_step
+from tokcap.shapes.json_text.scanner import CLOSED, OPENED, printable, start_of_text, string_text, walk
+from tokcap.shapes.value_summary import ValueSummary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LOOKED_BYTES = 4 << 20
-# Objects with more keys than this are maps: their values are merged as those of arrays are.
+# Only this much of a payload is read.
+READ_BYTES = 4 << 20
+# An object with more keys is a map: its values are merged, as the elements of an array are.
 MOST_KEYS = 40
 DEEPEST = 24
+# Decoded keys that are remembered.
+MOST_NAMES = 10_000
 MOST_LINES, LINE_CHARACTERS = 30, 700
 
 
 class Place:
-    """All values that stand at one path."""
+    """All values at one path."""
 
     __slots__ = ("arrays", "depth", "each", "keys", "lengths", "mapped", "objects", "scalars", "sizes")
 
@@ -29,15 +33,15 @@ class Place:
         self.depth = depth
         self.objects = 0
         self.arrays = 0
-        # The least and the greatest number of elements, of members.
+        # The least and the greatest number of elements, and of members.
         self.lengths: tuple[int, int] | None = None
         self.sizes: tuple[int, int] | None = None
         self.keys: dict[str, Place] = {}
-        # Whether its objects have too many keys to be told apart.
+        # Whether its objects have so many keys that they are merged.
         self.mapped = False
-        # What is in arrays, and in such objects.
+        # What is in its arrays, and in such objects.
         self.each: Place | None = None
-        self.scalars = Scalars()
+        self.scalars = ValueSummary()
 
     @property
     def count(self) -> int:
@@ -65,7 +69,7 @@ class Place:
         return self.each
 
     def join(self, other: Place) -> None:
-        """Take another place's values as well."""
+        """Add the values of another place."""
         self.objects += other.objects
         self.arrays += other.arrays
         self.lengths = widest(self.lengths, other.lengths)
@@ -86,64 +90,63 @@ def widest(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[
 
 
 def read(data: bytes, *, many: bool) -> Place:
-    """What is where; `many` values one after the other count as the elements of one array."""
+    """Return what is where. `many` values side by side count as the elements of one array."""
     root = Place(0)
     if many:
         root.arrays = 1
-    # Of each open container: its place (None below the deepest), its closer, its children so far.
-    stack: list[tuple[Place | None, bytes]] = []
+    # For each open container: its place (None below the deepest), whether it is an object, its children so
+    # far.
+    open_places: list[tuple[Place | None, bool]] = []
     counts: list[int] = []
-    key: bytes | None = None
     names: dict[bytes, str] = {}
-    begin = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
     values = 0
-    for match in LEXEME.finditer(data, begin):
-        text = match[0]
-        if text in (b",", b":"):
+    for event, key, start, end in walk(data, start_of_text(data)):
+        if event == CLOSED:
+            close(*open_places.pop(), counts.pop())
             continue
-        if text in (b"}", b"]"):
-            if stack:
-                close(*stack.pop(), counts.pop())
-            continue
-        holder, closer = stack[-1] if stack else (root, b"]" if many else b"")
-        if closer == b"}" and key is None:
-            key = text
-            continue
-        if stack:
+        if open_places:
             counts[-1] += 1
+            holder = open_places[-1][0]
         else:
             values += 1
+            holder = root
         place: Place | None
         if holder is None or holder.depth >= DEEPEST:
             place = None
         elif key is not None:
-            name = names.get(key)
-            if name is None:
-                name = name_of(key)
-                if len(names) < 10_000:
-                    names[key] = name
-            place = holder.member(name)
+            place = holder.member(known_name(data[slice(*key)], names))
         else:
-            place = holder.element() if closer else root
-        key = None
-        if text in (b"{", b"["):
-            stack.append((place, b"}" if text == b"{" else b"]"))
+            place = holder.element() if open_places or many else root
+        text = data[start:end]
+        if event == OPENED:
+            open_places.append((place, text == b"{"))
             counts.append(0)
         elif place is not None:
             word = text.decode("utf-8", "replace")
             place.scalars.add(word, number=text[:1] in b"-0123456789" and is_number(word))
-    # Cut off inside them, or closed in the right way: what was seen of them counts.
-    while stack:
-        close(*stack.pop(), counts.pop())
+    # The text may end inside containers: what was seen of them counts.
+    while open_places:
+        close(*open_places.pop(), counts.pop())
     if many:
         root.lengths = values, values
     return root
 
 
-def close(place: Place | None, closer: bytes, count: int) -> None:
+def known_name(key: bytes, names: dict[bytes, str]) -> str:
+    """Return the name that a key is, remembered in `names` as long as there are not too many."""
+    name = names.get(key)
+    if name is None:
+        name = name_of(key)
+        if len(names) < MOST_NAMES:
+            names[key] = name
+    return name
+
+
+def close(place: Place | None, is_object: bool, count: int) -> None:
+    """Count a container that ends, with its number of children."""
     if place is None:
         return
-    if closer == b"}":
+    if is_object:
         place.objects += 1
         place.sizes = widest(place.sizes, (count, count))
     else:
@@ -161,13 +164,13 @@ def is_number(word: str) -> bool:
 
 def name_of(key: bytes) -> str:
     try:
-        return presentable(key_text(key))
+        return printable(string_text(key))
     except ValueError:
         return key.decode("utf-8", "replace")
 
 
 def lines(root: Place) -> Iterator[str]:
-    """The outline, from the top down: what is cut off at the end is what lies deepest."""
+    """Yield the outline from the top down, so that a cut at its end loses what lies deepest."""
     queue = [("", root)]
     told = 0
     for path, place in queue:
@@ -176,7 +179,7 @@ def lines(root: Place) -> Iterator[str]:
         queue += [(f"{path}/{step(name)}", child) for name, child in place.keys.items() if has_inside(child)]
         line = described(path, place)
         if path and not place.keys:
-            # What it holds was said where it is a member, or will be said of its elements.
+            # Its content is in the line of its parent, or in that of its elements.
             continue
         told += 1
         if told > MOST_LINES:
@@ -190,12 +193,12 @@ def has_inside(place: Place) -> bool:
 
 
 def step(name: str) -> str:
-    """A key as a step of a JSON pointer, on one line."""
-    return name.replace("~", "~0").replace("/", "~1").replace("\n", "\\n")[:80]
+    """Return a key as a step of a JSON pointer, on one line."""
+    return as_step(name).replace("\n", "\\n")[:80]
 
 
 def described(path: str, place: Place) -> str:
-    """A path, and what it holds."""
+    """Return a path and what it holds."""
     if not place.keys:
         return f"{path or '/'}: {content(place)}"
     often = f" ({place.objects})" if place.objects > 1 else ""
@@ -208,7 +211,7 @@ def described(path: str, place: Place) -> str:
 
 
 def content(place: Place, *, inside: bool = True) -> str:
-    """What stands at a place, in a few words."""
+    """Return what is at a place, in a few words."""
     said = []
     if place.mapped:
         said.append(f"map {{{span(place.sizes)}}} of {content(place.element())}")

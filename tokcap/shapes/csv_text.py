@@ -1,4 +1,4 @@
-"""CSV and TSV as source text: where rows and cells begin and end. Cells are only ever copied."""
+"""One reader for CSV and TSV as source text: where rows and cells begin and end. Cells are copied."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import re
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from mmap import mmap
 
-    from tokcap.shapes.jsontext import View
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Dialect(Record):
-    """What separates cells, and what a row and a cell look like."""
+    """What separates cells, and patterns for a row and a cell."""
 
     delimiter: bytes
     row: re.Pattern[bytes]
     cell: re.Pattern[bytes]
-    # A row with its line end; what is no such row, to the end, in a group.
+    # A row with its line end; text that is not such a row, up to the end, is group 1.
     row_or_rest: re.Pattern[bytes]
 
 
 def dialect(delimiter: bytes) -> Dialect:
-    # A quote is one only at the beginning of a cell; inside quotes everything is the cell's own. One
-    # that is never closed makes no cell, and so no row.
+    # A quote opens a cell only at its beginning; everything up to the closing quote belongs to the cell. A
+    # quote that is never closed makes no cell, and so no row.
     cell = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^%(d)s\r\n]*+|(?!")[^%(d)s\r\n]*+)' % {b"d": delimiter}
     cells = cell + rb"(?:%(d)s%(c)s)*+" % {b"d": delimiter, b"c": cell}
     row = re.compile(cells + rb"(?:\r\n|\n|\r|\Z)")
@@ -35,36 +36,49 @@ def dialect(delimiter: bytes) -> Dialect:
 CSV, TSV = dialect(b","), dialect(b"\t")
 
 
-def end_of_row(data: View, start: int, dialect: Dialect) -> int:
-    """Where the row ends that begins at `start`, behind its line end."""
+def end_of_row(data: bytes | mmap, start: int, dialect: Dialect) -> int:
+    """Return the end of the row that begins at `start`, after its line end."""
     match = dialect.row.match(data, start)
-    # A quote that is never closed: the rest is one row.
+    # If a quote is never closed, the rest is one row.
     return match.end() if match and match.end() > start else len(data)
 
 
-def pass_rows(data: View, start: int, stop: int, dialect: Dialect) -> tuple[int, int]:
-    """Where the first row begins at `stop` or behind it, and how many rows lie before it from `start` on.
+def rows(data: bytes | mmap, start: int, dialect: Dialect) -> Iterator[tuple[int, int]]:
+    """Yield where each row begins and ends, from `start` on."""
+    while start < len(data):
+        end = end_of_row(data, start, dialect)
+        yield start, end
+        start = end
 
-    What lies between is held in memory at once.
+
+def start_of_table(data: bytes | mmap) -> int:
+    """Return the position after a byte order mark."""
+    return len(BYTE_ORDER_MARK) if data[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK else 0
+
+
+def pass_rows(data: bytes | mmap, start: int, stop: int, dialect: Dialect) -> tuple[int, int]:
+    """Return where the first row at or after `stop` begins, and the number of rows from `start` to there.
+
+    The bytes between are held in memory at once.
     """
-    # No row begins within a line end.
+    # No row begins inside a line end.
     stop += data[stop - 1 : stop + 1] == b"\r\n"
     block = data[start:stop]
     if b'"' in block:
-        rows = dialect.row_or_rest.findall(block)
-        rest = rows.pop() if rows else b""
-        count, place = len(rows) + (not rest), stop - len(rest)
+        found = dialect.row_or_rest.findall(block)
+        rest = found.pop() if found else b""
+        count, place = len(found) + (not rest), stop - len(rest)
     else:
         count = block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
         place = start + max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
     if place < stop:
-        # The last one reaches further.
+        # The last row ends after `stop`.
         return end_of_row(data, place, dialect), count + 1
     return place, count
 
 
 def cells_of(row: bytes, dialect: Dialect) -> Sequence[bytes]:
-    """The source text of each cell of a row."""
+    """Return the source text of each cell of a row."""
     cells = []
     text = row.rstrip(b"\r\n")
     place = 0
@@ -78,7 +92,7 @@ def cells_of(row: bytes, dialect: Dialect) -> Sequence[bytes]:
 
 
 def cell_text(cell: bytes) -> str:
-    """What a cell says, without its quotes."""
+    """Return the text of a cell without its quotes."""
     text = cell.decode("utf-8", "replace")
     if text.startswith('"') and text.endswith('"') and len(text) >= 2:
         return text[1:-1].replace('""', '"')
@@ -86,7 +100,7 @@ def cell_text(cell: bytes) -> str:
 
 
 def quoted_cell(text: str, dialect: Dialect) -> bytes:
-    """A text as a cell."""
+    """Return a text as a cell, quoted if necessary."""
     cell = text.encode()
     if any(sign in cell for sign in (b'"', dialect.delimiter)):
         return b'"' + cell.replace(b'"', b'""') + b'"'

@@ -1,4 +1,4 @@
-"""What a heap of scalar values looks like: source texts in, a few words out."""
+"""Many scalar values in a few words: one value, a few with their numbers, a range, or examples."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z", re.ASCII)
-# Values that are told apart, and those that are named with their number.
+# How many different values are remembered, and how many are named with their number.
 DISTINCT, NAMED = 60, 5
 EXAMPLE_CHARACTERS, NAMED_CHARACTERS = 60, 24
 
 
-class Scalars:
-    """Values of one place: the different ones as far as there are few, the range of numbers."""
+class ValueSummary:
+    """The values of one place: the different ones if they are few, and the range of numbers."""
 
     __slots__ = ("count", "highest", "lowest", "many", "numbers", "values")
 
     def __init__(self) -> None:
         self.count = 0
         self.values: dict[str, int] = {}
-        # Whether there are more different values than are kept.
+        # Whether there are more different values than are remembered.
         self.many = False
         self.numbers = 0
         self.lowest = self.highest = ""
@@ -43,8 +43,8 @@ class Scalars:
             if not self.highest or float(value) > float(self.highest):
                 self.highest = value
 
-    def join(self, other: Scalars) -> None:
-        """Take the values of another place as well."""
+    def join(self, other: ValueSummary) -> None:
+        """Add the values of another place."""
         for value, times in other.values.items():
             self.add(value, times, number=False)
         self.count += other.count - sum(other.values.values())
@@ -55,7 +55,7 @@ class Scalars:
 
     @property
     def words(self) -> str:
-        """One value, a few with their numbers, a range, or an example."""
+        """The values in words."""
         if len(self.values) == 1 and not self.many:
             return clipped(next(iter(self.values)), EXAMPLE_CHARACTERS)
         if self.few:
@@ -71,11 +71,11 @@ class Scalars:
 
     @property
     def few(self) -> bool:
-        """Whether the values are worth naming: few, and each of them again and again."""
+        """Whether the values are worth naming: few, and repeated."""
         return not self.many and len(self.values) <= NAMED and self.count > len(self.values)
 
     def _examples(self) -> Sequence[str]:
-        # Rare kinds of values (null among strings, a word among numbers) are told by an example too.
+        # Rare kinds of values (null among strings, a word among numbers) get an example too.
         kinds = {kind_of(value): value for value in reversed(self.values)}
         return [clipped(value, EXAMPLE_CHARACTERS) for value in reversed(kinds.values())][:3]
 
@@ -87,7 +87,7 @@ def kind_of(value: str) -> str:
 
 
 def clipped(text: str, characters: int) -> str:
-    """A value on one line, with its closing quote where it had one."""
+    """Return a value on one line, shortened, with its closing quote if it had one."""
     text = "".join(sign if sign.isprintable() else " " for sign in text[: 2 * characters])
     if len(text) <= characters:
         return text
