@@ -171,7 +171,7 @@ class TestPointer:
             ("/items/x", "/items has the elements 0 to 29"),
             ("/items/3/bdy", "/items/3 has the keys id, body"),
             ("/nope", "the document has the keys items, a/b"),
-            ("/items/3/id/x", "/items/3/id is no object or array"),
+            ("/items/3/id/x", "/items/3/id is not an object or array"),
         ],
     )
     def test_a_pointer_that_leads_nowhere_says_what_there_is(self, inside, stored, pointer, message):

@@ -23,11 +23,11 @@ def replaced_notice(node: Node, data: View, tokens: TokenMap) -> Notice:
     place = f"at {shortened_pointer(pointer)}" if pointer else "of the document"
     if end - node.start > EXACT_VALUE_BYTES:
         number = round(tokens.total.tokens * (end - node.start) / len(data))
-        message = f"the value {place} has about {number} tokens, more than a window of this limit admits"
+        message = f"the value {place} has about {number} tokens, more than fits into a window of this limit"
         return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens_estimate=number)
     number = tokens.token_at(end - 1) + 1 - tokens.token_at(node.begin)
     with_key = " with its key" if node.key is not None else ""
-    message = f"the value {place} has {number} tokens{with_key}, more than a window of this limit admits"
+    message = f"the value {place} has {number} tokens{with_key}, more than fits into a window of this limit"
     return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=number)
 
 
@@ -35,7 +35,7 @@ def missed_notice(pointer: str) -> Notice:
     """Return the notice about a value that no window of this limit can show."""
     message = (
         f"the value at {shortened_pointer(pointer)} begins in one token with the value before it, "
-        "and a window of this limit does not admit both"
+        "and a window of this limit has no room for both"
     )
     return Notice("FIELD_TRUNCATED", message, pointer=pointer)
 

@@ -202,7 +202,7 @@ class TableWindow(RecordWindow):
         tokens = self._tokens.token_at(row.end - 1) + 1 - self._tokens.token_at(row.start)
         name = self._names[column] if column < len(self._names) else str(column)
         pointer = f"/{row.number}/{name}"
-        message = f"the cell at {pointer} is in a row of {tokens} tokens, more than a window of this limit"
+        message = f"the cell at {pointer} is in a row of {tokens} tokens, more than a window can show"
         return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=tokens)
 
     def _finished(self, parts: tuple[Kept | Mark, ...], gaps: tuple[Gap, ...]) -> Cut:
