@@ -24,7 +24,7 @@ ROOMS = {
     "mcp": "mcp/",
     "pydantic": "mcp/",
     "matplotlib": "usage/plot.py",
-    "select": ("environment.py", "source/"),
+    "select": ("system/descriptors.py", "source/"),
 }
 
 # From the top down: a module imports only from lower layers, and from its own package. This includes imports
@@ -49,7 +49,7 @@ BESIDE = {
     # The doctor examines the others.
     "doctor": ("tokcap.cli", "tokcap.hooks"),
     "pipeline": ("tokcap.steps",),
-    "environment": ("tokcap.errors", "tokcap.lean"),
+    "environment": ("tokcap.errors", "tokcap.lean", "tokcap.system.descriptors"),
     "errors": ("tokcap.exits",),
     "exits": ("tokcap.lean",),
     "system": ("tokcap.environment", "tokcap.errors", "tokcap.lean"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokcap.shapes import json_sniff, json_window, table_window
+from tokcap.shapes import json_sniff, record_window, table_window
 from tokcap.shapes.json_text import tree
 from tokcap.steps import capture, grep
 from tokcap.tokens import chunks, index
@@ -29,8 +29,7 @@ def small_constants(given: Input, knob: int) -> Iterator[None]:
             patch.setattr(index, "READ_BYTES", size * 2)
             patch.setattr(tree, "STRIDE_BYTES", size * 3)
             patch.setattr(table_window, "STRIDE_BYTES", size * 3)
-            patch.setattr(table_window, "FIRST_BYTES", size)
-            patch.setattr(json_window, "FIRST_BYTES", size)
+            patch.setattr(record_window, "FIRST_BYTES", size)
             patch.setattr(json_sniff, "SMALL_BYTES", size * 4)
             patch.setattr(json_sniff, "LIGHT_BYTES", size * 2)
             patch.setattr(grep, "READ_BYTES", size)

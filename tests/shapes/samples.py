@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 
-from tokcap.forms.render import compose
-
 from tests.tokens.test_counting import TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tokcap.core.cut import Ask
+from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes import SHAPES
 from tokcap.tokens import Index, count_bytes
@@ -37,10 +36,10 @@ class Sample:
 
     def window(self, limit, *, offset=0, keep="head", output="text", sentinel=MARK):
         def cost(parts):
-            return count_bytes(compose(parts, output), TOKENIZER)
+            return count_bytes(FORMS[output].compose(parts), TOKENIZER)
 
         ask = Ask(limit, offset, KEEPS[keep], "record", sentinel)
         return self.shape.cut(self.payload, self.index, ask, cost)
 
     def shown(self, limit, *, output="text", **ask) -> bytes:
-        return compose(self.window(limit, output=output, **ask).parts, output)
+        return FORMS[output].compose(self.window(limit, output=output, **ask).parts)

@@ -172,7 +172,7 @@ def name_of(key: bytes) -> str:
 def lines(root: Place) -> Iterator[str]:
     """Yield the outline from the top down, so that a cut at its end loses what lies deepest."""
     queue = [("", root)]
-    told = 0
+    written_lines = 0
     for path, place in queue:
         if place.each is not None and has_inside(place.each):
             queue.append((f"{path}/*", place.each))
@@ -181,8 +181,8 @@ def lines(root: Place) -> Iterator[str]:
         if path and not place.keys:
             # Its content is in the line of its parent, or in that of its elements.
             continue
-        told += 1
-        if told > MOST_LINES:
+        written_lines += 1
+        if written_lines > MOST_LINES:
             yield f"deeper: {', '.join(deep for deep, _ in queue[-8:])}"[:LINE_CHARACTERS]
             return
         yield line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 3] + "..."

@@ -34,7 +34,7 @@ def value_at(source: View, pointer: str, *, lines: bool) -> Value:
         elif sign == b"{":
             start = member(source, start, step, passed, pointer)
         else:
-            raise NotFound(f"no value at {pointer}: {passed or 'the document'} is no object or array")
+            raise NotFound(f"no value at {pointer}: {passed or 'the document'} is not an object or array")
         passed += f"/{step}"
     text = source[start : scanner.end_of_value(source, start)]
     if text[:1] == b'"':

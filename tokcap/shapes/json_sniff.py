@@ -102,13 +102,13 @@ def count_records(document: object, data: View) -> int | None:
     if isinstance(document, dict):
         arrays = [key for key, value in document.items() if isinstance(value, list)]
         # The parser drops the first of two equal keys.
-        if len(arrays) == 1 and stands_once(arrays[0], data):
+        if len(arrays) == 1 and occurs_once(arrays[0], data):
             return len(document[arrays[0]])
         return count_in_source(data) if arrays else None
     return None
 
 
-def stands_once(key: str, data: View) -> bool:
+def occurs_once(key: str, data: View) -> bool:
     """Return whether a key is in the source exactly once, without escapes."""
     try:
         text = quoted(key)

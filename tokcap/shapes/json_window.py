@@ -5,39 +5,22 @@ from __future__ import annotations
 from tokcap.core.cut import Cut, Gap, Mark, Values, gaps_between
 from tokcap.core.fit import largest_fit
 from tokcap.core.mark import note_of
-from tokcap.core.notice import Notice
-from tokcap.core.seek_points import ShapeSeekPoints
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes.json_notices import missed_notice, replaced_notice
 from tokcap.shapes.json_text.scanner import end_of_value
 from tokcap.shapes.json_text.tree import ARRAY, OBJECT, Reader
 from tokcap.shapes.json_units import UnitFinder
 from tokcap.shapes.json_writer import STYLES, Hidden, Unit, common_container, hidden_children, written
+from tokcap.shapes.record_window import RecordWindow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.core.cut import Ask, Cost, Ranges
+    from tokcap.core.notice import Notice
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
     from tokcap.shapes.json_text.tree import Node
-
-# How much of the source is read for a window at first, and how that grows while there is room.
-FIRST_BYTES = 1024
-BYTES_PER_TOKEN = 8
-GROWTH = 4
-# The size of a larger value that is replaced by the mark is estimated.
-EXACT_VALUE_BYTES = 1 << 20
-LONGEST_POINTER_SHOWN = 80
-
-
-class Units(Record):
-    """The units around a window, in order. Between `head` and the rest others may lie unread."""
-
-    all: Sequence[Unit]
-    # How many of them belong to the beginning of the window; the others lie at the payload's end.
-    head: int
-    # Whether no unit is unread.
-    complete: bool
 
 
 class Following(Record):
@@ -48,45 +31,17 @@ class Following(Record):
     notices: tuple[Notice, ...] = ()
 
 
-class JsonWindow:
-    """One JSON payload and one limit. Implements `core.cut.Material` for the units that were read last."""
-
-    both_ends_required = False
-    one_end_allowed = True
-    gaps_are_marked = True
+class JsonWindow(RecordWindow):
+    """One JSON payload and one limit."""
 
     def __init__(
         self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost, *, lines: bool, shape: str
     ) -> None:
-        self._data = payload.view()
-        self._seek_points = ShapeSeekPoints(payload.seek_points, shape, self._data)
-        self._tokens = tokens
-        self._ask = ask
-        self.limit = ask.limit or 0
-        self._cost = cost
+        super().__init__(payload, tokens, ask, cost, shape)
         self._lines = lines
-        self._first_token = tokens.reach(ask.offset)
-        self._first_byte = tokens.byte_at(ask.offset)
         self._root = self._reader().root
-        self._units = Units((), 0, complete=True)
-
-    def cut(self) -> Cut:
-        """Return as much as fits into the limit."""
-        limit = self._ask.limit
-        if self._ask.offset == 0 and (limit is None or self._tokens.reach(limit + 1) <= limit):
-            whole = self._whole()
-            if limit is None or self._cost(whole.parts) <= limit:
-                return whole
-        if limit is None:
-            rest = self._read(len(self._data)).all
-            return self._finished(self._written(rest), rest)
-        size = FIRST_BYTES + BYTES_PER_TOKEN * limit
-        while True:
-            self._units = self._read(size)
-            found = self._largest()
-            if found is not None:
-                return found
-            size *= GROWTH
+        # Between the first `head_count` units and the others some may be unread.
+        self._units: Sequence[Unit] = ()
 
     def _reader(self) -> Reader:
         return Reader(self._data, lines=self._lines, seek_points=self._seek_points)
@@ -99,8 +54,11 @@ class JsonWindow:
         units = [Unit(node) for node in reader.root.children]
         return self._finished(self._written(units, source=self._data[:]), units)
 
-    def _read(self, size: int) -> Units:
-        """Read the units in `size` bytes of source at the beginning of the window, at the end, or both."""
+    def _rest(self) -> Cut:
+        self._read(len(self._data))
+        return self._finished(self._written(self._units), self._units)
+
+    def _read(self, size: int) -> None:
         keep, length = self._ask.keep, len(self._data)
         reader = self._reader()
         self._root = reader.root
@@ -109,36 +67,25 @@ class JsonWindow:
         only_head = not (keep.needs_tail or keep.needs_middle)
         if only_head or keep.needs_middle or begin + 2 * size >= length:
             reader.read_until(begin + size if only_head else length)
-            found = self._find_units(reader)
-            return Units(found, len(found), reader.complete)
-        reader.read_until(begin + size if keep.needs_head else begin)
-        reader.pass_over(length - size)
-        tail_begin = reader.next_begin
-        reader.read_until(length)
-        found = self._find_units(reader)
-        return Units(found, sum(unit.node.begin < tail_begin for unit in found), complete=False)
-
-    def _find_units(self, reader: Reader) -> Sequence[Unit]:
+            tail_begin, self.complete = length, reader.complete
+        else:
+            reader.read_until(begin + size if keep.needs_head else begin)
+            reader.pass_over(length - size)
+            tail_begin, self.complete = reader.next_begin, False
+            reader.read_until(length)
         longest = self._tokens.longest_token_bytes
         finder = UnitFinder(self._data, reader, self._ask.limit, longest, self._ask.sentinel, self._cost)
-        return finder.find(self._first_byte)
-
-    @property
-    def count(self) -> int:
-        return len(self._units.all)
-
-    def head_ends(self) -> Sequence[int]:
-        # Nothing is known of what follows the last unit that was read, unless nothing follows.
-        all_known = self._units.head < self.count or self._units.complete
-        return range(1, self._units.head + all_known)
+        self._units = finder.find(self._first_byte)
+        self.count = len(self._units)
+        self.head_count = sum(unit.node.begin < tail_begin for unit in self._units)
 
     def tail_starts(self, hidden_from: int) -> Sequence[int]:
         # The unit before a tail must be known: the mark stands in the container that holds both.
-        least = hidden_from if self._units.complete else max(hidden_from, self._units.head) + 1
+        least = hidden_from if self.complete else max(hidden_from, self.head_count) + 1
         return range(self.count - 1, least - 1, -1)
 
     def text_of(self, unit: int) -> bytes:
-        node = self._units.all[unit].node
+        node = self._units[unit].node
         return self._data[node.begin : node.end] if node.end >= 0 else self._data[node.begin :]
 
     def price(self, shown: Ranges) -> int:
@@ -151,7 +98,7 @@ class JsonWindow:
 
     def _pieces(self, shown: Ranges) -> Sequence[Unit | Hidden]:
         """Return the units of these ranges in order, and what is hidden between them."""
-        units = self._units.all
+        units = self._units
         pieces: list[Unit | Hidden] = []
         place = 0
         for first, end in shown:
@@ -167,39 +114,38 @@ class JsonWindow:
 
     def _hidden_after(self, end: int) -> Hidden:
         """Return what is hidden after the unit before `end`."""
-        units = self._units.all
+        units = self._units
         return Hidden(common_container(units[end - 1].node, units[end].node))
 
     def _largest(self) -> Cut | None:
-        """Return the cut that the policy chooses; None if more must be read first."""
         units, keep = self._units, self._ask.keep
-        if not units.all:
-            return self._finished(None, ()) if units.complete else None
+        if not units:
+            return self._finished(None, ()) if self.complete else None
         shown = keep.choose(self)
-        if not units.complete and self._may_fit_more(shown):
+        if not self.complete and self._may_fit_more(shown):
             return None
         if shown is not None:
             return self._shown(shown)
         if keep.needs_tail:
-            return self._instead_of(units.all[-1 if keep.prefers_end else 0].node)
-        return self._without_mark() or self._instead_of(units.all[0].node)
+            return self._instead_of(units[-1 if keep.prefers_end else 0].node)
+        return self._without_mark() or self._instead_of(units[0].node)
 
     def _may_fit_more(self, shown: Ranges | None) -> bool:
         """Whether the units that were read are too few to say what fits."""
-        units, needs_tail = self._units, self._ask.keep.needs_tail
+        needs_tail = self._ask.keep.needs_tail
         if shown is None:
             # A single long and cheap value fits, but what follows it must be known.
-            return needs_tail or (len(units.all) == 1 and not units.all[0].opaque)
+            return needs_tail or (self.count == 1 and not self._units[0].opaque)
         first, end = shown[0]
         if len(shown) > 1:
             return False
         if first:
-            return first <= units.head + 1
-        return needs_tail or end == len(units.all) - 1
+            return first <= self.head_count + 1
+        return needs_tail or end == self.count - 1
 
     def _shown(self, shown: Ranges) -> Cut:
         """Return the cut that shows these units."""
-        units = self._units.all
+        units = self._units
         if shown[-1][1] < len(units) and len(shown) == 1 and not shown[0][0]:
             # Values that begin in one token stay together: else the next window would show one of them again.
             fitting = end = shown[0][1]
@@ -222,7 +168,7 @@ class JsonWindow:
 
     def _apart(self, fitting: int) -> Cut:
         """Return the first of the units that should stay together, where there is no room for all."""
-        units = self._units.all
+        units = self._units
         following = self._following(units[fitting].node.begin, self._last_begin(units[fitting - 1].node))
         shown = units[:fitting]
         values = self._written([*shown, self._hidden_after(fitting)])
@@ -257,7 +203,7 @@ class JsonWindow:
 
     def _without_mark(self) -> Cut | None:
         """Return the first value alone, if the limit has no room for a mark after it."""
-        units = self._units.all
+        units = self._units
         values = self._written(units[:1])
         if units[0].opaque or len(units) < 2 or self._cost((values,)) > self.limit:
             return None
@@ -333,22 +279,10 @@ class JsonWindow:
             first_pointer=kept[0].node.pointer() if kept else None,
             next_pointer=next_pointer,
             returned_count=self._records(kept),
-            notices=tuple(self._notice(unit.node) for unit in kept if unit.opaque),
+            notices=tuple(
+                replaced_notice(unit.node, self._data, self._tokens) for unit in kept if unit.opaque
+            ),
         )
-
-    def _notice(self, node: Node) -> Notice:
-        """Return a notice about a value that the mark replaces."""
-        end = node.end if node.end >= 0 else end_of_value(self._data, node.start)
-        pointer = node.pointer()
-        place = f"at {shortened_pointer(pointer)}" if pointer else "of the document"
-        if end - node.start > EXACT_VALUE_BYTES:
-            tokens = round(self._tokens.total.tokens * (end - node.start) / len(self._data))
-            message = f"the value {place} has about {tokens} tokens, more than a window of this limit admits"
-            return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens_estimate=tokens)
-        tokens = self._tokens.token_at(end - 1) + 1 - self._tokens.token_at(node.begin)
-        with_key = " with its key" if node.key is not None else ""
-        message = f"the value {place} has {tokens} tokens{with_key}, more than a window of this limit admits"
-        return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=tokens)
 
     def _records(self, kept: Sequence[Unit]) -> int:
         """Return how many whole records are shown: elements of an array at the top or one level below."""
@@ -362,17 +296,3 @@ class JsonWindow:
             elif parent is not None and parent.kind == ARRAY and parent.parent is self._root:
                 count += not unit.opaque
         return count
-
-
-def missed_notice(pointer: str) -> Notice:
-    """Return a notice about a value that no window can show."""
-    message = (
-        f"the value at {shortened_pointer(pointer)} begins in one token with the value before it, "
-        "and a window of this limit does not admit both"
-    )
-    return Notice("FIELD_TRUNCATED", message, pointer=pointer)
-
-
-def shortened_pointer(pointer: str) -> str:
-    """Return a pointer as a message shows it."""
-    return pointer if len(pointer) <= LONGEST_POINTER_SHOWN else pointer[: LONGEST_POINTER_SHOWN - 3] + "..."

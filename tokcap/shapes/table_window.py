@@ -9,7 +9,7 @@ from __future__ import annotations
 from tokcap.core.cut import Cut, Gap, Kept, Mark, gaps_between
 from tokcap.core.mark import note_of
 from tokcap.core.notice import Notice
-from tokcap.core.seek_points import STRIDE_BYTES, ShapeSeekPoints
+from tokcap.core.seek_points import STRIDE_BYTES
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.csv_text import (
     BYTE_ORDER_MARK,
@@ -19,6 +19,7 @@ from tokcap.shapes.csv_text import (
     pass_rows,
     quoted_cell,
 )
+from tokcap.shapes.record_window import RecordWindow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
     from tokcap.shapes.csv_text import Dialect
-
-# How much of the source is read for a window at first, and how that grows while there is room.
-FIRST_BYTES = 1024
-BYTES_PER_TOKEN = 8
-GROWTH = 4
 
 
 class Row(Record):
@@ -42,72 +38,41 @@ class Row(Record):
     end: int
 
 
-class Rows(Record):
-    """The rows around a window, in order. Between `head` and the rest others may lie unread."""
-
-    all: Sequence[Row]
-    # How many of them belong to the beginning of the window; the others lie at the payload's end.
-    head: int
-    # Whether no row is unread.
-    complete: bool
-
-
-class TableWindow:
-    """One table and one limit. Implements `core.cut.Material` for the rows that were read last."""
-
-    both_ends_required = False
-    one_end_allowed = True
-    gaps_are_marked = True
+class TableWindow(RecordWindow):
+    """One table and one limit."""
 
     def __init__(
         self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost, dialect: Dialect, shape: str
     ) -> None:
-        self._data = payload.view()
-        self._seek_points = ShapeSeekPoints(payload.seek_points, shape, self._data)
-        self._tokens = tokens
-        self._ask = ask
-        self.limit = ask.limit or 0
-        self._cost = cost
+        super().__init__(payload, tokens, ask, cost, shape)
         self._dialect = dialect
-        self._first_token = tokens.reach(ask.offset)
-        self._first_byte = tokens.byte_at(ask.offset)
         self._header_end = end_of_row(self._data, 0, dialect)
         self._header = self._data[: self._header_end]
         self._begin = max(self._first_byte, self._header_end)
         header = self._header.removeprefix(BYTE_ORDER_MARK)
         self._names = [cell_text(cell) for cell in cells_of(header, dialect)]
         self._line_end = b"\r\n" if self._header.endswith(b"\r\n") else b"\n"
-        self._rows = Rows((), 0, complete=True)
+        # Between the first `head_count` rows and the others some may be unread.
+        self._rows: Sequence[Row] = ()
 
-    def cut(self) -> Cut:
-        """Return as many whole rows as fit into the limit."""
-        limit = self._ask.limit
-        if self._ask.offset == 0 and (limit is None or self._tokens.reach(limit + 1) <= limit):
-            whole = (Kept(self._data[:]),) if self._data else ()
-            if limit is None or self._cost(whole) <= limit:
-                return Cut(whole, 0)
-        if limit is None:
-            rest = self._data[self._first_row(self._begin)[0] :]
-            return Cut((Kept(self._header + rest),), self._first_token)
-        size = FIRST_BYTES + BYTES_PER_TOKEN * limit
-        while True:
-            self._rows = self._read(size)
-            found = self._largest()
-            if found is not None:
-                return found
-            size *= GROWTH
+    def _whole(self) -> Cut:
+        return Cut((Kept(self._data[:]),) if self._data else (), 0)
 
-    def _read(self, size: int) -> Rows:
-        """Read the rows in `size` bytes at the beginning of the window, and at the end if needed."""
+    def _rest(self) -> Cut:
+        rest = self._data[self._first_row(self._begin)[0] :]
+        return Cut((Kept(self._header + rest),), self._first_token)
+
+    def _read(self, size: int) -> None:
         length, keep = len(self._data), self._ask.keep
-        if keep.needs_middle or (keep.needs_tail and self._begin + 2 * size >= length):
-            found = self._rows_between(self._begin, length)
-            return Rows(found, len(found), complete=True)
-        head = self._rows_between(self._begin, self._begin + size)
-        if not keep.needs_tail:
-            return Rows(head, len(head), not head or head[-1].end >= length)
-        tail = self._rows_between(max(length - size, head[-1].end if head else 0), length)
-        return Rows([*head, *tail], len(head), complete=False)
+        whole = keep.needs_middle or (keep.needs_tail and self._begin + 2 * size >= length)
+        head = self._rows_between(self._begin, length if whole else self._begin + size)
+        tail: Sequence[Row] = ()
+        self.complete = whole or not head or head[-1].end >= length
+        if keep.needs_tail and not whole:
+            tail = self._rows_between(max(length - size, head[-1].end if head else 0), length)
+            self.complete = False
+        self._rows = [*head, *tail]
+        self.count, self.head_count = len(self._rows), len(head)
 
     def _rows_between(self, begin: int, stop: int) -> Sequence[Row]:
         """Return the rows that begin at `begin` or later and before `stop`; at least one if there is one."""
@@ -133,49 +98,39 @@ class TableWindow:
                 self._seek_points.add(start, [number])
         return start, number
 
-    @property
-    def count(self) -> int:
-        return len(self._rows.all)
-
-    def head_ends(self) -> Sequence[int]:
-        # Nothing is known of what follows the last row that was read, unless nothing follows.
-        all_known = self._rows.head < self.count or self._rows.complete
-        return range(1, self._rows.head + all_known)
-
     def tail_starts(self, hidden_from: int) -> Sequence[int]:
-        least = hidden_from if self._rows.complete else max(hidden_from, self._rows.head)
+        least = hidden_from if self.complete else max(hidden_from, self.head_count)
         return range(self.count - 1, least - 1, -1)
 
     def text_of(self, unit: int) -> bytes:
-        row = self._rows.all[unit]
+        row = self._rows[unit]
         return self._data[row.start : row.end]
 
     def price(self, shown: Ranges) -> int:
         return self._cost(self._parts(shown))
 
     def _largest(self) -> Cut | None:
-        """Return the cut that the policy chooses; None if more rows must be read first."""
-        rows = self._rows.all
+        rows = self._rows
         if not rows:
-            return Cut((), self._first_token) if self._rows.complete else None
-        if not self.head_ends() and not self._rows.complete:
+            return Cut((), self._first_token) if self.complete else None
+        if not self.head_ends() and not self.complete:
             return None
         shown = self._ask.keep.choose(self)
         if shown is None:
             return self._shortened(rows[0])
-        if not self._rows.complete and self._touches_unread(shown):
+        if not self.complete and self._touches_unread(shown):
             return None
         return self._cut_of(self._together(shown))
 
     def _touches_unread(self, shown: Ranges) -> bool:
         """Whether a range ends or starts where rows are unread: then it may fit more."""
-        border = self._rows.head if self._rows.head < self.count else self._rows.head - 1
+        border = self.head_count if self.head_count < self.count else self.head_count - 1
         return any(border in (first, end) for first, end in shown)
 
     def _together(self, shown: Ranges) -> Ranges:
         """Return a head that ends so that the next window can begin in a later token than its last row."""
         ((first, end), *others) = shown
-        rows = self._rows.all
+        rows = self._rows
         if first or others or end == len(rows) or self._ask.keep.needs_tail:
             return shown
         while end > 1 and not self._begins_later(rows[end - 1], rows[end]):
@@ -183,7 +138,7 @@ class TableWindow:
         return ((0, end),)
 
     def _cut_of(self, shown: Ranges) -> Cut:
-        rows = self._rows.all
+        rows = self._rows
         gaps = tuple(
             Gap(
                 self._tokens.token_at(rows[first].start) if first else self._first_token,
@@ -195,7 +150,7 @@ class TableWindow:
 
     def _parts(self, shown: Ranges) -> tuple[Kept | Mark, ...]:
         """Return header, rows, and a mark for each gap; it has the number of hidden rows if rows follow."""
-        rows = self._rows.all
+        rows = self._rows
         parts: list[Kept | Mark] = []
         text, place = self._header, 0
         for first, end in shown:
@@ -247,7 +202,7 @@ class TableWindow:
         tokens = self._tokens.token_at(row.end - 1) + 1 - self._tokens.token_at(row.start)
         name = self._names[column] if column < len(self._names) else str(column)
         pointer = f"/{row.number}/{name}"
-        message = f"the cell at {pointer} is in a row of {tokens} tokens, more than a window of this limit"
+        message = f"the cell at {pointer} is in a row of {tokens} tokens, more than a window can show"
         return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=tokens)
 
     def _finished(self, parts: tuple[Kept | Mark, ...], gaps: tuple[Gap, ...]) -> Cut:

@@ -7,7 +7,7 @@ from tokcap.core.spool import in_memory
 from tokcap.exits import Ending
 from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.shapes import AUTO, FALLBACK, sniff
+from tokcap.shapes import AUTO, FALLBACK, SHAPES, sniff
 from tokcap.steps.inputs import Knowledge, StoredInput
 from tokcap.store.base import SEEK_POINTS, index_name
 from tokcap.tokens import Checkpoints, Index
@@ -24,7 +24,8 @@ def open_part(entry: StoredOutput, request: ShowRequest, tokenizer: Tokenizer) -
     stored = entry.streams[request.stream]
     known = Knowledge(checkpoints_of(entry, request.stream, tokenizer))
     if request.stream == "out" and entry.is_whole("out"):
-        known = known.but(shape=entry.record.shape, total_count=entry.record.total_count)
+        shape = entry.record.shape if entry.record.shape in SHAPES else AUTO
+        known = known.but(shape=shape, total_count=entry.record.total_count)
     ending = None
     if entry.record.exit_status is not None:
         ending = Ending(entry.record.exit_status, entry.record.signal)
