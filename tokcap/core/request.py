@@ -1,4 +1,7 @@
-"""What one call asks for: frozen records in which flags, environment, config file and defaults are merged."""
+"""What one call asks for: frozen records that merge flags, variables, config file and defaults.
+
+The defaults of all options are stated here and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -16,57 +19,76 @@ if TYPE_CHECKING:
     Stream: TypeAlias = Literal["out", "err"]
     SpillMode: TypeAlias = Literal["auto", "always", "never"]
 
+    Value: TypeAlias = "int | float | bool | str | None"
+
+# The first words that tokcap handles itself. `tokcap -- show` runs a program named `show`.
+SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest", "completion", "mcp")
+
 
 class View(Record):
     """How an output is shown."""
 
-    token_limit: int | None
-    token_offset: int
-    token_count: bool
-    tokenizer: str
-    output: Output
-    shape: Shape
-    keep: Keep
-    align: Align
-    sentinel: str
-    exact_total: bool
-    fields: str
-    mode: Mode
-    session: str
-    turn: str
-    model: str
-    context_window: int | None
-    result_pct: float
-    turn_pct: float
-    floor_tokens: int
-    compact_before_spill: bool
-    compact_hook: str
-    account: bool
+    token_limit: int | None = None
+    token_offset: int = 0
+    token_count: bool = False
+    tokenizer: str = "cl100k_base"
+    output: Output = "text"
+    shape: Shape = "auto"
+    keep: Keep = "head"
+    align: Align = "record"
+    sentinel: str = "[TRUNCATED]"
+    exact_total: bool = False
+    fields: str = ""
+    mode: Mode = "raw"
+    session: str = ""
+    turn: str = ""
+    model: str = ""
+    context_window: int | None = None
+    result_pct: float = 0.25
+    turn_pct: float = 0.5
+    floor_tokens: int = 2000
+    compact_before_spill: bool = False
+    compact_hook: str = ""
+    account: bool = True
 
 
 class Request(View):
-    """One call that runs a command or reads standard input."""
+    """One call that runs a command, or reads standard input if there is no command."""
 
-    command: tuple[str, ...]
-    stderr: StderrMode
-    pty: bool
-    timeout: float | None
-    kill_after: float
-    kill_on_limit: bool
-    spill: SpillMode
-    max_bytes: int
-    clean: bool
-    redact: bool
-    record_arguments: bool
-    spill_days: int
-    spill_total: int
+    command: tuple[str, ...] = ()
+    stderr: StderrMode = "separate"
+    pty: bool = False
+    timeout: float | None = None
+    kill_after: float = 5.0
+    kill_on_limit: bool = False
+    spill: SpillMode = "auto"
+    max_bytes: int = 256 << 20
+    clean: bool = False
+    redact: bool = False
+    record_arguments: bool = True
+    spill_days: int = 14
+    spill_total: int = 2 << 30
 
 
 class ShowRequest(View):
     """One call of `show`: a stored output, or a part of it."""
 
-    handle: str
-    stream: Stream
-    pointer: str
-    grep: str
-    context: int
+    handle: str = "@last"
+    stream: Stream = "out"
+    pointer: str = ""
+    grep: str = ""
+    context: int = 0
+
+
+# The default of every option by its key. The class values of a record are the defaults of its fields.
+DEFAULTS: dict[str, Value] = {
+    key: getattr(record, key)
+    for record in (ShowRequest, Request)
+    for key in record._fields
+    if key not in ("command", "handle")
+}
+
+
+def flag_of(key: str) -> str:
+    """Return the flag that sets a field: `--token-limit` for `token_limit`."""
+    return "--" + key.replace("_", "-")

@@ -11,7 +11,7 @@ from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import HookRefused
 from tokcap.hooks import manage, settings
 from tokcap.hooks.agent import Place
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from tokcap.budget.database import Look
 from tokcap.budget.holder import Holder, is_gone, this_process
 from tokcap.budget.sqlite import FILE_NAME, STEPS
-from tokcap.cli.arguments import decide
+from tokcap.cli.values import decide
 from tokcap.core.units import count_of
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import LedgerError, UsageError
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

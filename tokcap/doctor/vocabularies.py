@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokcap.doctor.finding import Finding, ok, wrong
 from tokcap.lean.patterns import ENGINES, READY_FILE
 from tokcap.steps.patterns import ready_patterns
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 from tokcap.tokens import vocabulary
 
 if TYPE_CHECKING:

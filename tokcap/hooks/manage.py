@@ -15,7 +15,7 @@ from tokcap.hooks.gemini import GEMINI
 from tokcap.hooks.handler import own_program
 from tokcap.hooks.refused import REFUSED
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment

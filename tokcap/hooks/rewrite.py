@@ -9,7 +9,7 @@ import os
 
 from tokcap.hooks import commandline
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.system.shell import always_quoted, quoted
+from tokcap.system.quoting import always_quoted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

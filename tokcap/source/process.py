@@ -8,7 +8,7 @@ import select
 import time
 from _thread import allocate_lock
 
-from tokcap.cli.options import SUBCOMMANDS
+from tokcap.core.request import SUBCOMMANDS
 from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
 from tokcap.exits import OWN_FAILURE, Ending, ending_of
 from tokcap.lean.record import TYPE_CHECKING, Record

@@ -21,7 +21,7 @@ def way_to(handle: str, view: View, stream: Stream = "out") -> str:
         option = BY_KEY[key]
         value = values.get(key, option.default)
         if value != option.default:
-            from tokcap.system.shell import quoted
+            from tokcap.system.quoting import quoted
 
             way += f" {option.flag} {quoted(str(value))}"
     return way
