@@ -113,13 +113,13 @@ def step_of(place: str) -> str:
     room = file.rpartition("site-packages/tokcap/")[2]
     if name.startswith("write_"):
         return "writing"
-    if room.startswith(("tokens/", "patterns")) or "tiktoken" in file:
+    if room.startswith(("tokens/", "lean/patterns")) or "tiktoken" in file:
         return "counting"
-    if room.startswith(("store/", "keeping", "private", "fingerprint")):
+    if room.startswith(("store/", "steps/recording", "steps/storing", "system/private_files")):
         return "storing"
-    if room.startswith(("source/", "capture", "live")):
+    if room.startswith(("source/", "steps/capture", "steps/live")):
         return "reading"
-    if room.startswith(("arguments", "options", "kinds", "shell", "__main__", "environment", "models")):
+    if room.startswith(("cli/", "__main__", "environment", "core/request")):
         return "reading the call"
     return "cutting and wording"
 
