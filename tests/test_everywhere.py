@@ -1,4 +1,4 @@
-"""Every command and option in help and README, held against the catalogue.
+"""Every command and option in help and README, held against the catalog.
 
 The same is held of man pages and completions in `test_man` and `test_completions`.
 """

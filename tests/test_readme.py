@@ -72,7 +72,7 @@ def with_tables(text: str) -> str:
     return text
 
 
-def test_the_tables_are_those_of_the_catalogue():
+def test_the_tables_are_those_of_the_catalog():
     assert with_tables(README) == README, "run python -m tests.test_readme --write"
 
 

@@ -116,6 +116,7 @@ OPTIONS = (
         kind=Choice(("head", "tail", "ends")),
         group=WINDOW,
         help="which part of an output over the limit to show",
+        brief="part to show if over the limit",
     ),
     Option(
         name="align",
@@ -251,6 +252,7 @@ OPTIONS = (
         default_text="256MiB",
         group=STORE,
         help="store at most this many bytes of one output",
+        brief="store at most this much of one output",
         forms=("run",),
     ),
     Option(

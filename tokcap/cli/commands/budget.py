@@ -5,27 +5,19 @@ Agents call most of these in loops, so libraries are imported where they are nee
 
 from __future__ import annotations
 
-import os
-
 from tokcap import exits
 from tokcap.cli.description import OUTPUT, Argument, Flag, Group, command, flag_like
 from tokcap.cli.kinds import Choice, LineOfText, WholeNumber
 from tokcap.cli.reply import Reply
-from tokcap.errors import NotFound, SessionNotStarted, UsageError
+from tokcap.cli.sessions import exported, found, ledger_of, named, new_name, session_of
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Literal, TypeVar
-
     from tokcap.budget.arithmetic import Account
-    from tokcap.budget.sqlite import Ledger, SessionStorage
+    from tokcap.cli.sessions import Shell
     from tokcap.core.notice import Notice
     from tokcap.core.request import Output
     from tokcap.environment import Environment
-
-    Shell = Literal["sh", "fish"]
-    Found = TypeVar("Found")
 
 GROUP = Group("budget", "Manage sessions: token budgets that many processes share.")
 
@@ -119,18 +111,18 @@ def list_sessions(env: Environment, *, output: Output | None) -> int:
     sessions = ledger_of(env).sessions()
     if not reply.is_text:
         rows = [
-            {"session": found.name, "created": int(found.created), **account_numbers(found.account)}
-            for found in sessions
+            {"session": each.name, "created": int(each.created), **account_numbers(each.account)}
+            for each in sessions
         ]
         return reply.give(rows)
     if not sessions:
         return reply.say("no session is running; start one: tokcap budget start NAME --total N\n")
-    width = max(len(found.name) for found in sessions)
+    width = max(len(each.name) for each in sessions)
     now = env.now()
     lines = []
-    for found in sessions:
-        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(min(found.created, now)))
-        lines.append(f"{found.name.ljust(width)}  {started}  {bar_of(found.account)}\n")
+    for each in sessions:
+        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(min(each.created, now)))
+        lines.append(f"{each.name.ljust(width)}  {started}  {bar_of(each.account)}\n")
     return reply.say("".join(lines))
 
 
@@ -337,48 +329,3 @@ def exhausted_notice(account: Account) -> tuple[Notice, ...]:
 
     words = f"the budget is exhausted: {account.used} of {account.total} tokens are used"
     return (Notice("BUDGET_EXHAUSTED", f"{words}; the next run is refused"),)
-
-
-def ledger_of(env: Environment) -> Ledger:
-    from tokcap.budget.sqlite import Ledger
-
-    return Ledger(env.data_dir())
-
-
-def named(name: str | None, session: str | None, env: Environment) -> str:
-    """Return the session that is meant: from the argument, the option or the variable."""
-    from tokcap.budget.sqlite import session_name
-
-    meant = name or session or env.variables.get("TOKCAP_SESSION", "")
-    if not meant:
-        raise UsageError("which session? name it, or set TOKCAP_SESSION")
-    return session_name(meant)
-
-
-def session_of(name: str | None, session: str | None, env: Environment) -> tuple[str, SessionStorage]:
-    """Return the session that is meant, which may not have been started."""
-    meant = named(name, session, env)
-    return meant, ledger_of(env).session(meant)
-
-
-def found(step: Callable[[], Found]) -> Found:
-    """Do one step in a session. If it has not been started, that is an answer here: exit status 1."""
-    try:
-        return step()
-    except SessionNotStarted as error:
-        raise NotFound(str(error)) from None
-
-
-def new_name(letter: str) -> str:
-    """Return a random name."""
-    return letter + os.urandom(4).hex()
-
-
-def exported(variable: str, value: str, shell: Shell) -> str:
-    """Return the line that sets a variable, for `eval`."""
-    if shell == "fish":
-        inside = value.replace("\\", "\\\\").replace("'", "\\'")
-        return f"set -gx {variable} " + (value if value.isalnum() else f"'{inside}'") + "\n"
-    from tokcap.system.quoting import quoted
-
-    return f"export {variable}={quoted(value)}\n"
