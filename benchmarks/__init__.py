@@ -1,1 +1,1 @@
-"""Benchmarks: what tokcap costs, held against its floors and peers in one interleaved run."""
+"""Benchmarks: what tokcap costs, compared with its floors and peers in one interleaved run."""

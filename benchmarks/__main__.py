@@ -1,7 +1,7 @@
-"""`python -m benchmarks [ROUNDS]`: what tokcap costs, beside its floors and peers, in one interleaved run.
+"""`python -m benchmarks [ROUNDS]`: measure tokcap, its floors and its peers in one interleaved run.
 
-Prints one table of medians, ratios and targets, draws two pictures, and writes all of it to
-`benchmarks/README.md`. `--no-large` leaves the gigabyte out, `--cache DIR` keeps the virtualenvs elsewhere.
+Prints one table of medians, ratios and targets, draws two pictures, and writes both to
+`benchmarks/README.md`. `--no-large` skips the input of 1 GB, `--cache DIR` keeps the virtualenvs elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.subcommands import subcommand_works
 from benchmarks.work import FLOOR, sizes_of, works_of
 
 PICTURES = ("cost-against-size.png", "start-up.png")
-# For the plot of sizes a few rounds are enough: it spans six powers of ten.
+# A few rounds are enough for the plot of sizes, which spans six powers of ten.
 SIZE_ROUNDS = 5
 BARS = (
     "tokcap -n 50, 3 bytes",
@@ -105,8 +105,8 @@ def draw_bars(
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("rounds", nargs="?", type=int, default=15, metavar="ROUNDS", help="default: 15")
-    parser.add_argument("--no-large", action="store_true", help="leave the gigabyte out")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="where the virtualenvs stay")
+    parser.add_argument("--no-large", action="store_true", help="skip the input of 1 GB")
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="directory of the virtualenvs")
     given = parser.parse_args()
     if given.rounds < 1:
         parser.error("at least one round")

@@ -1,7 +1,7 @@
-"""Where everything runs: virtualenvs for tokcap, tokcap with all extras, and ttok; a cache for tiktoken.
+"""Set up what is measured: virtualenvs for tokcap, tokcap with all extras and the peer, and a tiktoken cache.
 
-The virtualenvs stay in a cache directory between runs; tokcap itself is installed anew each time, not
-editable and with compiled bytecode, as users have it. Vocabularies come from the package alone.
+The virtualenvs stay in a cache directory between runs. tokcap is reinstalled each time, not editable and with
+compiled bytecode, as users have it. All vocabularies come from the package.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
-# tiktoken looks for a table under the SHA-1 of the address that it was published at.
+# tiktoken names a cached table by the SHA-1 of the address where it was published.
 FILL_CACHE = """
 import hashlib, pathlib, sys
-from tokcap.tokens import vocabulary
-for name in vocabulary.EMBEDDED:
+from tokcap.tokens import embedded, vocabulary
+for name in embedded.NAMES:
     address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
     place = pathlib.Path(sys.argv[1], hashlib.sha1(address.encode()).hexdigest())
     if not place.exists():
@@ -32,15 +32,15 @@ print(*(f"{name} {importlib.metadata.version(name)}" for name in sys.argv[1:]), 
 
 
 class SetUpFailed(Exception):
-    """A virtualenv could not be made: one line that says which step it was."""
+    """A virtualenv could not be made. The message is one line that names the step."""
 
 
 @dataclass(frozen=True)
 class Environments:
-    """The programs that are measured, and the variables that they run with."""
+    """The programs to measure, and their environment variables."""
 
     tokcap_bin: Path
-    # The same with all extras.
+    # With all extras.
     extras_bin: Path
     ttok_bin: Path
     vocabularies: Path
@@ -66,7 +66,7 @@ class Environments:
         return str(self.ttok_bin / "python")
 
     def variables(self, home: Path) -> dict[str, str]:
-        """Nothing of the caller's settings, of Python's or of tokcap's, changes what is measured."""
+        """Return variables without the caller's settings for Python and tokcap."""
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
@@ -87,17 +87,17 @@ def default_cache() -> Path:
 
 
 def set_up(cache: Path) -> Environments:
-    """Make, or complete, what the run needs."""
+    """Create or update what the run needs."""
     cache.mkdir(parents=True, exist_ok=True)
     own, extras, peer = cache / "tokcap", cache / "tokcap-extras", cache / "ttok"
     for place in (own, extras, peer):
         if not (place / "bin" / "pip").exists():
             step([sys.executable, "-m", "venv", str(place)])
-        # The start script of an older one loads `re` before anything else.
+        # The start script of an older pip imports `re` first.
         step([str(place / "bin" / "pip"), "install", "-q", "--upgrade", "pip"])
     for place, package in ((own, str(ROOT)), (extras, f"{ROOT}[bulk,mcp,plot]")):
         step([str(place / "bin" / "pip"), "install", "-q", package])
-        # The version may be the same while the code is not.
+        # The code may have changed although the version has not.
         step([str(place / "bin" / "pip"), "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)])
     step([str(peer / "bin" / "pip"), "install", "-q", "ttok"])
     for place in (own, extras, peer):
@@ -109,7 +109,7 @@ def set_up(cache: Path) -> Environments:
 
 
 def step(command: list[str], *, tolerant: bool = False) -> None:
-    # Some package's test data does not compile on purpose; that is no failure of ours.
+    # `tolerant`: the test data of some packages does not compile, on purpose.
     done = subprocess.run(command, capture_output=True, text=True, cwd=os.path.sep, check=False)
     if done.returncode and not tolerant:
         reason = (done.stderr.strip() or "no message").splitlines()[-1]

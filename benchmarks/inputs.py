@@ -1,9 +1,11 @@
-"""What is counted: texts of any size from this interpreter's own library, and JSON of about 35 KB."""
+"""Make the inputs: texts of any size from Python's own library, and a JSON document of about 35 KB."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+from tokcap.tokens.index import is_utf8
 
 SIZES = {
     "1 KB": 10**3,
@@ -17,12 +19,12 @@ SIZES = {
 OTHER_SIZES = {"35 KB": 35_000, "5 MB": 5_000_000}
 LARGE = ("1 GB",)
 
-# Of different text; longer inputs repeat it.
+# The amount of different text. Longer inputs repeat it.
 MOST_BYTES = 10_000_000
 
 
 def make_inputs(place: Path, sizes: dict[str, int]) -> dict[str, Path]:
-    """A file for each size, and one of JSON. All texts begin alike."""
+    """Write a file for each size, and one of JSON. All texts start the same."""
     text = library_text()
     found = {}
     for name, size in sizes.items():
@@ -40,7 +42,7 @@ def make_inputs(place: Path, sizes: dict[str, int]) -> dict[str, Path]:
 
 
 def library_text() -> bytes:
-    """Up to 10 MB of Python, none of it with the text of a special token, on which the peer gives up."""
+    """Return up to 10 MB of Python source without the text of special tokens, which the peer rejects."""
     library = Path(os.__file__).parent
     text = bytearray()
     for source in (*sorted(library.glob("*.py")), *sorted(library.glob("*/*.py"))):
@@ -50,11 +52,3 @@ def library_text() -> bytes:
         if len(text) >= MOST_BYTES:
             break
     return bytes(text[:MOST_BYTES])
-
-
-def is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

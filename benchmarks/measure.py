@@ -1,4 +1,4 @@
-"""A command in; seconds, or its peak memory, out. In each round all take their turn: noise hits all alike."""
+"""Measure time and peak memory of commands. Every round runs all of them, so that noise hits all alike."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# How often the memory of a running process is looked at.
+# How often to read the memory of a running process.
 LOOK_SECONDS = 0.002
-# Slow work is done in every so many rounds.
+# Slow work runs only once in this many rounds.
 SLOW_EVERY = 5
 
 
@@ -27,13 +27,13 @@ class Work:
     name: str
     command: tuple[str, ...]
     stdin: Path | None = None
-    # Where standard output goes; nowhere if it is None.
+    # Where standard output goes; None: /dev/null.
     stdout: Path | None = None
     variables: tuple[tuple[str, str], ...] = ()
     slow: bool = False
-    # Whether the command prints the seconds that count, because it did other things before.
+    # Whether the command prints its own time, because it has to prepare something first.
     times_itself: bool = False
-    # Stored outputs, removed afterwards: each call finds a store, and nothing of its own in it.
+    # Stored outputs to remove after each call, so that the next one finds a store without its output.
     store: Path | None = None
 
 
@@ -45,13 +45,13 @@ def start(work: Work, variables: dict[str, str]) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE if work.times_itself else taken,
             stderr=subprocess.DEVNULL,
             env={**variables, **dict(work.variables)},
-            # Not where the sources are: what is installed is measured.
+            # Not the directory of the sources: the installed package is measured.
             cwd=os.path.sep,
         )
 
 
 def seconds(work: Work, variables: dict[str, str]) -> float:
-    """How long it takes, from before the process starts until it has ended."""
+    """Return the seconds from before the process starts until it has ended."""
     started = time.perf_counter()
     process = start(work, variables)
     said, _ = process.communicate()
@@ -73,7 +73,7 @@ def tidy(work: Work) -> None:
 def interleaved(
     works: Sequence[Work], rounds: int, variables: dict[str, str], tell: Callable[[str], None]
 ) -> dict[str, list[float | None]]:
-    """Seconds of each piece of work, round for round; None in a round that left it out."""
+    """Return the seconds of each piece of work in each round; None in a round that skipped it."""
     for work in works:
         if not work.slow:
             seconds(work, variables)
@@ -87,10 +87,10 @@ def interleaved(
 
 
 def peak_bytes(work: Work, variables: dict[str, str]) -> int:
-    """The most memory that the process and its children have at one time; shared pages count once."""
+    """Return the most memory that the process and its children held at one time. Shared pages count once."""
     process = start(work, variables)
     if not os.path.exists(f"/proc/{process.pid}/smaps_rollup"):
-        # Without /proc, the largest child that ever was is all that can be known.
+        # Without /proc, only the peak of the largest child so far is known.
         process.communicate()
         tidy(work)
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
@@ -111,7 +111,7 @@ def family(pid: int) -> list[int]:
 
 
 def resident_bytes(pid: int) -> int:
-    """Its proportional share of what lies in memory; 0 once it has ended."""
+    """Return the proportional set size of a process; 0 once it has ended."""
     try:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

@@ -1,4 +1,4 @@
-"""Two pictures of a run: cost against size, and what a call's start-up is made of."""
+"""Draw two pictures of a run: cost against size, and the parts of a call."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def can_draw() -> bool:
         import matplotlib
     except ImportError:
         return False
-    # No screen is needed, and none is looked for.
+    # A back end that needs no screen.
     matplotlib.use("Agg")
     return True
 
 
 def draw_sizes(costs: dict[str, dict[int, float]], peaks: dict[int, float], target: Path) -> None:
-    """Seconds against bytes, both in powers of ten; below it, the peak memory of tokcap."""
+    """Draw seconds against bytes on logarithmic axes, and below them the peak memory of tokcap."""
     from matplotlib import pyplot
 
     figure, (above, below) = pyplot.subplots(

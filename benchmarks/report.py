@@ -1,4 +1,4 @@
-"""Times in; the table out, for the terminal and for `benchmarks/README.md`."""
+"""Make the table of results from the times, for the terminal and for `benchmarks/README.md`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEAD = ("work", "median", "ratio", "quartiles", "target", "reached")
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table, in words."""
+    """One line of the table, as text."""
 
     work: str
     median: str
@@ -45,7 +45,7 @@ def medians_of(times: dict[str, list[float | None]]) -> dict[str, float]:
 
 
 def rows_of(lines: Sequence[Line], times: dict[str, list[float | None]]) -> list[Row]:
-    """What became of each line. Ratios are to what the target names, else to the floor, within each round."""
+    """Return a row per line. Ratios are within a round, to the work that the target names or to the floor."""
     medians = medians_of(times)
     rows = [
         Row(FLOOR, in_words(medians[FLOOR]), "1", spread(times[FLOOR], times[FLOOR], of_itself=True), "", "")
@@ -73,7 +73,7 @@ def ratios(values: Sequence[float | None], references: Sequence[float | None]) -
 def spread(
     values: Sequence[float | None], references: Sequence[float | None], *, of_itself: bool = False
 ) -> str:
-    """The quartiles of the ratios; of the floor, those of its time against its own median."""
+    """Return the quartiles of the ratios; for the floor, of its times divided by their median."""
     found = ratios(values, references)
     if of_itself:
         known = [value for value in values if value is not None]
@@ -85,7 +85,10 @@ def spread(
 
 
 def size_rows(costs: dict[int, float], peaks: dict[int, float], count_peaks: dict[str, float]) -> list[Row]:
-    """Whether cost is linear and memory flat; of small outputs, a call is over before its memory is seen."""
+    """Return rows that show whether cost is linear and memory flat.
+
+    A call on a small output ends before its memory can be read.
+    """
     rows = []
     sizes = sorted(costs)
     if len(sizes) > 1 and sizes[-1] >= 10**9:
@@ -156,7 +159,7 @@ def machine() -> str:
 
 
 def write_readme(rows: Sequence[Row], versions: str, rounds: int, pictures: Sequence[str]) -> None:
-    """Replace the results in the README, and nothing else of it."""
+    """Replace the results in the README and nothing else."""
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     shown = [f"![{name.removesuffix('.png')}]({name})" for name in pictures]
     results = "\n\n".join(

@@ -1,7 +1,7 @@
-"""Where the milliseconds of one call go: the interpreter, imports by group, and the steps of the work.
+"""Divide the time of one call: the interpreter, imports by group, and the steps of the work.
 
-Imports are told by `-X importtime`, the steps by a profile grouped by the rooms of the code. Both slow down
-what they watch, so they only say in which proportion the time beyond the interpreter's own is divided.
+Import times come from `-X importtime`, the steps from a profile grouped by package. Both slow down the
+call, so only their proportions are used.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ STEPS = ("reading", "counting", "cutting and wording", "storing", "writing", "re
 GROUPS = ("import: libraries", "import: tokcap/tokens", "import: tokcap/store", "import: the rest of tokcap")
 PARTS = (INTERPRETER, *GROUPS, *STEPS)
 
-# Runs one call under the profiler, and prints the seconds that each file spent in itself. What is built in
-# counts for whoever called it; running a module's body, and all that importing does, is no step.
+# Run one call in the profiler, and print the seconds that each function spent in itself. The time of a
+# built-in function counts for its caller. Importing does not count as a step.
 PROFILE = """
 import cProfile, json, os, sys
 from tokcap.__main__ import call
@@ -49,11 +49,11 @@ os.write(say, json.dumps(found).encode())
 def breakdown(
     work: Work, python: str, variables: dict[str, str], total: float, floor: float
 ) -> dict[str, float]:
-    """Seconds of each part of one call, which takes `total` where Python alone takes `floor`."""
+    """Return the seconds of each part of one call that takes `total`; Python alone takes `floor`."""
     imports = import_seconds(work, python, variables)
     steps = step_seconds(work, python, variables)
     beyond = max(total - floor, 0)
-    # The import times are nearly true: only what they leave is divided by the profile.
+    # Import times are nearly accurate. The profile divides only the rest.
     scale = min(1.0, beyond / (sum(imports.values()) or 1))
     found = {INTERPRETER: floor, **{group: taken * scale for group, taken in imports.items()}}
     left = beyond - sum(found[group] for group in imports)
@@ -75,7 +75,7 @@ def import_seconds(work: Work, python: str, variables: dict[str, str]) -> dict[s
 
 
 def imports_of(command: list[str], work: Work, variables: dict[str, str]) -> dict[str, float]:
-    """Module -> seconds that its own body took."""
+    """Return the seconds that the body of each module took."""
     found = {}
     for line in output_of(command, work, variables)[1].splitlines():
         if line.startswith("import time:") and "self [us]" not in line:
@@ -89,9 +89,7 @@ def group_of(module: str) -> str:
         return "import: libraries"
     if module.startswith("tokcap.tokens"):
         return "import: tokcap/tokens"
-    if module.startswith(
-        ("tokcap.store", "tokcap.steps.recording", "tokcap.system.private_files", "tokcap.store.fingerprint")
-    ):
+    if module.startswith(("tokcap.store", "tokcap.steps.recording", "tokcap.system.private_files")):
         return "import: tokcap/store"
     return "import: the rest of tokcap"
 
@@ -110,16 +108,16 @@ def step_seconds(work: Work, python: str, variables: dict[str, str]) -> dict[str
 
 def step_of(place: str) -> str:
     file, _, name = place.rpartition(":")
-    room = file.rpartition("site-packages/tokcap/")[2]
+    module = file.rpartition("site-packages/tokcap/")[2]
     if name.startswith("write_"):
         return "writing"
-    if room.startswith(("tokens/", "lean/patterns")) or "tiktoken" in file:
+    if module.startswith(("tokens/", "lean/patterns")) or "tiktoken" in file:
         return "counting"
-    if room.startswith(("store/", "steps/recording", "steps/storing", "system/private_files")):
+    if module.startswith(("store/", "steps/recording", "steps/storing", "system/private_files", "usage/")):
         return "storing"
-    if room.startswith(("source/", "steps/capture", "steps/live")):
+    if module.startswith(("source/", "steps/capture", "steps/live")):
         return "reading"
-    if room.startswith(("cli/", "__main__", "environment", "core/request")):
+    if module.startswith(("cli/", "__main__", "environment")):
         return "reading the call"
     return "cutting and wording"
 
@@ -132,7 +130,7 @@ def output_of(command: list[str], work: Work, variables: dict[str, str]) -> tupl
             capture_output=True,
             text=True,
             env={**variables, **dict(work.variables)},
-            # Not where the sources are: what is installed is measured.
+            # Not the directory of the sources: the installed package is measured.
             cwd=os.path.sep,
             check=True,
         )

@@ -1,4 +1,4 @@
-"""What is measured, and what has to be reached: the table of targets, stated once."""
+"""What is measured, and the targets: the only list of both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODELS = {"cl100k_base": "gpt-4", "o200k_base": "gpt-4o"}
 
 READ = "import os\nwhile os.read(0, 1 << 20): pass"
 
-# What one call of the library costs once its vocabulary is loaded and the text is there.
+# The time of one call of the library, after loading its vocabulary and reading the text.
 ONE_CALL = """
 import sys, time, tiktoken
 encoding = tiktoken.get_encoding(sys.argv[1])
@@ -29,7 +29,7 @@ encoding.encode_ordinary(text)
 print(time.perf_counter() - started)
 """
 
-# The same as a program of its own.
+# The same as a complete program.
 PLAIN_TIKTOKEN = """
 import sys, tiktoken
 text = sys.stdin.buffer.read().decode("utf-8", "replace")
@@ -39,13 +39,13 @@ print(len(tiktoken.get_encoding(sys.argv[1]).encode_ordinary(text)))
 
 @dataclass(frozen=True)
 class Line:
-    """A promise: this work takes at most so many times as long as that one, and a little more."""
+    """A target: `work` takes at most `at_most` times as long as `reference`, plus an allowance."""
 
     work: str
     reference: str = FLOOR
     at_most: float | None = None
     plus_seconds: float = 0.0
-    # Work whose time beyond the floor is granted as well.
+    # Work whose time beyond the floor is allowed in addition.
     plus_work: str = ""
 
     @property
@@ -66,7 +66,7 @@ class Line:
 
 
 def works_of(programs: Environments, inputs: dict[str, Path], place: Path) -> tuple[list[Work], list[Line]]:
-    """All work in the order in which each round does it, and the lines of the table."""
+    """Return all work in the order of a round, and the lines of the table."""
     data, store = place / "data", place / "data" / "spill"
     own = (("TOKCAP_DATA_DIR", str(data)),)
     small, middle, hundred = inputs["35 KB"], inputs["5 MB"], inputs["100 MB"]
@@ -146,7 +146,7 @@ def three_bytes(place: Path) -> Path:
 
 
 def deep_windows(programs: Environments, text: Path, data: Path) -> list[Work]:
-    """Two windows of one stored output, whose total is known since it was stored."""
+    """Return two windows of one stored output, whose total was counted when it was stored."""
     variables = {**programs.variables(data), "TOKCAP_DATA_DIR": str(data)}
     with open(text, "rb") as given:
         command = [programs.tokcap, "--spill", "always", "--token-count"]
@@ -162,7 +162,7 @@ def deep_windows(programs: Environments, text: Path, data: Path) -> list[Work]:
 
 
 def sizes_of(programs: Environments, inputs: dict[str, Path], place: Path) -> dict[str, dict[int, Work]]:
-    """For the plot of cost against size: what is drawn -> size -> work."""
+    """Return the work for the plot of cost against size, by series and size."""
     own, store = (("TOKCAP_DATA_DIR", str(place / "data")),), place / "data" / "spill"
     commands = {
         "cat": (("cat",), 10**9),

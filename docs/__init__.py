@@ -1,1 +1,1 @@
-"""The guides, and the scripts that make their pictures: `python -m docs.record`, `python -m docs.draw`."""
+"""The guides, and the scripts that draw their pictures: `python -m docs.record` and `python -m docs.draw`."""

@@ -1,4 +1,4 @@
-"""`python -m docs.draw`: drawings for counting.md, from real texts, their tokens and real windows."""
+"""`python -m docs.draw` makes the drawings of counting.md from real texts, tokens and windows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from bisect import bisect_right
 from pathlib import Path
 
 from docs.svg import CHARACTER, LINE, SIZE, box, document, text, write
-from tokcap.steps.capture import UNLIMITED, Spool
+from tokcap.core.spool import in_memory
 from tokcap.tokens import open_tokenizer
 from tokcap.tokens.index import PLACES, SAMPLE_BYTES, Index
 
 SAMPLES = Path(__file__).parent / "samples"
 MARGIN = 20
 
-# Classes, so that a page in dark colours gets dark colours.
+# CSS classes, so that the colours can follow the colour scheme of the page.
 LIGHT = {
     "paper": "#ffffff",
     "ink": "#1f2328",
@@ -50,15 +50,15 @@ STYLE += "".join(f".{name}{{fill:{colour}}}" for name, colour in DARK.items()) +
 
 
 def window_of(path: Path, limit: int, *options: str) -> str:
-    """What a real run shows of a file."""
+    """Return what tokcap shows of a file, from a real run."""
     with tempfile.TemporaryDirectory() as directory:
-        world = {name: value for name, value in os.environ.items() if not name.startswith("TOKCAP_")}
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("TOKCAP_")}
         done = subprocess.run(
             [sys.executable, "-m", "tokcap", "-n", str(limit), *options, "cat", str(path)],
             stdout=subprocess.PIPE,
-            # Not the checkout: the tokcap that is installed may be another one.
+            # Not the checkout, so that the imported tokcap is the one that this Python finds by itself.
             cwd=SAMPLES,
-            env={**world, "HOME": directory, "TOKCAP_DATA_DIR": f"{directory}/data"},
+            env={**variables, "HOME": directory, "TOKCAP_DATA_DIR": f"{directory}/data"},
             text=True,
             check=True,
         )
@@ -66,9 +66,7 @@ def window_of(path: Path, limit: int, *options: str) -> str:
 
 
 def index_of(data: bytes) -> Index:
-    payload = Spool(UNLIMITED)
-    payload.write(data)
-    return Index(payload, open_tokenizer("cl100k_base"))
+    return Index(in_memory(data), open_tokenizer("cl100k_base"))
 
 
 def framed(width: float, height: float, title: str, parts: list[str]) -> str:
@@ -77,7 +75,7 @@ def framed(width: float, height: float, title: str, parts: list[str]) -> str:
 
 
 def tokens_and_window(path: Path, limit: int) -> str:
-    """Every token of a text as a box; those of the first window in colour."""
+    """Draw every token of a text as a box. The tokens of the first window are coloured."""
     data = path.read_bytes()
     index = index_of(data)
     total = index.total_tokens
@@ -99,7 +97,7 @@ def tokens_and_window(path: Path, limit: int) -> str:
         while token < total and starts[token] < stop:
             first, last = starts[token] - byte, min(starts[token + 1], stop - 1) - byte
             kind = "out" if token >= end else ("even", "odd")[token % 2]
-            # The newline at a line's end has no letter; where it is a token of its own, it gets a sliver.
+            # A newline is not visible. If it is a separate token, draw a narrow box.
             room = max(last - first, 0) * CHARACTER or 4
             parts.append(box(left + first * CHARACTER + 0.4, y, room - 0.8, LINE - 2, kind, ' rx="2"'))
             token += 1
@@ -112,14 +110,14 @@ def tokens_and_window(path: Path, limit: int) -> str:
 
 
 def document_and_window(path: Path, limit: int, shown_lines: int) -> str:
-    """The beginning of a JSON document, and the window that is cut from it."""
+    """Draw the start of a JSON document next to its first window."""
     data = path.read_bytes()
     envelope = json.loads(window_of(path, limit, "-o", "json"))
     end = index_of(data).byte_at(envelope["meta"]["next_offset"])
     lines = data.decode().splitlines()[:shown_lines]
     half = 46 * CHARACTER
     parts = [
-        text(MARGIN, 30, "the source", "ink", "600"),
+        text(MARGIN, 30, "the document", "ink", "600"),
         text(MARGIN + half, 30, f"its window, limit {limit}", "ink", "600"),
     ]
     byte, y = 0, 44.0
@@ -131,7 +129,7 @@ def document_and_window(path: Path, limit: int, shown_lines: int) -> str:
         parts.append(text(x, y + SIZE, bare, "ink" if kept else "faint"))
         byte += len(line.encode()) + 1
         y += LINE
-    parts.append(text(MARGIN, y + SIZE, f"... {len(data.splitlines()) - shown_lines} lines more", "faint"))
+    parts.append(text(MARGIN, y + SIZE, f"... {len(data.splitlines()) - shown_lines} more lines", "faint"))
     shown = pieces(window_of(path, limit).rstrip("\n"), 44)
     for number, piece in enumerate(shown):
         top = 44.0 + number * LINE
@@ -145,7 +143,7 @@ def document_and_window(path: Path, limit: int, shown_lines: int) -> str:
 
 
 def pieces(line: str, columns: int) -> list[str]:
-    """A line of compact JSON, broken behind commas."""
+    """Break a line of compact JSON after commas."""
     found = [""]
     for part in line.replace(",", ",\0").split("\0"):
         if len(found[-1]) + len(part) > columns:
@@ -155,7 +153,7 @@ def pieces(line: str, columns: int) -> list[str]:
 
 
 def quarters(paths: list[Path]) -> str:
-    """For each text a bar of its tokens, and one of its bytes divided by four."""
+    """Draw two bars for each text: its tokens, and its bytes divided by four."""
     tokenizer = open_tokenizer("cl100k_base")
     rows = []
     for path in paths:
@@ -179,38 +177,41 @@ def quarters(paths: list[Path]) -> str:
             ),
         ]
         y += 34
-    return framed(round(width), round(y + 10), "tokens beside bytes / 4", parts)
+    return framed(round(width), round(y + 10), "tokens and bytes / 4", parts)
 
 
 def checkpoints_and_places(data: bytes, token: int) -> str:
-    """A large output as a bar: its checkpoints, the chunk of one token, and what an estimate looks at."""
+    """Draw a large output as a bar: its checkpoints, the chunk of one token and the sampled places."""
     index = index_of(data)
     total, known = index.total_tokens, index.checkpoints
     width = 760.0
     scale = (width - 2 * MARGIN) / len(data)
-    behind = bisect_right(known.tokens, token) - 1
+    chunk_number = bisect_right(known.tokens, token) - 1
 
     def x(byte: int) -> float:
         return MARGIN + byte * scale
 
-    chunk = (x(known.bytes[behind]), (known.bytes[behind + 1] - known.bytes[behind]) * scale)
+    chunk = (
+        x(known.bytes[chunk_number]),
+        (known.bytes[chunk_number + 1] - known.bytes[chunk_number]) * scale,
+    )
     heading = f"{len(data):,} bytes, {total:,} tokens, {len(known)} checkpoints"
     parts = [
         text(MARGIN, 30, heading, "ink", "600"),
         box(MARGIN, 48, width - 2 * MARGIN, 26, "out"),
         box(chunk[0], 48, chunk[1], 26, "tokens"),
         *(box(x(byte) - 0.5, 48, 1, 26, "faint") for byte in known.bytes),
-        text(MARGIN, 94, f"for token {token:,} only the coloured chunk is encoded", "faint"),
+        text(MARGIN, 94, f"to find token {token:,}, only the coloured chunk is encoded", "faint"),
         box(MARGIN, 114, width - 2 * MARGIN, 26, "out"),
         box(MARGIN, 114, max(SAMPLE_BYTES * scale, 2), 26, "cut"),
         *(box(x(len(data) * number // (PLACES + 1)), 114, 2, 26, "cut") for number in range(1, PLACES + 1)),
-        text(MARGIN, 160, "an estimate is drawn from the beginning and from eight places", "faint"),
+        text(MARGIN, 160, "an estimate uses samples from the start and from eight other places", "faint"),
     ]
-    return framed(width, 178, "checkpoints, and the places of an estimate", parts)
+    return framed(width, 178, "checkpoints, and the samples of an estimate", parts)
 
 
 def pictures() -> dict[str, str]:
-    """File name -> drawing."""
+    """Return the drawings by file name."""
     return {
         "tokens.svg": tokens_and_window(SAMPLES / "kinds" / "program.py", 80),
         "json.svg": document_and_window(SAMPLES / "orders.json", 60, 24),

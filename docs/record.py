@@ -1,4 +1,4 @@
-"""`python -m docs.record`: the three main uses, run for real on a terminal, as pictures."""
+"""`python -m docs.record` makes pictures of the three main uses, run on a real terminal."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ SCENES = {
 
 MARGIN = 18
 BAR = 34
-# A dark window with a border of its own is legible on a light page and on a dark one.
+# A dark window with a border is readable on light and dark pages.
 BACKGROUND, FRAME, FAINT = "#15191e", "#3d4650", "#94a1ad"
 TEXT, TYPED, PROMPT = "#d5dbe1", "#ffffff", "#6cc58f"
 
 
 def steady(line: str) -> str:
-    """A line without what the clock puts in."""
+    """Replace the duration in a line, which differs between runs."""
     return re.sub(r'"duration_ms":\d+', '"duration_ms":21', line)
 
 
 def wrapped(line: str) -> list[str]:
-    """A line as the terminal breaks it."""
+    """Break a line as the terminal does."""
     line = line.expandtabs(8)
     return [line[at : at + COLUMNS] for at in range(0, len(line), COLUMNS)] or [""]
 
 
 def window(title: str, scene: list[tuple[str, list[str]]]) -> str:
-    """A terminal window, with every command and what it printed."""
+    """Draw a terminal window with the commands and their output."""
     rows: list[tuple[bool, str]] = []
     for command, lines in scene:
         rows += [(False, "")] * bool(rows)
@@ -85,7 +85,7 @@ def window(title: str, scene: list[tuple[str, list[str]]]) -> str:
 
 
 def pictures() -> dict[str, str]:
-    """File name -> picture, all from runs of just now."""
+    """Run all scenes and return their pictures by file name."""
     return {f"{name}.svg": window(title, record(commands)) for name, (title, commands) in SCENES.items()}
 
 

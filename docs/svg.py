@@ -1,4 +1,4 @@
-"""Text and boxes as SVG: small files, the same bytes every time, columns that stay columns in any font."""
+"""Draw text and boxes as SVG. The same input gives the same bytes, and columns align in every font."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINE = 20
 
 
 def document(width: float, height: float, title: str, parts: list[str], style: str = "") -> str:
-    """A whole picture."""
+    """Return a complete picture."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" font-family="{FONT}" font-size="{SIZE}" xml:space="preserve" role="img">'
@@ -23,7 +23,7 @@ def document(width: float, height: float, title: str, parts: list[str], style: s
 
 
 def text(x: float, y: float, words: str, kind: str, weight: str = "") -> str:
-    """A line of text. Its length is given, so that any font keeps to the columns."""
+    """Draw a line of text. Its length is set, so that the columns align in every font."""
     length = f'textLength="{len(words) * CHARACTER:.1f}" lengthAdjust="spacingAndGlyphs"'
     bold = f' font-weight="{weight}"' if weight else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" {paint(kind)}{bold} {length}>{escape(words, quote=False)}</text>'
@@ -34,12 +34,12 @@ def box(x: float, y: float, width: float, height: float, kind: str, more: str = 
 
 
 def paint(kind: str) -> str:
-    """A colour, or a class of the picture's own style."""
+    """Return the attribute for a colour, or for a class of the picture's style."""
     return f'fill="{kind}"' if kind.startswith("#") else f'class="{kind}"'
 
 
 def write(pictures: dict[str, str]) -> None:
-    """Put pictures, by file name, where the guides look for them."""
+    """Write pictures to the directory that the guides link to."""
     PICTURES.mkdir(exist_ok=True)
     for name, picture in pictures.items():
         (PICTURES / name).write_text(picture)

@@ -1,4 +1,4 @@
-"""A shell on a real pseudo-terminal, in a fresh home, and the lines that the terminal finally shows."""
+"""Run commands in a shell on a pseudo-terminal, with an empty home, and return the lines on the screen."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tokcap.filters.terminal import Terminal
 
 SAMPLES = Path(__file__).parent / "samples"
 ROWS, COLUMNS = 60, 96
-# The shell's prompt while it is recorded: nothing that is recorded prints it.
+# The prompt of the recorded shell. No recorded command prints this text.
 PROMPT = "\u276f "
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 HOME = "/home/me"
 
 
 def record(commands: list[str]) -> list[tuple[str, list[str]]]:
-    """Type commands one after the other; each with the lines that appear below it."""
+    """Type commands one after another. Return each command with the lines that it prints."""
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory) / "home"
         home.mkdir()
@@ -41,7 +41,7 @@ def record(commands: list[str]) -> list[tuple[str, list[str]]]:
         terminal.feed(seen)
         text = terminal.finish().decode().replace(str(home), HOME)
     found = []
-    # Before the first prompt stands the newline that let the shell begin, after the last one nothing.
+    # Skip the newline before the first prompt and the empty text after the last one.
     for part in text.split(PROMPT)[1:-1]:
         command, *lines = part.rstrip("\n").split("\n")
         found.append((command, lines))
@@ -49,12 +49,12 @@ def record(commands: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def start_shell(home: Path) -> tuple[int, int]:
-    """A shell without anybody's settings. Returns its process and our end of the terminal."""
+    """Start a shell without user settings. Return its process id and our end of the terminal."""
     programs = home.parent / "bin"
     programs.mkdir()
     (programs / "tokcap").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tokcap "$@"\n')
     (programs / "tokcap").chmod(0o755)
-    world = {
+    variables = {
         **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
@@ -67,10 +67,10 @@ def start_shell(home: Path) -> tuple[int, int]:
     if not pid:
         try:
             os.chdir(SAMPLES)
-            # Not before the size is set.
+            # Wait for the newline below, which is sent when the terminal size is set.
             os.read(0, 1)
-            # Without line editing, the terminal itself echoes what is typed.
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], world)
+            # Without line editing, the terminal echoes the typed commands.
+            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], variables)
         finally:
             os._exit(127)
     fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
@@ -79,8 +79,8 @@ def start_shell(home: Path) -> tuple[int, int]:
 
 
 def wait_for_prompt(screen: int) -> bytes:
-    """All that appears until the shell asks for more."""
-    seen, until = b"", time.monotonic() + PATIENCE_SECONDS
+    """Read until the shell prints its prompt. Return what was read."""
+    seen, until = b"", time.monotonic() + TIMEOUT_SECONDS
     while not seen.endswith(PROMPT.encode()):
         if time.monotonic() > until:
             raise TimeoutError(f"no prompt: {seen!r}")

@@ -1,9 +1,9 @@
-"""An agent loop that cannot overrun: each tool result fits the context, and all of them fit a budget.
+"""An agent loop with hard limits: each tool result fits the context, and all results fit a budget.
 
 python examples/agent_loop.py
 
-The model is a script, so that every run prints the same. It does what models do: it runs a build, looks for
-the error in what was left out, reads on from there, and does not know when to stop. The loop does.
+The model is a script, so every run prints the same. It runs a build, searches the full output for the error,
+reads on from there, and would never stop. The loop stops it when the budget is exhausted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ exit 2
 
 @dataclass(frozen=True)
 class Run:
-    """The model wants a command to be run."""
+    """The model asks to run a command."""
 
     words: str
     argv: tuple[str, ...]
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Show:
-    """The model wants to see more of an output that was cut."""
+    """The model asks to see more of an output that was cut."""
 
     words: str
     handle: str
@@ -50,23 +50,23 @@ class Show:
     grep: str = ""
 
 
-Answer = Result | Capped[str]
-Model = Generator[Run | Show, Answer, None]
+ToolResult = Result | Capped[str]
+Model = Generator[Run | Show, ToolResult, None]
 
 
 def scripted_model() -> Model:
-    """Asks for one tool call at a time, and decides by what came back."""
-    build = yield Run("build it", ("sh", "-c", BUILD))
-    assert build.handle, "a build that long is cut, and what was cut is stored"
-    found = yield Show("look for the error in all of it", build.handle, grep="error:")
+    """Request one tool call at a time, and decide by its result what to do next."""
+    build = yield Run("run the build", ("sh", "-c", BUILD))
+    assert build.handle, "the output of the build is too long, so it is cut and stored"
+    found = yield Show("search the whole output for the error", build.handle, grep="error:")
     line, token, message = text_of(found).splitlines()[0].split(":", 2)
     page = yield Show(f"read on from line {line}: {message}", build.handle, offset=int(token))
     while page.next_offset is not None:
-        page = yield Show("and the next page", build.handle, offset=page.next_offset)
+        page = yield Show("show the next page", build.handle, offset=page.next_offset)
 
 
 class Context:
-    """What the model reads on its next turn."""
+    """The messages that the model reads on its next turn."""
 
     def __init__(self, task: str) -> None:
         self.messages = [task]
@@ -76,7 +76,7 @@ class Context:
         return sum(count(message) for message in self.messages)
 
     def compact(self) -> None:
-        """Keep the task and a line of each message; a real loop would ask the model for a summary."""
+        """Keep the task and the first line of each message. A real loop would ask the model for a summary."""
         task, *results = self.messages
         first_lines = [result.partition("\n")[0] for result in results]
         self.messages = [task, "\n".join(["so far:", *first_lines])]
@@ -95,45 +95,45 @@ def main() -> None:
 
 
 def loop(model: Model, context: Context) -> None:
-    """Perform what the model asks for, until it asks for nothing more."""
-    wanted = next(model)
+    """Execute the tool calls of the model until it requests no more."""
+    tool_call = next(model)
     while True:
         room = ToolBudget(CONTEXT_TOKENS, context.used, floor_tokens=FLOOR_TOKENS)
         if room.compact_first:
             before = context.used
             context.compact()
-            print(f"compact: the context had {before} tokens, and has {context.used}\n")
+            print(f"compact: {before} tokens in the context before, {context.used} after\n")
             room = ToolBudget(CONTEXT_TOKENS, context.used, floor_tokens=FLOOR_TOKENS)
-        print(f"model: {wanted.words}  ({room.allowance} tokens for the answer)")
-        answer = performed(wanted, room.allowance)
-        text = text_of(answer)
+        print(f"model: {tool_call.words}  ({room.allowance} tokens for the result)")
+        result = execute(tool_call, room.allowance)
+        text = text_of(result)
         context.messages.append(text)
         print(textwrap.indent(shortened(text), "    "), end="\n\n")
         try:
-            wanted = model.send(answer)
+            tool_call = model.send(result)
         except StopIteration:
             return
 
 
-def performed(wanted: Run | Show, limit: int) -> Answer:
-    """One tool call. Whatever it shows is charged to the session; an exhausted one runs nothing."""
-    if isinstance(wanted, Run):
-        return run(wanted.argv, limit=limit, session=SESSION)
-    return show(wanted.handle, limit=limit, offset=wanted.offset, grep=wanted.grep, session=SESSION)
+def execute(tool_call: Run | Show, limit: int) -> ToolResult:
+    """Execute one tool call and charge the session. If the session is exhausted, nothing runs."""
+    if isinstance(tool_call, Run):
+        return run(tool_call.argv, limit=limit, session=SESSION)
+    return show(tool_call.handle, limit=limit, offset=tool_call.offset, grep=tool_call.grep, session=SESSION)
 
 
-def text_of(answer: Answer) -> str:
-    return answer.stdout + answer.stderr if isinstance(answer, Result) else answer.text
+def text_of(result: ToolResult) -> str:
+    return result.stdout + result.stderr if isinstance(result, Result) else result.text
 
 
 def shortened(text: str) -> str:
-    """The ends of a message, for the transcript only: the model reads all of it."""
+    """Return the first and last lines of a message for the transcript. The model reads all of it."""
     lines = text.splitlines()
     return "\n".join(lines if len(lines) <= 5 else [*lines[:2], f"... {len(lines) - 4} lines", *lines[-2:]])
 
 
 if __name__ == "__main__":
-    # A store and an account of its own, so that nothing is left behind.
+    # Use a temporary data directory, so that the example leaves no files behind.
     with tempfile.TemporaryDirectory() as directory:
         os.environ["TOKCAP_DATA_DIR"] = directory
         main()

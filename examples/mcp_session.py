@@ -1,4 +1,4 @@
-"""A client session with `tokcap mcp`: start the server, run, read on, search, and spend the budget.
+"""A client session with `tokcap mcp`: start the server, run commands, page, search, and use up the budget.
 
 pip install 'tokcap[mcp]' && python examples/mcp_session.py
 """
@@ -14,7 +14,7 @@ from typing import Any
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult, TextContent
 
-# An agent's configuration names the same: a command and its arguments.
+# The same command and arguments that the configuration of an agent contains.
 SERVER = ["-m", "tokcap", "mcp", "--token-limit", "100", "--total", "450"]
 
 
@@ -40,37 +40,44 @@ async def main(data_directory: str) -> None:
         await call(session, "grep", handle="@last", pattern="^.[05]$", limit=60)
         await call(session, "show", handle="0000")
         await call(session, "budget_status")
-        answer = await call(session, "run", argv=["sh", "-c", "seq 1 1000; exit 3"])
-        while not answer.is_error:
-            answer = await call(session, "run", argv=["seq", "1", "1000"])
+        result = await call(session, "run", argv=["sh", "-c", "seq 1 1000; exit 3"])
+        while not result.is_error:
+            result = await call(session, "run", argv=["seq", "1", "1000"])
 
 
 async def call(session: ClientSession, tool: str, **arguments: Any) -> CallToolResult:
-    """Call a tool, and tell of it in a line or two."""
-    answer = await session.call_tool(tool, arguments)
+    """Call a tool and print a short summary."""
+    result = await session.call_tool(tool, arguments)
     words = " ".join(f"{name}={value!r}" for name, value in arguments.items())
     print(f"\n{tool} {words}".rstrip())
-    facts = {name: value for name, value in facts_of(answer).items() if name in TOLD}
+    facts = {name: value for name, value in facts_of(result).items() if name in PRINTED_FACTS}
     print("    " + " ".join(f"{name}={value}" for name, value in facts.items()))
-    first, *others = text_of(answer).splitlines()
+    first, *others = text_of(result).splitlines()
     print(f"    {first}" + (f" ... {others[-1]}" if others else ""))
-    return answer
+    return result
 
 
-TOLD = ("returned_tokens", "total_tokens", "next_offset", "exit_code", "budget_remaining", "remaining")
+PRINTED_FACTS = (
+    "returned_tokens",
+    "total_tokens",
+    "next_offset",
+    "exit_code",
+    "budget_remaining",
+    "remaining",
+)
 
 
-def text_of(answer: CallToolResult) -> str:
-    return "".join(block.text for block in answer.content if isinstance(block, TextContent))
+def text_of(result: CallToolResult) -> str:
+    return "".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
-def facts_of(answer: CallToolResult) -> dict[str, Any]:
-    """What is known of the answer: a client decides by this, and need not read the text."""
-    facts: dict[str, Any] = answer.structured_content or {}
+def facts_of(result: CallToolResult) -> dict[str, Any]:
+    """Return the structured content. A client can use it without parsing the text."""
+    facts: dict[str, Any] = result.structured_content or {}
     return facts
 
 
 if __name__ == "__main__":
-    # A store and an account of its own, so that nothing is left behind.
+    # Use a temporary data directory, so that the example leaves no files behind.
     with tempfile.TemporaryDirectory() as directory:
         asyncio.run(main(directory))

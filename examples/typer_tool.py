@@ -1,4 +1,4 @@
-"""A tool that looks at a directory, with a token budget on every command: one line at the end adds it.
+"""A Typer tool that inspects a directory. One line at its end adds a token budget to every command.
 
 python examples/typer_tool.py files list . --token-limit 300
 python examples/typer_tool.py text find TODO . --output json --token-limit 500
@@ -16,13 +16,13 @@ import typer
 
 from tokcap import enable_token_budget
 
-app = typer.Typer(help="Look at a directory.", no_args_is_help=True)
-files = typer.Typer(help="What is there.")
-text = typer.Typer(help="What is in it.")
+app = typer.Typer(help="Inspect a directory.", no_args_is_help=True)
+files = typer.Typer(help="List files.")
+text = typer.Typer(help="Read files.")
 app.add_typer(files, name="files")
 app.add_typer(text, name="text")
 
-Directory = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="where to look")]
+Directory = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="directory to inspect")]
 
 
 def regular_files(directory: Path) -> Iterator[Path]:
@@ -31,7 +31,7 @@ def regular_files(directory: Path) -> Iterator[Path]:
 
 @files.command("list")
 def list_files(directory: Directory) -> None:
-    """A table of all files: a window of it repeats the header."""
+    """Print all files as a table. Every window of it repeats the header."""
     table = csv.writer(sys.stdout)
     table.writerow(["path", "bytes"])
     for path in regular_files(directory):
@@ -40,13 +40,13 @@ def list_files(directory: Directory) -> None:
 
 @files.command()
 def kinds(directory: Directory) -> dict[str, int]:
-    """Files of each suffix. It returns its result: with a flag, that comes out as JSON."""
+    """Count the files by suffix. The returned value is printed as JSON if one of the flags is used."""
     return dict(Counter(path.suffix or "none" for path in regular_files(directory)).most_common())
 
 
 @text.command()
 def find(word: str, directory: Directory) -> None:
-    """Lines that hold a word; status 1 if there are none."""
+    """Print the lines that contain a word. Exit with status 1 if there are none."""
     hits = 0
     for path in regular_files(directory):
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
@@ -59,7 +59,7 @@ def find(word: str, directory: Directory) -> None:
 
 @text.command()
 def show(path: Path) -> None:
-    """A file as it is."""
+    """Print a file unchanged."""
     sys.stdout.buffer.write(path.read_bytes())
 
 

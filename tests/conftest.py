@@ -56,7 +56,7 @@ def own_world(tmp_path, monkeypatch):
     # The checkout, in which tests run, is not where Python finds the package.
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
     # As in a new process, nothing is loaded yet.
-    monkeypatch.setattr("tokcap.tokens.tokenizer._embedded", {})
+    monkeypatch.setattr("tokcap.tokens.embedded._opened", {})
     # Tests of windows are about windows. Those of the store ask for `with_store`.
     monkeypatch.setenv("TOKCAP_SPILL", "never")
     # Nor are they about the account; see `test_account`.

@@ -1,4 +1,4 @@
-"""The account: one line for each call, exact or silent about it, private, and never in the way."""
+"""The usage log has one line per call, with exact numbers or none. It is private and never fails a call."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import recount
 from tests.test_architecture import modules_loaded_for
-from tokcap.usage import usage_log as account
-from tokcap.usage.lines import read_line
+from tokcap.steps import usage_notes
+from tokcap.usage import usage_log
+from tokcap.usage.log_reader import read_line
 
 TODAY = time.strftime("%Y-%m-%d")
 
@@ -54,7 +55,7 @@ def test_a_run_and_a_show_write_one_line_each(tokcap, with_account):
 def test_what_is_said_to_be_shown_is_what_was_written(inside, with_account, output, options):
     ran = inside(*options, "-o", output, "--", "sh", "-c", "seq 300; seq 20 >&2; exit 3")
     (line,) = lines_in(with_account)
-    # stderr that is passed on beside an answer is no part of it, neither shown nor withheld.
+    # stderr that is passed on next to an answer is not part of it: neither shown nor withheld.
     beside = "--token-count" in options
     assert line["shown"] == recount(ran.out) + (0 if beside else recount(ran.err))
     assert line["status"] == ran.status == 3
@@ -76,7 +77,7 @@ def test_what_nobody_has_counted_is_written_in_bytes(inside, with_account, args)
 def test_a_large_window_has_its_price_from_the_proof_of_the_cap(inside, with_account):
     ran = inside("-n", "15000", stdin=b"some words are said\n" * 9000)
     (line,) = lines_in(with_account)
-    assert len(ran.out) > account.LARGEST_COUNTED_BYTES
+    assert len(ran.out) > usage_notes.LARGEST_COUNTED_BYTES
     assert line["shown"] == recount(ran.out)
 
 
@@ -107,7 +108,7 @@ def test_a_session_without_a_limit_is_counted_because_it_pays(inside, with_accou
     ],
 )
 def test_a_program_is_named_without_its_arguments(command, name):
-    assert account.program_name(command) == name
+    assert usage_notes.program_name(command) == name
 
 
 def test_no_argument_is_written(tokcap, with_account):
@@ -126,13 +127,13 @@ def test_no_argument_is_written(tokcap, with_account):
 def test_any_name_makes_a_line_that_is_read_back_and_written_at_once(name, number, tokenizer):
     fields = {"kind": "run", "command": name, "session": name, "tokenizer": tokenizer or "x"}
     fields |= {"bytes": number, "shown_bytes": 0}
-    members = [f'"{key}":{account.value_text(value)}' for key, value in fields.items()]
+    members = [f'"{key}":{usage_log.json_text(value)}' for key, value in fields.items()]
     raw = f"{{{','.join(members)}}}".encode()
     assert len(raw) < 4000
     line = read_line(raw)
     if name and number < 2**60:
         assert line is not None
-        assert line.command == name[: account.LONGEST_NAME].encode("utf-8", "replace").decode()
+        assert line.command == name[: usage_log.LONGEST_NAME].encode("utf-8", "replace").decode()
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def a_pipe(directory):
 def a_full_day(directory):
     directory.mkdir(parents=True)
     with open(directory / f"{TODAY}.jsonl", "wb") as file:
-        file.truncate(account.LARGEST_DAY_BYTES)
+        file.truncate(usage_log.LARGEST_DAY_BYTES)
 
 
 @pytest.mark.parametrize("spoil", [read_only, a_file, a_link, a_linked_day, a_pipe, a_full_day])
@@ -216,7 +217,7 @@ def test_a_tokenizer_that_fails_costs_no_output(inside, with_account, monkeypatc
     def fails(*_):
         raise RuntimeError
 
-    monkeypatch.setattr(account, "count_bytes", fails)
+    monkeypatch.setattr(usage_notes, "count_bytes", fails)
     ran = inside("-n", "90", "-o", "json", stdin=b"hello\n")
     assert (ran.status, ran.json["data"], ran.err) == (0, ["hello\n"], b"")
 
@@ -232,7 +233,7 @@ def test_days_of_long_ago_are_removed_by_the_first_call_of_a_day(inside, with_ac
 
 
 def test_writing_a_line_loads_nothing_but_its_own_module(with_account):
-    # The first call makes the directory, which takes more.
+    # The first call creates the directory, for which it loads more.
     modules_loaded_for("-n", "50", stdin=b"hi\n")
     loaded = modules_loaded_for("-n", "50", stdin=b"hi\n")
     assert len(lines_in(with_account)) == 2

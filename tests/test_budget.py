@@ -9,18 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcap import exits
-from tokcap.api.manager import BudgetManager, MemoryStorage, TokenCounter
+from tokcap.api.manager import BudgetManager, TokenCounter, session_in_memory
 from tokcap.budget.arithmetic import (
     MOST_TOKENS,
     Account,
-    ResponseMode,
+    Offer,
     Settings,
     Window,
-    granted,
+    offer,
     result_share,
     share_of,
 )
-from tokcap.budget.sqlite import Ledger
+from tokcap.budget.modes import ResponseMode
+from tokcap.budget.sqlite import SqliteLedger
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, SessionNotStarted, TokcapError, UsageError
 
@@ -29,7 +30,7 @@ def account(total, used=0, reserved=0, window_used=0) -> Account:
     return Account(Settings(total), used, reserved, window_used)
 
 
-def test_a_grant_is_what_is_asked_for_or_what_is_left():
+def test_a_grant_is_the_request_or_what_is_left():
     manager = BudgetManager(1000)
     assert manager.allocate(700) == 700
     assert manager.remaining == 300
@@ -45,7 +46,7 @@ def test_settling_frees_what_was_not_used():
     assert manager.usage_fraction == 0.1
 
 
-def test_more_than_was_reserved_is_recorded_as_it_happened():
+def test_usage_above_the_reservation_is_recorded():
     manager = BudgetManager(1000)
     manager.allocate(500)
     manager.record_usage(1500)
@@ -71,7 +72,7 @@ def test_usage_without_an_allocation_is_counted():
     assert manager.remaining == 700
 
 
-def test_an_exhausted_budget_refuses_even_nothing_with_status_120():
+def test_an_exhausted_budget_refuses_even_zero_tokens_with_status_120():
     manager = BudgetManager(10)
     assert manager.allocate(0) == 0
     manager.allocate(10)
@@ -82,7 +83,7 @@ def test_an_exhausted_budget_refuses_even_nothing_with_status_120():
     assert isinstance(refused.value, TokcapError)
 
 
-def test_a_total_of_nothing_is_exhausted_from_the_start():
+def test_a_total_of_zero_is_exhausted_from_the_start():
     manager = BudgetManager(0)
     assert (manager.remaining, manager.usage_fraction, manager.suggested_mode()) == (0, 1.0, "handle_only")
     with pytest.raises(BudgetExhausted):
@@ -101,7 +102,7 @@ def test_the_default_is_a_hundred_thousand():
 
 
 @pytest.mark.parametrize("nonsense", [-1, 1.5, True, None])
-def test_what_is_no_number_of_tokens_is_refused(nonsense):
+def test_a_value_that_is_not_a_number_of_tokens_is_refused(nonsense):
     manager = BudgetManager(1000)
     if nonsense is not None:
         with pytest.raises(ValueError, match="whole number of tokens"):
@@ -112,10 +113,10 @@ def test_what_is_no_number_of_tokens_is_refused(nonsense):
     with pytest.raises(ValueError, match="whole number of tokens"):
         manager.record_usage(nonsense)
     manager.record_usage(30)
-    assert manager.remaining == 970, "the refusal has lost the allocation"
+    assert manager.remaining == 970, "the refusal lost the allocation"
 
 
-def test_asking_for_more_than_there_can_be_is_asking_for_everything():
+def test_a_request_above_every_number_asks_for_everything():
     assert BudgetManager(1000).allocate(10**40) == 1000
     assert BudgetManager(None).allocate(10**40) == MOST_TOKENS
 
@@ -131,7 +132,7 @@ def test_text_is_counted_by_the_counter_or_by_its_characters():
     assert [BudgetManager().count("x" * n) for n in (0, 1, 4, 5, 8)] == [0, 1, 1, 2, 2]
 
 
-# The table of the contract, on both sides of each border. Of 10,000 tokens, one is 0.01 %.
+# Both sides of each border in the contract's table. One of 10,000 tokens is 0.01 %.
 @pytest.mark.parametrize(
     ("left", "modes"),
     [
@@ -162,7 +163,7 @@ def test_reserved_tokens_do_not_change_the_mode():
 
 
 @given(st.integers(0, MOST_TOKENS), st.integers(0, MOST_TOKENS), st.sampled_from(list(ResponseMode)))
-def test_a_mode_is_never_more_talkative_than_asked_nor_than_with_more_left(total, used, asked):
+def test_a_mode_is_never_longer_than_requested_or_than_with_more_left(total, used, asked):
     order = list(ResponseMode)
     mode = account(total, used).mode(asked)
     assert order.index(mode) >= order.index(asked)
@@ -206,7 +207,7 @@ def test_what_is_left_of_the_window_limits_a_result_down_to_the_floor(taken, tok
     assert (share.tokens, share.floor_decides) == (tokens, floor_decides)
 
 
-def test_a_fraction_is_taken_as_it_is_written():
+def test_a_fraction_counts_as_it_is_written():
     assert share_of(100, 0.29) == 29
     assert share_of(1000, 0.001) == 1
     assert share_of(7, 0.5) == 3
@@ -215,20 +216,20 @@ def test_a_fraction_is_taken_as_it_is_written():
 
 def test_the_total_and_the_turn_win_over_the_floor():
     window = Window(32_000)
-    assert granted(account(1_000, 0, 0, 32_000), None, window, None) == (1_000, False)
-    assert granted(account(None, 0, 0, 32_000), None, window, None) == (2_000, True)
-    assert granted(account(None, 0, 0, 32_000), 500, window, None) == (500, False)
-    assert granted(account(None), None, window, 15_500) == (500, False)
+    assert offer(account(1_000, 0, 0, 32_000), None, window, None) == Offer(1_000, False)
+    assert offer(account(None, 0, 0, 32_000), None, window, None) == Offer(2_000, True)
+    assert offer(account(None, 0, 0, 32_000), 500, window, None) == Offer(500, False)
+    assert offer(account(None), None, window, 15_500) == Offer(500, False)
     with pytest.raises(BudgetExhausted, match="this turn has used its 16000 tokens"):
-        granted(account(None), None, window, 16_000)
+        offer(account(None), None, window, 16_000)
 
 
-def test_what_others_have_reserved_is_not_left_of_the_window():
-    assert granted(account(None, 0, 25_000, 0), None, Window(32_000), None) == (7_000, False)
+def test_reservations_of_others_count_against_the_window():
+    assert offer(account(None, 0, 25_000, 0), None, Window(32_000), None) == Offer(7_000, False)
 
 
-def test_a_turn_has_its_share_and_the_next_one_again():
-    storage = MemoryStorage(Settings(context_window=32_000))
+def test_a_turn_has_its_share_and_the_next_turn_too():
+    storage = session_in_memory(Settings(context_window=32_000))
     grants = [storage.reserve(None, turn="1") for _ in range(2)]
     assert [grant.tokens for grant in grants] == [8_000, 8_000]
     with pytest.raises(BudgetExhausted):
@@ -239,13 +240,13 @@ def test_a_turn_has_its_share_and_the_next_one_again():
 
 
 def test_without_any_limit_a_grant_has_none():
-    grant = MemoryStorage(Settings()).reserve(None, turn="1")
+    grant = session_in_memory(Settings()).reserve(None, turn="1")
     assert grant.tokens is None
     assert grant.account.reserved == 0
 
 
 def test_compaction_empties_the_window_and_not_the_total():
-    storage = MemoryStorage(Settings(total=100_000, context_window=32_000))
+    storage = session_in_memory(Settings(total=100_000, context_window=32_000))
     storage.settle(storage.reserve(None), 31_000)
     assert storage.reserve(None).floor_decides
     after = storage.compacted(4_000)
@@ -253,8 +254,8 @@ def test_compaction_empties_the_window_and_not_the_total():
     assert storage.reserve(None).tokens == 8_000
 
 
-def test_a_model_call_says_what_its_context_holds():
-    storage = MemoryStorage(Settings(context_window=32_000))
+def test_a_model_call_sets_what_the_context_holds():
+    storage = session_in_memory(Settings(context_window=32_000))
     for _ in range(3):
         storage.record(20_000, 500)
     after = storage.read()
@@ -262,7 +263,7 @@ def test_a_model_call_says_what_its_context_holds():
 
 
 def test_a_key_counts_once():
-    storage = MemoryStorage(Settings(1000))
+    storage = session_in_memory(Settings(1000))
     assert storage.record(10, 20, key="a").counted
     again = storage.record(10, 20, key="a")
     assert not again.counted
@@ -303,7 +304,7 @@ def test_grants_never_exceed_the_total_and_remaining_is_what_is_neither_used_nor
 
 
 @given(st.integers(1, 1000), st.lists(st.tuples(st.integers(1, 400), st.integers(0, 400)), max_size=40))
-def test_whoever_keeps_to_its_grants_never_passes_the_total(total, runs):
+def test_usage_within_the_grants_never_exceeds_the_total(total, runs):
     manager = BudgetManager(total)
     used = 0
     for requested, wanted in runs:
@@ -336,19 +337,19 @@ def test_threads_share_a_manager_and_every_token_is_counted():
     assert manager.remaining == 0
 
 
-def test_a_manager_with_a_session_lives_in_the_ledger():
+def test_a_manager_with_a_session_uses_the_ledger():
     BudgetManager(5_000, session="shared").record_usage(1_000)
     assert BudgetManager(5_000, session="shared").remaining == 4_000
-    assert BudgetManager(session="shared").remaining == 4_000, "left at its default, a total joins"
+    assert BudgetManager(session="shared").remaining == 4_000, "a total left at its default joins"
     with pytest.raises(UsageError, match="tokcap budget end shared"):
         BudgetManager(6_000, session="shared")
-    ledger = Ledger(Environment(os.environ).data_dir())
-    assert ledger.session("shared").read().used == 1_000
+    ledger = SqliteLedger(Environment(os.environ).data_dir())
+    assert ledger.read("shared").used == 1_000
     ledger.end("shared")
     with pytest.raises(SessionNotStarted):
-        ledger.session("shared").read()
+        ledger.read("shared")
 
 
 def test_a_session_and_a_storage_exclude_each_other():
     with pytest.raises(ValueError, match="not both"):
-        BudgetManager(session="x", storage=MemoryStorage(Settings()))
+        BudgetManager(session="x", storage=session_in_memory(Settings()))

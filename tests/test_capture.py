@@ -1,11 +1,11 @@
-"""Spools keep everything, wherever it has to lie."""
+"""Spools keep everything, in memory or in a file."""
 
 import os
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokcap.steps.capture import Spool
+from tokcap.core.spool import Spool
 
 
 @given(
@@ -26,7 +26,7 @@ def test_a_spool_reads_back_what_was_written_in_memory_or_on_disk(blocks, memory
     spool.close()
 
 
-def test_a_disk_that_fills_up_costs_memory_not_output(monkeypatch):
+def test_no_output_is_lost_when_the_disk_is_full(monkeypatch):
     really = os.pwrite
 
     def nearly_full(descriptor, data, offset):
@@ -46,7 +46,7 @@ def test_a_disk_that_fills_up_costs_memory_not_output(monkeypatch):
     spool.close()
 
 
-def test_a_temporary_directory_that_is_not_there_costs_memory_not_output(tokcap):
+def test_no_output_is_lost_without_a_temporary_directory(tokcap):
     ran = tokcap(
         "--token-count",
         "--tokenizer",

@@ -72,7 +72,7 @@ def test_the_command_inherits_stdin_directory_and_environment(tokcap, tmp_path):
     assert ran.out == b"given\n%s\nred\n" % os.fsencode(tmp_path)
 
 
-def test_a_command_that_is_not_there_is_127(inside):
+def test_a_command_that_is_not_found_exits_127(inside):
     ran = inside("-o", "json", "--", "no-such-command-here")
     assert (ran.status, ran.json["error"]["code"]) == (127, "COMMAND_NOT_FOUND")
     assert ran.json["meta"]["exit_from"] == "tokcap"
@@ -81,7 +81,7 @@ def test_a_command_that_is_not_there_is_127(inside):
     assert inside("--", "/no/such/path").status == 127
 
 
-def test_a_command_that_cannot_be_executed_is_126_and_a_file_gets_a_hint(inside, tmp_path):
+def test_a_command_that_cannot_be_executed_exits_126_and_a_file_gets_a_hint(inside, tmp_path):
     notes = tmp_path / "notes.txt"
     notes.write_text("text\n")
     ran = inside("-o", "json", "--", str(notes))
@@ -179,7 +179,7 @@ def test_one_limit_covers_both_streams_apart_and_joined(inside, out, err, limit,
     assert recount(shown_out) + recount(ran.err) <= limit
 
 
-def test_stderr_may_have_all_that_stdout_leaves(inside):
+def test_stderr_gets_all_room_that_stdout_leaves(inside):
     ran = inside("-n", "300", "--", "sh", "-c", "echo short; seq 1 100 >&2")
     assert ran.out == b"short\n"
     assert len(ran.err.splitlines()) == 100
@@ -285,7 +285,7 @@ def test_json_says_that_stderr_was_cut(inside):
     assert warning["message"].startswith("stderr tokens ")
 
 
-def test_a_command_reads_the_worlds_own_stdin(inside):
+def test_a_command_reads_the_stdin_of_its_environment(inside):
     assert inside("-n", "50", "--", "cat", stdin=b"given\n").out == b"given\n"
     assert inside("--stderr", "pass", "--", "sh", "-c", "echo e >&2").err == b"e\n"
 
@@ -312,9 +312,7 @@ def test_both_ends_are_shown_even_if_one_of_them_is_long(inside, script):
 
 
 @pytest.mark.parametrize("interrupts", [1, 2])
-def test_while_tokcap_still_counts_the_first_interrupt_costs_nothing_and_the_second_ends_it(
-    tmp_path, interrupts
-):
+def test_while_tokcap_counts_the_first_interrupt_is_ignored_and_the_second_ends_it(tmp_path, interrupts):
     numbers = tmp_path / "numbers"
     numbers.write_text("".join(f"{n}\n" for n in range(1_500_000)))
     command = ["sh", "-c", f"cat {numbers}; echo done >&2; exit 3"]
@@ -369,7 +367,7 @@ def test_clean_comes_before_redact(inside):
     assert inside("--clean", "--redact", stdin=token + b"\n").out == b"ghp_[REDACTED]\n"
 
 
-def test_time_is_up_for_standard_input_too():
+def test_standard_input_can_time_out_too():
     done = subprocess.run(
         ["sh", "-c", f"(echo early; sleep 4; echo late) | {sys.executable} -m tokcap --timeout 1s; echo $?"],
         capture_output=True,

@@ -29,12 +29,12 @@ from tests.shell.interactive import (
 )
 from tokcap.cli.catalog import all_commands, all_groups
 from tokcap.cli.completions import SHELLS, script_for
-from tokcap.cli.completions.vocabulary import TOKENIZERS, Vocabulary, offer_for, spellings_of
+from tokcap.cli.completions.vocabulary import Vocabulary, offer_for, spellings_of
 from tokcap.cli.description import HELP, Argument, Command, Flag
 from tokcap.cli.kinds import Choice, LineOfText
 from tokcap.core.request import SUBCOMMANDS as NAMES
-from tokcap.hooks.manage import AGENTS
-from tokcap.tokens import open_tokenizer
+from tokcap.hooks import AGENTS
+from tokcap.tokens import open_tokenizer, tokenizer_names
 
 COMMANDS = all_commands()
 VOCABULARY = Vocabulary(COMMANDS, all_groups())
@@ -84,7 +84,7 @@ def test_every_command_and_option_is_in_each_completion_script(shell):
 
 
 def test_every_tokenizer_offered_can_be_used_offline():
-    for name in TOKENIZERS:
+    for name in tokenizer_names():
         assert open_tokenizer(name).count("to be counted") > 0
 
 
@@ -139,7 +139,7 @@ def test_the_values_of_options_are_completed(shell, home):
     begun = {
         "tokcap --output=j": {"json", "jsonl"},
         "tokcap -o js": {"json", "jsonl"},
-        "tokcap --tokenizer ": set(TOKENIZERS),
+        "tokcap --tokenizer ": set(tokenizer_names()),
         "tokcap --tokenizer=cl": {"cl100k_base"},
         "tokcap -n ": set(),
     }

@@ -1,4 +1,4 @@
-"""tokcap doctor finds what was planted for it, says what to do, and changes nothing."""
+"""tokcap doctor finds defects, prints what to do, and changes nothing."""
 
 import functools
 import json
@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+import types
 from importlib import metadata
 
 import pytest
@@ -18,11 +19,10 @@ from tests import test_account
 from tests.conftest import IMPORT_PATH, PACKAGE, Ran, checked
 from tests.shell.terminal import on_a_terminal
 from tests.tokens.test_vocabulary import PUBLISHED
-from tokcap.cli.commands.completion import script
 from tokcap.cli.options import OPTIONS
 from tokcap.doctor import examination, packages, variables, vocabularies
 from tokcap.environment import Environment
-from tokcap.tokens import vocabulary
+from tokcap.tokens import embedded
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -47,13 +47,13 @@ def wrong(found) -> set[str]:
 
 
 # A table is restored once for all tests inside this process; processes of their own restore theirs.
-restored_once = functools.cache(vocabularies.table)
+restored_once = functools.cache(vocabularies.check_table)
 
 
 @pytest.fixture
 def examined(inside, monkeypatch):
     """What doctor finds, by `group.name`."""
-    monkeypatch.setattr(vocabularies, "table", restored_once)
+    monkeypatch.setattr(vocabularies, "check_table", restored_once)
 
     def run(**variables) -> dict[str, list[dict]]:
         return report(inside("doctor", "-o", "json", env=variables))
@@ -108,7 +108,7 @@ class TestHealthy:
     def test_each_line_of_jsonl_is_a_check_and_the_last_one_has_the_meta(self, inside):
         lines = [json.loads(line) for line in inside("doctor", "-o", "jsonl").out.splitlines()]
         assert lines[-1].keys() == {"meta"}
-        assert {line["group"] for line in lines[:-1]} == {name for name, _, _ in examination.checks(script)}
+        assert {line["group"] for line in lines[:-1]} == {check.group for check in examination.CHECKS}
 
     def test_every_setting_is_there_with_its_value_and_its_source(self, examined, tmp_path):
         config = tmp_path / "config.toml"
@@ -133,7 +133,7 @@ class TestHealthy:
 
 
 class TestVocabularies:
-    def test_a_package_that_is_damaged_is_told(self, tmp_path):
+    def test_a_package_that_is_damaged_is_reported(self, tmp_path):
         copy = tmp_path / "copy"
         shutil.copytree(PACKAGE, copy / "tokcap", ignore=shutil.ignore_patterns("__pycache__"))
         data = copy / "tokcap" / "tokens" / "data"
@@ -157,7 +157,7 @@ class TestVocabularies:
 
     def test_the_digests_are_those_that_were_published(self):
         assert {name: sha256 for name, (_, sha256) in PUBLISHED.items()} == vocabularies.TABLES
-        assert set(vocabularies.BUCKETS) == set(vocabulary.EMBEDDED)
+        assert set(vocabularies.BUCKETS) == set(embedded.NAMES)
 
 
 class TestStore:
@@ -229,13 +229,13 @@ class TestStore:
     def test_no_more_is_read_than_was_promised(self, examined, entries, monkeypatch):
         monkeypatch.setattr("tokcap.doctor.stored.COMPARED_BYTES", 5000)
         message = examined()["store.digests"][0]["message"]
-        assert re.fullmatch(r"compared: [12] of 3: no more than 4\.9K are read", message)
+        assert re.fullmatch(r"compared: [12] of 3: at most 4\.9K are read", message)
 
     def test_a_draft_that_is_being_written_is_no_left_over(self, examined, with_store):
-        from tokcap.store import Draft
+        from tokcap.store.local import LocalStore
 
-        draft = Draft(str(with_store / "spill"))
-        os.utime(draft.make(), (LONG_AGO, LONG_AGO))
+        draft = LocalStore(str(with_store)).draft()
+        os.utime(draft.make_directory(), (LONG_AGO, LONG_AGO))
         assert not wrong(examined())
         draft.close()
 
@@ -259,7 +259,7 @@ class TestLedger:
         return with_store / "ledger.db"
 
     @pytest.mark.parametrize("damage", ["garbage", "half", "empty", "newer", "other", "open", "link"])
-    def test_a_ledger_that_cannot_be_used_is_told(self, examined, ledger, tmp_path, damage):
+    def test_a_ledger_that_cannot_be_used_is_reported(self, examined, ledger, tmp_path, damage):
         data = ledger.read_bytes()
         if damage in ("newer", "other"):
             with sqlite3.connect(ledger) as database:
@@ -279,8 +279,8 @@ class TestLedger:
         assert everything_below(ledger.parent) == before
 
     def test_what_the_dead_have_reserved_is_noted_and_not_freed(self, examined, inside, ledger):
-        code = "from tokcap.budget.sqlite import Ledger; import sys, time\n"
-        code += "Ledger(sys.argv[1]).session('x').reserve(77); print('held', flush=True); time.sleep(60)"
+        code = "from tokcap.budget.sqlite import SqliteLedger; import sys, time\n"
+        code += "SqliteLedger(sys.argv[1]).reserve('x', 77); print('held', flush=True); time.sleep(60)"
         holder = subprocess.Popen(
             [sys.executable, "-c", code, ledger.parent], stdout=subprocess.PIPE, env={**os.environ}
         )
@@ -303,9 +303,9 @@ class TestLedger:
         assert found["ledger.session"][0]["remedy"].startswith("tokcap budget start y ")
 
 
-class TestAccount:
-    def test_one_that_is_as_it_should_be(self, examined, inside, with_account):
-        assert "there are none" in examined()["account.lines"][0]["message"]
+class TestUsageLog:
+    def test_a_healthy_log_is_ok(self, examined, inside, with_account):
+        assert "none yet" in examined()["account.lines"][0]["message"]
         inside("-n", "5", stdin=b"1\n")
         before = everything_below(with_account)
         found = examined()
@@ -314,8 +314,8 @@ class TestAccount:
         assert not wrong(found)
         assert everything_below(with_account) == before
 
-    def test_one_that_is_turned_off_is_told(self, examined):
-        assert "is turned off" in examined()["account.account"][0]["message"]
+    def test_a_log_that_is_turned_off_is_reported(self, examined):
+        assert "turned off" in examined()["account.account"][0]["message"]
 
     @pytest.mark.parametrize(
         ("spoil", "name"),
@@ -327,7 +327,7 @@ class TestAccount:
             (test_account.a_pipe, "today"),
         ],
     )
-    def test_where_calls_are_silently_not_written_that_is_told(
+    def test_calls_that_are_silently_not_logged_are_reported(
         self, examined, inside, with_account, spoil, name
     ):
         spoil(with_account)
@@ -349,7 +349,7 @@ class TestAccount:
         (check,) = examined()["account.today"]
         assert (check["status"], check["message"]) == (
             "note",
-            "64M are full: later calls of this day are not written",
+            "the log is full (64M): no more calls are logged today",
         )
 
 
@@ -368,7 +368,7 @@ class TestPackages:
         found = packages.requirement_of(text)
         assert (found.name, found.least, found.below, found.extra) == (name, least, below, extra)
 
-    def test_every_package_is_told_of_with_its_version_or_what_installs_it(self, examined, monkeypatch):
+    def test_every_package_is_reported_with_its_version_or_how_to_install_it(self, examined, monkeypatch):
         versions = {"orjson": "3.10", "matplotlib": "3.7.9", "mcp": "3.0"}
         real = metadata.version
 
@@ -390,11 +390,11 @@ class TestPackages:
         assert found == {
             "orjson": ("wrong", "3.10 is too old: 3.11.5 is needed"),
             "typer": ("ok", real("typer")),
-            "mcp": ("note", "for tokcap mcp: mcp 3.0 is too new: one below 3 is needed"),
+            "mcp": ("note", "for tokcap mcp: mcp 3.0 is too new: a version below 3 is needed"),
             "plot": ("note", "for tokcap stats --plot: matplotlib 3.7.9 is too old: 3.8 is needed"),
         }
         assert more[0] == "ok"
-        assert more[1].startswith("optional: nowhere is not installed; to have it: ")
+        assert more[1].startswith("optional: nowhere is not installed; to install it: ")
         assert more[1].endswith(" -m pip install 'tokcap[more]'")
 
 
@@ -410,7 +410,7 @@ class TestConfiguration:
             ("keep = '\xff'".encode("latin-1"), [":1: is not UTF-8"]),
         ],
     )
-    def test_all_that_is_wrong_in_the_file_is_told(self, examined, tmp_path, text, messages):
+    def test_every_error_in_the_file_is_reported(self, examined, tmp_path, text, messages):
         config = tmp_path / "config.toml"
         config.write_bytes(text if isinstance(text, bytes) else text.encode())
         found = examined(TOKCAP_CONFIG=str(config))
@@ -430,7 +430,7 @@ class TestConfiguration:
             ({"TOKCAP_SHELL": "/nowhere/sh"}, "shell", "unset TOKCAP_SHELL"),
         ],
     )
-    def test_a_bad_variable_is_told(self, examined, variables, name, remedy):
+    def test_a_bad_variable_is_reported(self, examined, variables, name, remedy):
         found = examined(**variables)
         assert wrong(found) == {f"configuration.{name}"}
         assert remedy in [check["remedy"] for check in found[f"configuration.{name}"]]
@@ -442,10 +442,10 @@ class TestConfiguration:
             ("TOCKAP_TOKEN_LIMIT", "wrong", "TOKCAP_TOKEN_LIMIT"),
             ("tokcap_data_dir", "wrong", "TOKCAP_DATA_DIR"),
             ("TOKCAP_GREP", "wrong", "--grep"),
-            ("TOKCAP_XYZZY", "note", "is no variable of tokcap"),
+            ("TOKCAP_XYZZY", "note", "not a variable of tokcap"),
         ],
     )
-    def test_a_misspelt_variable_is_told_with_what_was_meant(self, examined, name, status, meant):
+    def test_a_misspelt_variable_is_reported_with_the_right_spelling(self, examined, name, status, meant):
         (check,) = examined(**{name: "it's"})[f"variables.{name}"]
         assert check["status"] == status
         assert meant in check["message"]
@@ -459,7 +459,7 @@ class TestConfiguration:
 
 
 class TestSurroundings:
-    def test_a_home_that_is_none_is_told(self, examined, monkeypatch, tmp_path):
+    def test_a_home_that_is_not_a_directory_is_reported(self, examined, monkeypatch, tmp_path):
         monkeypatch.delenv("TOKCAP_DATA_DIR")
         (tmp_path / "file").write_text("")
         found = examined(HOME=str(tmp_path / "file"))
@@ -473,7 +473,7 @@ class TestSurroundings:
         assert check["status"] == "note"
         assert "HOME is not set" in check["message"]
 
-    def test_a_directory_that_cannot_be_written_is_told(self, with_store, tmp_path):
+    def test_a_directory_that_cannot_be_written_is_reported(self, with_store, tmp_path):
         with_store.mkdir(mode=0o500)
         (tmp_path / "home").chmod(0o500)
         try:
@@ -494,7 +494,7 @@ class TestSurroundings:
         finally:
             (tmp_path / "home").chmod(0o700)
 
-    def test_a_data_directory_that_others_can_write_to_is_told(self, examined, with_store):
+    def test_a_data_directory_that_others_can_write_to_is_reported(self, examined, with_store):
         with_store.mkdir()
         for mode, status in ((0o777, "wrong"), (0o755, "note"), (0o700, "ok")):
             with_store.chmod(mode)
@@ -505,7 +505,7 @@ class TestSurroundings:
         assert examined(LC_ALL="POSIX")["terminal.locale"][0]["remedy"] == "export LC_ALL=C.UTF-8"
         assert examined(LC_ALL="de_DE.UTF-8")["terminal.locale"][0]["status"] == "ok"
 
-    def test_a_hook_that_calls_a_program_which_is_gone_is_told(self, examined, tmp_path):
+    def test_a_hook_that_calls_a_program_that_does_not_exist_is_reported(self, examined, tmp_path):
         settings = tmp_path / "home" / ".claude" / "settings.json"
         settings.parent.mkdir()
         assert "tokcap hook install claude-code" in examined()["hooks.claude-code"][0]["message"]
@@ -535,7 +535,7 @@ class TestSurroundings:
         path.write_bytes(inside("completion", "fish").out)
         assert examined()["shells.fish"][0]["status"] == "ok"
 
-    def test_a_directory_that_is_gone_is_no_obstacle(self, tmp_path):
+    def test_it_works_in_a_directory_that_no_longer_exists(self, tmp_path):
         gone = tmp_path / "gone"
         script = f'mkdir {gone}; cd {gone}; rmdir {gone}; "$0" -m tokcap doctor -o json'
         world = {**os.environ, "PYTHONPATH": IMPORT_PATH, "PYTHONSAFEPATH": "1"}
@@ -546,19 +546,22 @@ class TestSurroundings:
 
 
 class TestReport:
-    def test_a_check_that_fails_itself_is_a_finding_and_the_others_go_on(self, inside, monkeypatch):
+    def test_a_check_that_fails_is_a_finding_and_the_others_still_run(self, inside, monkeypatch):
         def check(_env):
             yield from ()
             raise RuntimeError("out\nof order")
 
-        every = examination.checks(script)
-        monkeypatch.setattr(examination, "checks", lambda _script_of: (("mine", "Mine", check), *every))
+        broken = types.ModuleType("broken")
+        broken.check = check
+        monkeypatch.setitem(sys.modules, "broken", broken)
+        mine = examination.Check("mine", "Mine", "broken")
+        monkeypatch.setattr(examination, "CHECKS", (mine, *examination.CHECKS))
         ran = inside("doctor")
         assert ran.status == 1
         lines = ran.out.decode().splitlines()
         assert lines[:2] == [
             "Mine",
-            "  wrong  mine  this check failed itself: RuntimeError: out\\x0aof order",
+            "  wrong  mine  this check failed: RuntimeError: out\\x0aof order",
         ]
         assert lines[2].startswith("         do: tokcap --version")
         assert lines[-1].startswith("1 thing is wrong")
@@ -588,6 +591,6 @@ class TestReport:
 
     def test_checks_need_nothing_but_an_environment(self, tmp_path):
         env = Environment({"HOME": str(tmp_path), "PATH": "", "LANG": "C.UTF-8"})
-        for group in examination.examine(env, lambda _shell: b""):
+        for group in examination.examine(env):
             assert group.findings
-            assert not [finding for finding in group.findings if "failed itself" in finding.message]
+            assert not [finding for finding in group.findings if "this check failed" in finding.message]

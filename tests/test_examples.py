@@ -1,4 +1,4 @@
-"""The examples run as they stand, in processes of their own, and print what they promise."""
+"""Run every example in its own process and check what it prints."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ def printed_by(name: str) -> str:
         env={**os.environ, "PYTHONPATH": IMPORT_PATH},
     )
     assert (done.returncode, done.stderr) == (0, "")
-    # Whoever tries an example finds nothing of it afterwards.
+    # An example leaves no files behind.
     assert os.listdir(os.environ["HOME"]) == []
     return done.stdout
 
@@ -27,7 +27,7 @@ def test_the_agent_loop_pages_compacts_and_stops():
     transcript = printed_by("agent_loop.py")
     assert "288:3157:module_287.c:12: error: 'limit' undeclared" in transcript
     steps = [line.partition(": ")[0] for line in transcript.splitlines() if line and line[0] != " "]
-    # It goes on reading after its context was compacted, and ends by the budget alone.
+    # It continues after its context was compacted, and only the budget stops it.
     assert steps.count("compact") == 1
     assert steps.index("compact") < len(steps) - 4
     assert steps[-2:] == ["stop", "left of 1500 tokens"]

@@ -1,4 +1,4 @@
-"""Text is passed on while it is certain to be inside the window; the answer is the same as without."""
+"""Text is passed on while it is certain to be inside the window, and the answer stays the same."""
 
 import os
 import subprocess
@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import recount
+from tokcap.core.spool import Spool
 from tokcap.shapes.beginning import certainly_text
 from tokcap.shapes.sniff import sniff
-from tokcap.steps.capture import Spool
 from tokcap.steps.live import Live, RunningCount
 from tokcap.tokens import count_bytes, open_tokenizer
 
@@ -19,7 +19,7 @@ TOKENIZER = open_tokenizer("cl100k_base")
 
 
 def lines_as_they_come(*args, script):
-    """Run tokcap, and give what can be read of its output before the command ends."""
+    """Start tokcap with pipes on all streams."""
     return subprocess.Popen(
         [sys.executable, "-m", "tokcap", *args, "--", "sh", "-c", script],
         stdin=subprocess.PIPE,
@@ -28,7 +28,7 @@ def lines_as_they_come(*args, script):
     )
 
 
-def test_a_line_is_out_before_the_command_goes_on():
+def test_a_line_is_passed_on_before_the_command_continues():
     script = "echo building it; read answer; echo $answer; seq 1 9000"
     process = lines_as_they_come("-n", "500", script=script)
     assert os.read(process.stdout.fileno(), 100) == b"building it\n"
@@ -47,7 +47,7 @@ def test_a_prompt_without_a_newline_appears_at_once():
     assert shown + out == b"Password: secret\n"
 
 
-def test_stderr_is_live_too():
+def test_stderr_is_passed_on_too():
     process = lines_as_they_come("-n", "2000", script="echo trouble >&2; read answer; exit 3")
     assert os.read(process.stderr.fileno(), 100) == b"trouble\n"
     assert process.communicate(b"\n", timeout=60) == (b"", b"")
@@ -73,7 +73,7 @@ def test_a_reader_that_goes_away_ends_the_command():
     blocks=st.lists(st.integers(1, 40), min_size=1, max_size=40),
     limit=st.integers(1, 400),
 )
-def test_what_was_passed_on_is_the_beginning_of_the_answer(inside, words, blocks, limit, tmp_path):
+def test_the_passed_text_is_the_beginning_of_the_answer(inside, words, blocks, limit, tmp_path):
     payload = ("begin\n" + "".join(words)).encode()
     live, spool = [], Spool()
     place = Live(spool, live.append, TOKENIZER, limit - 80, certainly_text)
@@ -106,7 +106,7 @@ def test_what_was_passed_on_is_the_beginning_of_the_answer(inside, words, blocks
 @example(text="[ 10%] Building\n", more="")
 @example(text="true\n", more="")
 @example(text="id,name\n", more="1,x\n2,y\n")
-def test_what_is_certainly_text_is_never_found_to_be_something_else(text, more):
+def test_certain_text_is_never_sniffed_as_another_shape(text, more):
     if certainly_text(text.encode()):
         spool = Spool()
         spool.write((text + more).encode())
@@ -126,18 +126,18 @@ def test_what_is_certainly_text_is_never_found_to_be_something_else(text, more):
         "a, b\n",
     ],
 )
-def test_plain_text_is_known_by_its_first_line(beginning):
+def test_plain_text_is_recognized_by_its_first_line(beginning):
     assert certainly_text(beginning.encode())
 
 
 @pytest.mark.parametrize(
     "beginning", ["", " ", "{", "[1,", "12", "id,name\n", '"a', "true", "no newline yet"]
 )
-def test_what_may_be_something_else_is_waited_for(beginning):
+def test_a_beginning_of_another_shape_is_not_passed_on(beginning):
     assert not certainly_text(beginning.encode())
 
 
-def test_what_is_slow_in_coming_is_not_held_back():
+def test_slow_output_is_not_held_back():
     """A command that goes on only when it is told to: each line is out before the next."""
     process = lines_as_they_come("-n", "500", script="for i in a b c; do echo line $i; read go; done")
     for letter in (b"a", b"b", b"c"):
@@ -156,12 +156,12 @@ def test_kill_on_limit_ends_the_command_when_the_window_is_full(inside, tmp_path
     assert not (tmp_path / "late").exists()
 
 
-def test_kill_on_limit_leaves_alone_what_fits(inside):
+def test_kill_on_limit_does_not_end_a_command_whose_output_fits(inside):
     ran = inside("-n", "60", "--kill-on-limit", "--", "sh", "-c", "seq 1 10; exit 4")
     assert (ran.status, ran.out.count(b"\n")) == (4, 10)
 
 
-def test_kill_on_limit_reads_no_further_from_standard_input():
+def test_kill_on_limit_stops_reading_standard_input():
     script = f"yes | {sys.executable} -m tokcap -n 60 --kill-on-limit | tail -1"
     done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=60, check=True)
     assert done.stdout.startswith(b"[TRUNCATED] tokens 0-")
@@ -169,7 +169,7 @@ def test_kill_on_limit_reads_no_further_from_standard_input():
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])
 @pytest.mark.parametrize("text", [b"abcd" * 3000, b"one two\n" * 2000, b"\x00" * 9000, "é漢".encode() * 2000])
-def test_a_running_count_ends_and_is_true_for_every_tokenizer(name, text):
+def test_a_running_count_is_exact_for_every_tokenizer(name, text):
     tokenizer = open_tokenizer(name)
     total = count_bytes(text, tokenizer)
     for tokens, expected in ((total, False), (total - 1, True)):
@@ -182,13 +182,13 @@ def test_a_running_count_ends_and_is_true_for_every_tokenizer(name, text):
 
 
 @pytest.mark.parametrize("args", [[], ["--tokenizer", "approx"], ["--tokenizer", "o200k_base"]])
-def test_kill_on_limit_ends_what_has_no_place_to_cut(tokcap, args):
+def test_kill_on_limit_ends_output_without_a_safe_cut(tokcap, args):
     ran = tokcap("-n", "100", *args, "--kill-on-limit", "--", "cat", "/dev/zero")
     assert ran.status == 143
     assert tokcap("-n", "4000", *args, "--", "seq", "1000", "2200").status == 0
 
 
 @pytest.mark.parametrize("args", [["--token-count"], ["--keep", "tail"], ["--mode", "summary"]])
-def test_kill_on_limit_is_refused_where_the_end_is_needed(inside, args):
+def test_kill_on_limit_is_refused_if_the_end_is_needed(inside, args):
     ran = inside("-n", "10", "--kill-on-limit", *args, "--", "true")
     assert (ran.status, b"--kill-on-limit works only for a window at the beginning" in ran.err) == (125, True)

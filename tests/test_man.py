@@ -16,8 +16,8 @@ from tests.conftest import IMPORT_PATH, PACKAGE
 from tokcap import exits
 from tokcap.cli.catalog import all_commands
 from tokcap.core.notice import MEANINGS
+from tokcap.core.response import Meta
 from tokcap.errors import COMMAND_FAILURES, ReaderGone, TokcapError
-from tokcap.forms.envelope import Meta
 
 DIRECTORY = Path(__file__).parent.parent / "man"
 PAGE = DIRECTORY / "tokcap.1"

@@ -1,4 +1,4 @@
-"""`tokcap mcp` as an agent meets it: a real process, and the official package's own client."""
+"""`tokcap mcp` as an agent uses it: a real process, called by the client of the official package."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from hypothesis import strategies as st
 
 from tests.conftest import IMPORT_PATH, recount
 from tokcap.cli.options import BY_KEY
-from tokcap.forms.envelope import Meta
+from tokcap.core.response import Meta
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 mcp = pytest.importorskip("mcp", reason="the package mcp is not installed: pip install 'tokcap[mcp]'")
 
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 LIMIT = 200
 
-# Writes its number into a file, and does not end when it is asked to.
+# Writes its process id to a file and ignores SIGTERM.
 STUBBORN = "trap '' TERM; echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.05; done"
 
 
 class Agent:
-    """A client session with a server of its own, held open by a thread: tests call it as a function."""
+    """A client session with its own server. A thread keeps it open, so tests can call it like a function."""
 
     def __init__(self, data: Path, *arguments: str, directory: Path | None = None) -> None:
         self._server = mcp.StdioServerParameters(
@@ -60,24 +60,24 @@ class Agent:
 
     def __enter__(self) -> Agent:
         self._thread.start()
-        assert self._ready.wait(PATIENCE_SECONDS)
+        assert self._ready.wait(TIMEOUT_SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join(PATIENCE_SECONDS)
+        self._thread.join(TIMEOUT_SECONDS)
         self._loop.close()
 
     def begin(self, name: str, **arguments: object):
-        """A call that goes on while others are made."""
+        """Start a call without waiting for its result."""
         return asyncio.run_coroutine_threadsafe(self._session.call_tool(name, arguments), self._loop)
 
     def call(self, name: str, **arguments: object) -> Answer:
-        return Answer(self.begin(name, **arguments).result(PATIENCE_SECONDS))
+        return Answer(self.begin(name, **arguments).result(TIMEOUT_SECONDS))
 
     def tools(self) -> dict[str, object]:
         listed = asyncio.run_coroutine_threadsafe(self._session.list_tools(), self._loop)
-        return {tool.name: tool for tool in listed.result(PATIENCE_SECONDS).tools}
+        return {tool.name: tool for tool in listed.result(TIMEOUT_SECONDS).tools}
 
 
 class Answer:
@@ -96,7 +96,7 @@ class Answer:
 
     @property
     def tokens(self) -> int:
-        """What tiktoken says all of its text costs."""
+        """The tokens of all text, counted by tiktoken."""
         return sum(recount(text.encode()) for text in self.texts)
 
 
@@ -107,25 +107,25 @@ def agent(tmp_path_factory):
 
 
 def wait_for(path: Path) -> str:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not path.exists():
-        assert time.monotonic() < deadline, f"{path} never came"
+        assert time.monotonic() < deadline, f"{path} was not created"
         time.sleep(0.02)
     return path.read_text()
 
 
-def wait_for_the_end_of(pid: int) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def wait_for_exit(pid: int) -> None:
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while True:
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
             return
-        assert time.monotonic() < deadline, f"process {pid} still runs"
+        assert time.monotonic() < deadline, f"process {pid} is still running"
         time.sleep(0.02)
 
 
-def test_the_tools_are_four_and_say_what_they_give_back(agent):
+def test_there_are_four_tools_with_output_schemas(agent):
     tools = agent.tools()
     assert [*tools] == ["run", "show", "grep", "budget_status"]
     assert agent.hello.server_info.name == "tokcap"
@@ -133,7 +133,7 @@ def test_the_tools_are_four_and_say_what_they_give_back(agent):
         assert tool.description
         assert tool.output_schema["type"] == "object"
     for name in ("run", "show", "grep"):
-        # The names are those of the envelope, so that whoever knows one knows the other.
+        # The names are the same as in the envelope.
         own = {"blocks", "error", "warnings"}
         assert {*tools[name].output_schema["properties"]} - own <= {*Meta._fields}
         assert tools[name].output_schema["required"] == ["truncated", "returned_tokens", "blocks"]
@@ -143,7 +143,7 @@ def test_the_tools_are_four_and_say_what_they_give_back(agent):
 
 def test_the_values_of_arguments_are_those_of_the_options(agent):
     tools = agent.tools()
-    # What is passed on untouched would write to the server's own streams.
+    # With "pass", the command would write to the streams of the server.
     absent = {"stderr": {"pass"}}
     for tool in ("run", "show", "grep"):
         for name, argument in tools[tool].input_schema["properties"].items():
@@ -154,14 +154,14 @@ def test_the_values_of_arguments_are_those_of_the_options(agent):
 
 
 def test_the_tools_are_described_in_few_tokens(agent):
-    read_by_the_model = [
+    seen_by_model = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
         for tool in agent.tools().values()
     ]
-    assert recount(json.dumps(read_by_the_model).encode()) < 1300
+    assert recount(json.dumps(seen_by_model).encode()) < 1300
 
 
-def test_a_run_gives_text_and_what_is_known_of_it(agent):
+def test_a_run_returns_text_and_facts_about_it(agent):
     answer = agent.call("run", argv=["seq", "1", "1000"], limit=60)
     assert answer.text.startswith("1\n2\n3\n")
     assert answer.text.endswith("--token-offset 28\n")
@@ -173,18 +173,18 @@ def test_a_run_gives_text_and_what_is_known_of_it(agent):
     assert not answer.is_error
 
 
-def test_streams_are_blocks_of_their_own_and_a_failure_is_told_in_words(agent):
+def test_each_stream_is_a_block_and_a_failure_is_a_message(agent):
     answer = agent.call("run", shell="echo fine; echo broken >&2; exit 3")
     assert answer.texts == ["fine\n", "broken\n", "the command exited with status 3"]
     assert answer.facts["blocks"] == ["out", "err", "status"]
     assert (answer.facts["exit_code"], answer.code) == (3, "COMMAND_FAILED")
-    # It is the command that failed, not the tool.
+    # The command has failed, not the tool.
     assert not answer.is_error
     assert agent.call("run", shell="echo a; echo b >&2; echo c", stderr="merge").texts == ["a\nb\nc\n"]
     assert agent.call("run", shell="echo b >&2", stderr="drop").facts["blocks"] == ["status"]
 
 
-def test_a_command_reads_what_it_is_given_and_never_the_protocol(agent, tmp_path):
+def test_a_command_reads_its_own_input_and_never_the_protocol(agent, tmp_path):
     assert agent.call("run", argv=["cat"], stdin="from the agent\n").text == "from the agent\n"
     assert agent.call("run", argv=["cat"]).facts["blocks"] == ["status"]
     assert agent.call("run", argv=["pwd"], cwd=str(tmp_path)).text == f"{tmp_path}\n"
@@ -198,7 +198,7 @@ def test_a_timeout_is_a_result(agent):
 
 
 @pytest.mark.parametrize("limit", [7, 40, LIMIT])
-def test_pages_fetched_by_next_offset_give_the_output_back(agent, limit):
+def test_pages_fetched_by_next_offset_join_to_the_output(agent, limit):
     script = "for n in $(seq 1 150); do echo \"line $n naïve 🙂 'quoted'\"; done; printf 'no newline'"
     expected = subprocess.run(["sh", "-c", script], capture_output=True, check=True).stdout.decode()
     page = agent.call("run", shell=script, limit=limit, sentinel="")
@@ -230,7 +230,7 @@ def test_stored_outputs_are_searched_and_addressed(agent):
     assert agent.call("show", handle=handle, offset=position, limit=4, sentinel="").text == "250\n251\n"
 
 
-def test_a_call_cannot_ask_for_more_than_the_server_allows(agent):
+def test_a_call_cannot_exceed_the_limit_of_the_server(agent):
     answer = agent.call("run", argv=["seq", "1", "5000"], limit=10**6)
     handle = answer.facts["handle"]
     others = [
@@ -263,7 +263,7 @@ def test_no_answer_recounts_above_its_limit(agent, out, err, status, limit, keep
         mode=mode,
     )
     assert not answer.is_error, answer.texts
-    # What a call asks for is cut to what the server allows.
+    # The limit of the server applies if a call requests more.
     assert answer.tokens <= min(limit, LIMIT)
     assert answer.facts["returned_tokens"] == answer.tokens
     assert answer.facts["exit_code"] == status
@@ -311,10 +311,10 @@ def test_a_long_run_does_not_block_other_requests(agent, tmp_path):
     assert agent.call("run", argv=["echo", "meanwhile"]).text == "meanwhile\n"
     assert not waits.done()
     assert agent.call("run", argv=["touch", "flag"], cwd=str(tmp_path)).facts["exit_code"] == 0
-    assert Answer(waits.result(PATIENCE_SECONDS)).text == "seen\n"
+    assert Answer(waits.result(TIMEOUT_SECONDS)).text == "seen\n"
 
 
-def test_a_pattern_that_takes_for_ever_blocks_nobody(agent):
+def test_a_pattern_that_runs_forever_does_not_block_other_requests(agent):
     handle = agent.call("run", argv=["echo", "a" * 400 + "b"], limit=5).facts["handle"]
     search = agent.begin("grep", handle=handle, pattern="(a+)+$")
     assert agent.call("run", argv=["echo", "meanwhile"]).text == "meanwhile\n"
@@ -324,27 +324,27 @@ def test_a_pattern_that_takes_for_ever_blocks_nobody(agent):
     assert agent.call("run", argv=["echo", "still here"]).text == "still here\n"
 
 
-def test_parallel_calls_get_their_own_answers(agent):
+def test_parallel_calls_get_their_own_results(agent):
     calls = [agent.begin("run", shell=f"seq {n} {n + 300}; echo e{n} >&2", limit=50) for n in range(12)]
     for number, call in enumerate(calls):
-        answer = Answer(call.result(PATIENCE_SECONDS))
+        answer = Answer(call.result(TIMEOUT_SECONDS))
         assert answer.text.startswith(f"{number}\n")
         assert f"e{number}\n" in answer.texts
         assert answer.tokens <= 50
 
 
-def test_a_cancelled_request_ends_its_command(agent, tmp_path):
+def test_a_cancelled_request_stops_its_command(agent, tmp_path):
     call = agent.begin("run", shell=STUBBORN, cwd=str(tmp_path))
     pid = int(wait_for(tmp_path / "pid"))
     call.cancel()
-    wait_for_the_end_of(pid)
+    wait_for_exit(pid)
     assert agent.call("run", argv=["echo", "still here"]).text == "still here\n"
 
 
-def test_a_session_goes_down_by_what_is_shown_and_then_refuses(tmp_path, tokcap):
+def test_results_are_charged_to_the_session_until_it_is_exhausted(tmp_path, tokcap):
     data = tmp_path / "data"
     with Agent(data, "-n", "100", "--total", "260") as agent:
-        # The words on a failure are part of what is read, and paid for.
+        # The message about a failure is charged too.
         used = agent.call("run", argv=["false"]).tokens
         assert used
         while True:
@@ -366,22 +366,22 @@ def test_a_session_goes_down_by_what_is_shown_and_then_refuses(tmp_path, tokcap)
         assert agent.call("show", handle="@last").code == "BUDGET_EXHAUSTED"
         running = tokcap("budget", "list", "-o", "json", env={"TOKCAP_DATA_DIR": str(data)}).json["data"]
         assert [session["used"] for session in running] == [used]
-    # Nobody has named it, so nobody will use it again.
+    # A session without a name ends with the server.
     assert tokcap("budget", "list", "-o", "json", env={"TOKCAP_DATA_DIR": str(data)}).json["data"] == []
 
 
-def test_a_named_session_is_shared_and_stays(tmp_path, tokcap):
+def test_a_named_session_is_shared_and_stays_after_the_server(tmp_path, tokcap):
     data = tmp_path / "data"
-    world = {"TOKCAP_DATA_DIR": str(data), "TOKCAP_SESSION": "work"}
-    assert tokcap("budget", "start", "work", "--total", "1000", env=world).status == 0
+    variables = {"TOKCAP_DATA_DIR": str(data), "TOKCAP_SESSION": "work"}
+    assert tokcap("budget", "start", "work", "--total", "1000", env=variables).status == 0
     with Agent(data, "--session", "work", "-n", "100") as agent:
         shown = agent.call("run", argv=["seq", "1", "20"]).tokens
-        tokcap("budget", "record", "--input", "300", env=world)
+        tokcap("budget", "record", "--input", "300", env=variables)
         assert agent.call("budget_status").facts["used"] == shown + 300
-    assert tokcap("budget", "status", "-o", "json", env=world).json["data"]["used"] == shown + 300
+    assert tokcap("budget", "status", "-o", "json", env=variables).json["data"]["used"] == shown + 300
 
 
-def test_without_a_session_only_the_limit_counts(agent):
+def test_without_a_session_only_the_limit_applies(agent):
     status = agent.call("budget_status")
     assert status.facts == {"token_limit": LIMIT}
     assert "no session" in status.text
@@ -401,7 +401,7 @@ HELLO = {
 
 
 def start_bare(tmp_path: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """A server without a client: its bytes as they are."""
+    """Start a server without the client of the package, to see its raw bytes."""
     server = subprocess.Popen(
         [sys.executable, "-m", "tokcap", "mcp", *arguments],
         stdin=subprocess.PIPE,
@@ -425,41 +425,41 @@ def send_run(server: subprocess.Popen[bytes], **arguments: object) -> None:
     send(server, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})
 
 
-def test_stdout_is_the_protocols_alone_and_its_end_is_quiet(tmp_path):
+def test_only_the_protocol_is_written_to_stdout_and_the_server_ends_silently(tmp_path):
     server = start_bare(tmp_path)
-    # Nothing leads to the server's own streams: a command has three, and here the directory that is listed.
+    # Four descriptors: the three streams of the command and the directory that is listed.
     send_run(server, shell="echo out; echo err >&2; echo up > /dev/stderr; echo $(ls /dev/fd | wc -l)")
     answer = json.loads(server.stdout.readline())["result"]
     assert [block["text"] for block in answer["content"]] == ["out\n4\n", "err\nup\n"]
-    rest, told = server.communicate(timeout=PATIENCE_SECONDS)
-    assert (server.returncode, rest, told) == (0, b"", b"")
+    rest, errors = server.communicate(timeout=TIMEOUT_SECONDS)
+    assert (server.returncode, rest, errors) == (0, b"", b"")
 
 
-@pytest.mark.parametrize("how", ["end of input", "SIGINT", "SIGTERM", "nobody reads"])
-def test_the_server_ends_with_its_commands_and_without_a_word(how, tmp_path):
+@pytest.mark.parametrize("how", ["end of input", "SIGINT", "SIGTERM", "closed stdout"])
+def test_the_server_stops_its_commands_and_ends_silently(how, tmp_path):
     server = start_bare(tmp_path, "--total", "500")
     send_run(server, shell=STUBBORN, cwd=str(tmp_path))
     pid = int(wait_for(tmp_path / "pid"))
     expected = 0
     if how == "end of input":
         server.stdin.close()
-    elif how == "nobody reads":
+    elif how == "closed stdout":
         server.stdout.close()
         send(server, {"jsonrpc": "2.0", "id": 3, "method": "ping"})
     else:
         number = signal.Signals[how]
         server.send_signal(number)
         expected = 128 + number
-    assert server.wait(PATIENCE_SECONDS) == expected
-    wait_for_the_end_of(pid)
+    assert server.wait(TIMEOUT_SECONDS) == expected
+    wait_for_exit(pid)
     assert server.stderr.read() == b""
     for stream in (server.stdin, server.stdout, server.stderr):
         stream.close()
 
 
-def test_without_the_package_one_line_says_what_to_install(tmp_path):
+def test_without_the_package_one_line_names_what_to_install(tmp_path):
     code = "import sys; sys.modules['mcp'] = None; from tokcap.__main__ import main; main()"
-    done = subprocess.run([sys.executable, "-c", code, "mcp"], capture_output=True, timeout=PATIENCE_SECONDS)
+    done = subprocess.run([sys.executable, "-c", code, "mcp"], capture_output=True, timeout=TIMEOUT_SECONDS)
     assert done.returncode == 125
     assert done.stdout == b""
     assert done.stderr.startswith(b"tokcap: mcp: ")
@@ -476,16 +476,16 @@ def test_without_the_package_one_line_says_what_to_install(tmp_path):
         (["surplus"], 2),
     ],
 )
-def test_a_server_that_cannot_keep_its_terms_does_not_start(arguments, status, tokcap, with_store):
+def test_a_server_with_bad_settings_does_not_start(arguments, status, tokcap, with_store):
     ran = tokcap("mcp", *arguments)
     assert (ran.status, ran.out) == (status, b"")
     assert ran.err.count(b"\n") == 1
 
 
-def test_variables_and_config_file_set_the_terms(tmp_path, monkeypatch, with_store):
+def test_variables_set_the_limits_of_the_server(tmp_path, monkeypatch, with_store):
     monkeypatch.setenv("TOKCAP_TOKEN_LIMIT", "33")
     server = start_bare(tmp_path)
     send_run(server, argv=["seq", "1", "1000"])
     answer = json.loads(server.stdout.readline())["result"]
     assert recount(answer["content"][0]["text"].encode()) <= 33
-    server.communicate(timeout=PATIENCE_SECONDS)
+    server.communicate(timeout=TIMEOUT_SECONDS)

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, recount
+from tokcap.core.spool import Spool
 from tokcap.shapes.modes import Facts, as_table, handle_only, summary
 from tokcap.shapes.modes.binary import binary_kind
 from tokcap.shapes.modes.digest import CLOSELY, LAST_LINES
 from tokcap.shapes.modes.headline import size_words
 from tokcap.shapes.modes.trouble import ERROR, FATAL, NONE, WARNING, rank
-from tokcap.steps.capture import Spool
 
 SHAPES = ["text", "json", "jsonl", "csv", "tsv"]
 MOST_SUMMARY_BYTES = 12_001
@@ -231,7 +231,7 @@ def test_the_outline_of_any_document_is_short_even_if_it_breaks_off(value, cut):
 
 def test_a_summary_does_not_depend_on_the_hash_seed():
     code = (
-        "import sys, json; from tokcap.shapes.modes import *; from tokcap.steps.capture import Spool;"
+        "import sys, json; from tokcap.shapes.modes import *; from tokcap.core.spool import Spool;"
         "p = Spool();"
         "p.write(b''.join(b'error %d in %s\\n' % (n, w) for n in range(50) for w in (b'x', b'y', b'zebra')));"
         "sys.stdout.buffer.write(summary(p, 'text', Facts(handle='abcd', out_bytes=p.size)))"

@@ -1,4 +1,4 @@
-"""The files that we write are the JSON that every parser reads."""
+"""`plainjson` writes and reads the same JSON as the standard library and orjson."""
 
 import json
 import re
@@ -19,20 +19,20 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_what_is_written_is_what_is_read(value):
+def test_a_written_value_is_read_back(value):
     assert json.loads(dumps(value)) == value
 
 
-def test_it_is_written_for_people_too():
+def test_dumps_indents_its_output():
     assert dumps({"a": [1, "é"], "b": {}}) == json.dumps({"a": [1, "é"], "b": {}}, indent=1)
 
 
-def test_bytes_that_were_no_text_come_back():
+def test_lone_surrogates_are_preserved():
     assert json.loads(dumps("\udcff")) == "\udcff"
 
 
 @given(VALUES)
-def test_compact_text_is_what_orjson_writes(value):
+def test_compact_writes_what_orjson_writes(value):
     try:
         expected = orjson.dumps(value)
     except TypeError:
@@ -41,16 +41,16 @@ def test_compact_text_is_what_orjson_writes(value):
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_fractions_come_back_as_they_were(value):
+def test_fractions_are_read_back_exactly(value):
     assert orjson.loads(compact(value)) == value
 
 
-def test_what_is_json_already_is_copied_as_it_stands():
+def test_bytes_are_copied_as_json():
     assert compact({"data": b"1E400", "meta": {"ok": True}}) == b'{"data":1E400,"meta":{"ok":true}}'
 
 
 @given(VALUES)
-def test_what_is_read_is_what_the_standard_library_reads(value):
+def test_loads_reads_what_the_standard_library_reads(value):
     text = json.dumps(value, indent=1)
     assert loads(text) == json.loads(text) == value
 
@@ -66,7 +66,7 @@ def test_what_is_read_is_what_the_standard_library_reads(value):
 @example("\ufeff1")
 @example("\xa01")
 @example('"\\u+123"')
-def test_what_is_refused_is_what_orjson_refuses(text):
+def test_loads_refuses_what_orjson_refuses(text):
     # orjson alone refuses half a surrogate pair, which RFC 8259 leaves open.
     if re.search(r"\\u[dD][89a-fA-F]", text) is None:
         assert is_read(loads, text) == is_read(orjson.loads, text)
@@ -80,17 +80,17 @@ def is_read(read, text):
     return True
 
 
-def test_numbers_that_python_would_not_convert_can_stay_texts():
+def test_numbers_can_stay_text():
     assert loads("[" + "7" * 5000 + ", 1E400]", numbers=False) == ["7" * 5000, "1E400"]
 
 
-def test_nesting_that_is_too_deep_is_an_error_that_can_be_caught():
+def test_nesting_that_is_too_deep_raises_an_error():
     with pytest.raises(RecursionError):
         loads("[" * 100_000 + "]" * 100_000)
 
 
 @pytest.mark.parametrize("text", ["[1", '{"a', '{"a" 1}', '"\x01"', '"\\x"', "[1,]", "NaN", "x", ""])
-def test_what_is_no_json_is_told_as_that_where_the_standard_librarys_own_module_is_not_loaded(text):
+def test_invalid_json_is_a_value_error_where_json_decoder_is_not_loaded(text):
     script = (
         "import sys\nfrom tokcap.lean.plainjson import loads\nassert 'json.decoder' not in sys.modules\n"
         "try: loads(sys.argv[1])\nexcept ValueError: print('refused')"
@@ -102,7 +102,7 @@ def test_what_is_no_json_is_told_as_that_where_the_standard_librarys_own_module_
 
 
 @pytest.mark.parametrize("end", range(100, 160, 7))
-def test_json_that_is_cut_off_is_text_and_pages_join(tokcap, with_store, end):
+def test_incomplete_json_is_text_and_its_pages_join(tokcap, with_store, end):
     document = json.dumps([{"id": number} for number in range(60)]).encode()[:-end]
     first = tokcap("-n", "60", "-o", "json", stdin=document)
     assert (first.json["warnings"], first.json["meta"]["shape"]) == ([], "text")

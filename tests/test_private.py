@@ -1,4 +1,4 @@
-"""What is written below the data directory belongs to its owner alone."""
+"""Files below the data directory are private."""
 
 import os
 import stat
@@ -31,13 +31,13 @@ def test_modes_are_the_same_whatever_the_umask(umask, tmp_path):
 
 
 def test_the_umask_is_never_touched(tmp_path, monkeypatch):
-    """Every thread of a program has the same one: two that change it and put it back can leave it changed."""
+    """All threads share the umask: two that change and restore it can leave it changed."""
     monkeypatch.setattr(os, "umask", None)
     private.make_directory(str(tmp_path / "a" / "b"))
     assert mode_of(tmp_path / "a" / "b") == 0o700
 
 
-def test_a_directory_of_ours_that_others_can_read_is_closed(tmp_path):
+def test_a_directory_of_ours_that_others_can_read_is_made_private(tmp_path):
     (tmp_path / "open").mkdir(mode=0o755)
     private.make_directory(str(tmp_path / "open"))
     assert mode_of(tmp_path / "open") == 0o700
@@ -70,13 +70,13 @@ def test_a_directory_of_another_user_is_refused(tmp_path):
         private.make_directory(str(tmp_path / "theirs"))
 
 
-def test_a_planted_pipe_does_not_hang_the_reader(tmp_path):
+def test_a_named_pipe_does_not_block_the_reader(tmp_path):
     subprocess.run(["mkfifo", tmp_path / "pipe"], check=True)
-    with pytest.raises(StoreError, match="no file of yours"):
+    with pytest.raises(StoreError, match="not a regular file"):
         private.open_file(str(tmp_path / "pipe"))
 
 
-def test_a_file_that_cannot_be_replaced_leaves_the_old_one_and_no_rubbish(tmp_path):
+def test_a_failed_replacement_keeps_the_old_file_and_leaves_no_temporary_file(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "inside").write_bytes(b"")
     with pytest.raises(StoreError):

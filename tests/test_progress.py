@@ -1,4 +1,4 @@
-"""A line for people who wait, and for nobody else."""
+"""The progress line: drawn on a terminal during a silent run, and erased before any output."""
 
 import sys
 
@@ -7,34 +7,34 @@ from tests.shell.terminal import Typist
 TOKCAP = (sys.executable, "-m", "tokcap")
 
 
-def test_who_waits_at_a_terminal_sees_that_something_happens_and_then_only_the_answer():
+def test_the_line_is_drawn_during_a_silent_run_and_erased_before_the_answer():
     script = "sleep 3.2; echo '{\"a\": 1}'"
     with Typist(*TOKCAP, "-n", "500", "--", "sh", "-c", script) as typist:
         typist.expect(" s, 0 bytes")
         assert typist.wait() == 0
-        # The line is taken away before the answer comes.
+        # The line is erased before the answer.
         assert typist.seen.rpartition("\x1b[K")[2].strip() == '{"a": 1}'
 
 
-def test_who_sees_output_sees_no_line():
+def test_no_line_is_drawn_when_output_is_passed_on():
     with Typist(*TOKCAP, "-n", "500", "--", "sh", "-c", "echo building; sleep 3.2; echo done") as typist:
         assert typist.wait() == 0
         assert "tokcap:" not in typist.seen
 
 
-def test_a_password_prompt_is_left_alone():
+def test_no_line_is_drawn_over_a_password_prompt():
     script = "printf 'Password: ' > /dev/tty; stty -echo < /dev/tty; sleep 3.2; stty echo < /dev/tty"
     with Typist(*TOKCAP, "-n", "500", "--", "sh", "-c", script) as typist:
         assert typist.wait() == 0
         assert "tokcap:" not in typist.seen
 
 
-def test_where_nobody_looks_nothing_is_drawn(tokcap):
+def test_no_line_is_drawn_without_a_terminal(tokcap):
     ran = tokcap("-n", "500", "--", "sh", "-c", "sleep 2.6; echo '[1]'")
     assert (ran.out, ran.err) == (b"[1]\n", b"")
 
 
-def test_stderr_that_is_passed_on_has_a_line_of_its_own():
+def test_the_line_is_erased_before_stderr_is_passed_on():
     script = "sleep 2.6; echo trouble >&2; sleep 1; echo '{}'"
     with Typist(*TOKCAP, "--token-count", "--", "sh", "-c", script) as typist:
         assert typist.wait() == 0

@@ -1,4 +1,4 @@
-"""`--pty`: the command has a terminal, and the caller's own is lent to it."""
+"""`--pty` gives the command a terminal and lends it the caller's keyboard."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ def test_stderr_can_still_be_dropped_or_passed(tokcap):
     ("variables", "size"),
     [({}, b"24 80\n"), ({"LINES": "50", "COLUMNS": "132"}, b"50 132\n"), ({"LINES": "x"}, b"24 80\n")],
 )
-def test_without_a_terminal_the_size_is_what_the_variables_say(inside, variables, size, monkeypatch):
+def test_without_a_terminal_the_size_comes_from_the_variables(inside, variables, size, monkeypatch):
     monkeypatch.delenv("LINES", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)
     assert inside("--pty", "--", "sh", "-c", "stty size < /dev/tty", env=variables).out == size
@@ -83,7 +83,7 @@ def test_a_password_is_asked_for_and_not_shown():
         typist.expect("got terces")
         assert typist.wait() == 0
         assert "secret" not in typist.seen
-        # The caller's terminal is what it was.
+        # The caller's terminal is restored.
         assert typist.echoes
 
 
@@ -114,7 +114,7 @@ def test_ctrl_d_ends_the_commands_input():
         assert typist.wait() == 0
 
 
-def test_ctrl_c_is_a_matter_of_the_commands_terminal():
+def test_ctrl_c_is_handled_by_the_commands_terminal():
     script = (
         "trap 'n=$((n+1)); echo INT $n' INT; n=0; echo ready; while [ $n -lt 4 ]; do sleep 0.05; done; exit 8"
     )
@@ -126,7 +126,7 @@ def test_ctrl_c_is_a_matter_of_the_commands_terminal():
         assert typist.wait() == 8
 
 
-def test_ctrl_z_stops_both_and_the_shell_has_a_sane_terminal_meanwhile():
+def test_ctrl_z_stops_both_and_restores_the_terminal_for_the_shell():
     with Typist("bash", "--norc", "--noprofile", "-i") as typist:
         typist.expect("$ ")
         typist.type(f"{' '.join(TOKCAP)} --pty -- sh -c 'echo begun; read word; echo got $word; exit 5'\n")
@@ -147,7 +147,7 @@ def test_ctrl_z_stops_both_and_the_shell_has_a_sane_terminal_meanwhile():
         typist.expect("status 5")
 
 
-def test_a_shell_inside_has_jobs_of_its_own():
+def test_a_shell_as_the_command_has_its_own_jobs():
     with Typist(*TOKCAP, "--pty", "--", "bash", "--norc", "--noprofile", "-i") as typist:
         typist.expect("$ ")
         typist.type("sh -c 'echo be''gun; exec sleep 60'\r")
@@ -189,6 +189,6 @@ def test_a_command_that_closes_its_output_before_it_ends_is_not_hung_up(tokcap):
         assert (ran.status, ran.out) == (0, b"hi\n")
 
 
-def test_a_pager_that_nobody_could_leave_is_not_waited_for(tokcap):
+def test_a_pager_is_not_started_without_a_keyboard(tokcap):
     ran = tokcap("--pty", "--", "sh", "-c", "seq 1 200 | ${PAGER:-more}", env={"PAGER": "more"})
     assert (ran.status, ran.out.count(b"\n")) == (0, 200)

@@ -1,4 +1,4 @@
-"""Records behave as frozen dataclasses do."""
+"""Records behave like frozen dataclasses."""
 
 import pytest
 
@@ -10,7 +10,7 @@ class Point(Record):
     y: int = 2
 
 
-def test_fields_come_by_place_by_name_and_by_default():
+def test_fields_are_set_by_position_by_name_and_by_default():
     assert Point(1) == Point(x=1, y=2) == Point(1, y=2)
     assert Point(1) != Point(3)
     assert hash(Point(x=1, y=2)) == hash(Point(y=2, x=1))
@@ -18,7 +18,7 @@ def test_fields_come_by_place_by_name_and_by_default():
     assert repr(Point(1)) == "Point(x=1, y=2)"
 
 
-def test_a_record_cannot_be_changed_only_copied_with_changes():
+def test_a_record_is_frozen_and_can_be_copied_with_changes():
     point = Point(1)
     with pytest.raises(AttributeError, match="frozen"):
         point.x = 5
@@ -29,6 +29,6 @@ def test_a_record_cannot_be_changed_only_copied_with_changes():
 
 
 @pytest.mark.parametrize(("args", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"x": 2}), ((1,), {"z": 2})])
-def test_missing_superfluous_and_doubled_values_are_refused(args, named):
+def test_missing_unknown_and_repeated_values_are_refused(args, named):
     with pytest.raises(TypeError):
         Point(*args, **named)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import recount
 from tokcap.budget.arithmetic import Settings
-from tokcap.budget.sqlite import Ledger
+from tokcap.budget.base import SessionView
+from tokcap.budget.sqlite import SqliteLedger
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -27,7 +28,7 @@ def session(inside, with_store, monkeypatch):
         line = inside("budget", "start", "work", *args)
         assert line.out == b"export TOKCAP_SESSION=work\n"
         monkeypatch.setenv("TOKCAP_SESSION", "work")
-        storage = Ledger(str(with_store)).session("work")
+        storage = SessionView(SqliteLedger(str(with_store)), "work")
         if used:
             storage.settle(None, used)
         return storage
@@ -105,7 +106,10 @@ class TestTheWrapper:
     ):
         ran = inside("--session", "none", "--", "touch", str(tmp_path / "ran"))
         assert ran.status == 125
-        assert ran.err == b"tokcap: session none does not run; start it: tokcap budget start none --total N\n"
+        assert ran.err == (
+            b"tokcap: session 'none' has not been started;"
+            b" start it with: tokcap budget start none --total N\n"
+        )
         assert not (tmp_path / "ran").exists()
 
     @pytest.mark.parametrize("name", ["../../x", "a/b", ".", "a" * 10_000, "a b", "-x"])
@@ -142,7 +146,7 @@ class TestTheWrapper:
 )
 def test_a_session_never_lets_out_more_than_its_total(inside, with_store, data, total):
     name = f"s{os.urandom(6).hex()}"
-    ledger = Ledger(str(with_store))
+    ledger = SqliteLedger(str(with_store))
     ledger.start(name, Settings(total))
     out = 0
     for _ in range(data.draw(st.integers(1, 8))):
@@ -175,7 +179,7 @@ def test_a_session_never_lets_out_more_than_its_total(inside, with_store, data, 
         if ran.status == 120:
             break
         out += written(ran)
-        assert out == ledger.session(name).read().used
+        assert out == ledger.read(name).used
     assert out <= total
 
 
@@ -321,7 +325,7 @@ class TestTheWindow:
         meta = inside("--model", "mine", "-o", "json", env={"TOKCAP_CONFIG": str(config)}).json["meta"]
         assert (meta["tokenizer"], meta["token_limit"]) == ("approx", 20_000)
         ran = inside("--model", "unheard-of", "--", "true")
-        assert (ran.status, b"is not known here" in ran.err) == (125, True)
+        assert (ran.status, b"is not a known model" in ran.err) == (125, True)
 
 
 class TestTheCommand:
@@ -459,7 +463,7 @@ class TestWhatAnAttackFound:
         session("--total", "1000", "--context-window", "100", "--floor-tokens", "0", used=100)
         ran = inside("--", "seq", "1", "1000")
         assert (ran.status, ran.out) == (120, b"")
-        assert b"the reader's window is full" in ran.err
+        assert b"the context window is full" in ran.err
 
     def test_a_page_further_on_keeps_the_mode_that_its_offset_counts_in(self, inside, session):
         text = "".join("line same\n" if number % 7 else f"uniq {number}\n" for number in range(1500)).encode()
@@ -518,7 +522,7 @@ class TestWhatAnAttackFound:
         session("--total", "100000")
         script = f"{sys.executable} -m tokcap budget record --session work --input 5000 >/dev/null; echo hi"
         meta = inside("-n", "100", "-o", "json", "--", "sh", "-c", script).json["meta"]
-        assert meta["budget_remaining"] == Ledger(str(with_store)).session("work").read().remaining
+        assert meta["budget_remaining"] == SqliteLedger(str(with_store)).read("work").remaining
 
     def test_an_account_that_goes_while_a_command_runs_costs_no_output(self, inside, session, with_store):
         session("--total", "1000")
@@ -550,18 +554,20 @@ print("out")
 
 def test_a_manager_can_settle_again_after_its_storage_failed():
     from tokcap import BudgetManager
-    from tokcap.api.manager import MemoryStorage
+    from tokcap.budget.memory import MemoryLedger
     from tokcap.errors import BadNumber
 
-    class Failing(MemoryStorage):
+    class Failing(SessionView):
         fails = True
 
-        def settle(self, grant, actual):
+        def settle(self, grant, actual, kind="run"):
             if self.fails:
                 raise OSError("not now")
-            return super().settle(grant, actual)
+            return super().settle(grant, actual, kind)
 
-    storage = Failing(Settings(1000))
+    ledger = MemoryLedger()
+    ledger.start("s", Settings(1000))
+    storage = Failing(ledger, "s")
     manager = BudgetManager(storage=storage)
     manager.allocate(100)
     with pytest.raises(OSError, match="not now"):

@@ -1,4 +1,4 @@
-"""Signals: what reaches tokcap reaches the command, once, and the answer is made all the same."""
+"""Signals that reach tokcap reach the command once, and the answer is still written."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from tests.shell.terminal import Typist
 
 TOKCAP = [sys.executable, "-m", "tokcap"]
 
-# Says what it gets, and how often; ends on TERM.
+# Prints each signal that it gets; ends on TERM.
 LISTENER = """
 import os, signal, sys, time
 def tell(number, frame):
@@ -30,7 +30,7 @@ while True:
 
 @pytest.fixture
 def started():
-    """Start tokcap; it is gone when the test ends."""
+    """Start tokcap, and end it after the test."""
     running = []
 
     def start(*args, **options) -> subprocess.Popen:
@@ -60,7 +60,7 @@ def test_a_signal_sent_to_tokcap_reaches_the_command_once(started, name):
     process.send_signal(getattr(signal, name))
     assert line(process) == f"got {name}\n".encode()
     if name != "SIGTERM":
-        # Whatever came twice would have come by the time that the next one is told.
+        # A second copy would have arrived before the next signal.
         time.sleep(0.2)
         process.send_signal(signal.SIGTERM)
         assert line(process) == b"got SIGTERM\n"
@@ -105,7 +105,7 @@ def command_line(pid: int) -> bytes:
 
 
 def state_of(pid: int) -> str:
-    """`R`, `S`, `T` (stopped), `Z`; empty: it is not there."""
+    """`R`, `S`, `T` (stopped) or `Z`; empty if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0]
@@ -137,7 +137,7 @@ def test_blocked_signals_are_blocked_in_the_command_too(started):
     assert bits == sum(1 << (number - 1) for number in masked)
 
 
-def test_a_status_is_not_lost_where_the_end_of_children_is_ignored():
+def test_the_exit_status_is_not_lost_where_sigchld_is_ignored():
     done = subprocess.run(["bash", "-c", f"trap '' CHLD; {' '.join(TOKCAP)} -- sh -c 'exit 3'"], cwd=ROOT)
     assert done.returncode == 3
 
@@ -212,7 +212,7 @@ def test_an_interrupt_sent_to_tokcap_alone_is_forwarded_even_on_a_terminal():
         assert typist.wait() == 7
 
 
-def test_a_third_ctrl_c_kills_what_does_not_want_to_end():
+def test_a_third_ctrl_c_kills_a_command_that_does_not_end():
     script = "trap '' INT TERM; echo ready; while :; do sleep 0.1; done"
     with Typist(*TOKCAP, "--kill-after", "1h", "--", "sh", "-c", script) as typist:
         typist.expect("ready")
@@ -242,7 +242,7 @@ def test_ctrl_z_and_fg_in_a_real_shell():
         typist.expect("status 5")
 
 
-def test_a_command_that_stops_itself_gives_the_shell_back():
+def test_a_command_that_stops_itself_returns_to_the_shell():
     with Typist("bash", "--norc", "--noprofile", "-i") as typist:
         typist.expect("$ ")
         typist.type(f"{' '.join(TOKCAP)} -- sh -c 'kill -STOP $$; echo on again; exit 4'\n")
@@ -253,7 +253,7 @@ def test_a_command_that_stops_itself_gives_the_shell_back():
         typist.expect("status 4")
 
 
-def test_the_end_of_the_terminal_reaches_the_command(tmp_path):
+def test_a_hangup_of_the_terminal_reaches_the_command(tmp_path):
     proof = tmp_path / "proof"
     ready = tmp_path / "ready"
     script = f"trap 'echo HUP >> {proof}; exit' HUP; touch {ready}; while :; do sleep 0.05; done"
@@ -264,7 +264,7 @@ def test_the_end_of_the_terminal_reaches_the_command(tmp_path):
     assert proof.read_text() == "HUP\n"
 
 
-def test_a_background_job_that_wants_the_keyboard_stops_and_goes_on_in_the_foreground():
+def test_a_background_job_that_reads_the_keyboard_stops_and_continues_in_the_foreground():
     with Typist("bash", "--norc", "--noprofile", "-i") as typist:
         typist.expect("$ ")
         typist.type(f"{' '.join(TOKCAP)} -- sh -c 'read word; echo got $word' &\n")
@@ -281,11 +281,11 @@ def test_a_background_job_that_wants_the_keyboard_stops_and_goes_on_in_the_foreg
         typist.expect("got hello")
 
 
-# The ends of a command.
+# How a command is ended.
 
 
 @pytest.mark.parametrize("script", ["sleep 60", "sleep 60; echo never", "sleep 60 & sleep 61 & wait"])
-def test_a_timeout_ends_the_command_and_all_that_it_started(tokcap, script):
+def test_a_timeout_ends_the_command_and_its_descendants(tokcap, script):
     ran = tokcap("--timeout", "1s", "-o", "json", "--", "sh", "-c", f"echo $$; {script}")
     assert ran.status == 124
     assert ran.json["error"]["code"] == "TIMEOUT"
@@ -294,7 +294,7 @@ def test_a_timeout_ends_the_command_and_all_that_it_started(tokcap, script):
     assert not state_of(group)
 
 
-def test_a_timeout_finds_grandchildren_but_not_their_neighbours(tmp_path):
+def test_a_timeout_ends_grandchildren_but_no_other_process(tmp_path):
     pids = tmp_path / "pids"
     inner = f"sleep 61 & echo $! >> {pids}; (sleep 62 & echo $! >> {pids}; wait) & echo $! >> {pids}; wait"
     outer = (
@@ -309,7 +309,7 @@ def test_a_timeout_finds_grandchildren_but_not_their_neighbours(tmp_path):
         wait_for(lambda pid=pid: state_of(pid) in ("", "Z"))
 
 
-def test_what_ignores_term_is_killed_later(tokcap):
+def test_a_command_that_ignores_term_is_killed_later(tokcap):
     started_at = time.monotonic()
     script = "trap '' TERM; echo first; while :; do sleep 0.1; done"
     ran = tokcap("--timeout", "200ms", "--kill-after", "500ms", "--", "sh", "-c", script)
@@ -317,7 +317,7 @@ def test_what_ignores_term_is_killed_later(tokcap):
     assert time.monotonic() - started_at < 30
 
 
-def test_a_timeout_counts_also_while_nobody_reads(started):
+def test_a_timeout_works_while_the_reader_does_not_read(started):
     process = started("--timeout", "1s", "--", "yes")
     (child,) = children_of(process.pid)
     wait_for(lambda: state_of(child) in ("", "Z"))

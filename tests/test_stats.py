@@ -1,4 +1,4 @@
-"""`tokcap stats`: sums of exact counts, honest about what is none, and no slower for a long account."""
+"""`tokcap stats` adds up exact counts, says what is not exact, and reads every line of the log once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT, recount
 from tests.shell.terminal import on_a_terminal
 from tests.test_account import TODAY
-from tokcap.cli.commands.stats import first_day_of, read_book
+from tokcap.cli.commands.stats import first_day_of
+from tokcap.cli.usage_history import read_history
 from tokcap.environment import Environment
-from tokcap.usage import book
-from tokcap.usage.lines import Line
-from tokcap.usage.sums import FIELDS, PLACES, Sums
+from tokcap.usage import history
+from tokcap.usage.log_reader import LoggedCall
+from tokcap.usage.sums import FIELDS, POSITIONS, Sums
 
 pytestmark = pytest.mark.usefixtures("with_account")
 
@@ -55,7 +56,7 @@ def test_sums_are_those_of_a_recount(tokcap, inside):
     assert total["saved_tokens"] == withheld - read
     commands = {row["command"]: row for row in told(inside, "--by", "command")["commands"]}
     assert commands["seq"]["saved_tokens"] == recount(NUMBERS) - shown[0]
-    # What was read came from standard input, although no record says so.
+    # The store does not record a command for standard input; the line of the run does.
     assert (commands["(stdin)"]["shows"], commands["seq"]["shows"]) == (2, 0)
 
 
@@ -66,7 +67,7 @@ def test_a_run_that_cost_more_than_it_saved_is_below_zero(inside):
     assert expected < 0
     (day,) = data["days"]
     assert day["saved_tokens"] == day["withheld_tokens"] == expected
-    assert (day["dearer_outputs"], day["dearer_tokens"]) == (1, -expected)
+    assert (day["net_loss_outputs"], day["net_loss_tokens"]) == (1, -expected)
     text = inside("stats").out.decode()
     assert f"1 output cost more than was saved: {-expected} tokens more than without tokcap" in text
     assert f"{expected:,}  ---" in text
@@ -78,7 +79,7 @@ def test_reading_more_than_all_of_it_is_below_zero(inside):
     (total,) = told(inside)["totals"]
     paid = sum(recount(answer.out) for answer in (first, *whole))
     assert total["saved_tokens"] == recount(NUMBERS) - paid < 0
-    assert (total["dearer_outputs"], total["dearer_tokens"]) == (1, paid - recount(NUMBERS))
+    assert (total["net_loss_outputs"], total["net_loss_tokens"]) == (1, paid - recount(NUMBERS))
 
 
 def test_an_estimate_is_in_no_sum_until_somebody_has_counted(inside):
@@ -93,7 +94,7 @@ def test_an_estimate_is_in_no_sum_until_somebody_has_counted(inside):
     (total,) = told(inside)["totals"]
     assert (total["inexact_runs"], total["withheld_tokens"]) == (0, recount(data) - shown)
     assert total["saved_tokens"] == recount(data) - shown - page - number
-    # The same again is known at once.
+    # The second run of the same output has a known total at once.
     inside("-n", "50", stdin=data)
     (total,) = told(inside)["totals"]
     assert (total["inexact_runs"], total["withheld_tokens"]) == (0, 2 * (recount(data) - shown))
@@ -196,11 +197,11 @@ def test_an_empty_account_is_a_friendly_line(inside, with_account):
 def test_broken_lines_are_counted_and_left_out(inside, with_account):
     write_day(with_account, TODAY, a_line(), '{"kind":"run","comm\n', "\0\0\n", "[]\n", a_line(bytes=-1))
     write_day(with_account, TODAY, a_line(kind="walk"), a_line(shown=1.5), a_line(tokenizer=7), a_line())
-    # The last one is being written.
+    # The last line is still being written.
     write_day(with_account, TODAY, a_line()[:30])
     data = told(inside)
     assert (data["totals"][0]["runs"], data["broken_lines"]) == (2, 7)
-    assert b"the account has 7 broken lines, left out here" in inside("stats").out
+    assert b"skipped in the usage log: 7 damaged lines" in inside("stats").out
     write_day(with_account, TODAY, a_line()[30:])
     data = told(inside)
     assert (data["totals"][0]["runs"], data["broken_lines"]) == (3, 7)
@@ -236,7 +237,7 @@ def test_damaged_sums_are_made_again(inside, with_account, damage):
 
 
 def places_in(value, path=()):
-    """Every place in a document, from its root on."""
+    """Every position in a document, starting with its root."""
     yield path
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(inner, dict | list):
@@ -256,7 +257,7 @@ def with_another(document, path, value):
 
 def test_sums_with_anything_else_in_any_place_fail_nobody(with_account):
     def read():
-        read_book(Environment(dict(os.environ)))
+        read_history(Environment(dict(os.environ)))
 
     write_day(with_account, TODAY, a_line(shown=3, total=8, handle="1234"), "?\n")
     write_day(with_account, TODAY, a_line(shown=3, stderr=0, handle="abcd"))
@@ -296,10 +297,8 @@ def test_an_account_that_cannot_be_written_is_read_all_the_same(inside, with_acc
 
 def test_a_day_that_was_full_says_that_it_is_not_complete(inside, with_account, monkeypatch):
     write_day(with_account, TODAY, a_line())
-    monkeypatch.setattr(book, "LARGEST_DAY_BYTES", 10)
-    assert (
-        f"{TODAY} is full: later calls of that day are not in the account\n".encode() in inside("stats").out
-    )
+    monkeypatch.setattr(history, "LARGEST_DAY_BYTES", 10)
+    assert f"{TODAY} is full: later calls of that day are missing here\n".encode() in inside("stats").out
     assert told(inside)["full_days"] == [TODAY]
 
 
@@ -387,7 +386,7 @@ def test_without_matplotlib_a_plot_is_refused_with_the_line_that_helps(with_acco
     assert done.returncode == 125
     assert json.loads(done.stdout)["error"]["code"] == "PACKAGE_MISSING"
     assert done.stderr == (
-        b"tokcap: --plot needs matplotlib, which is not installed here: pip install 'tokcap[plot]'\n"
+        b"tokcap: --plot needs matplotlib, which is not installed: pip install 'tokcap[plot]'\n"
     )
     assert not (tmp_path / "x.png").exists()
 
@@ -407,25 +406,27 @@ STDOUT = {"": 5, "aaaa": 30, "bbbb": 7}
 @given(CALLS, st.sets(st.integers(0, 25)))
 @settings(max_examples=150)
 def test_in_the_end_saved_is_what_there_was_less_what_was_paid(calls, asked_at):
-    """However calls, shows and counts follow each other, and wherever the store was asked."""
+    """For any order of runs, shows and counts, and whenever totals become known."""
     sums = Sums()
     known: set[str] = set()
 
-    def find_total(handle, _):
-        return STDOUT[handle] if handle in known else None
+    def settle():
+        for handle, tokenizer in sums.outputs_without_total():
+            if handle in known:
+                sums.settle(handle, tokenizer, STDOUT[handle])
 
     for place, (kind, handle, shown, total) in enumerate(calls):
         if total != "never" and kind == "show":
             known.add(handle)
         exact = STDOUT[handle] + 2 if kind == "run" and total == "known" else None
-        sums.add("2026-01-01", Line(kind, "x", "", "t", handle, shown, exact, 2, 9, 9))
+        sums.add("2026-01-01", LoggedCall(kind, "x", "", "t", handle, shown, exact, 2, 9, 9))
         if place in asked_at:
-            sums.ask_for_totals(find_total)
+            settle()
     known.update(STDOUT)
-    sums.ask_for_totals(find_total)
+    settle()
     (row,) = [row for (_, _, by, _), row in sums.rows.items() if by == "day"] or [[0] * len(FIELDS)]
     counted = [(kind, handle, shown, total) for kind, handle, shown, total in calls if shown is not None]
-    # Without a handle there is nothing to ask the store for.
+    # Without a handle, the total can never become known.
     runs = [
         (handle, shown)
         for kind, handle, shown, total in counted
@@ -433,11 +434,11 @@ def test_in_the_end_saved_is_what_there_was_less_what_was_paid(calls, asked_at):
     ]
     paid_later = sum(shown for kind, _, shown, _ in counted if kind == "show")
     withheld = sum(STDOUT[handle] + 2 - shown for handle, shown in runs)
-    assert row[PLACES["withheld_tokens"]] == withheld
-    assert row[PLACES["saved_tokens"]] == withheld - paid_later
-    assert row[PLACES["shown_tokens"]] == sum(shown for _, _, shown, _ in counted)
-    assert row[PLACES["dearer_outputs"]] >= 0
-    assert row[PLACES["dearer_tokens"]] >= 0
+    assert row[POSITIONS["withheld_tokens"]] == withheld
+    assert row[POSITIONS["saved_tokens"]] == withheld - paid_later
+    assert row[POSITIONS["shown_tokens"]] == sum(shown for _, _, shown, _ in counted)
+    assert row[POSITIONS["net_loss_outputs"]] >= 0
+    assert row[POSITIONS["net_loss_tokens"]] >= 0
 
 
 def test_many_names_and_outputs_stay_within_bounds():
@@ -445,7 +446,7 @@ def test_many_names_and_outputs_stay_within_bounds():
 
     sums = Sums()
     for number in range(module.MOST_OUTPUTS + 700):
-        sums.add("2026-01-01", Line("run", f"c{number}", "", "t", f"{number:012x}", 1, 5, None, 9, 9))
+        sums.add("2026-01-01", LoggedCall("run", f"c{number}", "", "t", f"{number:012x}", 1, 5, None, 9, 9))
     assert len(sums.outputs) == module.MOST_OUTPUTS
     assert len(sums.rows) == module.MOST_NAMES + 3
     assert sums.rows["2026-01-01", "t", "command", "(others)"][0] == module.MOST_OUTPUTS + 200

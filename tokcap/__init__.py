@@ -1,103 +1,64 @@
-"""tokcap: run a command, or read standard input, and pass on no more tokens than asked."""
+"""tokcap caps the output of a command, of standard input or of a text to a number of tokens."""
 
 from tokcap.lean.record import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tokcap.api.asynchronous import arun
-    from tokcap.api.calls import cap, count, run, show
-    from tokcap.api.manager import BudgetManager, TokenCounter
-    from tokcap.api.paging import pages
-    from tokcap.api.results import Capped, Result
-    from tokcap.api.sessions import open_session
-    from tokcap.api.toolbudget import ToolBudget
-    from tokcap.budget.arithmetic import ResponseMode
-    from tokcap.core.notice import Notice
-    from tokcap.errors import (
-        BadNumber,
-        BudgetExhausted,
-        CommandNotExecutable,
-        CommandNotFound,
-        LedgerError,
-        NotFound,
-        SessionNotStarted,
-        StoreError,
-        StreamError,
-        TokcapError,
-        TokenizerUnavailable,
-        UsageError,
-    )
-    from tokcap.integrations.enabling import enable_token_budget
-
 __version__ = "0.1.0"
 
-# Where each name lives. They are loaded when they are asked for: the command line needs none of them.
-_HOMES = {
-    "BadNumber": "tokcap.errors",
-    "BudgetExhausted": "tokcap.errors",
-    "BudgetManager": "tokcap.api.manager",
-    "Capped": "tokcap.api.results",
-    "CommandNotExecutable": "tokcap.errors",
-    "CommandNotFound": "tokcap.errors",
-    "LedgerError": "tokcap.errors",
-    "NotFound": "tokcap.errors",
-    "Notice": "tokcap.core.notice",
-    "ResponseMode": "tokcap.budget.arithmetic",
-    "Result": "tokcap.api.results",
-    "SessionNotStarted": "tokcap.errors",
-    "StoreError": "tokcap.errors",
-    "StreamError": "tokcap.errors",
-    "TokcapError": "tokcap.errors",
-    "TokenCounter": "tokcap.api.manager",
-    "TokenizerUnavailable": "tokcap.errors",
-    "ToolBudget": "tokcap.api.toolbudget",
-    "UsageError": "tokcap.errors",
-    "arun": "tokcap.api.asynchronous",
-    "cap": "tokcap.api.calls",
-    "count": "tokcap.api.calls",
-    "enable_token_budget": "tokcap.integrations.enabling",
-    "open_session": "tokcap.api.sessions",
-    "pages": "tokcap.api.paging",
-    "run": "tokcap.api.calls",
-    "show": "tokcap.api.calls",
-}
+# Every public name is listed twice: with its type for type checkers, and with its module for Python, which
+# imports the module when the name is first used. The command line needs none of them.
+if TYPE_CHECKING:
+    # `X as X` tells a type checker that the name is exported.
+    from tokcap.api.asynchronous import arun as arun
+    from tokcap.api.calls import cap as cap
+    from tokcap.api.calls import count as count
+    from tokcap.api.calls import run as run
+    from tokcap.api.calls import show as show
+    from tokcap.api.manager import BudgetManager as BudgetManager
+    from tokcap.api.manager import TokenCounter as TokenCounter
+    from tokcap.api.paging import pages as pages
+    from tokcap.api.results import Capped as Capped
+    from tokcap.api.results import Result as Result
+    from tokcap.api.sessions import open_session as open_session
+    from tokcap.api.tool_budget import ToolBudget as ToolBudget
+    from tokcap.budget.modes import ResponseMode as ResponseMode
+    from tokcap.core.notice import Notice as Notice
+    from tokcap.errors import BadNumber as BadNumber
+    from tokcap.errors import BudgetExhausted as BudgetExhausted
+    from tokcap.errors import CommandNotExecutable as CommandNotExecutable
+    from tokcap.errors import CommandNotFound as CommandNotFound
+    from tokcap.errors import LedgerError as LedgerError
+    from tokcap.errors import NotFound as NotFound
+    from tokcap.errors import SessionNotStarted as SessionNotStarted
+    from tokcap.errors import StoreError as StoreError
+    from tokcap.errors import StreamError as StreamError
+    from tokcap.errors import TokcapError as TokcapError
+    from tokcap.errors import TokenizerUnavailable as TokenizerUnavailable
+    from tokcap.errors import UsageError as UsageError
+    from tokcap.integrations.token_budget import enable_token_budget as enable_token_budget
+else:
+    _NAMES_OF_MODULES = {
+        "tokcap.api.asynchronous": "arun",
+        "tokcap.api.calls": "cap count run show",
+        "tokcap.api.manager": "BudgetManager TokenCounter",
+        "tokcap.api.paging": "pages",
+        "tokcap.api.results": "Capped Result",
+        "tokcap.api.sessions": "open_session",
+        "tokcap.api.tool_budget": "ToolBudget",
+        "tokcap.budget.modes": "ResponseMode",
+        "tokcap.core.notice": "Notice",
+        "tokcap.errors": (
+            "BadNumber BudgetExhausted CommandNotExecutable CommandNotFound LedgerError NotFound "
+            "SessionNotStarted StoreError StreamError TokcapError TokenizerUnavailable UsageError"
+        ),
+        "tokcap.integrations.token_budget": "enable_token_budget",
+    }
+    _MODULE_OF_NAME = {name: module for module, names in _NAMES_OF_MODULES.items() for name in names.split()}
 
-__all__ = [
-    "BadNumber",
-    "BudgetExhausted",
-    "BudgetManager",
-    "Capped",
-    "CommandNotExecutable",
-    "CommandNotFound",
-    "LedgerError",
-    "NotFound",
-    "Notice",
-    "ResponseMode",
-    "Result",
-    "SessionNotStarted",
-    "StoreError",
-    "StreamError",
-    "TokcapError",
-    "TokenCounter",
-    "TokenizerUnavailable",
-    "ToolBudget",
-    "UsageError",
-    "arun",
-    "cap",
-    "count",
-    "enable_token_budget",
-    "open_session",
-    "pages",
-    "run",
-    "show",
-]
-
-
-# A type checker has read them above, and would take any name for one of them.
-if not TYPE_CHECKING:
+    __all__ = sorted(_MODULE_OF_NAME)
 
     def __getattr__(name):
-        if name not in _HOMES:
+        if name not in _MODULE_OF_NAME:
             raise AttributeError(f"module 'tokcap' has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULE_OF_NAME[name]), name)

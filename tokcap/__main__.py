@@ -90,7 +90,9 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
         env.write_stdout(f"tokcap {__version__}\n".encode())
         return exits.OK
     if not invocation.command and env.stdin not in env.closed and os.isatty(env.stdin):
-        if invocation.output != "text":
+        from tokcap.forms import FORMS
+
+        if FORMS[invocation.output].has_envelope:
             raise UsageError("there is no command, and standard input is a terminal; see tokcap --help")
         from tokcap.cli.help import usage
         from tokcap.system.screen import screen_of

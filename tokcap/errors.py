@@ -83,6 +83,11 @@ class CommandNotFound(TokcapError):
     exit_status = exits.NOT_FOUND
     meaning = "the command does not exist"
 
+    def __init__(self, message: str, *, command: str = "") -> None:
+        super().__init__(message)
+        # The name that was not found.
+        self.command = command
+
 
 class CommandNotExecutable(TokcapError):
     """The command exists but cannot be executed."""

@@ -28,7 +28,7 @@ def test_a_member_that_is_registered_later_is_accepted(animals):
 
 
 def test_help_and_manifest_name_a_member_that_is_registered_later(animals):
-    option = Option(name="shape", kind=Choice((), animals), help="which animal", group="Animals")
+    option = Option(name="shape", kind=Choice(family=animals), help="which animal", group="Animals")
     flag = flag_of(option)
     animals.add("owl", "elsewhere:OWL")
     assert flag.choices == ("cat", "dog", "owl")
@@ -37,7 +37,7 @@ def test_help_and_manifest_name_a_member_that_is_registered_later(animals):
 
 def test_names_are_read_without_loading_a_member(animals):
     # The module `animals` does not exist.
-    assert Choice((), animals).read("dog") == "dog"
+    assert Choice(family=animals).read("dog") == "dog"
 
 
 def test_every_option_has_its_default_in_the_records():

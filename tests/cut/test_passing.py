@@ -13,7 +13,7 @@ from tests.cut.test_values import CONTAINERS, DOCUMENTS, SEQUENCES
 from tests.tokens.test_index import payload_of
 from tokcap.core import seek_points as landmarks
 from tokcap.core.seek_points import Landmarks, Trail
-from tokcap.forms.render import compose
+from tokcap.forms import FORMS
 from tokcap.shapes import table, tree
 from tokcap.shapes.jsontext import LEXEME
 from tokcap.shapes.passing import end_of_known_value
@@ -208,7 +208,7 @@ def test_what_lies_before_a_landmark_is_not_read_again(shape):
 def test_hidden_records_are_counted_over_landmarks():
     source = test_values.Source(json.dumps(list(range(5000))))
     for _ in range(2):
-        shown = json.loads(compose(source.window(60, keep="ends").parts, "json"))
+        shown = json.loads(FORMS["json"].compose(source.window(60, keep="ends").parts))
         mark = next(value for value in shown if isinstance(value, str))
         assert mark == f"{test_values.MARK} {5000 - (len(shown) - 1)} hidden"
         assert shown[-1] == 4999
@@ -227,7 +227,7 @@ def test_both_ends_of_a_long_document_are_the_same_with_landmarks(wrap):
 def test_deep_nesting_leaves_no_long_landmarks():
     depth = 20_000
     source = test_values.Source("[1," * depth + "2" + "]" * depth)
-    assert recount(compose(source.window(50, keep="tail").parts, "json")) <= 50
+    assert recount(FORMS["json"].compose(source.window(50, keep="tail").parts)) <= 50
     pairs = source.payload.landmarks.pairs()
     assert pairs
     assert max(len(state) for _, state in pairs) < 10_000

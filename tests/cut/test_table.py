@@ -11,7 +11,7 @@ from tests.conftest import recount
 from tests.tokens.test_counting import TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tokcap.core.cut import Ask
-from tokcap.forms.render import compose
+from tokcap.forms import FORMS
 from tokcap.shapes.table import cut_csv, cut_tsv
 from tokcap.shapes.tabletext import CSV, end_of_row, pass_rows
 from tokcap.tokens import Index, count_bytes
@@ -45,7 +45,7 @@ class Source:
 
     def window(self, limit, offset=0, keep="head", output="text"):
         def cost(parts):
-            return count_bytes(compose(parts, output), TOKENIZERS["cl100k_base"])
+            return count_bytes(FORMS[output].compose(parts), TOKENIZERS["cl100k_base"])
 
         return self.cut_shape(self.payload, self.index, Ask(limit, offset, keep, "record", MARK), cost)
 
@@ -56,7 +56,7 @@ class Source:
 def test_a_window_reads_back_as_the_first_rows_and_the_mark_row(delimiter, cut_shape, rows, limit, line_end):
     data = written(rows, delimiter, line_end)
     page = Source(data, cut_shape).window(limit)
-    shown = compose(page.parts, "text")
+    shown = FORMS["text"].compose(page.parts)
     assert recount(shown) <= limit
     if page.gap is None and not page.notices:
         assert shown == data
@@ -74,7 +74,7 @@ def test_walking_shows_every_row_once_below_the_header(rows, limit):
     while offset is not None:
         page = source.window(limit, offset)
         assert not page.notices
-        header, *body = read(compose(page.parts, "text")) or [rows[0]]
+        header, *body = read(FORMS["text"].compose(page.parts)) or [rows[0]]
         assert header == rows[0]
         walked += [row for row in body if row[0] != MARK]
         assert page.gap is None or page.gap.first > offset
@@ -91,13 +91,13 @@ def test_walking_shows_every_row_once_below_the_header(rows, limit):
 )
 def test_whatever_is_written_recounts_to_at_most_the_limit(rows, limit, keep, output):
     page = Source(written(rows)).window(limit, keep=keep, output=output)
-    assert recount(compose(page.parts, output)) <= limit
+    assert recount(FORMS[output].compose(page.parts)) <= limit
 
 
 @pytest.mark.parametrize("keep", ["tail", "ends"])
 def test_the_mark_stands_at_the_gap_and_says_how_many_rows_are_hidden(keep):
     rows = [["id", "name"], *([str(n), f"n{n}"] for n in range(500))]
-    shown = read(compose(Source(written(rows)).window(80, keep=keep).parts, "text"))
+    shown = read(FORMS["text"].compose(Source(written(rows)).window(80, keep=keep).parts))
     place = next(n for n, row in enumerate(shown) if row[0].startswith(MARK))
     assert shown[place] == [f"{MARK} {500 - (len(shown) - 2)} hidden", ""]
     assert shown[0] == ["id", "name"]
@@ -109,16 +109,19 @@ def test_a_row_too_long_for_any_window_has_its_long_cells_replaced():
     rows = [["id", "body"], ["1", "word " * 300], ["2", "short"]]
     source = Source(written(rows))
     page = source.window(60)
-    assert read(compose(page.parts, "text"))[1] == ["1", MARK]
+    assert read(FORMS["text"].compose(page.parts))[1] == ["1", MARK]
     assert page.notices[0].pointer == "/0/body"
-    assert read(compose(source.window(60, page.gap.first).parts, "text")) == [["id", "body"], ["2", "short"]]
+    assert read(FORMS["text"].compose(source.window(60, page.gap.first).parts)) == [
+        ["id", "body"],
+        ["2", "short"],
+    ]
 
 
 @pytest.mark.parametrize("limit", range(6, 30))
 def test_a_row_of_which_no_cell_fits_is_passed_with_a_warning(limit):
     source = Source(b"a,b,c\nx," + b"word " * 40 + b",y\n1,2,3\n4,5,6\n")
     page = source.window(limit)
-    assert recount(compose(page.parts, "text")) <= limit
+    assert recount(FORMS["text"].compose(page.parts)) <= limit
     if page.parts:
         assert page.gap.first > 0
         assert page.notices[0].code == "FIELD_TRUNCATED"
@@ -128,7 +131,7 @@ def test_a_row_of_which_no_cell_fits_is_passed_with_a_warning(limit):
 
 def test_a_byte_order_mark_is_no_part_of_the_first_name():
     data = b'\xef\xbb\xbf"a, b",c\n' + b"1,2\n" * 30
-    assert compose(Source(data).window(25).parts, "text").endswith(b"[TRUNCATED],\n")
+    assert FORMS["text"].compose(Source(data).window(25).parts).endswith(b"[TRUNCATED],\n")
 
 
 def test_a_quote_that_is_never_closed_makes_the_rest_one_row():
@@ -152,7 +155,7 @@ def test_rows_passed_in_one_go_are_those_passed_one_by_one(data):
 @pytest.mark.parametrize("keep", ["tail", "ends"])
 def test_of_a_long_table_only_the_ends_are_read_and_all_rows_are_counted(keep):
     rows = [["id", "note"], *([str(n), "a\nb" if n % 3 else "c"] for n in range(20_000))]
-    shown = read(compose(Source(written(rows)).window(100, keep=keep).parts, "text"))
+    shown = read(FORMS["text"].compose(Source(written(rows)).window(100, keep=keep).parts))
     place = next(n for n, row in enumerate(shown) if row[0].startswith(MARK))
     assert shown[place][0] == f"{MARK} {20_000 - (len(shown) - 2)} hidden"
     assert shown[1:place] == rows[1:place]
@@ -162,4 +165,7 @@ def test_of_a_long_table_only_the_ends_are_read_and_all_rows_are_counted(keep):
 def test_without_a_limit_everything_from_an_offset_on_is_shown_below_the_header():
     source = Source(b"id,name\n" + b"".join(b"%d,n%d\n" % (n, n) for n in range(50)))
     page = source.window(None, source.index.token_at(source.payload.view().index(b"40,")))
-    assert read(compose(page.parts, "text")) == [["id", "name"], *([str(n), f"n{n}"] for n in range(40, 50))]
+    assert read(FORMS["text"].compose(page.parts)) == [
+        ["id", "name"],
+        *([str(n), f"n{n}"] for n in range(40, 50)),
+    ]

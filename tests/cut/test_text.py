@@ -10,7 +10,7 @@ from tests.conftest import ENCODINGS, recount, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tokcap.core.cut import Ask, Kept, Mark
-from tokcap.forms.render import compose
+from tokcap.forms import FORMS
 from tokcap.shapes.text import cut
 from tokcap.tokens import Index, count_bytes
 
@@ -32,12 +32,12 @@ class Text:
 
     def window(self, limit, offset=0, keep="head", align="record", sentinel="[TRUNCATED]", output="text"):
         def cost(parts):
-            return count_bytes(compose(parts, output), TOKENIZERS[self.name])
+            return count_bytes(FORMS[output].compose(parts), TOKENIZERS[self.name])
 
         return cut(self.payload, self.index, Ask(limit, offset, keep, align, sentinel), cost)
 
     def shown(self, limit, output="text", **ask) -> bytes:
-        return compose(self.window(limit, output=output, **ask).parts, output)
+        return FORMS[output].compose(self.window(limit, output=output, **ask).parts)
 
     def pages(self, limit, **ask):
         offset = 0
@@ -92,7 +92,7 @@ def test_pages_with_marks_join_as_well_once_the_marks_are_taken_out(data, limit)
 @given(text=AWKWARD, limit=st.integers(14, 60))
 def test_json_pages_join_to_the_original_text(text, limit):
     pages = Text(text.encode()).pages(limit, sentinel="", output="json")
-    assert "".join("".join(json.loads(compose(page.parts, "json"))) for page in pages) == text
+    assert "".join("".join(json.loads(FORMS["json"].compose(page.parts))) for page in pages) == text
 
 
 @settings(max_examples=100, deadline=None)
@@ -150,7 +150,7 @@ def test_windows_without_mark_tile_arithmetically(name):
         page = text.window(200, offset=offset, align="token", sentinel="")
         assert page.first_token == offset
         assert (page.gap.first if page.gap else total) == min(offset + 200, total)
-        windows.append(compose(page.parts, "text"))
+        windows.append(FORMS["text"].compose(page.parts))
     assert b"".join(windows) == data
 
 

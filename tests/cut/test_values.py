@@ -13,7 +13,7 @@ from tests.tokens.test_counting import TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tokcap import cap
 from tokcap.core.cut import Ask
-from tokcap.forms.render import compose
+from tokcap.forms import FORMS
 from tokcap.shapes.values import cut_document, cut_lines
 from tokcap.tokens import Index, count_bytes
 
@@ -87,12 +87,12 @@ class Source:
 
     def window(self, limit, offset=0, keep="head", output="json", sentinel=MARK):
         def cost(parts):
-            return count_bytes(compose(parts, output), TOKENIZERS["cl100k_base"])
+            return count_bytes(FORMS[output].compose(parts), TOKENIZERS["cl100k_base"])
 
         return self.cut_shape(self.payload, self.index, Ask(limit, offset, keep, "record", sentinel), cost)
 
     def shown(self, limit, output="json", **ask) -> bytes:
-        return compose(self.window(limit, output=output, **ask).parts, output)
+        return FORMS[output].compose(self.window(limit, output=output, **ask).parts)
 
     def pages(self, limit):
         offset = 0
@@ -142,7 +142,7 @@ TWO_IN_ONE_TOKEN = '[{"a":0,"a":0,"a":0,"a":["\\ud800","","\ud7fc\\u001f"],"b":[
 
 def shown_leaves(page):
     """The values of a page, without marks; containers without values are those of a page without room."""
-    content = parsed(compose(page.parts, "json").decode("utf-8", "surrogatepass"))
+    content = parsed(FORMS["surrogatepass"].compose(page.parts, "json").decode("utf-8"))
     if not content:
         return []
     return [
@@ -202,7 +202,7 @@ def test_every_kept_lexeme_is_byte_identical_to_the_source(text, limit):
 def test_records_are_whole_and_the_mark_is_the_last_element():
     records = [{"id": n, "name": f"record {n}"} for n in range(10_000)]
     page = Source(json.dumps({"a": records, "b": 1})).window(500)
-    shown = json.loads(compose(page.parts, "json"))
+    shown = json.loads(FORMS["json"].compose(page.parts))
     assert list(shown) == ["a"]
     assert shown["a"][-1] == MARK
     assert shown["a"][:-1] == records[: len(shown["a"]) - 1]
@@ -242,7 +242,7 @@ def test_duplicate_keys_and_key_order_survive():
 def test_a_scalar_too_large_for_any_window_becomes_the_mark_and_a_warning_tells_its_place_and_size():
     text = json.dumps({"items": [{"id": 1, "body": "word " * 500}, {"id": 2, "body": "short"}]})
     page = Source(text).window(60)
-    assert json.loads(compose(page.parts, "json"))["items"] == [
+    assert json.loads(FORMS["json"].compose(page.parts))["items"] == [
         {"id": 1, "body": MARK},
         {"id": 2, "body": "short"},
     ]
@@ -255,7 +255,7 @@ def test_a_scalar_too_large_for_any_window_becomes_the_mark_and_a_warning_tells_
 def test_of_values_that_begin_in_one_token_and_do_not_fit_together_one_is_shown_and_the_others_are_told():
     pages = list(Source(TWO_IN_ONE_TOKEN).pages(20))
     (page,) = (page for page in pages if page.notices)
-    assert compose(page.parts, "json") == b'[{"a":["","[TRUNCATED]"]}]'
+    assert FORMS["json"].compose(page.parts) == b'[{"a":["","[TRUNCATED]"]}]'
     assert [notice.pointer for notice in page.notices] == ["/0/a/2"]
     assert (page.next_pointer, pages[-1].first_pointer) == ("/0/b", "/0/b")
 
@@ -264,7 +264,7 @@ def test_values_that_begin_in_one_token_stay_together():
     text = "[" + ",".join(["[]", "{}", '""'] * 60) + "]"
     walked = []
     for page in Source(text).pages(20):
-        walked += [value for value in json.loads(compose(page.parts, "json")) if value != MARK]
+        walked += [value for value in json.loads(FORMS["json"].compose(page.parts)) if value != MARK]
     assert walked == json.loads(text)
 
 
@@ -289,7 +289,7 @@ def test_the_tail_of_an_object_keeps_the_keys_on_the_way():
 
 def test_nesting_100000_deep_does_not_hurt():
     page = Source("[" * 100_000 + "1" + "]" * 100_000).window(100)
-    written = compose(page.parts, "json")
+    written = FORMS["json"].compose(page.parts)
     assert recount(written) <= 100
     assert json.loads(written)
     assert page.notices[0].code == "FIELD_TRUNCATED"
@@ -304,7 +304,7 @@ def test_a_document_that_fits_is_passed_on_as_it_is_and_compact_in_an_envelope()
 def test_a_document_that_only_its_blanks_make_too_long_is_shown_whole_without_them():
     text = json.dumps(list(range(30)), indent=8)
     page = Source(text).window(70, output="text")
-    assert json.loads(compose(page.parts, "text")) == list(range(30))
+    assert json.loads(FORMS["text"].compose(page.parts)) == list(range(30))
     assert page.gap is None
 
 
@@ -337,4 +337,4 @@ def test_deep_documents_with_values_on_the_way_are_cut_in_one_go():
 def test_a_key_with_half_a_surrogate_pair_is_pointed_at_with_a_replacement():
     page = Source(r'{"\ud800":[' + ",".join(map(str, range(300))) + "]}").window(40)
     assert page.first_pointer == "/\ufffd/0"
-    assert compose(page.parts, "json").startswith(rb'{"\ud800":[0,')
+    assert FORMS["json"].compose(page.parts).startswith(rb'{"\ud800":[0,')

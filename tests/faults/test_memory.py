@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import PACKAGE, recount
 from tests.faults.conftest import LIMIT, LINES, TOKCAP, never_began, own_lines, run_tokcap
 from tokcap.errors import TokenizerFailed
-from tokcap.tokens.bpe import BytePairTokenizer
+from tokcap.tokens.embedded import EmbeddedTokenizer
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -145,7 +145,7 @@ def test_a_tokenizer_that_fails_while_text_is_passed_on_costs_exactness_and_noth
     def fail(*_):
         raise TokenizerFailed("cl100k_base failed on this text")
 
-    monkeypatch.setattr(BytePairTokenizer, "count", fail)
+    monkeypatch.setattr(EmbeddedTokenizer, "count", fail)
     for args in ([], ["--kill-on-limit"]):
         ran = inside("-n", "300", "--shape", "text", *args, "--", "sh", "-c", "seq 1 3000; exit 3")
         assert ran.out.startswith(b"1\n2\n")

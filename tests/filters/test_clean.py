@@ -131,7 +131,7 @@ def test_the_result_is_the_same_for_every_chunking(data, cuts):
 @given(data=noise)
 @settings(max_examples=500, deadline=None)
 @on_both_screens
-def test_what_is_clean_stays_as_it_is(data):
+def test_clean_text_is_not_changed(data):
     once = clean(data)
     assert clean(once) == once
 
@@ -211,7 +211,7 @@ def test_rewriting_ends_in_what_a_terminal_shows(raw, shown):
     assert clean(raw.encode()) == shown.encode()
 
 
-def test_a_display_can_go_up_by_the_rows_that_are_kept_back():
+def test_a_display_can_move_up_by_the_rows_that_are_held_back():
     lines = b"".join(b"%d\n" % number for number in range(200))
     assert clean(lines + b"\x1b[63Agot").split(b"\n")[137] == b"got"
     assert clean(lines + b"\x1b[500Agot").split(b"\n")[137] == b"got"
@@ -223,7 +223,7 @@ def test_lines_come_out_as_soon_as_no_display_can_reach_them():
     assert cleaner.feed(b"line\n") == b"line\n"
 
 
-def test_bytes_that_are_no_text_stay():
+def test_bytes_that_are_not_text_stay():
     assert clean(b"\xff\xfe \x85 \xe2\x82\n\x1b[1m\xff\x1b[m\n") == b"\xff\xfe \x85 \xe2\x82\n\xff\n"
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tokcap.filters import redact, secretkinds
-from tokcap.filters.redact import WINDOW_BYTES, Redactor, told
+from tokcap.filters import redact, secret_kinds, secret_search
+from tokcap.filters.redact import WINDOW_BYTES, Redactor, summary_of
 
 MASK = b"[REDACTED]"
 
@@ -29,7 +29,7 @@ def masked(text: str | bytes) -> tuple[str, dict[str, int]]:
     redactor = Redactor()
     data = text.encode() if isinstance(text, str) else text
     out = redactor.feed(data) + redactor.flush()
-    return out.decode("utf-8", "surrogateescape"), redactor.masked
+    return out.decode("utf-8", "surrogateescape"), redactor.found
 
 
 TOKENS = {
@@ -86,7 +86,7 @@ def test_a_key_block_keeps_its_borders_and_its_number_of_lines(label):
         ("PGP PRIVATE KEY BLOCK", "Version: 1\nComment: a key\n\n"),
     ],
 )
-def test_a_key_block_may_have_headers_and_is_followed_by_what_follows(label, headers):
+def test_a_key_block_may_have_headers_and_the_text_after_it_is_kept(label, headers):
     out, counts = masked(pem(label, headers + BODY) * 2 + "password: str\n")
     assert out == pem(label, headers + "[REDACTED]\n[REDACTED]\n[REDACTED]") * 2 + "password: str\n"
     assert counts == {"private key": 2}
@@ -105,7 +105,7 @@ def test_a_key_in_a_json_string_is_masked_and_the_document_stays_one(depth):
 
 
 @pytest.mark.parametrize("prefix", ["    ", "12: ", "2024-01-01T00:00:00Z ", "| ", "> "])
-def test_a_key_is_masked_behind_what_a_tool_puts_before_each_line(prefix):
+def test_a_key_is_masked_when_a_tool_prefixes_each_line(prefix):
     shown = "".join(prefix + line + "\n" for line in pem("RSA PRIVATE KEY").splitlines())
     out, _ = masked(shown)
     assert out.count("[REDACTED]") == 3
@@ -131,7 +131,7 @@ def test_a_key_of_any_length_is_masked_in_constant_memory(line_end):
     out += redactor.feed(b'-----END PRIVATE KEY-----", "x"') + redactor.flush()
     assert b"Q2+b" not in out
     assert out.endswith(b'-----END PRIVATE KEY-----", "x"')
-    assert redactor.masked == {"private key": 1}
+    assert redactor.found == {"private key": 1}
 
 
 SHOWN = [
@@ -192,7 +192,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("shown", "expected"), SHOWN)
-def test_what_is_named_a_secret_is_masked_and_nothing_around_it(shown, expected):
+def test_a_named_secret_is_masked_and_nothing_around_it(shown, expected):
     out, counts = masked(shown)
     assert out == expected.replace("{}", MASK.decode())
     assert sum(counts.values()) == 1
@@ -268,7 +268,7 @@ password_file=/run/secrets/db
 
 
 @pytest.mark.parametrize("line", HARMLESS.strip("\n").split("\n"))
-def test_what_only_speaks_of_secrets_is_left_alone(line):
+def test_text_that_only_mentions_secrets_is_not_changed(line):
     assert masked(line) == (line, {})
 
 
@@ -276,15 +276,15 @@ def test_harmless_lines_stay_harmless_together():
     assert masked(HARMLESS) == (HARMLESS, {})
 
 
-def test_a_secret_that_two_kinds_claim_is_counted_once_by_the_more_telling_name():
+def test_a_secret_that_matches_two_kinds_is_counted_once_by_the_first():
     assert masked(f"password={GITHUB}!") == ("password=[REDACTED]", {"github token": 1})
 
 
 def test_a_warning_says_how_many_of_which_kind():
     _, counts = masked(f"{GITHUB} {GITHUB}\n" + pem("PRIVATE KEY"))
-    assert told(counts) == "masked 3 secrets: 2 github tokens, 1 private key"
-    assert told({"url credentials": 2}) == "masked 2 secrets: 2 url credentials"
-    assert told({"jwt": 1}) == "masked 1 secret: 1 jwt"
+    assert summary_of(counts) == "masked 3 secrets: 2 github tokens, 1 private key"
+    assert summary_of({"url credentials": 2}) == "masked 2 secrets: 2 url credentials"
+    assert summary_of({"jwt": 1}) == "masked 1 secret: 1 jwt"
 
 
 # Text that is rich in beginnings and ends of secrets.
@@ -303,7 +303,7 @@ TEXTS = st.lists(PIECES, max_size=12).map(b"".join)
 def fed(blocks) -> tuple[bytes, dict[str, int]]:
     redactor = Redactor()
     out = b"".join([redactor.feed(block) for block in blocks])
-    return out + redactor.flush(), redactor.masked
+    return out + redactor.flush(), redactor.found
 
 
 @given(text=TEXTS, cuts=st.lists(st.integers(0, 2000), max_size=8), small=st.booleans())
@@ -321,7 +321,7 @@ def test_the_result_is_the_same_for_every_chunking(text, cuts, small):
 
 
 @given(text=TEXTS)
-def test_what_was_masked_is_not_masked_again(text):
+def test_masked_text_is_not_masked_again(text):
     once, _ = fed([text])
     assert fed([once]) == (once, {})
 
@@ -332,7 +332,7 @@ def test_lines_are_never_added_or_lost(text):
     assert (out.count(b"\n"), out.count(b"\r")) == (text.count(b"\n"), text.count(b"\r"))
 
 
-@given(data=st.binary(max_size=300).filter(lambda data: not secretkinds.LANDMARK.search(data.lower())))
+@given(data=st.binary(max_size=300).filter(lambda data: not secret_search.LANDMARK.search(data.lower())))
 @example(bytes(range(256)))
 def test_bytes_without_a_secret_pass_as_they_are(data):
     assert fed([data]) == (data, {})
@@ -411,7 +411,7 @@ ADVERSE += [b"api_key", b"1", b"xox", b"\\", b"\\n", b"Q2+b" * 16 + b" "]
 
 @pytest.mark.parametrize("start", [b"", b"-----BEGIN PRIVATE KEY-----\n" + b"Q2+b" * 16 + b"\n"])
 @pytest.mark.parametrize("piece", ADVERSE)
-def test_work_and_memory_grow_with_the_input_and_no_faster(piece, start, monkeypatch):
+def test_work_and_memory_grow_linearly_with_the_input(piece, start, monkeypatch):
     """Every byte is looked at in a bounded number of windows."""
     looked = []
     really = Redactor._mask
@@ -451,6 +451,6 @@ def test_no_pattern_can_backtrack_without_bound():
                         if isinstance(one, parser.SubPattern):
                             yield from unbounded(one)
 
-    for kind in secretkinds.KINDS:
+    for kind in secret_kinds.KINDS:
         parsed = parser.parse(kind.pattern.pattern, kind.pattern.flags)
         assert not list(unbounded(parsed)), kind.pattern.pattern

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tokcap.hooks import ancestors
+from tokcap.system import proc
 
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self"), reason="there is no /proc")
 
@@ -33,19 +33,19 @@ def test_the_words_of_all_processes_above_are_seen():
     ],
 )
 def test_a_process_that_hides_its_words_is_found_out(line, words):
-    assert ancestors.words_in(line) == words
+    assert proc.words_of(line) == words
 
 
 @needs_proc
 def test_where_ps_has_to_be_asked_it_says_the_same():
     process = os.getpid()
-    parent, words = ancestors.ask_ps(process)
-    assert (parent, words) == (os.getppid(), " ".join(ancestors.look_in_proc(process)[1]).split())
+    parent, words = proc.parent_and_command_line_by_ps(process)
+    assert (parent, words) == (os.getppid(), " ".join(proc.parent_and_command_line(process)[1]).split())
 
 
 @needs_proc
 def test_a_process_that_is_gone_is_no_ancestor():
     gone = subprocess.Popen(["true"])
     gone.wait()
-    assert not ancestors.is_ours(gone.pid)
-    assert ancestors.look_in_proc(gone.pid) == (0, None)
+    assert not proc.is_own_process(gone.pid)
+    assert proc.parent_and_command_line(gone.pid) == (0, None)

@@ -1,13 +1,13 @@
-"""Claude Code: its documented events in, its documented answers out, and no rule that is slipped past."""
+"""Claude Code: documented events get documented answers, and no rule is bypassed."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hooks.world import LAUNCH, place_in, write
-from tokcap.hooks.agent import Doubt
-from tokcap.hooks.claude_code import CLAUDE_CODE, answer
+from tokcap.hooks.claude_code import CLAUDE_CODE
 from tokcap.hooks.claude_rules import could_match, specifier
+from tokcap.hooks.rule_files import RulesUnreadable
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def new_command(said):
 
 
 def test_the_answer_is_the_whole_input_with_the_command_rewritten_and_no_decision(place):
-    assert answer(event(), LAUNCH, place) == {
+    assert CLAUDE_CODE.answer(event(), LAUNCH, place) == {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "updatedInput": {
@@ -53,45 +53,50 @@ def test_the_answer_is_the_whole_input_with_the_command_rewritten_and_no_decisio
 
 def test_installed_options_stand_in_front_of_the_command(place):
     launch = LAUNCH.but(program="/opt/my tools/tokcap", options=("--token-limit", "900", "--session", "it's"))
-    assert new_command(answer(event(), launch, place)) == (
+    assert new_command(CLAUDE_CODE.answer(event(), launch, place)) == (
         "'/opt/my tools/tokcap' --token-limit 900 --session 'it'\\''s' -c 'git log'"
     )
 
 
 def test_the_command_is_run_by_the_shell_that_claude_code_uses(tmp_path):
     place = place_in(tmp_path, variables={"SHELL": "/bin/zsh"})
-    assert new_command(answer(event(), LAUNCH, place)) == "TOKCAP_SHELL=/bin/zsh tokcap -c 'git log'"
+    assert (
+        new_command(CLAUDE_CODE.answer(event(), LAUNCH, place)) == "TOKCAP_SHELL=/bin/zsh tokcap -c 'git log'"
+    )
     named = place_in(tmp_path, variables={"SHELL": "/bin/zsh", "CLAUDE_CODE_SHELL": "/usr/bin/bash"})
-    assert new_command(answer(event(), LAUNCH, named)) == "TOKCAP_SHELL=/usr/bin/bash tokcap -c 'git log'"
+    assert (
+        new_command(CLAUDE_CODE.answer(event(), LAUNCH, named))
+        == "TOKCAP_SHELL=/usr/bin/bash tokcap -c 'git log'"
+    )
 
 
 def test_a_shell_that_the_user_chose_for_tokcap_is_left_alone(tmp_path):
     place = place_in(tmp_path, variables={"SHELL": "/bin/zsh", "TOKCAP_SHELL": "/bin/dash"})
-    assert new_command(answer(event(), LAUNCH, place)) == "tokcap -c 'git log'"
+    assert new_command(CLAUDE_CODE.answer(event(), LAUNCH, place)) == "tokcap -c 'git log'"
 
 
 def test_without_a_known_shell_only_what_every_shell_reads_alike_is_rewritten(place):
-    assert answer(event("for i in 1 2; do echo $i; done"), LAUNCH, place) is None
-    assert answer(event("source venv/bin/activate && pytest"), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event("for i in 1 2; do echo $i; done"), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event("source venv/bin/activate && pytest"), LAUNCH, place) is None
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "dontAsk"])
 def test_where_commands_are_asked_about_nothing_is_rewritten(place, mode):
     rules(place, allow=["Bash(git log *)", "Bash(tokcap *)", "Read"])
-    assert answer(event(mode=mode), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(mode=mode), LAUNCH, place) is None
 
 
 @pytest.mark.parametrize("rule", ["Bash", "Bash(*)", "Bash(:*)"])
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "dontAsk"])
 def test_where_the_whole_of_bash_is_allowed_commands_are_rewritten(place, mode, rule):
     rules(place, allow=[rule])
-    assert new_command(answer(event(mode=mode), LAUNCH, place)) == "tokcap -c 'git log'"
+    assert new_command(CLAUDE_CODE.answer(event(mode=mode), LAUNCH, place)) == "tokcap -c 'git log'"
 
 
 @pytest.mark.parametrize("mode", ["plan", "auto", "manual", "", None])
 def test_in_modes_that_judge_a_command_by_its_text_nothing_is_rewritten(place, mode):
     rules(place, allow=["Bash"])
-    assert answer(event(mode=mode), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(mode=mode), LAUNCH, place) is None
 
 
 DENIED = [
@@ -122,8 +127,8 @@ DENIED = [
 @pytest.mark.parametrize(("rule", "command"), DENIED)
 def test_a_command_that_a_rule_stops_is_not_rewritten(place, kind, rule, command):
     rules(place, allow=["Bash"], **{kind: [rule]})
-    assert answer(event(command, "default"), LAUNCH, place) is None
-    assert answer(event(command), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(command, "default"), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(command), LAUNCH, place) is None
 
 
 @pytest.mark.parametrize(("rule", "command"), DENIED)
@@ -133,13 +138,16 @@ def test_a_rule_is_found_however_the_command_is_spelled(rule, command):
 
 
 def test_a_move_stays_with_the_shell_whose_directory_claude_code_keeps(place):
-    assert new_command(answer(event("cd src && git log"), LAUNCH, place)) == "cd src && tokcap -c 'git log'"
-    assert answer(event("cd src; git log"), LAUNCH, place) is None
+    assert (
+        new_command(CLAUDE_CODE.answer(event("cd src && git log"), LAUNCH, place))
+        == "cd src && tokcap -c 'git log'"
+    )
+    assert CLAUDE_CODE.answer(event("cd src; git log"), LAUNCH, place) is None
 
 
 def test_beside_rules_for_other_commands_a_command_is_rewritten(place):
     rules(place, deny=["Bash(git push *)", "WebFetch(domain:x.org)", "mcp__server", "Agent(Explore)"])
-    assert new_command(answer(event("git log"), LAUNCH, place)) == "tokcap -c 'git log'"
+    assert new_command(CLAUDE_CODE.answer(event("git log"), LAUNCH, place)) == "tokcap -c 'git log'"
 
 
 PATH_RULES = [
@@ -161,7 +169,7 @@ def test_beside_a_rule_that_could_stop_any_command_nothing_is_rewritten_and_noth
     place, kind, rule
 ):
     rules(place, allow=["Bash"], **{kind: [rule]})
-    assert answer(event("cat notes", "default"), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event("cat notes", "default"), LAUNCH, place) is None
     (objection,) = CLAUDE_CODE.objections(place)
     assert rule in objection
     assert "\n" not in objection
@@ -184,19 +192,19 @@ def test_rules_count_in_whichever_settings_file_they_stand(place, path):
         path.format(root=place.root, home=place.home, project=place.project),
         {"permissions": {"deny": ["Bash(git log)"]}},
     )
-    assert answer(event(), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(), LAUNCH, place) is None
 
 
 def test_settings_of_another_configuration_directory_count_instead_of_the_home_directory(tmp_path):
     place = place_in(tmp_path, variables={"CLAUDE_CONFIG_DIR": str(tmp_path / "elsewhere")})
     write(f"{tmp_path}/elsewhere/settings.json", {"permissions": {"deny": ["Bash(git log)"]}})
-    assert answer(event(), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(), LAUNCH, place) is None
 
 
 def test_where_only_managed_rules_count_a_users_allow_rule_does_not(place):
     write(f"{place.root}/etc/claude-code/managed-settings.json", {"allowManagedPermissionRulesOnly": True})
     rules(place, allow=["Bash"])
-    assert answer(event(mode="default"), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(mode="default"), LAUNCH, place) is None
 
 
 @pytest.mark.parametrize(
@@ -204,21 +212,21 @@ def test_where_only_managed_rules_count_a_users_allow_rule_does_not(place):
 )
 def test_settings_that_cannot_be_understood_are_a_reason_to_do_nothing(place, settings):
     write(CLAUDE_CODE.user_settings(place), settings)
-    with pytest.raises(Doubt):
-        answer(event(), LAUNCH, place)
+    with pytest.raises(RulesUnreadable):
+        CLAUDE_CODE.answer(event(), LAUNCH, place)
     assert CLAUDE_CODE.objections(place)
 
 
 def test_rules_in_a_profile_of_the_organization_are_a_reason_to_do_nothing(place):
     write(f"{place.root}/Library/Managed Preferences/com.anthropic.claudecode.plist", "binary")
-    with pytest.raises(Doubt):
-        answer(event(), LAUNCH, place)
+    with pytest.raises(RulesUnreadable):
+        CLAUDE_CODE.answer(event(), LAUNCH, place)
     assert CLAUDE_CODE.objections(place)
 
 
 def test_rules_in_settings_with_comments_are_read(place):
     write(CLAUDE_CODE.user_settings(place), '{"permissions": {"deny": ["Bash(git log)", /* all */ ]}} // end')
-    assert answer(event(), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(), LAUNCH, place) is None
 
 
 @pytest.mark.parametrize(
@@ -226,12 +234,12 @@ def test_rules_in_settings_with_comments_are_read(place):
 )
 def test_rules_given_as_flags_are_a_reason_to_do_nothing(tmp_path, flag):
     place = place_in(tmp_path, command_line=["node", "claude", flag, "Bash(git log)"])
-    assert answer(event(), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(), LAUNCH, place) is None
 
 
 def test_a_command_line_that_cannot_be_seen_is_a_reason_to_do_nothing(tmp_path):
-    with pytest.raises(Doubt):
-        answer(event(), LAUNCH, place_in(tmp_path, command_line=None))
+    with pytest.raises(RulesUnreadable):
+        CLAUDE_CODE.answer(event(), LAUNCH, place_in(tmp_path, command_line=None))
 
 
 @pytest.mark.parametrize(
@@ -254,7 +262,7 @@ def test_a_command_line_that_cannot_be_seen_is_a_reason_to_do_nothing(tmp_path):
     ],
 )
 def test_removals_writes_and_hidden_files_which_claude_code_guards_itself_are_left_alone(place, command):
-    assert answer(event(command), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(command), LAUNCH, place) is None
 
 
 @pytest.mark.parametrize(
@@ -262,16 +270,16 @@ def test_removals_writes_and_hidden_files_which_claude_code_guards_itself_are_le
 )
 def test_what_only_looks_like_one_is_rewritten(place, command, monkeypatch):
     monkeypatch.setattr("tokcap.hooks.commandline.can_be_found", lambda word, path: True)
-    assert new_command(answer(event(command), LAUNCH, place)) == f"tokcap -c '{command}'"
+    assert new_command(CLAUDE_CODE.answer(event(command), LAUNCH, place)) == f"tokcap -c '{command}'"
 
 
 def test_inside_a_hidden_directory_nothing_is_rewritten(place):
-    assert answer(event(cwd="/home/user/project/.git"), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(cwd="/home/user/project/.git"), LAUNCH, place) is None
 
 
 def test_what_runs_outside_the_sandbox_by_its_name_is_left_alone(place):
     write(CLAUDE_CODE.user_settings(place), {"sandbox": {"enabled": True, "excludedCommands": ["git *"]}})
-    assert answer(event(), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(), LAUNCH, place) is None
 
 
 @pytest.mark.parametrize(
@@ -289,7 +297,7 @@ def test_what_runs_outside_the_sandbox_by_its_name_is_left_alone(place):
     ],
 )
 def test_other_events_are_left_alone(place, changes):
-    assert answer(event(**changes), LAUNCH, place) is None
+    assert CLAUDE_CODE.answer(event(**changes), LAUNCH, place) is None
 
 
 @given(st.text(max_size=30), st.text(max_size=10), st.text(max_size=10))

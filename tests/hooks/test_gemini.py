@@ -1,12 +1,12 @@
-"""Gemini CLI: its documented events in, its documented answers out, and no rule that is slipped past."""
+"""Gemini CLI: documented events get documented answers, and no rule is bypassed."""
 
 import shutil
 
 import pytest
 
 from tests.hooks.world import LAUNCH, place_in, write
-from tokcap.hooks.agent import Doubt
-from tokcap.hooks.gemini import GEMINI, answer
+from tokcap.hooks.gemini import GEMINI
+from tokcap.hooks.rule_files import RulesUnreadable
 
 BASH = shutil.which("bash")
 
@@ -37,7 +37,7 @@ def event(command="git log", **changes):
 
 
 def test_the_answer_overrides_the_command_and_decides_nothing(place):
-    assert answer(event(), LAUNCH, place) == {
+    assert GEMINI.answer(event(), LAUNCH, place) == {
         "hookSpecificOutput": {
             "hookEventName": "BeforeTool",
             "tool_input": {"command": f"TOKCAP_SHELL={BASH} tokcap -c 'git log'"},
@@ -46,7 +46,7 @@ def test_the_answer_overrides_the_command_and_decides_nothing(place):
 
 
 def test_the_directory_is_not_kept_so_a_move_is_wrapped_with_the_rest(place):
-    said = answer(event("cd src && git log"), LAUNCH, place)
+    said = GEMINI.answer(event("cd src && git log"), LAUNCH, place)
     assert said["hookSpecificOutput"]["tool_input"]["command"].endswith("tokcap -c 'cd src && git log'")
 
 
@@ -54,7 +54,7 @@ def test_the_directory_is_not_kept_so_a_move_is_wrapped_with_the_rest(place):
 def test_where_commands_are_asked_about_nothing_is_rewritten(tmp_path, settings):
     place = place_in(tmp_path)
     write(GEMINI.user_settings(place), settings)
-    assert answer(event(), LAUNCH, place) is None
+    assert GEMINI.answer(event(), LAUNCH, place) is None
 
 
 RULES = [
@@ -72,7 +72,7 @@ RULES = [
 def test_beside_rules_for_single_commands_nothing_is_rewritten_and_nothing_installed(tmp_path, settings):
     place = place_in(tmp_path)
     write(GEMINI.project_settings(place), settings)
-    assert answer(event(), LAUNCH, place) is None
+    assert GEMINI.answer(event(), LAUNCH, place) is None
     assert "\n" not in GEMINI.objections(place)[0]
 
 
@@ -91,7 +91,7 @@ def test_beside_a_policy_file_nothing_is_rewritten_and_nothing_installed(place, 
         path,
         '[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = "git"\ndecision = "deny"\npriority = 1\n',
     )
-    assert answer(event(), LAUNCH, place) is None
+    assert GEMINI.answer(event(), LAUNCH, place) is None
     assert path in GEMINI.objections(place)[0]
 
 
@@ -99,7 +99,7 @@ def test_beside_a_policy_file_nothing_is_rewritten_and_nothing_installed(place, 
 def test_policies_given_as_flags_are_a_reason_to_do_nothing(tmp_path, flag):
     place = place_in(tmp_path, command_line=["node", "gemini", flag, "x.toml"])
     allow_all(place)
-    assert answer(event(), LAUNCH, place) is None
+    assert GEMINI.answer(event(), LAUNCH, place) is None
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_policies_given_as_flags_are_a_reason_to_do_nothing(tmp_path, flag):
     ],
 )
 def test_what_gemini_cli_asks_about_in_spite_of_an_allow_rule_is_left_alone(place, command):
-    assert answer(event(command), LAUNCH, place) is None
+    assert GEMINI.answer(event(command), LAUNCH, place) is None
 
 
 @pytest.mark.parametrize(
@@ -131,11 +131,11 @@ def test_what_gemini_cli_asks_about_in_spite_of_an_allow_rule_is_left_alone(plac
     ],
 )
 def test_other_events_are_left_alone(place, changes):
-    assert answer(event(**changes), LAUNCH, place) is None
+    assert GEMINI.answer(event(**changes), LAUNCH, place) is None
 
 
 def test_settings_that_cannot_be_understood_are_a_reason_to_do_nothing(place):
     write(GEMINI.project_settings(place), "{ tools")
-    with pytest.raises(Doubt):
-        answer(event(), LAUNCH, place)
+    with pytest.raises(RulesUnreadable):
+        GEMINI.answer(event(), LAUNCH, place)
     assert GEMINI.objections(place)

@@ -1,4 +1,4 @@
-"""The handler: whatever it is given, it is quick to load, says nothing wrong and never fails."""
+"""The handler loads quickly, answers correctly and never fails, whatever its input."""
 
 import json
 import os
@@ -211,9 +211,20 @@ def test_it_loads_neither_typer_nor_anything_else_that_is_slow():
         "tokcap.pipeline",
         "tokcap.hooks.gemini",
     }
-    heavy |= {"tokcap.hooks.settings", "tokcap.hooks.jsonc", "tokcap.hooks.manage"}
+    heavy |= {
+        "tokcap.hooks.settings",
+        "tokcap.hooks.settings_file",
+        "tokcap.hooks.jsonc",
+        "tokcap.hooks.manage",
+    }
+    heavy |= {"json", "re", "enum"}
     assert loaded.isdisjoint(heavy)
     assert "tokcap.hooks.claude_code" in loaded
+
+
+def test_an_answer_is_written_as_json_dumps_writes_it():
+    answer = {"a": [1, 2.5, True, None, {}], "b": {"c": "é\ud800\n"}, "": []}
+    assert handler.dumped(answer) == json.dumps(answer).encode()
 
 
 def test_it_calls_itself_by_its_full_path_if_it_has_one(tmp_path):

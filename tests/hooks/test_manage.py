@@ -9,9 +9,9 @@ import pytest
 
 from tests.hooks.world import place_in, write
 from tokcap.errors import HookRefused
-from tokcap.hooks import manage
+from tokcap.hooks import AGENTS, manage
 from tokcap.hooks.claude_code import CLAUDE_CODE
-from tokcap.hooks.refused import REFUSED
+from tokcap.hooks.unsupported import UNSUPPORTED
 
 
 @pytest.fixture
@@ -24,39 +24,39 @@ def started_by_name(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["tokcap"])
 
 
-@pytest.mark.parametrize("name", manage.AGENTS)
+@pytest.mark.parametrize("name", AGENTS)
 @pytest.mark.parametrize("project", [False, True])
 def test_a_hook_is_installed_listed_and_removed(place, name, project):
     said = manage.install(name, place, (), project=project)
-    path = manage.path_of(manage.AGENTS[name], place, project=project)
+    path = manage.settings_path(AGENTS[name], place, project=project)
     assert path in said
     assert path.startswith(place.project if project else place.home)
     assert any(path in line for line in manage.list_lines(place) if line.startswith(name))
     again = manage.install(name, place, (), project=project)
     assert again.startswith(
-        f"already installed in {path}; its limit is that of TOKCAP_TOKEN_LIMIT or config.toml"
+        f"already installed in {path}; the limit comes from TOKCAP_TOKEN_LIMIT or config.toml"
     )
     assert manage.remove(name, place, project=project) == f"removed from {path}"
     assert manage.remove(name, place, project=project) is None
     assert not os.path.exists(path)
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", UNSUPPORTED)
 def test_an_agent_that_cannot_be_trusted_with_a_rewrite_is_refused_in_one_line(place, name):
     for do in (
         lambda: manage.install(name, place, (), project=False),
         lambda: manage.remove(name, place, project=False),
-        lambda: manage.shown(name, (), project=False),
+        lambda: manage.printed(name, (), project=False),
     ):
         with pytest.raises(HookRefused) as refused:
             do()
-        assert REFUSED[name] in str(refused.value)
+        assert UNSUPPORTED[name] in str(refused.value)
         assert "\n" not in str(refused.value)
 
 
 def test_the_list_has_one_line_for_every_agent(place):
-    lines = manage.list_lines(place)
-    assert [line.partition(":")[0] for line in lines] == [*manage.AGENTS, *REFUSED]
+    lines = list(manage.list_lines(place))
+    assert [line.partition(":")[0] for line in lines] == [*AGENTS, *UNSUPPORTED]
 
 
 def test_an_unknown_agent_is_refused(place):
@@ -64,10 +64,10 @@ def test_an_unknown_agent_is_refused(place):
         manage.install("nobody", place, (), project=False)
 
 
-def test_nothing_is_installed_beside_a_rule_that_would_be_slipped_past(place):
+def test_nothing_is_installed_if_a_rule_would_be_bypassed(place):
     path = CLAUDE_CODE.user_settings(place)
     write(path, {"permissions": {"deny": ["Read(./.env)"]}})
-    with pytest.raises(HookRefused, match="slip past"):
+    with pytest.raises(HookRefused, match="bypass"):
         manage.install("claude-code", place, (), project=False)
     assert json.loads(Path(path).read_text()) == {"permissions": {"deny": ["Read(./.env)"]}}
     assert any("Read(./.env)" in line for line in manage.list_lines(place))
@@ -75,7 +75,7 @@ def test_nothing_is_installed_beside_a_rule_that_would_be_slipped_past(place):
 
 def test_options_are_part_of_the_installed_command(place):
     shown = json.loads(
-        manage.shown("claude-code", ("--token-limit", "900", "--session", "a b"), project=False)
+        manage.printed("claude-code", ("--token-limit", "900", "--session", "a b"), project=False)
     )
     (group,) = shown["hooks"]["PreToolUse"]
     assert group["matcher"] == "Bash"
@@ -94,10 +94,10 @@ def test_the_hook_names_a_program_that_will_still_be_there(tmp_path, monkeypatch
         program.parent.mkdir(parents=True)
         program.write_text("")
         program.chmod(0o755)
-        assert manage.stable_program(str(program)) == (str(program) if stable else "tokcap")
+        assert manage.lasting_program(str(program)) == (str(program) if stable else "tokcap")
     monkeypatch.setattr(sys, "argv", [str(tmp_path / "bin" / "tokcap")])
-    assert manage.hook_command(CLAUDE_CODE, (), project=False).startswith(str(tmp_path))
-    assert manage.hook_command(CLAUDE_CODE, (), project=True).startswith("tokcap hook run")
+    assert manage.wanted_installation((), project=False).program.startswith(str(tmp_path))
+    assert manage.wanted_installation((), project=True).program == "tokcap"
 
 
 @pytest.fixture
@@ -124,8 +124,8 @@ def test_the_subcommands_say_what_they_did(said):
     ("arguments", "message"),
     [
         (["-n", "0"], b"-n: '0' is not a whole number of at least 1\n"),
-        (["--session", ""], b"no name for a session: ''; "),
-        (["--session", "a b"], b"no name for a session: 'a b'; "),
+        (["--session", ""], b"invalid session name '': "),
+        (["--session", "a b"], b"invalid session name 'a b': "),
     ],
 )
 def test_bad_options_are_bad_usage_and_nothing_is_written(said, arguments, message):
@@ -144,13 +144,13 @@ def test_a_home_of_any_name_is_listed_on_one_line(said, tmp_path, monkeypatch):
     assert b"/\xff\\x0a\\x1b[31m/.claude" in line
 
 
-def test_a_directory_that_is_gone_is_told_as_that(said, tmp_path, monkeypatch):
+def test_a_current_directory_that_no_longer_exists_is_reported(said, tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert said("install", "claude-code", "--project").err == (
-        b"tokcap: the current directory is gone; change to one that is there\n"
+        b"tokcap: the current directory no longer exists; change to another one\n"
     )
     monkeypatch.chdir(tmp_path)
 
@@ -159,5 +159,5 @@ def test_installing_says_what_the_hook_still_needs(place, monkeypatch):
     monkeypatch.setattr("sys.argv", ["/tmp/passing/tokcap"])
     monkeypatch.setenv("PATH", "")
     said = manage.install("claude-code", place, ("--token-limit", "500"), project=False)
-    assert "its limit" not in said
-    assert said.endswith("; tokcap is not on PATH: until it is, the hook does nothing")
+    assert "the limit" not in said
+    assert said.endswith("; tokcap is not on PATH: the hook has no effect until it is")

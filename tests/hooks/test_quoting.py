@@ -1,4 +1,4 @@
-"""A rewritten command does what the original does, whatever stands in it: both are run by real shells."""
+"""A rewritten command does what the original does. Real shells run both."""
 
 import os
 import shutil
@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hooks.nasty import EVERY_SHELL, ONLY_BASH
-from tokcap.hooks.rewrite import Launch, rewritten, wrapped
+from tokcap.hooks.base import Launch
+from tokcap.hooks.rewrite import rewritten, wrapped
 from tokcap.system.quoting import quoted
 
 # The program itself, under the name that the rewritten commands have for it.
@@ -87,7 +88,7 @@ def test_what_only_bash_understands_is_run_by_bash(command, world):
         "ls sub",
     ],
 )
-def test_the_shell_stands_afterwards_where_the_original_would_have_left_it(shell, command, world):
+def test_the_shell_ends_in_the_same_directory_as_with_the_original(shell, command, world):
     shell = shutil.which(shell) or pytest.skip(f"no {shell}")
     (world["cwd"] / "sub").mkdir()
     (world["cwd"] / "sub" / "file").touch()

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcap.hooks import commandline
-from tokcap.hooks.rewrite import LONGEST_BYTES, Launch, launch_options, rewritten
+from tokcap.hooks.base import Launch
+from tokcap.hooks.rewrite import MAX_COMMAND_BYTES, launch_options, rewritten
 
 BASH = "/bin/bash"
 LAUNCH = Launch(shell=BASH, path=os.environ["PATH"], keeps_directory=True)
@@ -118,9 +119,9 @@ def test_what_no_shell_takes_as_a_command_stays(command):
 
 
 def test_a_command_too_long_for_one_argument_stays():
-    assert rewritten("echo " + "x" * (LONGEST_BYTES - 100), LAUNCH) is not None
-    assert rewritten("echo " + "x" * LONGEST_BYTES, LAUNCH) is None
-    assert rewritten("echo " + "'" * (LONGEST_BYTES // 2), LAUNCH) is None
+    assert rewritten("echo " + "x" * (MAX_COMMAND_BYTES - 100), LAUNCH) is not None
+    assert rewritten("echo " + "x" * MAX_COMMAND_BYTES, LAUNCH) is None
+    assert rewritten("echo " + "'" * (MAX_COMMAND_BYTES // 2), LAUNCH) is None
 
 
 @given(st.text("ab $'\"\\;|&<>(){}#\n\tcd", max_size=25))

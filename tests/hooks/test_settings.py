@@ -1,4 +1,4 @@
-"""Settings files: what is in them survives, what was put in comes out again, a bad file is not touched."""
+"""Settings files: other settings survive, removal restores the file, and a bad file is not changed."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcap.errors import HookRefused
-from tokcap.hooks import jsonc, settings
+from tokcap.hooks import jsonc, jsonc_edit, settings, settings_file
 from tokcap.hooks.claude_code import CLAUDE_CODE
 from tokcap.hooks.gemini import GEMINI
 
@@ -135,7 +135,7 @@ def test_removing_restores_byte_for_byte(file, text):
 def test_without_the_kept_version_removing_takes_out_only_our_entry(file, text):
     file.write_bytes(text.encode())
     settings.install(str(file), CLAUDE_CODE, COMMAND)
-    backup = file.with_name(file.name + settings.BACKUP_SUFFIX)
+    backup = file.with_name(file.name + settings_file.BACKUP_SUFFIX)
     backup.write_text('{"something": "else"}')
     settings.remove(str(file), CLAUDE_CODE)
     after = file.read_bytes().decode()
@@ -156,7 +156,7 @@ def test_what_was_changed_in_between_survives_the_removal(file):
     file.write_text(file.read_text().replace('"allow": ["Bash"]', '"allow": ["Bash", "Read"]'))
     settings.remove(str(file), CLAUDE_CODE)
     assert file.read_text() == FILES["other hooks"].replace('"allow": ["Bash"]', '"allow": ["Bash", "Read"]')
-    kept = file.with_name(file.name + settings.BACKUP_SUFFIX)
+    kept = file.with_name(file.name + settings_file.BACKUP_SUFFIX)
     assert kept.read_text() == FILES["other hooks"]
 
 
@@ -238,7 +238,7 @@ def test_the_mode_of_the_file_stays(file, mode):
     file.chmod(mode)
     settings.install(str(file), CLAUDE_CODE, COMMAND)
     assert stat.S_IMODE(file.stat().st_mode) == mode
-    assert stat.S_IMODE(file.with_name(file.name + settings.BACKUP_SUFFIX).stat().st_mode) == mode
+    assert stat.S_IMODE(file.with_name(file.name + settings_file.BACKUP_SUFFIX).stat().st_mode) == mode
     settings.remove(str(file), CLAUDE_CODE)
     assert stat.S_IMODE(file.stat().st_mode) == mode
 
@@ -321,7 +321,7 @@ def test_any_object_gets_and_loses_an_element_in_any_form(value, form, before, a
         if not data.draw(st.booleans()):
             break
         container = data.draw(st.sampled_from(containers))
-    grown = jsonc.with_element(text, container, "a new key", [{"x": 1}])
+    grown = jsonc_edit.with_element(text, container, "a new key", [{"x": 1}])
     found = jsonc.parse(grown)
     assert "a new key" in json.dumps(found.plain())
 
@@ -336,4 +336,4 @@ def test_any_object_gets_and_loses_an_element_in_any_form(value, form, before, a
                 return deeper
         return None
 
-    assert jsonc.parse(jsonc.without_element(grown, *holder(found))).plain() == value
+    assert jsonc.parse(jsonc_edit.without_element(grown, *holder(found))).plain() == value

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from tokcap.hooks.agent import Place
-from tokcap.hooks.rewrite import Launch
+from tokcap.hooks.base import Launch, Place
 
 LAUNCH = Launch(path=os.environ["PATH"])
 

@@ -1,4 +1,4 @@
-"""Two ways to call an application: inside this process, and as one of its own."""
+"""Two ways to call the test application: inside this process, and as a separate process."""
 
 import subprocess
 import sys
@@ -12,13 +12,13 @@ from tests.integration import twenty
 
 @pytest.fixture(autouse=True)
 def applications_are_found(monkeypatch):
-    """Those of the tests are not installed."""
+    """The applications of the tests are not installed, so their path is added."""
     monkeypatch.setenv("PYTHONPATH", IMPORT_PATH)
 
 
 @pytest.fixture
 def invoke():
-    """Call it as tests of applications do, with `sys.stdout` replaced."""
+    """Call the application with a test runner, which replaces `sys.stdout`."""
 
     def run(*args: str, app=twenty.app) -> Ran:
         done = CliRunner().invoke(app, args)
@@ -31,7 +31,7 @@ def invoke():
 
 @pytest.fixture
 def process():
-    """Call it as its users do."""
+    """Call the application as a process."""
 
     def run(*args: str, **options) -> Ran:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""How a call comes out: what is taken, what is passed on, and that it ends as it would have ended."""
+"""Calls of an application with the flags: what is captured, what is released, and how the call ends."""
 
 import contextlib
 import io
@@ -18,8 +18,8 @@ from tests.integration import twenty
 from tokcap import enable_token_budget
 
 
-def held(ran):
-    """An envelope, held against the schema."""
+def envelope_of(ran):
+    """Return the envelope, checked against the schema."""
     envelope = ran.json
     jsonschema.validate(envelope, SCHEMA)
     assert list(envelope) == ["ok", "data", "error", "warnings", "meta"]
@@ -28,8 +28,8 @@ def held(ran):
     return envelope
 
 
-def test_without_a_flag_nothing_is_taken(process):
-    """Not even the modules that would do it are loaded."""
+def test_without_a_flag_nothing_is_captured(process):
+    """The modules that capture output are not even loaded."""
     assert process("printing").out.decode() == "\n".join(twenty.LINES) + "\n"
     code = (
         "import sys; from tests.integration.twenty import app; app(['printing'], standalone_mode=False);"
@@ -37,12 +37,12 @@ def test_without_a_flag_nothing_is_taken(process):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     loaded = done.stderr.split()
-    assert "tokcap.integrations.calling" in loaded
-    assert {"tokcap.pipeline", "tokcap.integrations.taking", "tiktoken", "orjson"}.isdisjoint(loaded)
+    assert "tokcap.integrations.invocation" in loaded
+    assert {"tokcap.pipeline", "tokcap.integrations.stdout_capture", "tiktoken", "orjson"}.isdisjoint(loaded)
 
 
 def test_without_a_flag_output_is_live():
-    """The first line is there while the command still runs."""
+    """The first line can be read while the command still runs."""
     code = (
         "import typer; from tokcap import enable_token_budget; app = enable_token_budget(typer.Typer())\n"
         "@app.command()\ndef ask():\n    print('first', flush=True); print(input())\napp()"
@@ -54,15 +54,18 @@ def test_without_a_flag_output_is_live():
         assert running.communicate("second\n", timeout=60)[0] == "second\n"
 
 
-def test_what_children_write_to_the_descriptor_is_taken_too(process):
+def test_output_of_child_processes_is_captured_too(process):
     ran = process("ends", "child", "--output", "json")
-    assert held(ran)["data"] == ["one\ntwo\nthree\n"]
+    assert envelope_of(ran)["data"] == ["one\ntwo\nthree\n"]
     assert ran.err == b"four\n"
 
 
-def test_bytes_that_are_no_text_come_out_as_they_are(process):
+def test_bytes_that_are_not_text_are_unchanged(process):
     assert process("ends", "binary", "--token-limit", "1000").out == b"\xff\xfe\n" * 50
-    assert held(process("ends", "binary", "--token-limit", "9", "--output", "json"))["meta"]["binary"] is True
+    assert (
+        envelope_of(process("ends", "binary", "--token-limit", "9", "--output", "json"))["meta"]["binary"]
+        is True
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,24 +81,24 @@ def test_bytes_that_are_no_text_come_out_as_they_are(process):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_the_end_of_a_command_is_the_error_of_the_envelope(words, status, code, message, invoke):
+def test_the_envelope_has_the_error_that_ended_the_command(words, status, code, message, invoke):
     ran = invoke("ends", *words, "--output", "json")
-    envelope = held(ran)
+    envelope = envelope_of(ran)
     assert ran.status == status
     assert (envelope["error"]["code"], envelope["error"]["message"]) == (code, message)
     last = json.loads(invoke("ends", *words, "--output", "jsonl").out.splitlines()[-1])
     assert (last["error"]["code"], last["meta"]["exit_code"]) == (code, status)
 
 
-def test_an_exit_without_a_status_is_none(invoke):
-    assert held(invoke("ends", "sys-exit", "none", "--output", "json"))["error"] is None
+def test_an_exit_without_a_status_is_not_an_error(invoke):
+    assert envelope_of(invoke("ends", "sys-exit", "none", "--output", "json"))["error"] is None
 
 
 @pytest.mark.parametrize(
     "words", [["exit-three"], ["sys-exit", "words"], ["abort"], ["raising"], ["bad-parameter"]]
 )
-def test_in_text_it_ends_as_it_would_have_ended(words, process):
-    """Output, status and what stands on stderr: the same with a limit that nothing exceeds."""
+def test_with_text_output_the_command_ends_as_without_a_flag(words, process):
+    """With a limit that is not reached, output, status and stderr are the same."""
     bare, limited = process("ends", *words), process("ends", *words, "--token-limit", "1000")
     assert (limited.out, limited.status) == (bare.out, bare.status)
     assert bare.err.splitlines()[-1:] == limited.err.splitlines()[-1:]
@@ -106,9 +109,9 @@ def test_the_traceback_of_an_exception_is_not_lost(process):
     assert (ran.status, ran.out) == (1, b"before\n")
     assert b"Traceback" in ran.err
     assert b"ValueError: no such item" in ran.err
-    told = process("ends", "raising", "--output", "json")
-    assert told.err == b""
-    assert 'raise ValueError("no such item")' in held(told)["error"]["detail"]
+    as_json = process("ends", "raising", "--output", "json")
+    assert as_json.err == b""
+    assert 'raise ValueError("no such item")' in envelope_of(as_json)["error"]["detail"]
 
 
 @pytest.mark.parametrize(
@@ -127,10 +130,10 @@ def test_the_traceback_of_an_exception_is_not_lost(process):
     ],
     ids=" ".join,
 )
-def test_a_call_that_is_refused_is_refused_in_the_form_that_it_asks_for(words, invoke):
+def test_a_refusal_has_the_form_that_the_call_requests(words, invoke):
     ran = invoke(*words)
     assert ran.status == 2
-    envelope = held(ran)
+    envelope = envelope_of(ran)
     assert (envelope["data"], envelope["error"]["code"]) == (None, "USAGE")
 
 
@@ -144,47 +147,47 @@ def test_a_refusal_in_text_is_that_of_the_application(words, process):
     assert b"Traceback" not in ran.err
 
 
-def test_what_a_group_prints_belongs_to_the_output(invoke):
+def test_output_of_a_group_is_part_of_the_output(invoke):
     assert invoke("--banner", "ends", "words", "a", "--output", "json").json["data"] == ["BANNER\na\n"]
-    # Of a command that returns its result, the result follows.
+    # If the command returns its result, the result follows.
     shown = invoke("--banner", "store", "shelf", "box", "list-returned", "--output", "text").out.decode()
     assert json.loads(shown.removeprefix("BANNER\n")) == twenty.ROWS
 
 
-def test_a_word_that_is_no_flag_is_left_alone(invoke):
+def test_an_argument_that_only_looks_like_a_flag_is_left_alone(invoke):
     assert invoke("--banner", "ends", "words", "--", "--output", "x").out == b"BANNER\n--output\nx\n"
 
 
-def test_a_word_that_is_no_flag_does_not_take_the_output(invoke):
+def test_an_argument_that_only_looks_like_a_flag_does_not_capture_the_output(invoke):
     assert invoke("ends", "stream", "--", "--output", "x").out == invoke("ends", "stream", "x").out
     assert invoke("ends", "stream", "x", "--output", "text").out == b"TextIOWrapper\n"
 
 
 @pytest.mark.parametrize(("value", "status"), [("crash", 1), ("exit", 5)])
-def test_a_callback_that_ends_the_call_while_its_words_are_read(value, status, invoke):
+def test_a_callback_may_end_the_call_while_arguments_are_parsed(value, status, invoke):
     ran = invoke("ends", "checking", "--value", value, "--output", "json")
-    assert (ran.status, held(ran)["error"]["code"]) == (status, "COMMAND_FAILED")
+    assert (ran.status, envelope_of(ran)["error"]["code"]) == (status, "COMMAND_FAILED")
     alone = enable_token_budget(typer.Typer())
     alone.command()(twenty.checking)
     ran = invoke("--value", value, "--output", "json", app=alone)
-    assert (ran.status, held(ran)["error"]["code"]) == (status, "COMMAND_FAILED")
+    assert (ran.status, envelope_of(ran)["error"]["code"]) == (status, "COMMAND_FAILED")
     help_shown = CliRunner().invoke(alone, ["--output", "json", "--help"])
     assert (help_shown.exit_code, "Usage" in help_shown.stdout) == (0, True)
 
 
-def test_what_a_context_prints_when_it_is_closed_belongs_to_the_output(invoke):
+def test_output_printed_when_a_context_is_closed_is_part_of_the_output(invoke):
     assert invoke("ends", "closing", "--output", "json").json["data"] == ["closed\n"]
 
 
-def test_numbers_and_coroutines_are_no_output(invoke, process):
+def test_returned_numbers_and_coroutines_are_not_output(invoke, process):
     assert invoke("ends", "number", "--output", "json").json["data"] == []
     ran = process("ends", "awaitable", "--output", "json")
-    assert held(ran)["data"] == []
-    # Typer does not run it, and tokcap does not either.
+    assert envelope_of(ran)["data"] == []
+    # Typer does not run a coroutine, and neither does tokcap.
     assert b"never awaited" in ran.err
 
 
-def test_variables_of_tokcap_do_not_change_somebody_elses_tool(invoke, monkeypatch):
+def test_variables_of_tokcap_do_not_change_another_tool(invoke, monkeypatch):
     monkeypatch.setenv("TOKCAP_TOKEN_LIMIT", "5")
     monkeypatch.setenv("TOKCAP_OUTPUT", "json")
     assert invoke("ends", "words", *"abcdefghij", "--output", "text").out == b"a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n"
@@ -195,7 +198,7 @@ def test_nothing_is_stored(invoke, with_store):
     assert not with_store.exists()
 
 
-def test_it_follows_whoever_has_replaced_stdout():
+def test_output_is_captured_if_stdout_was_replaced():
     place = io.StringIO()
     with contextlib.redirect_stdout(place):
         get_command(twenty.app).main(["ends", "exit-three", "--output", "json"], standalone_mode=False)
@@ -205,7 +208,7 @@ def test_it_follows_whoever_has_replaced_stdout():
     assert second == "after"
 
 
-def test_stdout_is_given_back_after_an_exception():
+def test_stdout_is_restored_after_an_exception():
     code = (
         "from tests.integration.twenty import app\n"
         "try: app(['ends', 'raising', '--token-limit', '9'], standalone_mode=False)\n"
@@ -214,25 +217,25 @@ def test_stdout_is_given_back_after_an_exception():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.splitlines()[:3] == ["before", "caught no such item", "x"]
-    # No descriptor is left behind: standard streams, and the directory that is listed.
+    # Four open descriptors: the standard streams, and the directory that is listed.
     assert int(done.stdout.splitlines()[3]) == 4
 
 
-def test_stdout_is_given_back_where_what_was_printed_cannot_be_kept(monkeypatch):
-    """A disk that is full is told, and what is printed later comes out as ever."""
+def test_stdout_is_restored_if_the_output_cannot_be_stored(monkeypatch):
+    """A full disk raises an error, and later output is printed as usual."""
 
     def full(_file, _data):
         raise OSError(28, "No space left on device")
 
     place = io.StringIO()
     with contextlib.redirect_stdout(place), monkeypatch.context() as patch:
-        patch.setattr("tokcap.integrations.taking.os.write", full)
+        patch.setattr("tokcap.integrations.stdout_capture.os.write", full)
         with pytest.raises(OSError, match="No space left"):
             get_command(twenty.app).main(["ends", "words", "x", "--token-limit", "9"], standalone_mode=False)
         assert sys.stdout is place
 
 
-def test_a_reader_that_goes_away_is_no_traceback():
+def test_a_reader_that_goes_away_causes_no_traceback():
     done = subprocess.run(
         ["bash", "-c", f"{sys.executable} -m tests.integration.twenty printing --token-limit 3000 | head -1"],
         capture_output=True, text=True, cwd=ROOT, check=True,
@@ -241,7 +244,7 @@ def test_a_reader_that_goes_away_is_no_traceback():
     assert "Traceback" not in done.stderr
 
 
-def test_without_a_stdout_it_runs_all_the_same():
+def test_a_command_runs_even_if_stdout_is_closed():
     done = subprocess.run(
         ["bash", "-c", f"{sys.executable} -m tests.integration.twenty ends exit-three --output json >&-"],
         capture_output=True, text=True, cwd=ROOT, check=False,
@@ -249,7 +252,7 @@ def test_without_a_stdout_it_runs_all_the_same():
     assert (done.returncode, done.stderr) == (3, "")
 
 
-def test_a_command_that_calls_another_application_takes_its_output_too():
+def test_output_of_a_nested_application_is_captured_too():
     outer = enable_token_budget(typer.Typer())
 
     @outer.command()
@@ -268,7 +271,7 @@ def test_a_large_output_is_counted(process):
     assert ran.out == b"200001\n"
 
 
-def test_a_terminal_is_not_one_while_the_output_is_taken():
+def test_stdout_is_not_a_terminal_while_it_is_captured():
     import pty
 
     command = f"{sys.executable} -m tests.integration.twenty ends is-terminal"
@@ -285,8 +288,8 @@ def test_a_terminal_is_not_one_while_the_output_is_taken():
     assert seen.split() == [b"True", b"False"]
 
 
-def test_an_offset_of_nothing_wins_over_that_of_a_group(invoke):
-    """It is a number like any other, though Python holds it equal to no."""
+def test_an_offset_of_zero_replaces_the_offset_of_a_group(invoke):
+    """0 is a value like any other, although `0 == False` in Python."""
     from_the_start = invoke("printing", "--token-limit", "60")
     assert (
         invoke("--token-offset", "9", "printing", "--token-offset", "0", "--token-limit", "60")
@@ -300,21 +303,21 @@ def returning(value):
     return app
 
 
-def test_what_cannot_be_written_as_json_is_an_error_that_says_so(invoke):
+def test_a_return_value_that_cannot_be_json_is_a_clear_error(invoke):
     circle = []
     circle.append(circle)
     for value in (circle, {(1, 2): 3}):
-        envelope = held(invoke("--output", "json", app=returning(value)))
+        envelope = envelope_of(invoke("--output", "json", app=returning(value)))
         assert envelope["error"]["code"] == "COMMAND_FAILED"
         assert "cannot be written as JSON" in envelope["error"]["message"]
         assert invoke("--token-limit", "9", app=returning(value)).status == 1
 
 
-def test_half_a_character_in_what_is_returned_stays_json(invoke):
-    envelope = held(invoke("--output", "json", app=returning({"key": "x\ud800"})))
+def test_a_lone_surrogate_in_a_return_value_stays_json(invoke):
+    envelope = envelope_of(invoke("--output", "json", app=returning({"key": "x\ud800"})))
     assert envelope["data"] == {"key": "x\ud800"}
 
 
 def test_a_command_may_close_the_stream_it_prints_to(process):
-    assert held(process("ends", "closes-its-stream", "--output", "json"))["data"] == ["before\n"]
+    assert envelope_of(process("ends", "closes-its-stream", "--output", "json"))["data"] == ["before\n"]
     assert process("ends", "closes-its-stream", "--token-limit", "9").out == b"before\n"

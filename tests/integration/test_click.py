@@ -1,4 +1,4 @@
-"""Applications of plain Click, where it is installed."""
+"""Click applications. Skipped if Click is not installed."""
 
 import json
 
@@ -12,7 +12,7 @@ testing = pytest.importorskip("click.testing")
 
 
 class Lazy(click.Group):
-    """Finds a command only when it is asked for it."""
+    """Creates a command only when it is looked up."""
 
     def list_commands(self, ctx):
         return [*super().list_commands(ctx), "late"]
@@ -57,7 +57,7 @@ def invoke(app, *words):
     return done.exit_code, done.stdout_bytes
 
 
-def test_windows_counts_and_envelopes(app):
+def test_a_click_application_has_windows_counts_and_envelopes(app):
     status, shown = invoke(app, "inner", "lines", "--token-limit", "50")
     assert (status, 0 < recount(shown) <= 50) == (0, True)
     assert invoke(app, "--token-count", "inner", "lines") == (0, b"1200\n")
@@ -65,7 +65,7 @@ def test_windows_counts_and_envelopes(app):
     assert (envelope["ok"], envelope["meta"]["truncated"]) == (True, True)
 
 
-def test_errors_are_those_of_the_envelope(app):
+def test_the_envelope_has_the_error_that_ended_the_command(app):
     status, shown = invoke(app, "inner", "failing", "--output", "json")
     envelope = json.loads(shown)
     assert (status, envelope["data"]) == (1, ["before\n"])
@@ -75,7 +75,7 @@ def test_errors_are_those_of_the_envelope(app):
     assert (status, json.loads(shown)["error"]["code"]) == (2, "USAGE")
 
 
-def test_commands_that_are_found_late_have_them_too(app):
+def test_commands_that_are_created_when_looked_up_have_the_flags(app):
     assert invoke(app, "inner", "late", "--token-count") == (0, b"2\n")
 
 
@@ -83,7 +83,7 @@ def test_help_shows_the_flags(app):
     assert b"--token-limit N" in invoke(app, "inner", "lines", "--help")[1]
 
 
-def test_an_option_that_is_there_already_is_refused_when_they_are_enabled():
+def test_an_option_that_already_exists_is_refused_at_once():
     @click.command()
     @click.option("--output")
     def save(output) -> None:

@@ -1,4 +1,4 @@
-"""Which applications get the flags, how help and completion show them, and what if one is there already."""
+"""Which applications get the flags, how help and completion show them, and how conflicts are handled."""
 
 import dataclasses
 import doctest
@@ -17,15 +17,15 @@ import tokcap
 from tests.conftest import ROOT
 from tests.integration import twenty
 from tokcap import UsageError, enable_token_budget
-from tokcap.integrations import enabling
+from tokcap.integrations import token_budget
 from tokcap.integrations.flags import SPELLINGS
 
 
 def test_the_example_in_its_docstring_runs():
-    assert doctest.testmod(enabling).failed == 0
+    assert doctest.testmod(token_budget).failed == 0
 
 
-def test_one_command_alone_gets_them_whenever_it_is_registered():
+def test_a_single_command_gets_the_flags_whenever_it_is_registered():
     def words() -> None:
         print("one two three")
 
@@ -36,7 +36,7 @@ def test_one_command_alone_gets_them_whenever_it_is_registered():
         assert CliRunner().invoke(app, ["--token-count"]).stdout == "4\n"
 
 
-def test_a_group_with_a_class_of_its_own_gets_them_too():
+def test_a_group_with_its_own_class_gets_the_flags():
     class Sorted(typer.core.TyperGroup):
         def list_commands(self, ctx):
             return sorted(super().list_commands(ctx))
@@ -54,7 +54,7 @@ def test_a_group_with_a_class_of_its_own_gets_them_too():
     assert CliRunner().invoke(app, ["b", "--token-count"]).stdout == "2\n"
 
 
-def test_a_part_of_an_application_can_have_them_alone():
+def test_the_flags_can_be_added_to_a_part_of_an_application():
     part, whole = typer.Typer(), typer.Typer()
     part.command("x")(lambda: print("x"))
     part.command("y")(lambda: print("y"))
@@ -64,7 +64,7 @@ def test_a_part_of_an_application_can_have_them_alone():
     assert CliRunner().invoke(whole, ["bare", "--token-count"]).exit_code == 2
 
 
-def test_enabling_twice_is_enabling_once():
+def test_adding_the_flags_twice_changes_nothing():
     app = typer.Typer()
     app.command()(lambda: print("one two three"))
     enable_token_budget(enable_token_budget(app))
@@ -78,8 +78,8 @@ def test_the_default_tokenizer_is_the_one_that_was_given():
     assert "approx" in CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
     bad = enable_token_budget(typer.Typer(), tokenizer="nonsense")
     bad.command()(lambda: print("not reached"))
-    told = json.loads(CliRunner().invoke(bad, ["--output", "json"]).stdout)
-    assert (told["data"], told["error"]["code"]) == (None, "USAGE")
+    envelope = json.loads(CliRunner().invoke(bad, ["--output", "json"]).stdout)
+    assert (envelope["data"], envelope["error"]["code"]) == (None, "USAGE")
 
 
 def application_with_conflicts() -> typer.Typer:
@@ -95,18 +95,18 @@ def application_with_conflicts() -> typer.Typer:
 
     @inner.command()
     def load(output: str) -> None:
-        """An argument of that name is no option."""
+        """An argument with this name does not conflict with the option."""
         print(output)
 
     app.add_typer(inner, name="inner")
     return app
 
 
-def test_an_option_that_is_there_already_is_one_clear_error_at_the_start():
+def test_an_option_that_already_exists_is_one_clear_error_at_the_start():
     app = enable_token_budget(application_with_conflicts())
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as caught:
         get_command(app)
-    message = str(told.value)
+    message = str(caught.value)
     assert "--tokenizer of 'export', --output of 'export', --output of 'inner save';" in message
     assert "load" not in message
     assert "on_conflict=" in message
@@ -122,17 +122,17 @@ def test_commands_can_keep_an_option_of_their_own():
     assert invoke("export", "--output", "json", "--tokenizer", "x") == "json x\n"
     assert invoke("inner", "save", "--output", "y", "--token-count") == "2\n"
     assert invoke("inner", "load", "z", "--token-count") == "2\n"
-    # A flag of the group is still the group's.
+    # The flag still works on the group.
     assert json.loads(invoke("--output", "json", "inner", "save", "--output", "y"))["data"] == ["y\n"]
 
 
 @pytest.mark.parametrize("app", [None, print, "app"])
-def test_what_is_no_application_is_a_type_error(app):
+def test_an_object_that_is_not_an_application_is_a_type_error(app):
     with pytest.raises(TypeError, match=r"typer\.Typer"):
         enable_token_budget(app)
 
 
-def test_another_word_for_conflicts_is_refused():
+def test_an_unknown_value_of_on_conflict_is_refused():
     with pytest.raises(ValueError, match="'error' or 'keep'"):
         enable_token_budget(typer.Typer(), on_conflict="replace")
 
@@ -154,9 +154,9 @@ def test_help_shows_the_flags(path, invoke):
         ("twenty --tokenizer ", {"cl100k_base", "o200k_base", "approx"}),
     ],
 )
-def test_completion_of_the_application_shows_them(line, expected):
+def test_completion_of_the_application_shows_the_flags(line, expected):
     words = line.split(" ")
-    world = {
+    variables = {
         **os.environ,
         "_TWENTY_COMPLETE": "complete_bash",
         "COMP_WORDS": line,
@@ -165,7 +165,7 @@ def test_completion_of_the_application_shows_them(line, expected):
     }
     code = "from tests.integration.twenty import app; app(prog_name='twenty')"
     done = subprocess.run(
-        [sys.executable, "-c", code], env=world, capture_output=True, text=True, cwd=ROOT, check=False
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert set(done.stdout.split()) == expected, done.stderr
 

@@ -1,4 +1,4 @@
-"""Each of the flags works on each of twenty commands in three groups, and the four statements hold."""
+"""Every flag works on each of twenty commands in three nested groups."""
 
 import json
 
@@ -12,7 +12,7 @@ every_command = pytest.mark.parametrize("path", twenty.PATHS, ids=" ".join)
 
 @pytest.fixture(scope="module")
 def whole():
-    """All that a command prints, be it printed or returned."""
+    """Return a function that gives the whole output of a command, printed or returned."""
     from typer.testing import CliRunner
 
     known: dict[tuple[str, ...], bytes] = {}
@@ -25,13 +25,13 @@ def whole():
     return output
 
 
-def test_there_are_twenty_of_them():
+def test_there_are_twenty_commands():
     assert len(twenty.PATHS) == 20
     assert max(map(len, twenty.PATHS)) == 4
 
 
 @every_command
-def test_at_most_so_many_tokens_and_the_envelope_says_so(path, invoke, whole):
+def test_a_limit_holds_in_every_form_and_the_envelope_says_so(path, invoke, whole):
     assert recount(whole(path)) > 500
     shown = invoke(*path, "--token-limit", "100")
     assert 0 < recount(shown.out) <= 100
@@ -46,7 +46,7 @@ def test_at_most_so_many_tokens_and_the_envelope_says_so(path, invoke, whole):
 
 
 @every_command
-def test_a_count_is_the_number_and_nothing_of_the_payload(path, invoke, whole):
+def test_a_count_is_a_number_without_the_output(path, invoke, whole):
     total = recount(whole(path))
     assert invoke(*path, "--token-count").out == b"%d\n" % total
     envelope = invoke(*path, "--token-count", "--output", "json").json
@@ -68,17 +68,17 @@ def test_offset_200_begins_at_the_201st_token(path, invoke, whole):
         assert len(first) > 50
         assert rest.startswith(first)
     elif meta["shape"] == "csv":
-        # The first row that begins there, below the header.
+        # The header, then the first row that starts after the offset.
         assert first.startswith("id,name\r\n" + rest.partition("\r\n")[2][:50])
     else:
-        # The first value that begins there; of the record around it, what stood before is left out.
+        # The first value that starts after the offset. Earlier values of the same record are left out.
         assert twenty.ROWS[int(meta["first_pointer"].split("/")[1])].items() >= first.items()
         value = json.dumps(next(iter(first.values()))).strip("[]").replace(" ", "")
         assert value in "".join(rest.split())[:30]
 
 
 @every_command
-def test_windows_from_next_offset_give_back_all_of_it(path, invoke, whole):
+def test_windows_fetched_by_next_offset_join_to_the_output(path, invoke, whole):
     offset, texts, values = 0, [], []
     while offset is not None:
         page = invoke(*path, "--token-offset", str(offset), "--token-limit", "900", "--output", "json").json
@@ -104,7 +104,7 @@ def test_another_tokenizer_counts_differently(path, invoke, whole):
 
 
 @every_command
-def test_flags_may_stand_before_the_name_of_a_command_as_well(path, invoke):
+def test_flags_may_also_come_before_the_command_name(path, invoke):
     assert invoke("--token-limit", "50", *path).out == invoke(*path, "--token-limit", "50").out
     assert (
         invoke("--token-limit", "900", *path, "--token-limit=50").out
@@ -112,7 +112,7 @@ def test_flags_may_stand_before_the_name_of_a_command_as_well(path, invoke):
     )
 
 
-def test_a_group_that_runs_without_a_command_has_them_too(invoke):
+def test_a_group_that_runs_without_a_command_has_the_flags(invoke):
     shown = invoke("store", "shelf", "box", "--token-limit", "60")
     assert 0 < recount(shown.out) <= 60
     assert shown.out.startswith(b"line 0 of")

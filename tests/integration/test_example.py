@@ -1,4 +1,4 @@
-"""The example of a Typer tool does what it says."""
+"""The example of a Typer tool works as described."""
 
 import json
 import subprocess

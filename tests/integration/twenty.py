@@ -1,4 +1,4 @@
-"""A Typer application with three groups inside each other, and twenty commands with their own outputs."""
+"""A Typer application with three nested groups and twenty commands, and more commands for special cases."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ store = typer.Typer(help="The first group.")
 shelf = typer.Typer(help="The second, inside it.")
 box = typer.Typer(help="The third, inside both.", invoke_without_command=True)
 
-# Before the commands: it makes no difference.
+# Called before the commands are registered, which must make no difference.
 enable_token_budget(app)
 
 
@@ -96,7 +96,7 @@ shelf.add_typer(box, name="box")
 store.add_typer(shelf, name="shelf")
 app.add_typer(store, name="store")
 
-# More than twenty: how commands end, and what else they write to.
+# Further commands: the ways in which commands end and write output.
 ends = typer.Typer(hidden=True)
 app.add_typer(ends, name="ends")
 

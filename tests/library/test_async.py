@@ -1,4 +1,4 @@
-"""`arun`: many commands at once, and a cancelled task leaves no command behind."""
+"""`arun`: many commands run at once, and a cancelled task leaves no command running."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ async def pid_in(path) -> int:
     return int(path.read_text())
 
 
-def test_arun_gives_the_result_of_run():
+def test_arun_returns_the_same_result_as_run():
     words = ["sh", "-c", "seq 1 500; echo oops >&2; exit 4"]
     found, expected = asyncio.run(arun(words, limit=60)), run(words, limit=60)
     assert (found.data, found.stderr, found.status) == (expected.data, expected.stderr, 4)
@@ -33,9 +33,9 @@ def test_arun_gives_the_result_of_run():
         asyncio.run(arun(["no-such-command"]))
 
 
-def test_more_commands_than_threads_in_a_pool_run_at_once(tmp_path):
-    """Each waits for all the others: were they queued, none would end."""
-    # An event loop's own pool has no more than 32.
+def test_more_commands_run_at_once_than_a_thread_pool_has_threads(tmp_path):
+    """Each command waits for all others. If they were queued, none would end."""
+    # The thread pool of an event loop has at most 32 threads.
     number = 34
     script = (
         f"touch {tmp_path}/$0; while [ $(ls {tmp_path} | wc -l) -lt {number} ]; do sleep 0.05; done; echo $0"
@@ -49,7 +49,7 @@ def test_more_commands_than_threads_in_a_pool_run_at_once(tmp_path):
     assert [result.stdout for result in asyncio.run(all_of_them())] == [f"{n}\n" for n in range(number)]
 
 
-def test_the_loop_goes_on_meanwhile():
+def test_the_event_loop_is_not_blocked():
     async def ticking():
         task = asyncio.create_task(arun(["sleep", "0.5"]))
         ticks = 0
@@ -64,9 +64,9 @@ def test_the_loop_goes_on_meanwhile():
 @pytest.mark.parametrize(
     "script",
     ["exec sleep 60", "sleep 60; echo never", "trap '' TERM; while :; do sleep 0.05; done"],
-    ids=["a command", "a shell with a child", "one that does not listen"],
+    ids=["a command", "a shell with a child", "a command that ignores SIGTERM"],
 )
-def test_cancelling_ends_the_command_before_the_task_ends(script, tmp_path):
+def test_cancelling_stops_the_command_before_the_task_ends(script, tmp_path):
     pid_file = tmp_path / "pid"
 
     async def cancelled() -> int:
@@ -81,7 +81,7 @@ def test_cancelling_ends_the_command_before_the_task_ends(script, tmp_path):
     assert not is_running(asyncio.run(cancelled()))
 
 
-def test_a_time_limit_of_the_loop_ends_the_command(tmp_path):
+def test_a_timeout_of_the_event_loop_stops_the_command(tmp_path):
     async def limited():
         async with asyncio.timeout(0.3):
             await arun(["sh", "-c", f"echo $$ > {tmp_path}/pid; exec sleep 60"])
@@ -91,7 +91,7 @@ def test_a_time_limit_of_the_loop_ends_the_command(tmp_path):
     assert not is_running(int((tmp_path / "pid").read_text()))
 
 
-def test_a_task_that_is_cancelled_at_once_runs_nothing_or_ends_it(tmp_path):
+def test_a_task_that_is_cancelled_at_once_runs_nothing_or_stops_it(tmp_path):
     async def at_once():
         task = asyncio.create_task(arun(["sh", "-c", f"sleep 0.5; touch {tmp_path}/ran"]))
         await asyncio.sleep(0)

@@ -1,5 +1,6 @@
-"""What `tokcap` exports: complete, typed, documented by examples that run, and light to import."""
+"""The names that `tokcap` exports: complete, typed, documented with working examples, and fast to import."""
 
+import ast
 import doctest
 import importlib
 import shutil
@@ -23,10 +24,17 @@ def python(*args: str, **options) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_all_is_complete_and_every_name_in_it_is_there():
+def names_for_type_checkers() -> set[str]:
+    """The names that `tokcap/__init__.py` imports where only a type checker reads."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    return {alias.asname for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
+def test_python_and_type_checkers_see_the_same_names():
     namespace: dict[str, object] = {}
     exec("from tokcap import *", namespace)
-    assert set(tokcap.__all__) == set(tokcap._HOMES) == namespace.keys() - {"__builtins__"}
+    assert set(tokcap.__all__) == namespace.keys() - {"__builtins__"} == names_for_type_checkers()
     assert tokcap.__all__ == sorted(tokcap.__all__)
     promised = {"cap", "count", "run", "arun", "show", "pages", "open_session", "ToolBudget", "BudgetManager"}
     assert promised <= set(tokcap.__all__)
@@ -36,7 +44,7 @@ def test_every_error_a_caller_can_meet_is_exported():
     from tokcap import errors
 
     kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type)}
-    # Those that only the command line meets, or that are told otherwise.
+    # The library never raises these.
     inner = {"ConfigExists", "HookRefused", "PackageMissing", "ReaderGone", "TokenizerFailed"}
     assert kinds - inner <= set(tokcap.__all__)
 
@@ -46,7 +54,7 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = tokcap.spam
 
 
-def test_importing_tokcap_loads_next_to_nothing():
+def test_importing_tokcap_loads_almost_nothing():
     done = python("-c", "import sys; b = {*sys.modules}; import tokcap; print(*{*sys.modules} - b)")
     allowed = {"__future__", "tokcap", "tokcap.lean", "tokcap.lean.record"}
     assert {"tokcap"} <= set(done.stdout.split()) <= allowed
@@ -59,8 +67,8 @@ def test_capping_a_small_text_loads_no_heavy_module():
     assert heavy.isdisjoint(done.stdout.split())
 
 
-def test_every_name_works_with_nothing_but_the_package(tmp_path):
-    """Not with the checkout around it, and not with what these tests have set up."""
+def test_every_name_works_with_only_the_package_installed(tmp_path):
+    """Test a copy of the package, without the checkout and the set-up of these tests."""
     shutil.copytree(PACKAGE, tmp_path / "alone" / "tokcap")
     assert (tmp_path / "alone" / "tokcap" / "py.typed").exists()
     code = """
@@ -87,7 +95,7 @@ def test_every_function_shows_an_example(name):
     assert ">>> " in getattr(tokcap, name).__doc__
 
 
-def test_keywords_are_the_options_of_the_command_line():
+def test_keyword_arguments_are_the_options_of_the_command_line():
     of_run = {option.key for option in options_of("run")}
     of_show = {option.key for option in options_of("show")}
     named = {*keywords.RunOptions.__annotations__} - {"offset"} | {"token_limit", "token_offset"}
@@ -95,8 +103,8 @@ def test_keywords_are_the_options_of_the_command_line():
     assert (named, shown) == (of_run, of_show)
 
 
-def test_the_types_of_keywords_are_those_of_the_table():
-    """A choice of the table is the choice that a type checker knows."""
+def test_the_types_of_keyword_arguments_match_the_option_table():
+    """The words of a choice in the option table are those of its `Literal`."""
     import typing
 
     literals = {

@@ -64,7 +64,7 @@ def test_a_stored_output_is_paged_by_its_handle(with_store):
 
 def test_paging_much_text_counts_it_once():
     """Were each page counted from the beginning, a page of a longer text would be more work."""
-    from tokcap.tokens.bpe import BytePairTokenizer
+    from tokcap.tokens.embedded import EmbeddedTokenizer
 
     counted = 0
 
@@ -84,7 +84,7 @@ def test_paging_much_text_counts_it_once():
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ("count", "token_lengths"):
-            patch.setattr(BytePairTokenizer, name, counting(getattr(BytePairTokenizer, name)))
+            patch.setattr(EmbeddedTokenizer, name, counting(getattr(EmbeddedTokenizer, name)))
         assert 0 < work_per_page(12_000) < 1.5 * work_per_page(4_000)
 
 

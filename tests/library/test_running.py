@@ -1,4 +1,4 @@
-"""`run` and `show` inside somebody else's program: everything of that program stays as it was."""
+"""`run` and `show` inside another program: the state of that program does not change."""
 
 import gc
 import os
@@ -30,7 +30,7 @@ from tokcap import (
 pytestmark = pytest.mark.usefixtures("with_store")
 
 
-def test_a_result_has_both_streams_and_the_commands_own_ending():
+def test_a_result_has_both_streams_and_the_exit_status_of_the_command():
     result = run(["sh", "-c", "echo out; echo err >&2; exit 3"], limit=100)
     assert (result.stdout, result.stderr, result.status, result.ok) == ("out\n", "err\n", 3, False)
     assert (result.error.code, result.error.detail) == ("COMMAND_FAILED", "err\n")
@@ -38,7 +38,7 @@ def test_a_result_has_both_streams_and_the_commands_own_ending():
     assert (result.returned_tokens, result.total_tokens) == (count("out\n"), count("out\n"))
 
 
-def test_without_a_limit_everything_comes_and_the_ending_is_told_too():
+def test_without_a_limit_the_whole_output_is_returned():
     result = run(["sh", "-c", "seq 1 20000; kill -9 $$"])
     assert result.stdout == "".join(f"{number}\n" for number in range(1, 20001))
     assert (result.status, result.signal, result.error.code) == (137, 9, "COMMAND_KILLED")
@@ -52,7 +52,7 @@ def test_both_streams_together_stay_within_the_limit():
     assert "--stream err" in result.stderr
 
 
-def test_a_cut_result_is_read_on_by_its_handle():
+def test_the_rest_of_a_cut_result_is_shown_by_its_handle():
     result = run(["seq", "1", "1000"], limit=50)
     text, offset = result.stdout.partition("[TRUNCATED]")[0], result.next_offset
     while offset is not None:
@@ -75,7 +75,7 @@ def test_show_finds_streams_values_and_lines():
         show(result.handle, context=3)
 
 
-def test_input_directory_and_variables_are_the_commands():
+def test_input_directory_and_variables_are_passed_to_the_command():
     assert run(["cat"], input=b"\xff\0" * 3).data == b"\xff\0" * 3
     assert run(["cat"]).data == b""
     assert run(["pwd"], cwd="/usr").stdout == "/usr\n"
@@ -88,7 +88,7 @@ def test_input_directory_and_variables_are_the_commands():
         run(["cat"], input="x", stdin=0)
 
 
-def test_much_input_and_output_do_not_wait_for_each_other():
+def test_large_input_and_output_do_not_block_each_other():
     data = b"0123456789abcde\n" * (1 << 18)
     assert run(["cat"], input=data).data == data
 
@@ -160,15 +160,15 @@ def test_variables_and_config_file_do_not_change_a_call(monkeypatch, tmp_path):
     assert after[1].handle
 
 
-def test_the_store_keeps_what_its_owner_wants_kept(monkeypatch):
-    """How long things are kept is a setting of the store: a library must not clean by other rules."""
-    from tokcap.api.keywords import request_of
+def test_settings_of_the_store_come_from_its_configuration(monkeypatch):
+    """How long outputs are kept is a setting of the store, so the library uses the configured value."""
+    from tokcap.api.keywords import build_run_request
 
     monkeypatch.setenv("TOKCAP_SPILL_DAYS", "90")
     monkeypatch.setenv("TOKCAP_RECORD_ARGUMENTS", "no")
-    request = request_of(("true",), {})
+    request = build_run_request(("true",), {})
     assert (request.spill_days, request.record_arguments) == (90, False)
-    assert request_of(("true",), {"spill_days": 5}).spill_days == 5
+    assert build_run_request(("true",), {"spill_days": 5}).spill_days == 5
 
 
 def in_a_thread(work):
@@ -208,7 +208,7 @@ def test_many_threads_run_and_cap_at_once():
     assert not wrong
 
 
-def the_callers_world():
+def caller_state():
     numbers = set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}
     return (
         {number: signal.getsignal(number) for number in numbers},
@@ -224,21 +224,21 @@ def the_callers_world():
 
 
 @pytest.mark.parametrize("options", [{}, {"limit": 20}, {"pty": True}, {"timeout": 0.1}, {"stderr": "merge"}])
-def test_the_callers_world_stays_as_it_was(options, capfd):
-    # What stays loaded from the first call on is no change of the second.
+def test_the_state_of_the_caller_does_not_change(options, capfd):
+    # The first call loads modules that stay loaded. Only the second call is tested.
     run(["seq", "1", "100"], limit=20)
-    # Nor is what earlier tests have left to the collector.
+    # Collect garbage of earlier tests, which may hold open files.
     gc.collect()
-    before = the_callers_world()
+    before = caller_state()
     run(["sh", "-c", "echo to stderr >&2; seq 1 100; sleep 0.2"], **options)
     cap("word " * 100, 10)
     with pytest.raises(CommandNotFound):
         run(["no-such-command"])
-    assert the_callers_world() == before
+    assert caller_state() == before
     assert capfd.readouterr() == ("", "")
 
 
-def test_where_the_program_takes_the_exit_status_the_output_comes_and_no_status_is_made_up():
+def test_if_the_program_ignores_sigchld_the_output_is_returned_without_an_invented_status():
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         result = in_a_thread(lambda: run(["sh", "-c", "seq 1 100; sleep 0.1"], limit=30))
@@ -250,23 +250,23 @@ def test_where_the_program_takes_the_exit_status_the_output_comes_and_no_status_
     assert "SIGCHLD" in result.error.message
 
 
-def test_input_that_cannot_be_handed_over_is_a_refusal_and_leaves_nothing_open(monkeypatch):
+def test_input_that_cannot_be_passed_on_is_refused_and_no_file_stays_open(monkeypatch):
     before = sorted(os.listdir("/dev/fd"))
     with monkeypatch.context() as patch:
 
         def full(_file, _data):
             raise OSError(28, "No space left on device")
 
-        patch.setattr("tokcap.api.surroundings.os.write", full)
-        with pytest.raises(TokcapError, match="cannot hand over the input: No space left"):
+        patch.setattr("tokcap.api.captured_environment.os.write", full)
+        with pytest.raises(TokcapError, match="cannot pass the input to the command: No space left"):
             run(["cat"], input="x")
     assert sorted(os.listdir("/dev/fd")) == before
 
 
-def test_much_text_leaves_no_descriptor_behind():
-    """Past eight megabytes a spool has a file, which nobody would close in somebody else's program."""
+def test_a_long_text_leaves_no_descriptor_open():
+    """Above eight megabytes a spool uses a file, which the library would have to close."""
     text = "word " * 1_800_000
-    # What tests before this one have dropped may be closed at any time.
+    # Objects of earlier tests may still hold files.
     gc.collect()
     before = set(os.listdir("/dev/fd"))
     assert count(text, "approx") == 2_250_000
@@ -274,8 +274,8 @@ def test_much_text_leaves_no_descriptor_behind():
     assert set(os.listdir("/dev/fd")) <= before
 
 
-def test_signals_mean_the_caller_while_a_command_runs():
-    """Its handler is called in the midst of the run, and the command is told nothing."""
+def test_signals_go_to_the_caller_while_a_command_runs():
+    """The handler of the caller runs during the call, and the command does not get the signal."""
     seen = []
     before = signal.signal(signal.SIGUSR1, lambda *_: seen.append(time.monotonic()))
     try:
@@ -287,7 +287,7 @@ def test_signals_mean_the_caller_while_a_command_runs():
     assert (result.stdout, len(seen)) == ("done\n", 1)
 
 
-def test_an_interrupt_ends_the_command_and_goes_on(tmp_path):
+def test_an_interrupt_stops_the_command_and_is_raised_again(tmp_path):
     code = """
         import os, signal, threading, tokcap
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -321,12 +321,12 @@ def test_a_program_with_closed_streams_can_run_commands(tmp_path):
         "try:\n    os.fstat(1)\nexcept OSError:\n    open('closed', 'w').close()\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=60, check=False)
-    # `open` has taken the first free number for a moment only.
+    # `open` used the first free number only for a moment.
     assert (tmp_path / "found").read_text() == "out\nerr\n"
     assert (tmp_path / "closed").exists()
 
 
-def test_text_that_is_no_text_is_capped_all_the_same():
+def test_text_that_is_not_valid_unicode_is_capped_too():
     text = "a \ud800 b\n" * 50
     assert cap(text, 1000).text == text
     assert cap(text, 30).truncated

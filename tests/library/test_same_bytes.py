@@ -1,4 +1,4 @@
-"""`cap` and the command line are one program: the same bytes for the same input and options."""
+"""`cap` and the command line write the same bytes for the same input and options."""
 
 import json
 import random
@@ -89,8 +89,8 @@ def a_call(seed: int) -> tuple[bytes, dict[str, object]]:
     return data, options
 
 
-def words_of(options: dict[str, object]) -> list[str]:
-    """The same call on the command line."""
+def arguments_of(options: dict[str, object]) -> list[str]:
+    """Return the options as arguments of the command line."""
     words = []
     for name, value in options.items():
         flag = f"--token-{name}" if name in ("limit", "offset") else "--" + name.replace("_", "-")
@@ -99,38 +99,38 @@ def words_of(options: dict[str, object]) -> list[str]:
     return words
 
 
-def steady(data: bytes) -> bytes:
+def without_duration(data: bytes) -> bytes:
     return re.sub(rb'"duration_ms":\d+', b"", data)
 
 
-def of_the_library(data: bytes, options: dict[str, object]) -> bytes:
+def library_output(data: bytes, options: dict[str, object]) -> bytes:
     try:
         return cap(data, **options).data
     except TokcapError as error:
         return str(error).encode()
 
 
-def of_the_command_line(ran, output: object) -> bytes:
-    """What was written, or why not; a refusal's envelope says the same as its line."""
+def command_line_output(ran, output: object) -> bytes:
+    """Return the output, or the message of a refusal, which the envelope contains too."""
     refused = ran.status and (output in (None, "text") or not ran.json["ok"])
     return ran.err.removeprefix(b"tokcap: ").rstrip(b"\n") if refused else ran.out
 
 
 @pytest.mark.parametrize("first", range(0, GENERATED, 50))
-def test_cap_gives_the_bytes_of_the_command_line(first, inside):
+def test_cap_returns_the_same_bytes_as_the_command_line(first, inside):
     cut = 0
     for seed in range(first, first + 50):
         data, options = a_call(seed)
-        ran = inside(*words_of(options), stdin=data)
-        expected = of_the_command_line(ran, options.get("output"))
-        assert steady(of_the_library(data, options)) == steady(expected), (seed, options)
+        ran = inside(*arguments_of(options), stdin=data)
+        expected = command_line_output(ran, options.get("output"))
+        assert without_duration(library_output(data, options)) == without_duration(expected), (seed, options)
         cut += ran.out != data
     assert cut > 10
 
 
-def test_cap_gives_the_bytes_of_a_real_process(tokcap):
+def test_cap_returns_the_bytes_of_a_real_process(tokcap):
     for seed in range(0, GENERATED, GENERATED // IN_REAL_PROCESSES):
         data, options = a_call(seed)
-        ran = tokcap(*words_of(options), stdin=data)
-        expected = of_the_command_line(ran, options.get("output"))
-        assert steady(of_the_library(data, options)) == steady(expected), (seed, options)
+        ran = tokcap(*arguments_of(options), stdin=data)
+        expected = command_line_output(ran, options.get("output"))
+        assert without_duration(library_output(data, options)) == without_duration(expected), (seed, options)

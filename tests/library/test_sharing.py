@@ -1,4 +1,4 @@
-"""One budget for many threads and many processes: the account is exact, whoever shares it."""
+"""Threads and processes share one budget, and its account stays exact."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ ROUNDS = 8
 
 
 def share(manager: BudgetManager) -> None:
-    """All of them allocate and record at once, each another number, some more than they were given."""
+    """Allocate and record in many threads at once. Some record more than they were given."""
 
     def work(number: int) -> None:
         for turn in range(ROUNDS):
@@ -58,7 +58,7 @@ def test_sixteen_processes_share_one_session(with_store):
         assert manager.remaining == 100_000 - USED_BY_ALL
 
 
-def test_threads_never_get_more_than_there_is(with_store):
+def test_threads_never_get_more_than_the_total(with_store):
     from tokcap import BudgetExhausted
 
     for manager in (BudgetManager(500), BudgetManager(500, session="scarce")):
@@ -81,7 +81,7 @@ def test_threads_never_get_more_than_there_is(with_store):
         assert manager.remaining == 500
 
 
-def test_a_session_stays_and_its_reservations_go(with_store):
+def test_after_the_block_the_session_stays_and_its_reservations_are_released(with_store):
     with open_session("work", total=1000) as budget:
         result = run(["seq", "1", "1000"], limit=200, session="work")
         assert budget.remaining == 1000 - result.returned_tokens
@@ -91,7 +91,7 @@ def test_a_session_stays_and_its_reservations_go(with_store):
         assert again.remaining == left + 300
 
 
-def test_reservations_go_when_the_block_fails_too(with_store):
+def test_reservations_are_released_when_the_block_raises(with_store):
     with suppress(ZeroDivisionError), open_session("work", total=1000) as budget:
         budget.allocate(300)
         _ = 1 / 0
@@ -99,7 +99,7 @@ def test_reservations_go_when_the_block_fails_too(with_store):
         assert again.remaining == 1000
 
 
-def test_a_session_that_runs_is_joined_by_its_own_settings_only(with_store):
+def test_an_existing_session_is_joined_only_with_its_own_settings(with_store):
     with open_session("work", total=1000), open_session("work", total=1000), open_session("work"):
         pass
     with pytest.raises(UsageError, match="other settings"), open_session("work", total=5):
@@ -110,7 +110,7 @@ def test_a_session_that_runs_is_joined_by_its_own_settings_only(with_store):
         pass
 
 
-def test_a_session_that_was_ended_meanwhile_fails_nobody_on_exit(with_store, inside):
+def test_a_session_that_was_ended_meanwhile_raises_nothing_on_exit(with_store, inside):
     with open_session("work", total=1000) as budget:
         budget.allocate(300)
         assert inside("budget", "end", "work").status == 0

@@ -1,8 +1,9 @@
-"""The ledger, used and killed by several real processes, holds the numbers of a model in plain Python."""
+"""A ledger that several real processes use, and are killed while using, agrees with a plain Python model."""
 
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from hypothesis.stateful import (
 from tests.conftest import ROOT
 from tests.models.account import Exhausted, Held, Session
 from tests.models.effort import effort
-from tokcap.budget.sqlite import Ledger
+from tokcap.budget.sqlite import SqliteLedger
 
 NAMES = st.sampled_from(["one", "two"])
 WORKERS = st.integers(0, 2)
@@ -30,7 +31,7 @@ TURNS = st.sampled_from([None, None, "first", "second"])
 
 
 class LedgerOfProcesses(RuleBasedStateMachine):
-    """What is granted, and how a session stands, is what the model says, whoever asks."""
+    """Grants and numbers are those of the model, for every process that asks."""
 
     grants = Bundle("grants")
 
@@ -97,7 +98,7 @@ class LedgerOfProcesses(RuleBasedStateMachine):
 
     @rule(number=consumes(grants), actual=TOKENS)
     def settle(self, number, actual):
-        """To the session in which it was granted, even if that has ended or begun anew."""
+        """Charge the session that made the grant, even if it has ended or was reset."""
         if self.is_held(number):
             name, held = self.numbers[number]
             assert self.ask(held.worker, "settle", name, number, actual) is None
@@ -146,7 +147,7 @@ class LedgerOfProcesses(RuleBasedStateMachine):
 
     @rule(number=grants)
     def kill_the_holder(self, number):
-        """What the killed have reserved is free at once, and nothing else is lost."""
+        """Reservations of a killed process are free at once, and nothing else is lost."""
         worker = self.numbers[number][1].worker
         if worker in self.processes:
             self.end_process(worker)
@@ -163,10 +164,10 @@ class LedgerOfProcesses(RuleBasedStateMachine):
 
     @invariant()
     def everybody_sees_the_numbers_of_the_model(self):
-        book = Ledger(self.place)
-        assert {session.name for session in book.sessions()} == set(self.sessions)
+        book = SqliteLedger(self.place)
+        assert {session.name for session in book.list()} == set(self.sessions)
         for name, expected in self.sessions.items():
-            found = book.session(name).read()
+            found = book.read(name)
             assert (found.used, found.reserved, found.remaining, found.window_used) == (
                 expected.used,
                 expected.reserved,
@@ -177,7 +178,9 @@ class LedgerOfProcesses(RuleBasedStateMachine):
     def teardown(self):
         for worker in [*self.processes]:
             self.end_process(worker)
-        Ledger(self.place).check()
+        database = sqlite3.connect(os.path.join(self.place, "ledger.db"))
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        database.close()
         shutil.rmtree(self.place)
 
 

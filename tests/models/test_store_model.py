@@ -1,4 +1,4 @@
-"""The store, used, cleaned and killed in the middle by real processes, holds what a dictionary holds."""
+"""The store behaves like a dictionary while real processes use it, clean it, and are killed."""
 
 import json
 import os
@@ -19,9 +19,9 @@ from tests.models.effort import effort
 
 HOUR, DAY = 3600, 24 * 3600
 KEPT_DAYS = 14
-# After so long, whoever stores cleans as well.
+# After this time, storing also cleans.
 CLEAN_SECONDS = 600
-# Times are compared with those of files: nothing may hang on the seconds that a game takes.
+# Tolerance for comparisons with file times, so that the duration of a test does not matter.
 SLACK_SECONDS = 60
 
 OUTPUTS = {
@@ -36,7 +36,7 @@ NAMES = st.sampled_from([*OUTPUTS])
 
 @dataclass
 class Kept:
-    """An entry: what it holds, and how many seconds ago it was stored and read."""
+    """A stored output: its bytes, and how many seconds ago it was stored and read."""
 
     out: bytes
     stored: float = 0
@@ -44,7 +44,7 @@ class Kept:
 
 
 def is_of_the_future(entry):
-    """Whether a clock was wrong; then it is set right when somebody cleans."""
+    """Tell whether its times are in the future; cleaning corrects them."""
     return min(entry.stored, entry.read) < -SLACK_SECONDS
 
 
@@ -53,7 +53,7 @@ def is_too_old(entry):
 
 
 class StoreOfProcesses(RuleBasedStateMachine):
-    """Whatever was stored is there, byte for byte, until it is removed or too old."""
+    """Every stored output is there, byte for byte, until it is removed or too old."""
 
     def __init__(self):
         super().__init__()
@@ -61,7 +61,7 @@ class StoreOfProcesses(RuleBasedStateMachine):
         self.kept: dict[str, Kept] = {}
         self.last = ""
         self.handles: dict[str, str] = {}
-        # When cleaning was last part of storing, in seconds from now; None: never stored.
+        # Seconds since storing last cleaned; None if nothing was stored.
         self.cleaned: float | None = None
         for name, data in OUTPUTS.items():
             (self.here.path / name).write_bytes(data)
@@ -97,14 +97,14 @@ class StoreOfProcesses(RuleBasedStateMachine):
 
     @rule(delay=st.floats(0, 0.25), name=NAMES)
     def kill_while_storing(self, delay, name):
-        """Then it is stored as a whole, or not at all; and nothing else has changed."""
+        """The output is stored completely or not at all, and nothing else has changed."""
         process = self.process("-n", "20", "--", "cat", str(self.here.path / name))
         time.sleep(delay)
         process.kill()
         process.communicate()
         there = {path.name: path for path in self.places()}
         for handle in self.kept.keys() - there:
-            # It was cleaned away before whoever stored was killed.
+            # It was removed by cleaning before the process was killed.
             assert is_too_old(self.kept.pop(handle))
         for handle in there.keys() - self.kept:
             assert self.handles.setdefault(name, handle) == handle
@@ -112,7 +112,7 @@ class StoreOfProcesses(RuleBasedStateMachine):
         self.look_at_the_clocks(there)
 
     def look_at_the_clocks(self, there):
-        """How far the killed one came is known by what it wrote, and by nothing else."""
+        """Find out from the files how far the killed process got."""
         now, spill = time.time(), self.here.data / "spill"
         for handle, path in there.items():
             self.kept[handle].stored = now - (path / "out").stat().st_mtime
@@ -125,12 +125,12 @@ class StoreOfProcesses(RuleBasedStateMachine):
         return [path for path in (self.here.data / "spill").glob("??/*") if not path.name.startswith(".")]
 
     def handle_of(self, name):
-        """The handle of an output, or of none if that was never stored."""
+        """Return the handle of an output, or an unknown handle if it was never stored."""
         return self.handles.get(name, "0123456789ab")
 
     @rule(name=NAMES, digits=st.sampled_from([3, 4, 12]))
     def show(self, name, digits):
-        """Four digits or more will do, if they mean one only."""
+        """Four digits or more are enough if they are unique."""
         beginning = self.handle_of(name)[:digits]
         ran = self.here.call(["show", beginning])
         found = [handle for handle in self.kept if handle.startswith(beginning)]
@@ -139,7 +139,7 @@ class StoreOfProcesses(RuleBasedStateMachine):
             return
         self.kept[found[0]].read = 0
         assert ran.status == 0
-        # It goes on as the run began.
+        # The limit of the run applies.
         assert ran.out != self.kept[found[0]].out
 
     @rule(name=NAMES)
@@ -163,7 +163,7 @@ class StoreOfProcesses(RuleBasedStateMachine):
 
     @rule(name=NAMES)
     def read_what_is_old(self, name):
-        """It is kept then, for whoever is in the midst of it; what nobody reads is not."""
+        """An output that was just read is kept; others that are too old are removed."""
         self.clock_changes((KEPT_DAYS + 1) * DAY)
         self.read_everything(name)
         self.collect()
@@ -177,7 +177,7 @@ class StoreOfProcesses(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([2 * HOUR, 3 * DAY, 13 * DAY, 15 * DAY, -2 * HOUR, -20 * DAY]))
     def clock_changes(self, seconds):
-        """The same as if every time that was written down lay so much further back."""
+        """Move every recorded time back, as if time had passed."""
         spill = self.here.data / "spill"
         for path in [*spill.rglob("*"), spill]:
             if path.exists():
@@ -207,13 +207,13 @@ class StoreOfProcesses(RuleBasedStateMachine):
                 entry.stored = entry.read = 0
 
     @invariant()
-    def the_shelf_holds_what_the_model_holds(self):
+    def the_store_has_what_the_model_has(self):
         assert {path.name for path in self.places()} == set(self.kept)
         for path in self.places():
             assert (path / "out").read_bytes() == self.kept[path.name].out
 
     def teardown(self):
-        # Whatever the killed have left behind goes when it is a while old.
+        # Leftovers of killed processes are removed when they are old enough.
         self.clock_changes(2 * HOUR)
         self.here.call(["spill", "gc"])
         spill = self.here.data / "spill"

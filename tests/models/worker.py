@@ -6,18 +6,19 @@ import json
 import sys
 
 from tokcap.budget.arithmetic import Settings
-from tokcap.budget.sqlite import Ledger
+from tokcap.budget.base import SessionView
+from tokcap.budget.sqlite import SqliteLedger
 from tokcap.errors import TokcapError
 
 FLOOR_TOKENS = 20
 
 
 def main() -> None:
-    book = Ledger(sys.argv[1])
+    book = SqliteLedger(sys.argv[1])
     grants: dict[int, object] = {}
     for line in sys.stdin:
         verb, name, *given = json.loads(line)
-        session = book.session(name)
+        session = SessionView(book, name)
         answer: object = None
         try:
             if verb == "start":
@@ -44,7 +45,7 @@ def main() -> None:
                 found = session.read()
                 answer = [found.used, found.reserved, found.remaining, found.window_used]
             elif verb == "sessions":
-                answer = [found.name for found in book.sessions()]
+                answer = [found.name for found in book.list()]
         except TokcapError as error:
             answer = {"error": type(error).__name__}
         print(json.dumps(answer), flush=True)

@@ -1,4 +1,4 @@
-"""`--redact`: what looks like a secret reaches neither the reader nor the disk."""
+"""`--redact`: anything that looks like a secret is neither shown nor stored."""
 
 import pytest
 
@@ -32,17 +32,17 @@ def test_arguments_are_masked_in_the_record(inside, with_store):
     assert b"[REDACTED]" in inside("spill", "list", "-o", "json").out
 
 
-def test_without_a_limit_text_is_masked_on_its_way(inside):
+def test_output_without_a_limit_is_masked_while_it_is_passed_on(inside):
     ran = inside("--redact", stdin=f"{TOKEN}\nplain\n".encode())
     assert ran.out == b"ghp_[REDACTED]\nplain\n"
     assert ran.err == b"tokcap: warning: masked 1 secret: 1 github token\n"
 
 
-def test_what_has_no_secret_passes_as_it_is(inside):
+def test_output_without_secrets_is_not_changed(inside):
     payload = b"plain \xff\x00 words\n" * 50
     ran = inside("--redact", "-n", "100000", stdin=payload)
     assert (ran.out, ran.err) == (payload, b"")
 
 
-def test_secrets_stay_where_nobody_asked(inside):
+def test_secrets_are_not_masked_without_the_option(inside):
     assert inside("-n", "500", stdin=TOKEN.encode()).out == TOKEN.encode()

@@ -1,4 +1,4 @@
-"""Nothing half-written is ever seen, nothing of others is touched, and a store that fails costs no output."""
+"""No reader sees a partial output, no file of others is touched, and no output is lost if the store fails."""
 
 import json
 import os
@@ -13,16 +13,19 @@ import pytest
 
 from tests.conftest import recount
 from tokcap.environment import Environment
-from tokcap.store import Retention, Shelf, clean, clean_if_due
-from tokcap.store.retention import CLEAN_SECONDS, DAY_SECONDS, READ_SECONDS
+from tokcap.store import open_store
+from tokcap.store.base import Retention
+from tokcap.store.local_cleaning import CLEAN_SECONDS
+from tokcap.store.local_layout import Layout
+from tokcap.store.retention import DAY_SECONDS, READ_SECONDS
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
 LINES = b"".join(b"%d\n" % number for number in range(3000))
 
 
-def shelf_of(data) -> Shelf:
-    return Shelf(Environment({"TOKCAP_DATA_DIR": str(data)}))
+def store_of(data):
+    return open_store(Environment({"TOKCAP_DATA_DIR": str(data)}))
 
 
 def start(*args, **options) -> subprocess.Popen:
@@ -32,8 +35,8 @@ def start(*args, **options) -> subprocess.Popen:
 
 
 class TestManyAtOnce:
-    def test_equal_and_different_outputs_on_a_fresh_directory(self, with_store):
-        """32 processes: all succeed, equal outputs share one entry, and only whole entries are ever seen."""
+    def test_many_processes_can_store_in_a_new_directory_at_once(self, with_store):
+        """32 processes: all succeed, equal outputs are stored once, and every visible output is complete."""
         running = [start("-n", "50", "--", "seq", "1", str(1000 + number % 8)) for number in range(32)]
         seen = set()
         while any(process.poll() is None for process in running):
@@ -44,11 +47,11 @@ class TestManyAtOnce:
         results = [(process.returncode, *process.communicate()) for process in running]
         assert {(status, err) for status, _, err in results} == {(0, b"")}
         assert len({out for _, out, _ in results}) == 8
-        assert len(list(shelf_of(with_store).entries())) == 8
-        assert seen <= {entry.handle for entry in shelf_of(with_store).entries()}
+        assert len(list(store_of(with_store).outputs())) == 8
+        assert seen <= {entry.handle for entry in store_of(with_store).outputs()}
         assert not list((with_store / "spill").glob(".new-*"))
 
-    def test_a_process_that_is_killed_leaves_no_half_entry(self, with_store, inside):
+    def test_a_killed_process_leaves_no_partial_output(self, with_store, inside):
         chance = random.Random(7)
         script = "import sys; [print(i, sys.argv[1] * 50) for i in range(3000)]"
         for number in range(int(os.environ.get("STORE_KILLS", "25"))):
@@ -56,14 +59,14 @@ class TestManyAtOnce:
             time.sleep(chance.uniform(0.02, 0.3))
             process.kill()
             process.communicate()
-        for listed in shelf_of(with_store).entries():
+        for listed in store_of(with_store).outputs():
             assert listed.record is not None
             shown = inside("show", listed.handle, "-n", "10000000")
             assert (shown.status, shown.err) == (0, b"")
             assert shown.out.count(b"\n") == 3000
             assert inside("show", listed.handle, "--token-count").out == b"%d\n" % recount(shown.out)
 
-    def test_what_the_killed_left_behind_goes_and_what_is_being_written_stays(self, with_store):
+    def test_leftovers_of_killed_runs_are_removed_and_active_drafts_are_kept(self, with_store):
         spill = with_store / "spill"
         script = "import sys, time; sys.stdout.write('x\\n' * 6_000_000); sys.stdout.flush(); time.sleep(60)"
         writing = start("-n", "50", "--", sys.executable, "-c", script)
@@ -75,11 +78,11 @@ class TestManyAtOnce:
             killed.wait()
             (spill / ".new-file").write_bytes(b"half an index")
             drafts = list(spill.glob(".new-*"))
-            shelf = shelf_of(with_store)
-            assert clean(shelf, Retention(14, 2 << 30), time.time()).left_overs == 0, "they are too young"
+            store = store_of(with_store)
+            assert store.clean(Retention(14, 2 << 30), time.time()).left_overs == 0, "they are too young"
             for draft in drafts:
                 os.utime(draft, (1, 1))
-            assert clean(shelf, Retention(14, 2 << 30), time.time()).left_overs == 2
+            assert store.clean(Retention(14, 2 << 30), time.time()).left_overs == 2
             assert len(list(spill.glob(".new-*/out"))) == 1
         finally:
             for process in (writing, killed):
@@ -90,7 +93,7 @@ class TestManyAtOnce:
 class TestRetention:
     @pytest.fixture
     def aged(self, inside, with_store):
-        """Four entries of some 14 KB, 4, 3, 2 and 1 days old and not read since."""
+        """Four outputs of about 14 KB, stored 4, 3, 2 and 1 days ago and not read since."""
         handles = []
         now = time.time()
         for days in (4, 3, 2, 1):
@@ -104,61 +107,61 @@ class TestRetention:
         return handles
 
     def left(self, data):
-        return {entry.handle for entry in shelf_of(data).entries()}
+        return {entry.handle for entry in store_of(data).outputs()}
 
-    def test_what_is_too_old_goes(self, aged, with_store):
-        cleaned = clean(shelf_of(with_store), Retention(2, 2 << 30), time.time() + 60)
+    def test_old_outputs_are_removed(self, aged, with_store):
+        cleaned = store_of(with_store).clean(Retention(2, 2 << 30), time.time() + 60)
         assert [entry.handle for entry in cleaned.removed] == aged[:3]
         assert self.left(with_store) == set(aged[3:])
 
-    def test_of_too_much_the_oldest_go(self, aged, with_store):
-        size = next(entry.size for entry in shelf_of(with_store).entries())
-        clean(shelf_of(with_store), Retention(14, int(size * 2.5)), time.time())
+    def test_the_oldest_outputs_are_removed_if_the_total_is_too_large(self, aged, with_store):
+        size = next(entry.size_bytes for entry in store_of(with_store).outputs())
+        store_of(with_store).clean(Retention(14, int(size * 2.5)), time.time())
         assert self.left(with_store) == set(aged[2:])
 
-    def test_what_was_read_within_the_hour_stays(self, aged, with_store, inside):
+    def test_an_output_read_within_the_hour_is_kept(self, aged, with_store, inside):
         inside("show", aged[0], "-n", "20")
-        clean(shelf_of(with_store), Retention(1, 1), time.time() + 60)
+        store_of(with_store).clean(Retention(1, 1), time.time() + 60)
         assert self.left(with_store) == {aged[0]}
-        clean(shelf_of(with_store), Retention(1, 1), time.time() + READ_SECONDS + 60)
+        store_of(with_store).clean(Retention(1, 1), time.time() + READ_SECONDS + 60)
         assert self.left(with_store) == set()
 
-    def test_an_entry_from_the_future_ages_from_now_on(self, aged, with_store):
+    def test_an_output_with_a_future_time_ages_from_now_on(self, aged, with_store):
         entry = with_store / "spill" / aged[3][:2] / aged[3]
         future = time.time() + 400 * DAY_SECONDS
         os.utime(entry / "out", (future, future))
         os.utime(entry, (future, future))
-        clean(shelf_of(with_store), Retention(2, 2 << 30), time.time())
+        store_of(with_store).clean(Retention(2, 2 << 30), time.time())
         assert aged[3] in self.left(with_store)
-        clean(shelf_of(with_store), Retention(2, 2 << 30), time.time() + 3 * DAY_SECONDS)
+        store_of(with_store).clean(Retention(2, 2 << 30), time.time() + 3 * DAY_SECONDS)
         assert aged[3] not in self.left(with_store)
 
-    def test_storing_cleans_once_in_a_while(self, aged, with_store):
-        shelf, rules, now = shelf_of(with_store), Retention(2, 2 << 30), time.time()
-        clean_if_due(shelf, rules, 100, now)
+    def test_storing_cleans_from_time_to_time(self, aged, with_store):
+        store, rules, now = store_of(with_store), Retention(2, 2 << 30), time.time()
+        store.clean_if_due(rules, 100, now)
         assert len(self.left(with_store)) == 4, "not yet"
-        clean_if_due(shelf, rules, 100, now + CLEAN_SECONDS + 1)
+        store.clean_if_due(rules, 100, now + CLEAN_SECONDS + 1)
         assert self.left(with_store) == set(aged[3:])
 
     def test_storing_much_cleans_at_once(self, aged, with_store):
-        clean_if_due(shelf_of(with_store), Retention(2, 2 << 30), 1 << 30, time.time())
+        store_of(with_store).clean_if_due(Retention(2, 2 << 30), 1 << 30, time.time())
         assert self.left(with_store) == set(aged[3:])
 
     def test_a_clock_that_went_back_does_not_stop_cleaning(self, aged, with_store):
         (with_store / "spill" / ".cleaned").write_text("99999999999 0\n")
-        clean_if_due(shelf_of(with_store), Retention(2, 2 << 30), 1, time.time())
+        store_of(with_store).clean_if_due(Retention(2, 2 << 30), 1, time.time())
         assert self.left(with_store) == set(aged[3:])
 
-    def test_gc_removes_by_the_settings_and_says_what(self, aged, inside, with_store):
+    def test_gc_follows_the_settings_and_reports_what_it_removed(self, aged, inside, with_store):
         ran = inside("spill", "gc", env={"TOKCAP_SPILL_DAYS": "2"})
         assert ran.out.startswith(b"removed 3 (")
         assert self.left(with_store) == set(aged[3:])
         data = inside("spill", "gc", "-o", "json").json["data"]
         assert (data["removed"], data["kept"]) == ([], 1)
 
-    def test_a_reader_that_has_an_entry_open_reads_it_to_its_end(self, aged, with_store):
-        entry = shelf_of(with_store).open(aged[0])
-        clean(shelf_of(with_store), Retention(1, 1), time.time() + 2 * READ_SECONDS)
+    def test_an_open_output_can_be_read_to_its_end_after_removal(self, aged, with_store):
+        entry = store_of(with_store).open(aged[0])
+        store_of(with_store).clean(Retention(1, 1), time.time() + 2 * READ_SECONDS)
         assert self.left(with_store) == set()
         stream = entry.streams["out"]
         assert stream.read(0, stream.size) == LINES + b"4"
@@ -176,7 +179,7 @@ class TestDamage:
     @pytest.mark.parametrize(
         "damage", [b"", b"{", b"[]", b"{}", b'{"schema_version": 99}', b"\xff" * 100, b"[" * 100_000]
     )
-    def test_of_a_record_is_told_and_the_bytes_are_read(self, entry, inside, damage):
+    def test_a_damaged_record_is_reported_and_the_output_is_shown(self, entry, inside, damage):
         (entry / "record.json").write_bytes(damage)
         shown = inside("show", entry.name, "-n", "100000")
         assert shown.out == LINES
@@ -190,12 +193,12 @@ class TestDamage:
         assert len(listed.splitlines()) == 3
         assert inside("spill", "gc").status == 0
 
-    def test_a_missing_record_is_told(self, entry, inside):
+    def test_a_missing_record_is_reported(self, entry, inside):
         (entry / "record.json").unlink()
         shown = inside("show", entry.name, "-n", "100000")
         assert (shown.out, b"record.json of" in shown.err) == (LINES, True)
 
-    def test_of_an_index_is_told_and_it_is_made_anew(self, entry, inside):
+    def test_a_damaged_index_is_reported_and_made_again(self, entry, inside):
         whole = (entry / "index-cl100k_base").read_bytes()
         for damage in (
             b"",
@@ -210,13 +213,13 @@ class TestDamage:
             again = inside("show", entry.name, "-n", "50", "--token-offset", "1000")
             assert (again.out, again.err) == (shown.out, b"")
 
-    def test_of_the_output_itself_is_told(self, entry, inside):
+    def test_a_damaged_output_is_reported(self, entry, inside):
         (entry / "out").write_bytes(LINES[:100])
         shown = inside("show", entry.name, "-n", "100000")
         assert shown.out == LINES[:100]
         assert f"out of {entry.name} is damaged: it has 100 bytes, not {len(LINES)}".encode() in shown.err
 
-    def test_an_output_that_is_gone_is_not_found(self, entry, inside):
+    def test_a_missing_output_is_not_found(self, entry, inside):
         (entry / "out").unlink()
         assert inside("show", entry.name).status == 1
 
@@ -227,14 +230,14 @@ class TestDamage:
         assert handle != entry.name
         assert inside("show", handle, "-n", "100000").out == LINES
 
-    def test_what_was_stored_last_may_be_gone(self, entry, inside):
+    def test_the_last_output_may_have_been_removed(self, entry, inside):
         inside("spill", "rm", "@last")
         ran = inside("show", "@last")
         assert (ran.status, b"has been removed; the latest are" in ran.err) == (1, True)
 
 
 class TestAStoreThatFails:
-    """The output and the status come out, with one warning and without a handle to nowhere."""
+    """Output and status are unchanged. There is one warning and no handle."""
 
     def check(self, ran, reason):
         assert ran.status == 3
@@ -247,50 +250,50 @@ class TestAStoreThatFails:
 
     COMMAND = ("-n", "60", "--", "sh", "-c", "seq 1 3000; exit 3")
 
-    def test_a_file_in_place_of_the_directory(self, tokcap, with_store):
+    def test_the_data_directory_is_a_file(self, tokcap, with_store):
         with_store.write_text("in the way")
         self.check(tokcap(*self.COMMAND), str(with_store))
 
-    def test_a_symbolic_link_in_place_of_the_directory(self, tokcap, with_store, tmp_path):
+    def test_the_data_directory_is_a_symbolic_link(self, tokcap, with_store, tmp_path):
         (tmp_path / "target").mkdir()
         with_store.symlink_to(tmp_path / "target")
         self.check(tokcap(*self.COMMAND), "symbolic link")
         assert not list((tmp_path / "target").iterdir())
 
-    def test_a_planted_link_below_it(self, tokcap, with_store, tmp_path):
+    def test_a_directory_below_it_is_a_symbolic_link(self, tokcap, with_store, tmp_path):
         (tmp_path / "target").mkdir()
         with_store.mkdir(mode=0o700)
         (with_store / "spill").symlink_to(tmp_path / "target")
         self.check(tokcap(*self.COMMAND), "symbolic link")
         assert not list((tmp_path / "target").iterdir())
 
-    def test_a_home_that_is_no_directory(self, tokcap, monkeypatch):
+    def test_the_home_directory_is_a_file(self, tokcap, monkeypatch):
         monkeypatch.delenv("TOKCAP_DATA_DIR")
         self.check(tokcap(*self.COMMAND, env={"HOME": "/dev/null"}), "Not a directory")
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
-    def test_a_directory_of_another_user(self, tokcap, with_store):
+    def test_the_data_directory_belongs_to_another_user(self, tokcap, with_store):
         with_store.mkdir(mode=0o700)
         os.chown(with_store, 12345, -1)
         self.check(tokcap(*self.COMMAND), "belongs to another user")
 
-    def test_a_quota(self, tokcap):
+    def test_a_quota_is_exceeded(self, tokcap):
         def small_files():
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
         self.check(tokcap(*self.COMMAND, preexec_fn=small_files), "File too large")
 
-    def test_a_quota_met_by_a_large_output_while_it_arrives(self, tokcap, with_store):
+    def test_a_quota_is_exceeded_while_a_large_output_arrives(self, tokcap, with_store):
         def small_files():
             resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))
 
-        # The command itself must be able to write: it writes to a pipe only.
+        # The quota does not affect the command, because it only writes to a pipe.
         ran = tokcap("-n", "60", "--", "sh", "-c", "seq 1 4000000; exit 3", preexec_fn=small_files)
         self.check(ran, "File too large")
         assert not list((with_store / "spill").glob("[0-9a-f]*"))
         assert not list((with_store / "spill").glob(".new-*"))
 
-    def test_a_full_disk(self, tokcap, with_store):
+    def test_the_disk_is_full(self, tokcap, with_store):
         mounted = subprocess.run(
             [
                 "sh",
@@ -309,20 +312,20 @@ class TestAStoreThatFails:
         finally:
             subprocess.run(["umount", str(with_store)], check=True)
 
-    def test_with_always_it_is_a_warning_too(self, tokcap, with_store):
+    def test_spill_always_also_gives_a_warning(self, tokcap, with_store):
         with_store.write_text("in the way")
         ran = tokcap("--spill", "always", "--", "sh", "-c", "echo all; exit 3")
         assert (ran.status, ran.out) == (3, b"all\n")
         assert ran.err.startswith(b"tokcap: warning: the output was not stored: ")
 
-    def test_in_json_it_is_a_warning_of_the_envelope(self, tokcap, with_store):
+    def test_the_json_envelope_has_the_warning(self, tokcap, with_store):
         with_store.write_text("in the way")
         ran = tokcap("-o", "json", *self.COMMAND)
         assert [warning["code"] for warning in ran.json["warnings"]] == ["NOT_STORED"]
         assert "handle" not in ran.json["meta"]
 
 
-def test_an_interrupted_run_stores_what_there_was(with_store, inside, tmp_path):
+def test_an_interrupted_run_stores_the_output_so_far(with_store, inside, tmp_path):
     script = f"seq 1 3000; touch {tmp_path}/written; exec sleep 60"
     process = start("-n", "60", "--", "sh", "-c", script, start_new_session=True)
     while not (tmp_path / "written").exists():
@@ -335,7 +338,7 @@ def test_an_interrupted_run_stores_what_there_was(with_store, inside, tmp_path):
 
 
 class TestLinksAndStrangers:
-    """Nothing outside the data directory is read, written or removed by way of it."""
+    """No symbolic link leads tokcap to read, write or remove files outside the data directory."""
 
     @pytest.fixture
     def precious(self, tmp_path, with_store):
@@ -349,7 +352,7 @@ class TestLinksAndStrangers:
     def untouched(self, precious):
         return sorted(path.name for path in precious.iterdir()) == ["out", "x1"]
 
-    def test_an_entry_that_is_a_link_is_none(self, precious, with_store, inside):
+    def test_an_output_that_is_a_symbolic_link_is_ignored(self, precious, with_store, inside):
         (with_store / "spill" / "ab" / "abcdabcdabcd").symlink_to(precious)
         for args in (["spill", "rm", "abcdabcdabcd"], ["show", "abcd"], ["spill", "path", "abcd"]):
             assert inside(*args).status == 1
@@ -357,7 +360,9 @@ class TestLinksAndStrangers:
         assert inside("spill", "list").out == b"nothing is stored\n"
         assert self.untouched(precious)
 
-    def test_a_shelf_that_is_a_link_is_none(self, precious, with_store, inside, tmp_path):
+    def test_a_group_directory_that_is_a_symbolic_link_is_ignored(
+        self, precious, with_store, inside, tmp_path
+    ):
         (tmp_path / "other").mkdir()
         precious.rename(tmp_path / "other" / "cdcdcdcdcdcd")
         (with_store / "spill" / "cd").symlink_to(tmp_path / "other")
@@ -365,7 +370,7 @@ class TestLinksAndStrangers:
         assert inside("spill", "rm", "cdcd").status == 1
         assert self.untouched(tmp_path / "other" / "cdcdcdcdcdcd")
 
-    def test_a_link_inside_an_entry_is_not_followed_when_it_goes(self, precious, with_store, inside):
+    def test_removal_does_not_follow_a_link_inside_an_output(self, precious, with_store, inside):
         handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
         entry = with_store / "spill" / handle[:2] / handle
         (entry / "planted").symlink_to(precious)
@@ -375,7 +380,7 @@ class TestLinksAndStrangers:
         assert self.untouched(precious)
         assert not list((with_store / "spill").glob(".new-*"))
 
-    def test_a_store_that_is_a_link_is_not_read_either(self, with_store, inside, tmp_path):
+    def test_a_store_that_is_a_symbolic_link_is_not_read(self, with_store, inside, tmp_path):
         inside("-n", "50", stdin=LINES)
         with_store.rename(tmp_path / "moved")
         with_store.symlink_to(tmp_path / "moved")
@@ -383,7 +388,7 @@ class TestLinksAndStrangers:
             ran = inside(*args)
             assert (ran.status, ran.err.count(b"\n")) == (125, 1)
 
-    def test_a_data_directory_that_is_there_for_others_too_keeps_its_mode(self, with_store, inside):
+    def test_a_shared_data_directory_keeps_its_mode(self, with_store, inside):
         with_store.mkdir()
         with_store.chmod(0o755)
         assert inside("-n", "50", stdin=LINES).err == b""
@@ -393,7 +398,7 @@ class TestLinksAndStrangers:
 
 class TestEntriesThatHeal:
     @pytest.mark.parametrize("damage", ["cut", "gone", "link"])
-    def test_storing_again_replaces_an_output_that_is_damaged(self, inside, with_store, damage):
+    def test_storing_again_replaces_a_damaged_output(self, inside, with_store, damage):
         handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
         out = with_store / "spill" / handle[:2] / handle / "out"
         if damage == "cut":
@@ -405,16 +410,17 @@ class TestEntriesThatHeal:
         assert inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"] == handle
         assert inside("show", handle, "-n", "100000").out == LINES
 
-    def test_cleaning_spares_what_is_stored_again_while_it_cleans(self, inside, with_store):
+    def test_cleaning_keeps_an_output_that_is_stored_again_meanwhile(self, inside, with_store):
         handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
         entry = with_store / "spill" / handle[:2] / handle
-        shelf, now = shelf_of(with_store), time.time()
-        stale = next(shelf.entries()).but(stored_at=1, read_at=1)
-        # Somebody has decided by an old look, and looks again when it comes to it.
-        assert shelf.remove(stale.directory, unless=lambda found: now - found.stored_at < 60) is False
+        layout, now = Layout(str(with_store)), time.time()
+        stale = next(store_of(with_store).outputs()).but(stored_at=1, read_at=1)
+        # The decision was made from an old listing; it is checked again before the removal.
+        directory = layout.directory_of(stale.handle)
+        assert layout.remove(directory, unless=lambda found: now - found.stored_at < 60) is False
         assert entry.is_dir()
 
-    def test_a_stderr_that_cannot_be_read_does_not_hide_the_output(self, inside, with_store):
+    def test_an_unreadable_stderr_does_not_hide_the_output(self, inside, with_store):
         ran = inside("-n", "90", "-o", "json", "--", "sh", "-c", "seq 0 2999; echo e >&2")
         handle = ran.json["meta"]["handle"]
         err = with_store / "spill" / handle[:2] / handle / "err"
@@ -440,17 +446,17 @@ class TestEntriesThatHeal:
             ("stored_bytes", {"out": -1}),
         ],
     )
-    def test_a_record_that_makes_no_sense_is_damaged(self, inside, with_store, field, value):
+    def test_a_record_with_an_invalid_value_is_damaged(self, inside, with_store, field, value):
         handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
         path = with_store / "spill" / handle[:2] / handle / "record.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
         shown = inside("show", handle)
         assert (shown.status, shown.out) == (0, LINES)
-        assert f"is damaged: its {field} makes no sense".encode() in shown.err
+        assert f"is damaged: the value of {field} is not valid".encode() in shown.err
         for args in (["spill", "list"], ["spill", "list", "-o", "json"], ["spill", "gc"]):
             assert inside(*args).status == 0
 
-    def test_what_is_in_the_way_of_the_last_handle_costs_only_that(self, inside, with_store):
+    def test_if_the_last_handle_cannot_be_written_the_output_is_stored_anyway(self, inside, with_store):
         inside("-n", "50", stdin=LINES)
         (with_store / "spill" / "last").unlink()
         (with_store / "spill" / "last").mkdir()
@@ -459,7 +465,7 @@ class TestEntriesThatHeal:
         assert b"tokcap show" in ran.out
 
 
-def test_a_data_directory_with_an_odd_name_costs_no_output(tokcap, tmp_path):
+def test_no_output_is_lost_if_the_data_directory_has_an_odd_name(tokcap, tmp_path):
     odd = os.fsdecode(os.fsencode(str(tmp_path)) + b"/\xff\n dir")
     for args in (["-n", "60", "-o", "json"], ["-n", "60"]):
         ran = tokcap(*args, "--", "seq", "1000", env={"TOKCAP_DATA_DIR": odd})

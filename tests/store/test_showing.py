@@ -40,7 +40,7 @@ def test_a_handle_can_be_shortened_and_the_last_one_has_a_name(inside, stored):
 @pytest.mark.parametrize(
     "name", ["0000", "../../etc", "3f2", "", "@first", "ABCD", "3f2a\x00", "3f2a/../..", "z" * 10_000]
 )
-def test_an_unknown_handle_is_one_line_that_lists_what_there_is(inside, stored, name):
+def test_the_error_for_an_unknown_handle_lists_the_latest_outputs(inside, stored, name):
     handle = stored(b"some words\n")
     if handle.startswith(name or "-"):
         pytest.skip("that handle exists")
@@ -65,7 +65,7 @@ def test_an_ambiguous_handle_lists_the_candidates(inside, with_store, stored):
     assert inside("show", handle, "-n", "100").status == 0
 
 
-def test_nothing_is_stored_by_showing(inside, with_store, stored):
+def test_show_stores_nothing(inside, with_store, stored):
     handle = stored(b"".join(b"%d\n" % number for number in range(5000)))
     before = sorted(path.name for path in (with_store / "spill").glob("??/*"))
     for args in (
@@ -84,7 +84,7 @@ def test_nothing_is_stored_by_showing(inside, with_store, stored):
     limit=st.integers(1, 120),
     name=st.sampled_from(["cl100k_base", "o200k_base", "approx"]),
 )
-def test_pages_of_a_stored_text_join_to_it(inside, text, limit, name):
+def test_the_pages_of_a_stored_text_join_to_the_text(inside, text, limit, name):
     handle = inside("--token-count", "-o", "json", stdin=text.encode()).json["meta"]["handle"]
     pages, offset = [], 0
     while offset is not None:
@@ -104,13 +104,13 @@ def test_pages_of_a_stored_text_join_to_it(inside, text, limit, name):
         pages += [part for part in page["data"] if part != "[TRUNCATED]"]
         following = page["meta"].get("next_offset")
         if following == offset:
-            return  # the limit admits no character here, and says so
+            return  # the limit is too small to show a character here, and the answer says so
         offset = following
     assert "".join(pages) == text
 
 
-def test_a_window_of_a_stored_output_is_that_of_the_run(inside):
-    """Whatever the shape: reading from the store, from its index and landmarks, changes nothing."""
+def test_a_window_of_a_stored_output_equals_that_of_the_run(inside):
+    """For every shape: an answer from the store, its index and landmarks equals that of the run."""
     rows = "".join(
         f'{{"id": {number}, "name": "n{number}", "tags": ["x", {{"y": {number}}}]}},'
         for number in range(4000)
@@ -136,7 +136,7 @@ def test_a_window_of_a_stored_output_is_that_of_the_run(inside):
 
 
 class TestPointer:
-    def test_a_string_comes_out_decoded_and_can_be_paged(self, inside, stored):
+    def test_a_string_is_decoded_and_can_be_paged(self, inside, stored):
         handle = stored(DOCUMENT)
         body = json.loads(DOCUMENT)["items"][3]["body"]
         assert inside("show", handle, "--pointer", "/items/3/body", "-n", "5000").out.decode() == body
@@ -156,7 +156,7 @@ class TestPointer:
             ("/items/29/id", b"29"),
         ],
     )
-    def test_other_values_come_out_as_they_stand(self, inside, stored, pointer, value):
+    def test_other_values_are_shown_unchanged(self, inside, stored, pointer, value):
         assert inside("show", stored(DOCUMENT), "--pointer", pointer).out == value
 
     def test_structured_values_are_structured_in_the_envelope(self, inside, stored):
@@ -174,12 +174,12 @@ class TestPointer:
             ("/items/3/id/x", "/items/3/id is no object or array"),
         ],
     )
-    def test_a_pointer_that_leads_nowhere_says_what_there_is(self, inside, stored, pointer, message):
+    def test_the_error_for_a_pointer_to_nothing_lists_what_exists(self, inside, stored, pointer, message):
         ran = inside("show", stored(DOCUMENT), "--pointer", pointer)
         assert (ran.status, ran.out) == (1, b"")
         assert message in ran.err.decode()
 
-    def test_a_pointer_begins_with_a_slash(self, inside, stored):
+    def test_a_pointer_must_begin_with_a_slash(self, inside, stored):
         assert inside("show", stored(DOCUMENT), "--pointer", "items").status == 2
 
     def test_json_lines_and_tables_have_pointers_too(self, inside, stored):
@@ -221,7 +221,7 @@ class TestPointer:
             for key, child in children:
                 check(f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}", child)
 
-        # A line break in a key cannot be written on a command line of ours.
+        # These tests cannot pass a line break in a key as an argument.
         if all(
             ch >= " " and ch not in "\x7f\x85\u2028\u2029"
             for ch in document.decode("unicode_escape", "replace")
@@ -237,7 +237,7 @@ class TestGrep:
         b"%d %s happened\n" % (number, b"error" if number % 100 == 7 else b"thing") for number in range(1000)
     )
 
-    def test_matching_lines_have_their_number_and_place(self, inside, stored):
+    def test_matching_lines_have_their_line_number_and_token_offset(self, inside, stored):
         handle = stored(self.LOG)
         lines = inside("show", handle, "--grep", "err.r").out.decode().splitlines()
         assert len(lines) == 10
@@ -249,7 +249,7 @@ class TestGrep:
             page = inside("show", handle, "--token-offset", token, "-n", "9")
             assert page.out.startswith(text.encode())
 
-    def test_context_is_marked_as_grep_does_it(self, inside, stored):
+    def test_context_lines_are_marked_as_in_grep(self, inside, stored):
         shown = inside("show", stored(self.LOG), "--grep", "^(7|9|507) ", "--context", "1").out.decode()
         assert [re.sub(r"([:-])\d+([:-])", r"\1\2", line) for line in shown.splitlines()] == [
             "7--6 thing happened",
@@ -263,7 +263,7 @@ class TestGrep:
             "509--508 thing happened",
         ]
 
-    def test_matches_are_bounded_and_paged_like_everything_else(self, inside, stored):
+    def test_matches_are_capped_and_paged(self, inside, stored):
         handle = stored(self.LOG)
         whole = inside("show", handle, "--grep", "[02468] thing", "-n", "1000000").out
         assert whole.count(b"\n") == 500
@@ -280,7 +280,7 @@ class TestGrep:
             args = [*way[1].decode().split(), "--grep", "[02468] thing", "-n", "300"]
         assert pages == whole
 
-    def test_how_many_match_is_told_even_if_few_are_shown(self, inside, stored):
+    def test_the_number_of_matches_is_exact_even_if_few_are_shown(self, inside, stored):
         meta = inside("show", stored(self.LOG * 20), "--grep", "thing", "-n", "100", "-o", "json").json[
             "meta"
         ]
@@ -312,7 +312,7 @@ class TestGrep:
         assert ran.status == 2
         assert b"is no regular expression" in ran.err
 
-    def test_bytes_that_are_no_utf_8_do_not_hide_a_match(self, inside, stored):
+    def test_bytes_that_are_not_utf_8_do_not_hide_a_match(self, inside, stored):
         handle = stored(b"\xff\xfe good\r\nplain\n\x80 good")
         token = recount(b"\xff\xfe good\r\nplain\n")
         assert inside("show", handle, "--grep", "good").out == b"1:0:\xff\xfe good\n3:%d:\x80 good\n" % token
@@ -325,7 +325,7 @@ class TestGrep:
         assert "é two".encode() in shown
 
 
-def test_stderr_is_shown_when_asked_for_and_missing_if_there_is_none(inside):
+def test_stderr_is_shown_on_request_and_not_found_if_there_is_none(inside):
     inside("--spill", "always", "-n", "100", "--", "sh", "-c", "echo out; echo err >&2")
     assert inside("show", "@last", "--stream", "err").out == b"err\n"
     inside("--spill", "always", "-n", "100", "--", "echo", "out")
@@ -333,7 +333,7 @@ def test_stderr_is_shown_when_asked_for_and_missing_if_there_is_none(inside):
     assert (ran.status, b"has no stored stderr" in ran.err) == (1, True)
 
 
-def test_a_limit_of_its_own_counts_more_than_that_of_the_run(inside, monkeypatch):
+def test_the_limit_of_show_overrides_that_of_the_run(inside, monkeypatch):
     inside("-n", "40", "--", "seq", "1", "500")
     assert recount(inside("show", "@last").out) <= 40
     assert recount(inside("show", "@last", "-n", "100").out) > 40

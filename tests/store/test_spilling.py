@@ -1,4 +1,4 @@
-"""What is withheld is stored once, found by its handle, and read back without running the command again."""
+"""Withheld output is stored once, found by its handle, and read without running the command again."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.conftest import recount
-from tokcap.steps.capture import MEMORY_BYTES
+from tokcap.core.spool import MEMORY_BYTES
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -41,7 +41,7 @@ def test_pages_by_the_printed_command_join_and_the_command_runs_once(tokcap, tmp
     while mark := NEXT.search(page.out):
         assert recount(page.out) <= 200
         joined += page.out[: page.out.rindex(b"[TRUNCATED]")]
-        # The printed command has no limit: it goes on with that of the run.
+        # The printed command has no limit, so the limit of the run applies.
         page = tokcap(*mark[1].decode().split()[1:], cwd=tmp_path)
     assert joined + page.out == "".join(f"{number}\n" for number in range(1, 401)).encode()
     assert (tmp_path / "log").read_text() == "run\n"
@@ -78,13 +78,13 @@ def test_with_never_nothing_is_stored_and_the_mark_has_no_handle(inside, with_st
         ["-n", "50", "-o", "jsonl"],
     ],
 )
-def test_whatever_withholds_something_stores_all_of_it(inside, with_store, args):
+def test_every_option_that_withholds_output_stores_all_of_it(inside, with_store, args):
     inside(*args, stdin=SEQ)
     (entry,) = entries(with_store)
     assert (entry / "out").read_bytes() == SEQ
 
 
-def test_who_asked_for_the_price_can_then_read_without_running_again(inside):
+def test_after_a_count_the_output_can_be_read_without_running_again(inside):
     counted = inside("--token-count", "-o", "json", stdin=SEQ).json
     page = inside("show", counted["meta"]["handle"], "-n", "40", "-o", "json").json
     assert page["meta"]["total_tokens"] == counted["meta"]["token_count"]
@@ -114,14 +114,14 @@ def test_a_record_says_what_was_run_and_what_came_out(inside, with_store):
     assert entry.parent.name == entry.name[:2]
 
 
-def test_arguments_are_not_recorded_if_that_is_switched_off(inside, with_store):
+def test_arguments_are_not_recorded_if_the_option_is_off(inside, with_store):
     inside("-n", "50", "--no-record-arguments", "--", "seq", "1", "3000")
     (entry,) = entries(with_store)
     assert record_of(entry)["command"] is None
     assert b"3000" not in (entry / "record.json").read_bytes()
 
 
-def test_arguments_that_are_no_utf_8_come_back(inside, with_store):
+def test_arguments_that_are_not_utf_8_are_recorded(inside, with_store):
     word = os.fsdecode(b"\xff\xfe")
     inside("-n", "5", "--", "printf", f"{word}%0500d", "7")
     (entry,) = entries(with_store)
@@ -130,7 +130,7 @@ def test_arguments_that_are_no_utf_8_come_back(inside, with_store):
     assert listed["data"][0]["command"][1] == "\ufffd\ufffd%0500d"
 
 
-def test_equal_outputs_have_one_entry_and_print_the_same_bytes(tokcap, with_store, tmp_path):
+def test_equal_outputs_are_stored_once_and_print_the_same_bytes(tokcap, with_store, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     one = tokcap("-n", "70", "--", "seq", "1", "900", cwd=tmp_path)
     other = tokcap("-n", "70", "--", "sh", "-c", "seq 1 900", cwd=tmp_path / "elsewhere")
@@ -141,7 +141,7 @@ def test_equal_outputs_have_one_entry_and_print_the_same_bytes(tokcap, with_stor
     assert len(entries(with_store)) == 2
 
 
-def test_what_the_offsets_depend_on_is_part_of_the_printed_command(inside):
+def test_the_printed_command_has_every_option_that_offsets_depend_on(inside):
     rows = b'{"a":1,"b":"x y z"}\n' * 200
     args = ["--tokenizer", "o200k_base", "--shape", "jsonl", "--fields", "a"]
     ran = inside("-n", "60", "-o", "json", *args, stdin=rows).json
@@ -154,7 +154,7 @@ def test_what_the_offsets_depend_on_is_part_of_the_printed_command(inside):
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
-def test_only_the_owner_can_read_what_is_stored(tokcap, with_store, umask):
+def test_only_the_owner_can_read_stored_outputs(tokcap, with_store, umask):
     tokcap("-n", "50", "--", "seq", "1", "3000", preexec_fn=lambda: os.umask(umask))
     for path in [with_store, *with_store.rglob("*")]:
         mode = stat.S_IMODE(path.lstat().st_mode)
@@ -176,9 +176,9 @@ def test_a_large_output_goes_to_disk_while_it_arrives_and_no_draft_is_left(insid
 
 
 class TestAStoreThatIsFull:
-    """An output larger than `--max-bytes`: what is stored is said to be less than there was."""
+    """An output larger than `--max-bytes`: tokcap says that only a part is stored."""
 
-    def test_it_is_said_in_the_mark_the_envelope_and_the_record(self, inside, with_store):
+    def test_the_mark_the_envelope_and_the_record_say_so(self, inside, with_store):
         ran = inside("-n", "60", "--max-bytes", "1000", "-o", "json", stdin=SEQ)
         (entry,) = entries(with_store)
         meta = ran.json["meta"]
@@ -193,7 +193,7 @@ class TestAStoreThatIsFull:
         assert text.err == b""
 
     def test_the_last_page_says_that_the_rest_was_not_stored(self, inside):
-        # The window itself is kept even where it is larger than the store.
+        # The window is kept even if it is larger than what is stored.
         inside("-n", "5", "--max-bytes", "1000", stdin=SEQ)
         page = inside("show", "@last", "-n", "500", "--token-offset", "400")
         assert recount(page.out) <= 500
@@ -220,17 +220,17 @@ class TestAStoreThatIsFull:
         assert b"only the first 1000 bytes are stored" in ran.out
         assert inside("show", "@last", "-n", "5000").out.startswith(SEQ[:900])
 
-    def test_the_count_is_that_of_everything(self, inside):
+    def test_the_count_covers_the_whole_output(self, inside):
         assert inside("--token-count", "--max-bytes", "1000", stdin=SEQ).out == b"%d\n" % recount(SEQ)
 
-    def test_two_outputs_that_differ_behind_it_are_two_entries(self, inside, with_store):
+    def test_outputs_that_differ_after_the_limit_are_stored_separately(self, inside, with_store):
         inside("-n", "60", "--max-bytes", "1000", stdin=SEQ)
         inside("-n", "60", "--max-bytes", "1000", stdin=SEQ + b"more")
         assert len(entries(with_store)) == 2
 
 
 def test_memory_does_not_grow_with_the_output(with_store):
-    """A quarter of a gigabyte each, and room for a seventh of it."""
+    """The outputs have a quarter of a gigabyte each; the memory limit is a seventh of that."""
     for source in ("head -c 256M /dev/zero", "yes 'a line of plain text, again and again' | head -c 256M"):
         code = (
             "import resource, subprocess, sys;"
@@ -249,12 +249,12 @@ def test_memory_does_not_grow_with_the_output(with_store):
 
 
 class TestACappedDocument:
-    """What is left of a document is text."""
+    """A document whose end is missing is treated as text."""
 
     DOCUMENT = json.dumps({"items": [{"id": number, "body": "x y z " * 5} for number in range(200)]}).encode()
 
     @pytest.mark.parametrize("size", [100, 999, 1000, 1001, 3000])
-    def test_it_is_looked_at_as_text(self, inside, size):
+    def test_it_is_shown_as_text(self, inside, size):
         inside("-n", "100", "--max-bytes", str(size), stdin=self.DOCUMENT)
         for offset in (0, 20, 50, 200, 400, 490, 500, 5000):
             page = inside("show", "@last", "-o", "json", "-n", "100", "--token-offset", str(offset)).json
@@ -263,7 +263,7 @@ class TestACappedDocument:
         assert inside("show", "@last", "--pointer", "/items/150").status == 1
         assert inside("show", "@last", "--fields", "items.id", "-n", "50").status == 0
 
-    def test_stderr_that_is_not_all_stored_is_said_to_be_so(self, inside):
+    def test_a_stderr_that_is_stored_only_in_part_is_reported(self, inside):
         ran = inside("-n", "300", "--max-bytes", "20", "--", "sh", "-c", "echo hi; seq 1 1000 >&2")
         assert b"only the first 20 bytes are stored; next: tokcap show" in ran.err
         ran = inside(
@@ -272,12 +272,12 @@ class TestACappedDocument:
         assert "SPILL_TRUNCATED" in [warning["code"] for warning in ran.json["warnings"]]
 
 
-def test_an_empty_stderr_makes_no_other_handle(inside):
+def test_an_empty_stderr_does_not_change_the_handle(inside):
     one = inside("-n", "40", "-o", "json", "--", "seq", "1", "2000").json["meta"]["handle"]
     assert inside("--token-count", "-o", "json", "--", "seq", "1", "2000").json["meta"]["handle"] == one
 
 
-def test_a_shape_that_one_caller_insisted_on_is_not_the_next_ones(inside):
+def test_a_shape_given_by_one_caller_does_not_affect_the_next(inside):
     document = TestACappedDocument.DOCUMENT
     inside("-n", "60", "--shape", "text", stdin=document)
     assert inside("show", "@last", "-n", "60", "-o", "json").json["meta"]["shape"] == "json"
@@ -285,7 +285,7 @@ def test_a_shape_that_one_caller_insisted_on_is_not_the_next_ones(inside):
     assert inside("show", "@last", "-n", "60", "-o", "json").json["meta"]["shape"] == "json"
 
 
-def test_a_shape_is_that_of_the_output_not_of_what_is_found_in_it(inside):
+def test_the_recorded_shape_is_that_of_the_output_not_of_a_value_in_it(inside):
     table = b"id,body\n" + b"".join(b"%d,b%d\n" % (number, number) for number in range(300))
     inside("-n", "60", "--shape", "csv", stdin=table)
     whole = inside("show", "@last", "--grep", "b1", "-n", "100000").out
@@ -300,7 +300,7 @@ def test_a_shape_is_that_of_the_output_not_of_what_is_found_in_it(inside):
 
 
 def test_many_matches_in_one_long_line_are_found_in_linear_time(inside):
-    """Each match was once reckoned from the line's beginning: this took minutes."""
+    """Once, every match was counted from the start of the line, which took minutes."""
     inside("--token-count", stdin=("abc def x" * 33 + "é").encode() * 20_000)
     meta = inside("show", "@last", "-n", "50", "--grep", "def", "-o", "json").json["meta"]
     assert meta["total_count"] > 10_000

@@ -1,4 +1,4 @@
-"""With the extra `bulk` every count is what it is without: gigatoken gets only what it is certain of."""
+"""The extra `bulk` changes no count: gigatoken gets only characters of a known class."""
 
 import functools
 import importlib.util
@@ -21,7 +21,7 @@ from tests.tokens.test_counting import LONG_RUNS, TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tests.tokens.test_quick import ANYTHING, EMOJI
 from tokcap.doctor import packages
-from tokcap.tokens import Index, bulk, bulkextra, chunks, classes, count_bytes, index
+from tokcap.tokens import Index, character_classes, chunks, count_bytes, gigatoken_counter, index, parallel
 
 needs_gigatoken = pytest.mark.skipif(
     importlib.util.find_spec("gigatoken") is None,
@@ -31,18 +31,18 @@ needs_gigatoken = pytest.mark.skipif(
 
 @functools.cache
 def gigatoken_of(name):
-    """gigatoken's own tokens, whatever the guard says."""
-    return bulkextra.Gigatoken(name)._start()
+    """gigatoken without the guard."""
+    return gigatoken_counter.Gigatoken(name)._start()
 
 
 @functools.cache
 def counter_of(name):
-    """One for all examples, as one process has, so that what it remembers is tested too."""
-    return bulkextra.BulkCounter(TOKENIZERS[name])
+    """One counter for all examples, as in one process, so that what it remembers is tested too."""
+    return gigatoken_counter.GigatokenCounter(TOKENIZERS[name])
 
 
 def is_certain(text):
-    return bulkextra.CertainCharacters().are_all_of(text)
+    return gigatoken_counter.KnownCharacters().are_all_of(text)
 
 
 def assigned(character):
@@ -52,10 +52,10 @@ def assigned(character):
 def counted(data, name, *, extra=True):
     """All checkpoints of a payload, as if it were large."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "BULK_BYTES", 1)
-        patch.setattr(bulk, "available_cores", lambda: 1)
+        patch.setattr(index, "PARALLEL_PART_BYTES", 1)
+        patch.setattr(parallel, "available_cores", lambda: 1)
         if not extra:
-            patch.setattr(bulkextra, "counter_for", lambda _tokenizer: None)
+            patch.setattr(gigatoken_counter, "counter_for", lambda _tokenizer: None)
         found = Index(payload_of(data), TOKENIZERS[name])
         found.count_all()
     return found.checkpoints
@@ -67,9 +67,9 @@ def assert_the_same_with_and_without(data, name):
     assert (with_it.complete, with_it.valid_utf8) == (without.complete, without.valid_utf8)
 
 
-# In these a character meets letters of both cases, digits, blanks, newlines, signs, marks and itself.
+# Puts a character next to letters of both cases, digits, blanks, newlines, signs, marks and itself.
 SURROUNDINGS = "a{0}A{0}b'{0}s {0}\n{0}1{0}/\r\n{0}\u0301{0}  {0}{0}'s'l{0}\u3000{0}é{0}É/{0}\n"
-# Most of all characters are ideographs, syllables or private, and alike: for them this will do.
+# Most characters are ideographs, syllables or for private use, and behave alike: this is enough for them.
 FEW_SURROUNDINGS = "a{0}A'{0}s {0}\n1{0}/{0}{0}'s"
 
 
@@ -81,8 +81,8 @@ def in_surroundings(character):
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
-    guard = bulkextra.CertainCharacters()
-    # The planes of private use are half of all, and all alike: some stand for the others.
+    guard = gigatoken_counter.KnownCharacters()
+    # The private use planes are half of all, and behave alike: a sample is enough.
     points = [*range(0xF0000), *range(0xF0000, 0x110000, 0x100)]
     passed = [chr(point) for point in points if not 0xD800 <= point < 0xE000 and guard.are_all_of(chr(point))]
     assert len(passed) > 140_000
@@ -92,22 +92,22 @@ def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
 
 
 def test_exactly_the_characters_that_this_python_knows_are_let_through():
-    guard = bulkextra.CertainCharacters()
-    # Of ten planes nothing is assigned, and two are for private use: some stand for the others there.
+    guard = gigatoken_counter.KnownCharacters()
+    # Ten planes have nothing assigned, and two are for private use: a sample is enough there.
     for point in (*range(0x40000), *range(0x40000, 0x110000, 0x80)):
         if not 0xD800 <= point < 0xE000:
             assert guard.are_all_of(chr(point)) == assigned(chr(point)), hex(point)
 
 
 def test_what_a_newer_python_knows_is_let_through_only_if_it_is_old(monkeypatch):
-    monkeypatch.setattr(classes, "NEWEST_UNICODE", (3, 2))
-    monkeypatch.setattr(classes, "CLASSES", classes.Classes(classes.SPECIAL))
+    monkeypatch.setattr(character_classes, "NEWEST_UNICODE", (3, 2))
+    monkeypatch.setattr(character_classes, "CLASSES", character_classes.Classes(character_classes.SPECIAL))
     assert is_certain("Straße, 漢字, \u3000")
     assert not is_certain("\U0001f600")
 
 
 def test_one_doubtful_character_among_many_is_found():
-    guard = bulkextra.CertainCharacters()
+    guard = gigatoken_counter.KnownCharacters()
     for text in ("é漢\u3000\x1b\n", "é漢\u3000\x1b\n"):
         assert guard.are_all_of(text)
         assert not guard.are_all_of(f"{text}\u0378{text}")
@@ -136,12 +136,12 @@ def test_any_bytes_have_the_checkpoints_that_they_have_without_it(name, parts):
         patch.setattr(chunks, "FIRST_CHUNK_BYTES", 8)
         patch.setattr(chunks, "CHUNK_BYTES", 16)
         # Loaded once, not for each example.
-        patch.setattr(bulkextra, "counter_for", lambda _tokenizer: bulk_counter(name))
+        patch.setattr(gigatoken_counter, "counter_for", lambda _tokenizer: bulk_counter(name))
         assert_the_same_with_and_without(b"".join(parts) * 2, name)
 
 
 def bulk_counter(name):
-    fresh = bulkextra.BulkCounter(TOKENIZERS[name])
+    fresh = gigatoken_counter.GigatokenCounter(TOKENIZERS[name])
     fresh._gigatoken = counter_of(name)._gigatoken
     return fresh
 
@@ -176,7 +176,7 @@ PAYLOADS = {
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("kind", PAYLOADS)
 def test_a_payload_has_the_checkpoints_that_it_has_without_it(name, kind, monkeypatch):
-    monkeypatch.setattr(bulkextra, "counter_for", lambda _tokenizer: bulk_counter(name))
+    monkeypatch.setattr(gigatoken_counter, "counter_for", lambda _tokenizer: bulk_counter(name))
     assert_the_same_with_and_without(PAYLOADS[kind], name)
 
 
@@ -186,17 +186,17 @@ def test_what_is_certain_does_not_need_tiktoken(name, monkeypatch):
     def ask(_self, _text):
         raise AssertionError("tiktoken was asked")
 
-    monkeypatch.setattr("tokcap.tokens.bpe.BytePairTokenizer.count", ask)
+    monkeypatch.setattr("tokcap.tokens.embedded.EmbeddedTokenizer.count", ask)
     text = "Größe: 漢字 👩‍👩‍👧 \x1b[31m\r\n" * 5_000
     assert counted(text.encode(), name).tokens[-1] == len(reference(name).encode_ordinary(text))
 
 
 class PanicException(BaseException):
-    """As pyo3 raises it."""
+    """Named like the exception that pyo3 raises."""
 
 
 class Fake:
-    """A gigatoken for which a text has as many tokens as characters, if it does not fail."""
+    """A fake gigatoken that counts characters, or fails."""
 
     fails_at_building: BaseException | None = None
     fails_at_text: dict[int, BaseException]
@@ -222,7 +222,7 @@ class Fake:
 
 @pytest.fixture
 def fake(monkeypatch):
-    """A class of its own for each test, where gigatoken would be."""
+    """Installs a new fake class in place of gigatoken."""
     found = type("Fake", (Fake,), {"fails_at_text": {}})
     package, library = types.ModuleType("gigatoken"), types.ModuleType("gigatoken.gigatoken_rs")
     library.BPETokenizer = found
@@ -261,7 +261,7 @@ def test_if_it_cannot_be_loaded_tiktoken_counts_in_silence(error, monkeypatch, c
 
 
 def test_if_it_fails_on_a_text_tiktoken_counts_that_and_all_that_follows(fake):
-    # The first text is the empty one with which it is loaded, the second the first chunk.
+    # The first text is the empty one that loads it, the second is the first chunk.
     fake.fails_at_text[3] = PanicException("a panic")
     found = counted(WORDS, "cl100k_base")
     first = found.bytes[1]
@@ -276,18 +276,18 @@ def test_an_interrupt_is_no_failure_of_it(fake):
 
 
 def test_where_much_is_in_doubt_the_rest_is_divided_among_processes(fake, monkeypatch):
-    monkeypatch.setattr(bulkextra, "MOST_DOUBTED", 50_000)
-    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
-    monkeypatch.setattr(bulk, "available_cores", lambda: 3)
-    monkeypatch.setattr(bulk, "can_divide", lambda: True)
+    monkeypatch.setattr(gigatoken_counter, "MOST_DECLINED_CHARACTERS", 50_000)
+    monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "available_cores", lambda: 3)
+    monkeypatch.setattr(parallel, "may_fork", lambda: True)
     divided = []
-    in_parallel = bulk.count_in_parallel
+    in_parallel = parallel.count_in_parallel
 
     def record(parts, count):
         divided.extend(parts)
         return in_parallel(parts, count)
 
-    monkeypatch.setattr(bulk, "count_in_parallel", record)
+    monkeypatch.setattr(parallel, "count_in_parallel", record)
     doubtful = "some words again \u0378\n".encode() * 10_000
     found = Index(payload_of(doubtful), TOKENIZERS["cl100k_base"])
     assert found.total_tokens == count_bytes(doubtful, TOKENIZERS["cl100k_base"])
@@ -296,44 +296,44 @@ def test_where_much_is_in_doubt_the_rest_is_divided_among_processes(fake, monkey
 
 
 def growing(step):
-    """A process that holds more each time it is asked."""
+    """Memory that grows each time it is read."""
     held = iter(range(0, 1 << 60, step))
     return lambda: next(held)
 
 
 def test_if_it_remembers_too_much_of_little_text_it_is_given_up(fake, monkeypatch):
-    monkeypatch.setattr(bulkextra, "resident_bytes", growing(bulkextra.MOST_GROWTH_BYTES))
-    monkeypatch.setattr(bulkextra, "LOOK_EVERY", 100_000)
-    counter = bulkextra.counter_for(TOKENIZERS["cl100k_base"])
+    monkeypatch.setattr(gigatoken_counter, "resident_bytes", growing(gigatoken_counter.MOST_GROWTH_BYTES))
+    monkeypatch.setattr(gigatoken_counter, "CHECK_MEMORY_EVERY_CHARACTERS", 100_000)
+    counter = gigatoken_counter.counter_for(TOKENIZERS["cl100k_base"])
     text = WORDS[:17_000].decode()
     assert [counter.count(text) for _ in range(6)] == [17_000] * 5 + [4_000]
-    assert not counter.pays
+    assert not counter.is_worthwhile
 
 
 def test_if_it_remembers_too_much_of_much_text_it_starts_afresh(fake, monkeypatch):
-    monkeypatch.setattr(bulkextra, "resident_bytes", growing(bulkextra.MOST_GROWTH_BYTES))
-    monkeypatch.setattr(bulkextra, "LOOK_EVERY", 100_000)
-    monkeypatch.setattr(bulkextra, "WORTH_STARTING", 50_000)
+    monkeypatch.setattr(gigatoken_counter, "resident_bytes", growing(gigatoken_counter.MOST_GROWTH_BYTES))
+    monkeypatch.setattr(gigatoken_counter, "CHECK_MEMORY_EVERY_CHARACTERS", 100_000)
+    monkeypatch.setattr(gigatoken_counter, "WORTH_RESTARTING_CHARACTERS", 50_000)
     built = []
     monkeypatch.setattr(fake, "__init__", lambda self: (built.append(self), setattr(self, "texts", 0))[0])
-    counter = bulkextra.counter_for(TOKENIZERS["cl100k_base"])
+    counter = gigatoken_counter.counter_for(TOKENIZERS["cl100k_base"])
     text = WORDS[:17_000].decode()
     assert [counter.count(text) for _ in range(13)] == [17_000] * 13
-    assert counter.pays
+    assert counter.is_worthwhile
     assert len(built) == 3
 
 
 def test_the_memory_of_this_process_is_told_in_bytes():
-    assert 5 << 20 < bulkextra.resident_bytes() < 64 << 30
+    assert 5 << 20 < gigatoken_counter.resident_bytes() < 64 << 30
 
 
-# What a process would import instead, leaving a trace.
+# A replacement for gigatoken that leaves a trace when it is imported.
 TRACE = "import os\nopen(os.environ['TRACE'], 'w').close()\nraise ImportError('only traced')\n"
 
 
 @pytest.fixture
 def traced(tmp_path):
-    """Calls tokcap; tells what it wrote, and whether it has reached for gigatoken."""
+    """Calls tokcap; returns what it wrote, and whether it tried to import gigatoken."""
     (tmp_path / "gigatoken").mkdir()
     (tmp_path / "gigatoken" / "__init__.py").write_text(TRACE)
     trace = tmp_path / "trace"
@@ -370,7 +370,7 @@ def test_a_large_count_reaches_for_it_and_does_without(traced):
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_a_large_count_by_a_process_is_exact(name, tmp_path):
     text = "".join(f"{number} words, größer als {number % 97}\r\n" for number in range(300_000))
-    assert len(text.encode()) > 2 * index.BULK_BYTES
+    assert len(text.encode()) > 2 * index.PARALLEL_PART_BYTES
     done = subprocess.run(
         [sys.executable, "-m", "tokcap", "--token-count", "--tokenizer", name],
         input=text.encode(),
@@ -388,7 +388,7 @@ def test_a_large_count_by_a_process_is_exact(name, tmp_path):
         ("0.10.0", types, "ok", "for large counts: gigatoken 0.10.0"),
         ("0.10.0", None, "note", "gigatoken cannot be loaded: "),
         ("0.9", types, "note", "gigatoken 0.9 is too old: 0.10 is needed"),
-        ("", types, "ok", "gigatoken is not installed; to have it: "),
+        ("", types, "ok", "gigatoken is not installed; to install it: "),
     ],
 )
 def test_the_doctor_tells_whether_it_is_there_and_serves(version, module, status, said, monkeypatch):
@@ -399,6 +399,6 @@ def test_the_doctor_tells_whether_it_is_there_and_serves(version, module, status
 
     monkeypatch.setattr(metadata, "version", installed)
     monkeypatch.setitem(sys.modules, "gigatoken", module)
-    found = packages.optional("bulk", [packages.requirement_of("gigatoken>=0.10; extra == 'bulk'")])
+    found = packages.check_extra("bulk", [packages.requirement_of("gigatoken>=0.10; extra == 'bulk'")])
     assert (found.name, found.status) == ("bulk", status)
     assert said in found.message

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, reference
-from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer, splits, vocabulary
+from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer, safe_cuts, vocabulary
 
 # What pre-splits look at: contractions, cases, digits, blanks, newlines, slashes, marks.
 WORDS = (
@@ -39,17 +39,17 @@ def test_any_text_counts_as_tiktoken_counts_it(name, text):
 @pytest.mark.parametrize("name", ENCODINGS)
 @settings(max_examples=400, deadline=None)
 @given(text=AWKWARD)
-def test_every_certain_cut_is_one(name, text):
+def test_every_safe_cut_is_safe(name, text):
     data = text.encode()
     whole = reference(name).encode_ordinary(text)
-    for match in splits.certain_cuts_of(name).finditer(data):
+    for match in safe_cuts.SafeCuts(name).pattern.finditer(data):
         left, right = data[: match.end()].decode(), data[match.end() :].decode()
         apart = reference(name).encode_ordinary(left) + reference(name).encode_ordinary(right)
         assert apart == whole, (left, right)
 
 
-def test_a_slash_after_a_newline_is_no_certain_cut():
-    certain = splits.certain_cuts_of("o200k_base")
+def test_a_slash_after_a_newline_is_not_a_safe_cut():
+    certain = safe_cuts.SafeCuts("o200k_base").pattern
     assert certain.search(b"--\n/usr") is None
     assert certain.search(b"--\n-usr").end() == 3
 
@@ -60,24 +60,24 @@ BLANKS = [
 
 
 @pytest.mark.parametrize("blank", BLANKS, ids=ascii)
-def test_no_line_start_is_certain_before_a_blank_of_any_kind(blank):
-    assert splits.certain_cuts_of("cl100k_base").search(b"-\n" + blank.encode() + b"-") is None
+def test_no_line_start_is_safe_before_a_blank_of_any_kind(blank):
+    assert safe_cuts.SafeCuts("cl100k_base").pattern.search(b"-\n" + blank.encode() + b"-") is None
 
 
 @settings(max_examples=300, deadline=None)
 @given(text=AWKWARD)
-def test_every_certain_cut_of_the_gpt2_family_is_one(text):
+def test_every_safe_cut_of_the_gpt2_family_is_safe(text):
     data = text.encode()
     encoding = gpt2_like()
     whole = encoding.encode_ordinary(text)
-    for match in splits.certain_cuts_of("gpt2").finditer(data):
+    for match in safe_cuts.SafeCuts("gpt2").pattern.finditer(data):
         left, right = data[: match.end()].decode(), data[match.end() :].decode()
         assert encoding.encode_ordinary(left) + encoding.encode_ordinary(right) == whole, (left, right)
 
 
 @functools.cache
 def gpt2_like():
-    """The pre-split of the GPT-2 family over an embedded table: its own table is not on board."""
+    """The pre-split of the GPT-2 family with an embedded table, because its own table is not embedded."""
     return tiktoken.Encoding(
         "gpt2",
         pat_str=tiktoken_ext.openai_public.r50k_pat_str,
@@ -86,15 +86,15 @@ def gpt2_like():
     )
 
 
-def test_the_start_of_a_line_is_not_certain_in_the_gpt2_family():
+def test_the_start_of_a_line_is_not_safe_in_the_gpt2_family():
     whole = gpt2_like().encode_ordinary("a\n\n-")
     apart = gpt2_like().encode_ordinary("a\n\n") + gpt2_like().encode_ordinary("-")
     assert whole != apart
-    assert splits.certain_cuts_of("gpt2").search(b"-\n-") is None
+    assert safe_cuts.SafeCuts("gpt2").pattern.search(b"-\n-") is None
 
 
-def test_an_encoding_that_is_not_known_has_no_certain_cuts():
-    assert splits.certain_cuts_of("somebodys_own") is None
+def test_an_unknown_encoding_has_no_safe_cuts():
+    assert safe_cuts.SafeCuts("somebodys_own").pattern is None
 
 
 @pytest.mark.parametrize("name", [*ENCODINGS, "approx"])
@@ -126,7 +126,7 @@ def test_the_standard_library_counts_as_tiktoken_counts_it(name):
         assert count_bytes(data, TOKENIZERS[name]) == expected, source
 
 
-# What one piece of the pre-split can be made of, each longer than tiktoken is ever given at once.
+# Long pieces of every kind, each longer than the texts that tiktoken gets.
 LONG_RUNS = {
     "letters": "a" * 300_000,
     "capitals": "A" * 300_000 + "b",
@@ -149,11 +149,11 @@ LONG_RUNS = {
 
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("run", LONG_RUNS)
-def test_a_long_run_without_certain_cuts_has_the_same_tokens(name, run):
+def test_a_long_run_without_safe_cuts_has_the_same_tokens(name, run):
     text = LONG_RUNS[run]
-    # tiktoken's other path, its pre-split by `regex` and its own merging, bears long blanks.
+    # tiktoken's other way, which splits with `regex`, accepts long runs of blanks.
     expected = reference(name)._encode_only_native_bpe(text)
-    assert list(TOKENIZERS[name].encode(text)) == expected
+    assert list(TOKENIZERS[name].byte_pair.encode(text)) == expected
     if "blank" not in run and "tab" not in run and "newline" not in run:
         assert reference(name).encode_ordinary(text) == expected
 
@@ -165,9 +165,9 @@ def test_a_piece_merged_in_parts_has_the_tokens_of_the_whole(name, alphabet):
     piece = "".join(dice.choices(alphabet, k=20_000)).encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bpe, "PART_BYTES", 256)
-        # The last tokens of a part are trusted here, so that seams have to be moved.
+        # Keep the last tokens of a part, so that seams have to move.
         patch.setattr(bpe, "UNSURE_TOKENS", 1)
-        in_parts = TOKENIZERS[name]._merge_in_parts(piece)
+        in_parts = TOKENIZERS[name].byte_pair._merge_in_parts(piece)
     assert list(in_parts) == reference(name)._encode_single_piece(piece)
 
 
@@ -177,12 +177,14 @@ def test_a_seam_that_never_joins_falls_back_to_the_whole_piece(monkeypatch):
     monkeypatch.setattr(bpe, "UNSURE_TOKENS", 4)
     monkeypatch.setattr(bpe.BytePairTokenizer, "_joins", lambda _self, left, _right: not left)
     piece = b"ab" * 200
-    assert list(tokenizer._merge_in_parts(piece)) == reference("cl100k_base")._encode_single_piece(piece)
+    assert list(tokenizer.byte_pair._merge_in_parts(piece)) == reference("cl100k_base")._encode_single_piece(
+        piece
+    )
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_counts_as_tiktoken_counts_it(name):
-    # In blocks: a certain cut that some character made uncertain would change a block's count.
+    # In blocks: a cut that some character makes unsafe would change the count of a block.
     for start in range(0, 0x110000, 0x400):
         text = "".join(
             f"a{chr(n)}b {chr(n)}\n{chr(n)}1" for n in range(start, start + 0x400) if not 0xD800 <= n < 0xE000
@@ -229,18 +231,18 @@ PARTS = st.sampled_from(
 @pytest.mark.parametrize("name", ENCODINGS)
 @settings(max_examples=60, deadline=None)
 @given(runs=st.lists(st.tuples(PARTS, st.integers(1, 6000)), min_size=1, max_size=6))
-def test_a_cut_that_is_proven_changes_no_count(name, runs):
-    """Long stretches without a certain cut, with the constants made small so that they are met often."""
+def test_a_safe_cut_found_by_encoding_changes_no_count(name, runs):
+    """Long stretches without a safe cut, with small constants so that they occur often."""
     text = "".join(part * number for part, number in runs)[:20_000].encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bpe, "RUN_BYTES", 256)
-        patch.setattr(chunks, "LONG_STRETCH", 1500)
+        patch.setattr(chunks, "LONG_STRETCH_BYTES", 1500)
         patch.setattr(chunks, "CHUNK_BYTES", 500)
         tokenizer = TOKENIZERS[name]
         pieces = list(chunks.split([text[at : at + 700] for at in range(0, len(text), 700)], tokenizer))
         assert b"".join(pieces) == text
-        apart = [tokenizer.encode(piece.decode("utf-8", "replace")) for piece in pieces]
-    whole = tokenizer.encode(text.decode())
+        apart = [tokenizer.byte_pair.encode(piece.decode("utf-8", "replace")) for piece in pieces]
+    whole = tokenizer.byte_pair.encode(text.decode())
     assert [token for tokens in apart for token in tokens] == list(whole)
 
 

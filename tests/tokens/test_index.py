@@ -1,4 +1,4 @@
-"""Token positions map to byte positions, exactly, wherever one asks."""
+"""An index maps token positions to byte positions exactly, at any place of a payload."""
 
 import os
 import signal
@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, reference
 from tests.tokens.test_counting import AWKWARD, TOKENIZERS
-from tokcap import environment
-from tokcap.steps.capture import Spool
-from tokcap.tokens import Index, bulk, bulkextra, chunks, count_bytes, index, open_tokenizer
+from tokcap.core.spool import Spool
+from tokcap.system import threads
+from tokcap.tokens import Index, chunks, count_bytes, gigatoken_counter, index, open_tokenizer, parallel
 from tokcap.tokens import index as index_module
 
 
@@ -24,8 +24,8 @@ def payload_of(data: bytes) -> Spool:
 
 @pytest.fixture
 def without_extra(monkeypatch):
-    """As if gigatoken were not installed: then much is divided among processes."""
-    monkeypatch.setattr(bulkextra, "counter_for", lambda _tokenizer: None)
+    """As if gigatoken were not installed, so that large payloads are divided among processes."""
+    monkeypatch.setattr(gigatoken_counter, "counter_for", lambda _tokenizer: None)
 
 
 def expected_starts(text: str, name: str) -> list[int]:
@@ -93,8 +93,8 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
             encoded.append(len(text))
             return TOKENIZERS["cl100k_base"].token_lengths(text)
 
-        def certain_cut(self, *where):
-            return TOKENIZERS["cl100k_base"].certain_cut(*where)
+        def safe_cut(self, *where):
+            return TOKENIZERS["cl100k_base"].safe_cut(*where)
 
     index = Index(payload_of(data), Watched())
     index.starts(index.total_tokens - 300, index.total_tokens)
@@ -102,8 +102,8 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
 
 
 def test_a_program_that_ignores_its_children_can_count_much(monkeypatch):
-    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
-    monkeypatch.setattr(bulk, "available_cores", lambda: 4)
+    monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "available_cores", lambda: 4)
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         payload = payload_of(b"some words again\n" * 20_000)
@@ -130,8 +130,8 @@ def test_the_total_of_a_large_payload_is_an_estimate_and_of_a_small_one_exact(mo
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])
 @pytest.mark.parametrize("cores", [1, 2, 3, 8])
 def test_much_is_counted_by_several_processes_with_the_same_result(name, cores, monkeypatch, without_extra):
-    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
-    monkeypatch.setattr(bulk, "available_cores", lambda: cores)
+    monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "available_cores", lambda: cores)
     text = ("words and, 123 numbers\n  é漢字 — \x00\n" * 9000).encode() + b"\xff\xfe end"
     payload = Spool()
     payload.write(text)
@@ -141,14 +141,14 @@ def test_much_is_counted_by_several_processes_with_the_same_result(name, cores, 
     assert found.total_tokens == count_bytes(text, tokenizer)
     assert found.checkpoints.bytes[-1] == len(text)
     assert found.valid_utf8 is False
-    # What lies between checkpoints is found as before.
+    # Tokens between checkpoints are found too.
     for token in (0, 1, 5000, found.total_tokens - 1):
         assert found.token_at(found.byte_at(token)) == token
 
 
 def test_a_part_whose_process_dies_is_counted_here(monkeypatch, without_extra):
-    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
-    monkeypatch.setattr(bulk, "available_cores", lambda: 4)
+    monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "available_cores", lambda: 4)
     mother = os.getpid()
     count_part = index.Index._count_part
 
@@ -181,8 +181,8 @@ def test_an_estimate_does_not_depend_on_how_much_was_counted():
 
 
 def test_where_no_process_can_be_had_everything_is_counted_here(monkeypatch, without_extra):
-    monkeypatch.setattr(index, "BULK_BYTES", 20_000)
-    monkeypatch.setattr(bulk, "available_cores", lambda: 4)
+    monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "available_cores", lambda: 4)
     fork, calls = os.fork, []
 
     def fails_at_the_second():
@@ -193,7 +193,7 @@ def test_where_no_process_can_be_had_everything_is_counted_here(monkeypatch, wit
 
     monkeypatch.setattr(os, "fork", fails_at_the_second)
     tokenizer = open_tokenizer("cl100k_base")
-    # What it opens for good, it has opened by then.
+    # Open the files that stay open.
     tokenizer.count("some words again")
     before = os.listdir("/dev/fd")
     payload = payload_of(b"some words again\n" * 20_000)
@@ -202,7 +202,7 @@ def test_where_no_process_can_be_had_everything_is_counted_here(monkeypatch, wit
 
 
 def test_threads_find_what_is_no_text_each_in_their_own_bytes(monkeypatch):
-    """Decoding finds its handler by name: one that another thread has just bound must not be taken."""
+    """Decoding finds its handler by name; it must not find the one of another thread."""
     import codecs
     import threading
 
@@ -230,14 +230,27 @@ def test_threads_find_what_is_no_text_each_in_their_own_bytes(monkeypatch):
     assert found == {b"a\xff": ([1], [2]), b"abc\xff\xff": ([3, 4], [4, 5])}
 
 
-def test_a_program_of_threads_is_not_divided(monkeypatch):
-    """A lock that a thread holds would be held in the copy for ever."""
-    monkeypatch.setattr(environment, "may_always_fork", True)
+def test_a_program_with_foreign_threads_does_not_fork():
+    """A lock that such a thread holds would stay locked in the child."""
     over = threading.Event()
-    thread = threading.Thread(target=over.wait)
-    thread.start()
-    assert bulk.can_divide()
-    environment.expect_threads()
-    assert not bulk.can_divide()
+    foreign = threading.Thread(target=over.wait)
+    foreign.start()
+    assert not threads.may_fork()
     over.set()
-    thread.join()
+    foreign.join()
+
+
+def test_a_program_with_only_fork_safe_threads_may_fork():
+    started, over, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work():
+        started.set()
+        over.wait()
+        ended.set()
+
+    before = threads.count_other_threads()
+    threads.start_fork_safe_thread(work)
+    started.wait()
+    assert threads.may_fork() == (before == 0)
+    over.set()
+    ended.wait()

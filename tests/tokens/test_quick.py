@@ -1,4 +1,4 @@
-"""The quick encoder gives tiktoken's tokens or none, and needs neither tiktoken nor `re` for them."""
+"""The encoder for small texts gives tiktoken's tokens or None, and imports neither tiktoken nor `re`."""
 
 import _sre
 import os
@@ -18,7 +18,7 @@ from tests.conftest import ENCODINGS, ROOT, reference
 from tests.tokens.test_counting import AWKWARD, LONG_RUNS
 from tokcap.lean import patterns
 from tokcap.steps import patterns as start_up_patterns
-from tokcap.tokens import bpe, buckets, classes, open_tokenizer, quick, vocabulary
+from tokcap.tokens import buckets, character_classes, embedded, open_tokenizer, small_text, vocabulary
 from tokcap.tokens import compile as compiler
 
 WITHOUT_END = 1 << 62
@@ -26,13 +26,13 @@ WITHOUT_END = 1 << 62
 
 @pytest.fixture
 def unlimited(monkeypatch):
-    """However much there is to do, it is done here and not by tiktoken."""
+    """No amount of work makes the encoder decline."""
     for name in ENCODINGS:
-        monkeypatch.setitem(quick.ALLOWANCE, name, WITHOUT_END)
+        monkeypatch.setitem(small_text.ALLOWANCE, name, WITHOUT_END)
 
 
 def lengths_of(name: str, text: str) -> list[int]:
-    """What tiktoken says."""
+    """The token lengths according to tiktoken."""
     encoding = reference(name)
     return list(map(len, encoding.decode_tokens_bytes(encoding.encode_ordinary(text))))
 
@@ -41,8 +41,8 @@ def certain(text: str) -> bool:
     return all(unicodedata.category(character) not in ("Cn", "Cs") for character in text)
 
 
-# One encoder for all examples, as one process has, so that what it remembers is tested too.
-QUICK = {name: quick.QuickEncoder(name) for name in ENCODINGS}
+# One encoder for all examples, as in one process, so that what it remembers is tested too.
+SMALL_TEXT = {name: small_text.SmallTextEncoder(name) for name in ENCODINGS}
 
 ANYTHING = st.lists(
     st.one_of(
@@ -67,15 +67,15 @@ ANYTHING = st.lists(
 @example(text="<|endoftext|>")
 def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, text):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(quick.ALLOWANCE, name, WITHOUT_END)
-        found = QUICK[name].token_lengths(text)
+        patch.setitem(small_text.ALLOWANCE, name, WITHOUT_END)
+        found = SMALL_TEXT[name].token_lengths(text)
     if certain(text):
         assert list(found) == lengths_of(name, text)
     else:
         assert found is None
 
 
-# In each a character meets letters of both cases, digits, blanks, newlines, signs, marks and itself.
+# Each puts a character next to letters of both cases, digits, blanks, newlines, signs, marks and itself.
 SURROUNDINGS = (
     "a{0}b A{0}B{0}c\n{0}\n{0}1{0}2 {0} {0}{0}\t{0}/\n/{0}'s'{0}'{0}e'l{0}  {0}  \n{0}",
     "é{0}É{0}ǅ{0}ʰ{0}漢{0}\u0301{0}x{0}\u3000{0}\u3000\u3000{0}٣{0}_{0}\r{0}\r\n{0}\u2028{0}",
@@ -85,12 +85,12 @@ SURROUNDINGS = (
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
     """The pieces of each text, merged by tiktoken, are what tiktoken itself makes of the text."""
-    encoding, encoder = reference(name), quick.QuickEncoder(name)
+    encoding, encoder = reference(name), small_text.SmallTextEncoder(name)
     known = [chr(n) for n in range(0x110000) if unicodedata.category(chr(n)) not in ("Cn", "Cs")]
     assert len(known) > 280_000
     for start in range(0, len(known), 64):
         characters = known[start : start + 64]
-        # The planes of private use are half of all, and all alike: there the first surroundings will do.
+        # The private use planes are half of all, and behave alike: the first surroundings are enough there.
         for surroundings in SURROUNDINGS if characters[0] < "\U000f0000" else SURROUNDINGS[:1]:
             text = "".join(map(surroundings.format, characters))
             apart = [
@@ -101,8 +101,8 @@ def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, unlimited):
-    encoder = quick.QuickEncoder(name)
-    # Of the private use planes, where all are alike, the first ones stand for the others.
+    encoder = small_text.SmallTextEncoder(name)
+    # The private use planes behave alike: the first characters are enough.
     for start in range(0, 0xF0100, 0x80):
         known = [chr(n) for n in range(start, start + 0x80) if certain(chr(n))]
         text = "".join(f"{character}\n{character}a " for character in known)
@@ -114,7 +114,7 @@ def test_all_sources_of_this_python_have_the_tokens_of_tiktoken(name, unlimited)
     library = Path(sysconfig.get_path("stdlib"))
     sources = [path for path in sorted(library.rglob("*.py")) if "site-packages" not in path.parts]
     assert len(sources) > 500
-    encoder = quick.QuickEncoder(name)
+    encoder = small_text.SmallTextEncoder(name)
     for source in sources:
         text = source.read_bytes().decode("utf-8", "replace")
         found = encoder.token_lengths(text)
@@ -132,7 +132,7 @@ EMOJI = (
 @settings(max_examples=200, deadline=None)
 @given(text=st.lists(st.sampled_from(EMOJI), max_size=12).map("".join))
 def test_emoji_sequences_have_the_tokens_of_tiktoken(name, text):
-    assert list(quick.QuickEncoder(name).token_lengths(text)) == lengths_of(name, text)
+    assert list(small_text.SmallTextEncoder(name).token_lengths(text)) == lengths_of(name, text)
 
 
 SCRIPTS = {
@@ -171,7 +171,7 @@ def test_every_script_has_the_tokens_of_tiktoken(name, script):
     ):
         for form in ("NFC", "NFD", "NFKC"):
             written = unicodedata.normalize(form, variant)
-            assert list(quick.QuickEncoder(name).token_lengths(written)) == lengths_of(name, written)
+            assert list(small_text.SmallTextEncoder(name).token_lengths(written)) == lengths_of(name, written)
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -179,12 +179,12 @@ def test_every_script_has_the_tokens_of_tiktoken(name, script):
     "alphabet", ["ab", "abc", "aàb", "=-", "=-*", "th", "漢字", "\0\1", "Ab", "e\u0301", " \t", "01"]
 )
 def test_pieces_of_any_length_are_merged_as_tiktoken_merges_them(name, alphabet):
-    ranks = buckets.Ranks(os.path.join(vocabulary.DIRECTORY, f"{name}.buckets"))
+    ranks = buckets.Ranks(os.path.join(embedded.DIRECTORY, f"{name}.buckets"))
     dice = random.Random(alphabet)
     for size in (2, 3, 5, 8, 20, 60, 99, 100, 101, 400):
         piece = "".join(dice.choices(alphabet, k=size)).encode()
         tokens = reference(name).decode_tokens_bytes(reference(name)._encode_single_piece(piece))
-        assert list(quick.merged_lengths(piece, ranks)) == list(map(len, tokens))
+        assert list(small_text.merged_lengths(piece, ranks)) == list(map(len, tokens))
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -193,8 +193,8 @@ def test_a_long_piece_is_left_to_tiktoken_before_it_is_merged(name, run, monkeyp
     def merged(piece, _ranks):
         raise AssertionError(f"{len(piece)} bytes were merged")
 
-    monkeypatch.setattr(quick, "merged_lengths", merged)
-    encoder = quick.QuickEncoder(name)
+    monkeypatch.setattr(small_text, "merged_lengths", merged)
+    encoder = small_text.SmallTextEncoder(name)
     assert encoder.token_lengths(LONG_RUNS[run][:100_000]) is None
 
 
@@ -202,19 +202,23 @@ def test_a_long_piece_is_left_to_tiktoken_before_it_is_merged(name, run, monkeyp
     "character", ["\u0378", "\ufdd0", "\uffff", "\U0010ffff", "\ud800", "\U000e0fff"], ids=ascii
 )
 def test_a_character_that_is_not_assigned_is_left_to_tiktoken(character):
-    assert quick.QuickEncoder("cl100k_base").token_lengths(f"well known, and then {character}") is None
+    assert (
+        small_text.SmallTextEncoder("cl100k_base").token_lengths(f"well known, and then {character}") is None
+    )
 
 
 def test_with_newer_unicode_tables_than_tiktoken_has_only_old_characters_are_certain(monkeypatch):
-    monkeypatch.setattr(classes, "NEWEST_UNICODE", (1, 0))
-    monkeypatch.setattr(classes, "CLASSES", classes.Classes(classes.SPECIAL))
-    assert classes.classes_of("aé漢→") == bytes([ord("a"), classes.LOWER, classes.CASELESS, classes.REST])
-    assert classes.classes_of("🥲") is None
+    monkeypatch.setattr(character_classes, "NEWEST_UNICODE", (1, 0))
+    monkeypatch.setattr(character_classes, "CLASSES", character_classes.Classes(character_classes.SPECIAL))
+    assert character_classes.classes_of("aé漢→") == bytes(
+        [ord("a"), character_classes.LOWER, character_classes.CASELESS, character_classes.REST]
+    )
+    assert character_classes.classes_of("🥲") is None
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_counting_goes_on_with_tiktoken_when_the_work_is_too_much_for_the_quick_one(name, monkeypatch):
-    monkeypatch.setitem(quick.ALLOWANCE, name, 2_000_000)
+def test_counting_goes_on_with_tiktoken_when_a_text_is_not_small(name, monkeypatch):
+    monkeypatch.setitem(small_text.ALLOWANCE, name, 2_000_000)
     tokenizer = open_tokenizer(name)
     dice = random.Random(7)
     loaded = []
@@ -222,16 +226,16 @@ def test_counting_goes_on_with_tiktoken_when_the_work_is_too_much_for_the_quick_
         text = " ".join(f"{dice.getrandbits(40):x}" for _ in range(50))
         assert list(tokenizer.token_lengths(text)) == lengths_of(name, text)
         assert tokenizer.count(text) == len(lengths_of(name, text))
-        loaded.append(tokenizer._loaded is not None)
+        loaded.append(tokenizer.is_prepared)
     assert loaded == sorted(loaded)
     assert not loaded[0]
     assert loaded[-1]
 
 
 def test_once_tiktoken_is_loaded_it_is_used():
-    tokenizer = bpe.load_embedded("cl100k_base")
+    tokenizer = embedded.EmbeddedTokenizer("cl100k_base")
     assert tokenizer.count("\u0378") == len(lengths_of("cl100k_base", "\u0378"))
-    assert tokenizer._quick_lengths("plain") is None
+    assert tokenizer._small_text_lengths("plain") is None
 
 
 COUNT = """
@@ -260,13 +264,13 @@ def test_a_small_text_is_counted_without_any_library(name):
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_the_buckets_are_what_the_compiler_makes_of_the_vocabulary(name):
-    with open(os.path.join(vocabulary.DIRECTORY, f"{name}.buckets"), "rb") as file:
-        assert file.read() == compiler.bucketed(vocabulary.load(name))
+    with open(os.path.join(embedded.DIRECTORY, f"{name}.buckets"), "rb") as file:
+        assert file.read() == compiler.bucket_file(vocabulary.load(name))
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_the_buckets_hold_every_token_in_its_order_and_nothing_else(name):
-    ranks = buckets.Ranks(os.path.join(vocabulary.DIRECTORY, f"{name}.buckets"))
+    ranks = buckets.Ranks(os.path.join(embedded.DIRECTORY, f"{name}.buckets"))
     table = vocabulary.load(name).ranks()
     assert all(bytes([number]) in table for number in range(256))
     found = [ranks[token] for token in table if len(token) > 1]
@@ -279,12 +283,12 @@ def test_the_buckets_hold_every_token_in_its_order_and_nothing_else(name):
 
 
 def test_a_token_that_holds_a_delimiter_of_the_buckets_is_refused():
-    toy = compiler.compiled("toy", b"/w== 0\nYf4= 1\n")
-    with pytest.raises(ValueError, match="token 1 is no part of UTF-8"):
-        compiler.bucketed(toy)
+    toy = compiler.compile_table("toy", b"/w== 0\nYf4= 1\n")
+    with pytest.raises(ValueError, match="token 1 contains a byte that UTF-8 never uses"):
+        compiler.bucket_file(toy)
 
 
-WHOLE = Path(vocabulary.DIRECTORY, "cl100k_base.buckets")
+WHOLE = Path(embedded.DIRECTORY, "cl100k_base.buckets")
 
 
 @pytest.mark.parametrize(
@@ -303,8 +307,8 @@ def test_buckets_that_cannot_be_read_cost_time_and_nothing_else(damage, monkeypa
     content = damage(WHOLE.read_bytes())
     if content is not None:
         (tmp_path / WHOLE.name).write_bytes(content)
-    monkeypatch.setattr(quick, "DIRECTORY", str(tmp_path))
-    assert quick.QuickEncoder("cl100k_base").token_lengths("Well, well.") is None
+    monkeypatch.setattr(small_text, "DIRECTORY", str(tmp_path))
+    assert small_text.SmallTextEncoder("cl100k_base").token_lengths("Well, well.") is None
     assert open_tokenizer("cl100k_base").count("Well, well.") == 4
 
 

@@ -1,4 +1,4 @@
-"""Which names are tokenizers, and what happens when one cannot be had."""
+"""Which names are tokenizers, and what happens when one is not available."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import recount
 from tokcap.errors import TokenizerUnavailable
-from tokcap.tokens import bpe, open_tokenizer, quick, vocabulary
+from tokcap.tokens import bpe, open_tokenizer, small_text, vocabulary
 
 
 @pytest.mark.parametrize(
@@ -28,14 +28,14 @@ def test_an_encoding_or_model_name_finds_its_embedded_table(name, encoding):
 
 def test_an_unknown_name_is_refused_and_says_what_there_is():
     with pytest.raises(
-        TokenizerUnavailable, match=r"--tokenizer: 'gpt-nonsense' is no tokenizer.*cl100k_base"
+        TokenizerUnavailable, match=r"--tokenizer: 'gpt-nonsense' is not a known tokenizer.*cl100k_base"
     ):
         open_tokenizer("gpt-nonsense")
 
 
 def test_an_encoding_that_tiktoken_cannot_load_is_refused_before_the_command_runs(tokcap, tmp_path):
     proof = tmp_path / "ran"
-    # A proxy that nobody answers at: tiktoken's download fails at once.
+    # Nothing listens at this proxy, so that tiktoken's download fails at once.
     world = {
         "https_proxy": "http://127.0.0.1:9",
         "HTTPS_PROXY": "http://127.0.0.1:9",
@@ -84,7 +84,7 @@ def test_a_plug_in_needs_one_method_and_cuts_like_any_tokenizer(tokcap, plugin):
 
 
 def test_tokens_of_a_plug_in_may_be_of_any_length(tokcap, plugin, with_store):
-    """A word of 3,000 bytes is one token: nothing may be left out or ended because it has so many bytes."""
+    """A word of 3,000 bytes is one token: its size alone must not cut the output or stop the command."""
     words = ("--tokenizer", "words", "--sentinel", "")
     line = b"x" * 3000 + b" end\n"
     world = plugin(WORDS)
@@ -95,7 +95,7 @@ def test_tokens_of_a_plug_in_may_be_of_any_length(tokcap, plugin, with_store):
     assert (ran.status, ran.out) == (0, line * 3)
     ran = tokcap(*words, "-n", "6", "--kill-on-limit", "--", "yes", line.decode().strip(), env=world)
     assert (ran.status, ran.out) == (143, line * 3)
-    # Of a window of 20 tokens it has more than 128 bytes for each, and fits all the same.
+    # It has more than 128 bytes for each token of the window, and still fits.
     document = json.dumps(["x" * 3000] * 30).encode()
     assert b"x" * 3000 in tokcap(*words, "-n", "20", stdin=document, env=world).out
     tokcap(*words, "-n", "5", "--spill", "always", stdin=line * 5, env=world)
@@ -118,7 +118,7 @@ def test_a_plug_in_that_says_nonsense_of_its_tokens_is_refused(tokcap, plugin, v
     world = plugin(WORDS + f"    longest_token_bytes = {value}\n")
     ran = tokcap("--tokenizer", "words", "-n", "2", "--", "touch", "ran", env=world)
     assert (ran.status, ran.out) == (125, b"")
-    assert b"longest_token_bytes of the plug-in 'words' is no number of bytes: " in ran.err
+    assert b"longest_token_bytes of the plug-in 'words' is not a positive number: " in ran.err
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "gpt-4o"])
@@ -183,7 +183,7 @@ def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, mo
         raise FileNotFoundError("no vocabulary")
 
     monkeypatch.setattr("tokcap.tokens.vocabulary.load", unreadable)
-    monkeypatch.setitem(quick.ALLOWANCE, "cl100k_base", 0)
+    monkeypatch.setitem(small_text.ALLOWANCE, "cl100k_base", 0)
     ran = inside("-n", "30", "--", "sh", "-c", "seq 9000; exit 3")
     assert ran.status == 3
     assert ran.out.startswith(b"1\n2\n")
@@ -212,7 +212,7 @@ def test_a_panic_inside_the_encoder_becomes_a_failure_and_interrupts_pass(monkey
         def encode_ordinary(self, text):
             raise {"panic": PanicException, "interrupt": KeyboardInterrupt}[text]("boom")
 
-    tokenizer = bpe.BytePairTokenizer("x", Encoding)
+    tokenizer = bpe.BytePairTokenizer("x", Encoding(), 1)
     with pytest.raises(bpe.TokenizerFailed, match="boom"):
         tokenizer.count("panic")
     with pytest.raises(KeyboardInterrupt):

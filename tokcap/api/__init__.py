@@ -1,4 +1,5 @@
-"""tokcap for Python programs: the functions that `tokcap` itself exports, one idea per module.
+"""The library: the functions and classes that `tokcap` exports to Python programs.
 
-`calls` is the entry; everything ends in `pipeline`, as the command line does.
+Start reading at `calls`. Like the command line, every function builds a request and hands
+it to `pipeline`.
 """

@@ -1,4 +1,4 @@
-"""`arun`: `run` for an event loop. A thread of its own looks after the command, which ends with its task."""
+"""`arun` is `run` for an event loop. Every call has its own thread. Cancelling its task stops the command."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING
 
-from tokcap.api.calls import perform, world_of
-from tokcap.pipeline import usual_source
+from tokcap.api.calls import command_environment, run_command
 from tokcap.source.command import Command
+from tokcap.steps.opening import open_source
 
 if TYPE_CHECKING:
     import os
@@ -27,43 +27,43 @@ async def arun(
     argv: Sequence[str | os.PathLike[str]],
     *,
     limit: int | None = None,
-    input: str | bytes | None = None,  # noqa: A002  # as `run` has it
+    input: str | bytes | None = None,  # noqa: A002  # the same name as in `run`
     stdin: int | None = None,
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Result:
-    """`run`, awaited. Many may run at once.
+    """Run a command like `run`, without blocking the event loop. Many calls can run at once.
 
     >>> import asyncio
     >>> from tokcap import arun
     >>> asyncio.run(arun(["echo", "hello"], limit=10)).stdout
     'hello\\n'
 
-    When its task is cancelled, the command and all that it started are told to end, and killed after
-    `kill_after`; the task is cancelled when they have ended. Nothing is stored or charged then.
+    If the task is cancelled, the command and its child processes get SIGTERM, and SIGKILL after `kill_after`.
+    The task ends when they have ended. Nothing is stored or charged in this case.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
-    stoppable = Stoppable()
-    world = world_of(input, stdin, cwd, env)
+    command = StoppableCommand()
+    environment = command_environment(input, stdin, cwd, env)
 
     def work() -> None:
         try:
-            result = perform(argv, {**options, "limit": limit}, world, stoppable.open_source)
+            result = run_command(argv, {**options, "limit": limit}, environment, command.open_source)
         except BaseException as error:
-            tell(future.set_exception, error)
+            settle(future.set_exception, error)
         else:
-            tell(future.set_result, result)
+            settle(future.set_result, result)
 
-    def tell(settle: Callable[..., None], what: object) -> None:
+    def settle(set_outcome: Callable[..., None], outcome: object) -> None:
         try:
-            loop.call_soon_threadsafe(settle, what)
+            loop.call_soon_threadsafe(set_outcome, outcome)
         except RuntimeError:
-            # The loop was closed without waiting for its tasks.
+            # The loop was closed before its tasks had finished, so nobody waits for the outcome.
             pass
 
-    # Not the loop's own executor: it has few threads, and commands may take long.
+    # The loop's own executor has few threads, and commands can run for a long time.
     threading.Thread(target=work, name="tokcap.arun", daemon=True).start()
     cancelled: asyncio.CancelledError | None = None
     while not future.done():
@@ -71,20 +71,20 @@ async def arun(
             await asyncio.wait([future])
         except asyncio.CancelledError as error:
             cancelled = error
-            stoppable.interrupt()
+            command.interrupt()
     if cancelled is not None:
-        # Whatever became of it, somebody has looked.
+        # Retrieve the exception, or asyncio logs that it was never retrieved.
         future.exception()
         raise cancelled
     return future.result()
 
 
 class Interrupted(Exception):
-    """The command was ended because nobody waits for it."""
+    """The command was stopped because its task was cancelled."""
 
 
-class Stoppable:
-    """A command as a source that another thread can end, be it not started yet."""
+class StoppableCommand:
+    """A source that wraps the command, so that another thread can stop it, even before it has started."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -95,7 +95,7 @@ class Stoppable:
         with self._lock:
             if self._is_interrupted:
                 raise Interrupted
-            self._source = usual_source(request, env)
+            self._source = open_source(request, env)
         return self
 
     def interrupt(self) -> None:
@@ -117,7 +117,7 @@ class Stoppable:
             return self._command.end()
         finally:
             if self._is_interrupted:
-                # There will be no answer, so there is nothing to store or to charge.
+                # Leave the pipeline here, before it stores or charges anything.
                 raise Interrupted
 
     def stop(self, stream: Stream) -> None:

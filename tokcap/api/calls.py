@@ -1,32 +1,28 @@
-"""`cap`, `count`, `run` and `show`: a call of the command line as a function, through the same pipeline."""
+"""`cap`, `count`, `run` and `show`: the command line as functions. They use the same pipeline."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, AnyStr
 
-from tokcap import pipeline
-from tokcap.api.keywords import request_of, show_request_of, words_of
+from tokcap.api.captured_environment import CapturedEnvironment, cap_captured, run_captured, show_captured
+from tokcap.api.keywords import build_run_request, build_show_request, checked_argv
 from tokcap.api.results import Capped, Result
-from tokcap.api.surroundings import Surroundings
-from tokcap.environment import STDERR, STDOUT
+from tokcap.core.spool import in_memory
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
-from tokcap.source.given import Given
-from tokcap.steps.capture import in_memory
+from tokcap.steps.opening import open_source
 from tokcap.tokens import Index, open_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Unpack
 
+    from tokcap.api.captured_environment import OpenSource
     from tokcap.api.keywords import CapOptions, RunOptions, ShowOptions
-    from tokcap.core.payload import Source
-    from tokcap.core.request import Request
-    from tokcap.environment import Environment
 
 
 def cap(text: AnyStr, limit: int | None, **options: Unpack[CapOptions]) -> Capped[AnyStr]:
-    r"""At most `limit` tokens of a text, the mark included; bytes in, bytes out.
+    r"""Return at most `limit` tokens of a text, including the mark. The result has the type of `text`.
 
     >>> from tokcap import cap
     >>> page = cap("one\ntwo\nthree\nfour\n", 6, sentinel="")
@@ -39,15 +35,14 @@ def cap(text: AnyStr, limit: int | None, **options: Unpack[CapOptions]) -> Cappe
     `fields`, `mode`, `output`, … (see `CapOptions`). Nothing is stored unless `spill` is "auto" or "always".
     """
     data = encoded(text)
-    request = request_of((), {"spill": "never", "account": False, **options, "limit": limit})
-    with Surroundings() as world:
-        response = pipeline.run(request, world.env, lambda _request, _env: Given(data)).response
-        shown = bytes(world.written[STDOUT])
-    return Capped(shown, response.meta, response.notices, as_given(text, shown))
+    request = build_run_request((), {"spill": "never", "account": False, **options, "limit": limit})
+    captured = cap_captured(request, data)
+    shown, response = captured.stdout_data, captured.response
+    return Capped(shown, response.meta, response.notices, decoded_like(text, shown))
 
 
 def count(text: str | bytes, tokenizer: str = "cl100k_base") -> int:
-    """The tokens of a text, exactly.
+    """Return the number of tokens in a text. It is exact, unless the tokenizer only estimates (`approx`).
 
     >>> from tokcap import count
     >>> count("Language models pay by the token."), count(b"\\xff", tokenizer="approx")
@@ -63,13 +58,13 @@ def run(
     argv: Sequence[str | os.PathLike[str]],
     *,
     limit: int | None = None,
-    input: str | bytes | None = None,  # noqa: A002  # as `subprocess` calls it
+    input: str | bytes | None = None,  # noqa: A002  # the same name as in `subprocess`
     stdin: int | None = None,
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Result:
-    r"""Run a command and return no more than `limit` tokens of its output, with its own exit status.
+    r"""Run a command and return at most `limit` tokens of its output, together with its exit status.
 
     >>> from tokcap import run
     >>> result = run(["seq", "1", "1000"], limit=60)
@@ -78,58 +73,56 @@ def run(
     >>> result.status, result.truncated, result.next_offset, result.handle
     (0, True, 28, 'd96682055765')
 
-    A command that fails is a result; one that cannot be started, a bad argument and an exhausted budget are
-    exceptions, all of them a `TokcapError`. The options are those of the command line (see `RunOptions`):
-    what is withheld is stored, unless `spill="never"`.
+    A command that fails gives a result. A command that cannot be started, a bad argument and an exhausted
+    budget raise a `TokcapError`. The options are those of the command line (see `RunOptions`). Output that
+    is not shown is stored, unless `spill="never"`.
 
-    The command reads `input`, or from the descriptor `stdin`, or nothing. It may be called in any thread. Of
-    the caller's own world nothing is changed or written to, except by `stderr="pass"`. `KeyboardInterrupt`,
-    like any exception, ends the command before it goes on.
+    The command reads `input`, or the descriptor `stdin`, or nothing. `run` can be called in any thread. It
+    does not change the calling process and writes to none of its streams, except with `stderr="pass"`. On
+    `KeyboardInterrupt` or any other exception, the command is stopped before the exception is raised.
     """
-    world = world_of(input, stdin, cwd, env)
-    return perform(argv, {**options, "limit": limit}, world, pipeline.usual_source)
+    environment = command_environment(input, stdin, cwd, env)
+    return run_command(argv, {**options, "limit": limit}, environment)
 
 
-def world_of(
-    given: str | bytes | None,
+def command_environment(
+    stdin_text: str | bytes | None,
     stdin: int | None,
     directory: str | os.PathLike[str] | None,
     variables: Mapping[str, str] | None,
-) -> Surroundings:
-    """What a command finds when it is started."""
-    if given is not None and stdin is not None:
+) -> CapturedEnvironment:
+    """Return the environment in which `run` and `arun` start a command."""
+    if stdin_text is not None and stdin is not None:
         raise TypeError("give input or stdin, not both")
-    return Surroundings(
+    return CapturedEnvironment(
         variables=variables,
         directory=None if directory is None else os.fspath(directory),
         stdin=stdin,
-        given=None if given is None else encoded(given),
+        stdin_data=None if stdin_text is None else encoded(stdin_text),
     )
 
 
-def perform(
+def run_command(
     argv: Sequence[str | os.PathLike[str]],
     options: Mapping[str, object],
-    world: Surroundings,
-    open_source: Callable[[Request, Environment], Source],
+    environment: CapturedEnvironment,
+    open_source: OpenSource = open_source,
 ) -> Result:
-    """`run`, with the command started by whoever wants to stop it."""
-    request = request_of(words_of(argv), options)
-    with world:
-        done = pipeline.run(request, world.env, open_source)
-    response = done.response
+    """Run a command in `environment`. `arun` passes `open_source` to be able to stop the command."""
+    captured = run_captured(build_run_request(checked_argv(argv), options), environment, open_source)
+    response = captured.response
     return Result(
-        bytes(world.written[STDOUT]),
+        captured.stdout_data,
         response.meta,
         response.notices,
-        bytes(world.written[STDERR]),
-        done.status,
+        captured.stderr_data,
+        captured.status,
         response.failure,
     )
 
 
 def show(handle: str, *, limit: int | None = None, **options: Unpack[ShowOptions]) -> Capped[str]:
-    r"""A window of a stored output, one of its values (`pointer`), or the lines that match (`grep`).
+    r"""Return a window of a stored output, one of its values (`pointer`), or its matching lines (`grep`).
 
     >>> from tokcap import run, show
     >>> result = run(["seq", "1", "1000"], limit=60)
@@ -138,31 +131,30 @@ def show(handle: str, *, limit: int | None = None, **options: Unpack[ShowOptions
     >>> show(result.handle, grep="^1.*00$", limit=20, sentinel="").text
     '100:198:100\n1000:1998:1000\n'
 
-    Without a limit it is that of the run. `NotFound` where there is no such output, value or line.
+    The default limit is that of the run that stored the output. If the output, the value or a matching line
+    does not exist, `NotFound` is raised.
     """
-    request = show_request_of(handle, {**options, "limit": limit})
-    with Surroundings() as world:
-        response = pipeline.show(request, world.env).response
-        shown = bytes(world.written[STDOUT])
+    captured = show_captured(build_show_request(handle, {**options, "limit": limit}))
+    shown, response = captured.stdout_data, captured.response
     return Capped(shown, response.meta, response.notices, shown.decode("utf-8", "replace"))
 
 
 def encoded(text: str | bytes) -> bytes:
-    """A text as the bytes that a command would have written."""
+    """Return the bytes of a text, as a command would have written them."""
     if isinstance(text, str):
-        # A lone surrogate is no text, and must not be an error either.
+        # A lone surrogate is not valid UTF-8, but must not be an error.
         return text.encode("utf-8", "surrogatepass")
     if isinstance(text, bytes | bytearray | memoryview):
         return bytes(text)
-    raise TypeError(f"text is str or bytes, not {type(text).__name__}")
+    raise TypeError(f"text must be str or bytes, not {type(text).__name__}")
 
 
-def as_given(text: AnyStr, data: bytes) -> AnyStr:
-    """Bytes in the type of the text that they were made from."""
+def decoded_like(text: AnyStr, data: bytes) -> AnyStr:
+    """Return `data` as str if `text` is a str, else as bytes."""
     if not isinstance(text, str):
         return data
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        # A lone surrogate was cut in two.
+        # The cut went through an encoded lone surrogate.
         return data.decode("utf-8", "replace")

@@ -1,8 +1,7 @@
-"""Keyword arguments in, one decided request out: the table of options, as Python sees it.
+"""Turn keyword arguments into a request, checked against the option table of the command line.
 
-A call is what its arguments say. Neither `TOKCAP_*` variables nor `config.toml` change it, except in what is
-the store's and not the call's: where it is, how long it keeps things, whether it writes down arguments and
-keeps an account.
+Only its arguments decide what a call does. `TOKCAP_*` variables and `config.toml` are not read, except for
+settings that belong to the store: its directory, how long outputs are kept, and what is recorded about calls.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ if TYPE_CHECKING:
         Stream,
     )
 
-# Named for short where a function has no other limit or offset.
+# Short names, because these functions have no other limit or offset.
 SHORT_NAMES = {"limit": "token_limit", "offset": "token_offset"}
-OF_THE_STORE = ("spill_days", "spill_total", "record_arguments")
+STORE_SETTINGS = ("spill_days", "spill_total", "record_arguments")
 
 
 class PageOptions(TypedDict, total=False):
-    """Where windows lie; names, meanings and defaults are those of the command line's options."""
+    """Where windows begin and end. Names, meanings and defaults are those of the command-line options."""
 
     offset: int
     tokenizer: str
@@ -53,7 +52,7 @@ class PageOptions(TypedDict, total=False):
 
 
 class ViewOptions(PageOptions, total=False):
-    """How an output is looked at."""
+    """How an output is shown."""
 
     keep: Keep
     mode: Mode
@@ -72,7 +71,7 @@ class ViewOptions(PageOptions, total=False):
 
 
 class CapOptions(ViewOptions, total=False):
-    """What becomes of an output besides."""
+    """How an output is filtered and stored."""
 
     clean: bool
     redact: bool
@@ -94,7 +93,7 @@ class RunOptions(CapOptions, total=False):
 
 
 class ShowOptions(ViewOptions, total=False):
-    """What is shown of a stored output."""
+    """Which part of a stored output is shown."""
 
     stream: Stream
     pointer: str
@@ -102,21 +101,21 @@ class ShowOptions(ViewOptions, total=False):
     context: int
 
 
-def request_of(command: Sequence[str], options: Mapping[str, object]) -> Request:
-    """One call of the wrapper form."""
-    chosen = read(options, "run")
-    of_the_store = ("account",) if chosen.get("spill") == "never" else ("account", *OF_THE_STORE)
-    return run_request(tuple(command), completed(with_ambient(chosen, of_the_store, "run"), "run", {}))
+def build_run_request(command: Sequence[str], options: Mapping[str, object]) -> Request:
+    """Return the request to run a command, or to cap given text if `command` is empty."""
+    chosen = checked_values(options, "run")
+    ambient = ("account",) if chosen.get("spill") == "never" else ("account", *STORE_SETTINGS)
+    return run_request(tuple(command), completed(with_ambient(chosen, ambient, "run"), "run", {}))
 
 
-def show_request_of(handle: str, options: Mapping[str, object]) -> ShowRequest:
-    """One call of `show`."""
-    chosen = with_ambient(read(options, "show"), ("account",), "show")
+def build_show_request(handle: str, options: Mapping[str, object]) -> ShowRequest:
+    """Return the request to show a stored output."""
+    chosen = with_ambient(checked_values(options, "show"), ("account",), "show")
     return show_request(handle, completed(chosen, "show", {}))
 
 
 def with_ambient(chosen: dict[str, Value], keys: Sequence[str], form: Form) -> dict[str, Value]:
-    """The values that were given, and for these keys else what variables and the config file say."""
+    """Add the values of `keys` from variables and the config file, unless the caller has set them."""
     missing = [key for key in keys if key not in chosen]
     if not missing:
         return chosen
@@ -124,14 +123,14 @@ def with_ambient(chosen: dict[str, Value], keys: Sequence[str], form: Form) -> d
     return {**{key: ambient[key] for key in missing}, **chosen}
 
 
-def read(options: Mapping[str, object], form: Form) -> dict[str, Value]:
-    """The values that were given, each refused if it is none. None stands for the default."""
+def checked_values(options: Mapping[str, object], form: Form) -> dict[str, Value]:
+    """Check the given values and return them by option key. None stands for the default."""
     table = {option.key: option for option in options_of(form)}
     chosen: dict[str, Value] = {}
     for name, value in options.items():
         option = table.get(SHORT_NAMES.get(name, name))
         if option is None or name in SHORT_NAMES.values():
-            raise TypeError(f"there is no option {name!r}")
+            raise TypeError(f"unknown option {name!r}")
         if name == "fields" and isinstance(value, list | tuple):
             value = ",".join(value)
         if value is not None:
@@ -142,14 +141,14 @@ def read(options: Mapping[str, object], form: Form) -> dict[str, Value]:
     return chosen
 
 
-def words_of(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """The words of a command; refused if there are none, or if it is a line for a shell."""
+def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return the arguments of a command as strings. Refuse an empty list and a shell line."""
     if isinstance(argv, str | bytes):
-        raise UsageError("argv is a list of words, not one string; for a shell: ['sh', '-c', STRING]")
-    words = tuple(os.fspath(word) for word in argv)
-    if not words:
+        raise UsageError("argv must be a list of strings, not one string; for a shell: ['sh', '-c', STRING]")
+    arguments = tuple(os.fspath(argument) for argument in argv)
+    if not arguments:
         raise UsageError("argv is empty: there is no command to run")
-    for word in words:
-        if not isinstance(word, str) or "\0" in word:
-            raise UsageError(f"no word of a command: {word!r}")
-    return words
+    for argument in arguments:
+        if not isinstance(argument, str) or "\0" in argument:
+            raise UsageError(f"argv: {argument!r} cannot be an argument of a command")
+    return arguments

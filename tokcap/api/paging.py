@@ -1,16 +1,21 @@
-"""`pages`: a text or a stored output, window after window, each counted from where the last one ended."""
+"""`pages` returns a text or a stored output as a sequence of windows.
+
+Each window continues the count of the one before, so that paging a long text counts it once.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, AnyStr, overload
 
-from tokcap.api.calls import as_given, encoded, show
-from tokcap.api.keywords import request_of
+from tokcap.api.calls import decoded_like, encoded, show
+from tokcap.api.keywords import build_run_request
 from tokcap.api.results import Capped
+from tokcap.core.spool import in_memory
 from tokcap.errors import UsageError
-from tokcap.forms.envelope import rendered
-from tokcap.steps.answer import Streams, Ways, answer
-from tokcap.steps.capture import in_memory
+from tokcap.steps.answer import make_answer
+from tokcap.steps.continuation import NOT_STORED
+from tokcap.steps.examination import examine
+from tokcap.steps.inputs import StoredInput
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
@@ -39,56 +44,64 @@ def pages(
     stream: Stream = "out",
     **options: Unpack[PageOptions],
 ) -> Iterator[Capped[Any]]:
-    r"""All windows of a text, or of a stored output (`handle`), of at most `limit` tokens each.
+    r"""Return all windows of a text, or of a stored output (`handle`), each of at most `limit` tokens.
 
     >>> from tokcap import pages
     >>> [page.text for page in pages("one\ntwo\nthree\nfour\n", 4)]
     ['one\ntwo\n', 'three\nfour\n']
 
-    Joined they are the original: they carry no mark, and are cut as text. With `shape="auto"` a JSON document
-    comes in documents, which hold the same leaves; with a `sentinel` every page but the last one is marked.
+    By default the pages are cut as text and have no mark: joined, they are the original. With `shape="auto"`
+    a JSON document is returned as several documents that together hold all of its values. With a `sentinel`,
+    every page except the last ends with the mark.
     """
     chosen: PageOptions = {"sentinel": "", "shape": "text", **options}
     if (text is None) == (handle is None):
         raise TypeError("give a text or a handle")
     found = text_pages(text, limit, chosen) if handle is None else stored_pages(handle, limit, stream, chosen)
-    return going_on(found)
+    return checked_progress(found)
 
 
-def going_on(found: Iterator[Capped[Any]]) -> Iterator[Capped[Any]]:
-    """The pages, as long as each begins behind the one before it."""
-    last = -1
+def checked_progress(found: Iterator[Capped[Any]]) -> Iterator[Capped[Any]]:
+    """Yield the pages. Refuse a limit so small that a page does not advance, which would never end."""
+    last_offset = -1
     for page in found:
-        if page.next_offset is not None and page.next_offset <= last:
-            raise UsageError(f"limit: {page.meta.token_limit} tokens admit nothing at {last}; ask for more")
+        if page.next_offset is not None and page.next_offset <= last_offset:
+            raise UsageError(
+                f"limit: {page.meta.token_limit} is too small to show anything at offset {last_offset}; "
+                "use a larger limit"
+            )
         yield page
-        last = -1 if page.next_offset is None else page.next_offset
+        last_offset = -1 if page.next_offset is None else page.next_offset
 
 
 def text_pages(text: AnyStr, limit: int | None, options: PageOptions) -> Iterator[Capped[AnyStr]]:
-    view = request_of((), {**options, "limit": limit, "spill": "never", "account": False})
+    """Yield the windows of a text."""
+    view = build_run_request((), {**options, "limit": limit, "spill": "never", "account": False})
     if view.token_limit is None:
-        raise UsageError("limit: a page has to have one")
+        raise UsageError("limit: pages need a limit")
     tokenizer = open_tokenizer(view.tokenizer)
-    streams = Streams(in_memory(encoded(text)))
+    given = StoredInput(in_memory(encoded(text)))
     while True:
-        found = answer(view, streams, tokenizer, Ways)
+        found = make_answer(view, examine(view, given, tokenizer), NOT_STORED)
         response = found.response
-        shown = rendered(response, "text")
-        yield Capped(shown, response.meta, response.notices, as_given(text, shown))
+        shown, meta = response.payload or b"", response.meta.but(tokenizer=tokenizer.name)
+        yield Capped(shown, meta, response.notices, decoded_like(text, shown))
         if response.meta.next_offset is None:
             return
         view = view.but(token_offset=response.meta.next_offset)
-        # What was found out is not found out again.
+        # Reuse the counts and the detected shape for the next page.
+        known = given.known
         if index := found.indexes.get("out"):
-            streams = streams.but(checkpoints={"out": index.checkpoints})
+            known = known.but(checkpoints=index.checkpoints)
         if view.shape == "auto" and found.shape != "auto":
-            streams = streams.but(shape=found.shape, total_count=found.total_count)
+            known = known.but(shape=found.shape, total_count=found.total_count)
+        given = given.but(known=known)
 
 
 def stored_pages(
     handle: str, limit: int | None, stream: Stream, options: PageOptions
 ) -> Iterator[Capped[str]]:
+    """Yield the windows of a stored output. The store keeps the counts."""
     while True:
         page = show(handle, limit=limit, stream=stream, **options)
         yield page

@@ -1,96 +1,100 @@
-"""What the functions of the library return: what is shown, and all that is known of it."""
+"""The results of the library functions: the output that is shown, and the facts about it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, AnyStr, Generic
 
+from tokcap.errors import TokenizerFailed
 from tokcap.exits import OK, TIMED_OUT
 from tokcap.lean.record import Record
-from tokcap.steps.fitting import safe_count
-from tokcap.tokens import open_tokenizer
+from tokcap.tokens import ByteTokenizer, count_bytes, open_tokenizer
 
 if TYPE_CHECKING:
     from tokcap.core.notice import Notice
-    from tokcap.forms.envelope import Failure, Meta
+    from tokcap.core.response import Failure, Meta
 
 
-class Answered(Record):
-    """The bytes that the command line would write to stdout, and what the envelope would say of them."""
+class ShownOutput(Record):
+    """The bytes that the command line would write to stdout, and what the envelope would say about them."""
 
     data: bytes
-    # The `meta` of an envelope; a field that does not apply is None.
+    # The `meta` of the envelope. A field that does not apply is None.
     meta: Meta
     warnings: tuple[Notice, ...]
 
     @property
     def truncated(self) -> bool:
-        """Whether there is more than is shown."""
+        """Whether there is more output than is shown."""
         return bool(self.meta.truncated)
 
     @property
     def returned_tokens(self) -> int:
-        """Tokens of what is shown, counted when asked for; with `output="json"` those of `data`."""
+        """Tokens of the output that is shown. With `output="json"`, tokens of the envelope's `data`."""
         known = self.meta.returned_tokens
-        return self._counted() if known is None else known
+        return self._count_shown() if known is None else known
 
     @property
     def total_tokens(self) -> int | None:
-        """Tokens of all there is; None where only an estimate is known (`exact_total=True` counts)."""
+        """Tokens of the whole output. None if only an estimate is known; `exact_total=True` avoids this."""
         if self.meta.token_count is not None:
             return self.meta.token_count
         if self.meta.total_tokens is not None or self.meta.total_tokens_estimate is not None:
             return self.meta.total_tokens
-        # It was not even counted, for all of it is shown.
-        return self._counted()
+        # The whole output is shown and was not counted before.
+        return self._count_shown()
 
     @property
     def total_tokens_estimate(self) -> int | None:
-        """About how many tokens there are, where that was not counted."""
+        """The estimated tokens of the whole output, if they were not counted exactly."""
         return self.meta.total_tokens_estimate
 
     @property
     def next_offset(self) -> int | None:
-        """The token to go on from; None if nothing is left."""
+        """The token at which the next window starts. None if nothing is left."""
         return self.meta.next_offset
 
     @property
     def handle(self) -> str | None:
-        """The name under which all of it is stored, for `show`; None if it is not."""
+        """The handle of the stored output, for `show`. None if the output was not stored."""
         return self.meta.handle
 
     @property
     def hint(self) -> str | None:
-        """What is missing and how it is fetched, in words; None if nothing is."""
+        """A sentence that says what is missing and how to get it. None if nothing is missing."""
         return self.meta.truncation_hint
 
-    def _counted(self) -> int:
-        return safe_count(self.data, open_tokenizer(self.meta.tokenizer))
+    def _count_shown(self) -> int:
+        try:
+            return count_bytes(self.data, open_tokenizer(self.meta.tokenizer))
+        except TokenizerFailed:
+            # Count bytes instead: there are never fewer bytes than tokens.
+            return count_bytes(self.data, ByteTokenizer())
 
 
-class Capped(Generic[AnyStr], Answered):
-    """A text, or as much of it as was asked for. `text` is of the type that was given; `data` is bytes."""
+class Capped(Generic[AnyStr], ShownOutput):
+    """The window of a text or of a stored output. `text` has the type of the input; `data` is bytes."""
 
     text: AnyStr
 
 
-class Result(Answered):
-    """What became of a command: what is shown of its output, and how it ended."""
+class Result(ShownOutput):
+    """The result of a command: the output that is shown, and how the command ended."""
 
-    # What is shown of its stderr.
+    # The part of stderr that is shown.
     stderr_data: bytes
-    # As a shell would tell it: 128 + N after signal N, 124 after `timeout`.
+    # As in a shell: 128 + N after signal N, 124 after a timeout.
     status: int
     # None if `status` is 0.
     error: Failure | None
 
     @property
     def stdout(self) -> str:
-        """`data` as text; what is no UTF-8 in it is replaced."""
+        """`data` as text. Bytes that are not UTF-8 are replaced."""
         return self.data.decode("utf-8", "replace")
 
     @property
     def stderr(self) -> str:
-        """What is shown of stderr, as text."""
+        """`stderr_data` as text. Bytes that are not UTF-8 are replaced."""
         return self.stderr_data.decode("utf-8", "replace")
 
     @property
@@ -100,15 +104,15 @@ class Result(Answered):
 
     @property
     def signal(self) -> int | None:
-        """The signal that killed the command."""
+        """The number of the signal that killed the command, or None."""
         return self.meta.signal
 
     @property
     def timed_out(self) -> bool:
-        """Whether the command was ended because its time was up."""
+        """Whether the command was stopped because it timed out."""
         return self.status == TIMED_OUT and self.error is not None and self.error.code == "TIMEOUT"
 
     @property
     def duration(self) -> float:
-        """Seconds that it took, to a millisecond."""
+        """How long the command ran, in seconds, rounded to milliseconds."""
         return self.meta.duration_ms / 1000

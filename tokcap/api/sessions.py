@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tokcap.api.manager import BudgetManager
+from tokcap.api.manager import BudgetManager, join_session
 from tokcap.budget.arithmetic import Settings
-from tokcap.environment import Environment
 from tokcap.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ def open_session(
     turn_pct: float | None = None,
     floor_tokens: int | None = None,
 ) -> Iterator[BudgetManager]:
-    """The budget of a session, which is started if it does not run; any process can charge it by its name.
+    """Open the budget of a session, and start the session if it does not exist.
 
     >>> from tokcap import open_session, run
     >>> with open_session("docs", total=1000) as budget:
@@ -33,22 +31,24 @@ def open_session(
     ...     budget.remaining
     900
 
-    A session that runs is joined: settings that are given have to be its own. On exit the session stays, with
-    all that was used; what this manager allocated and never recorded is freed. `tokcap budget end` ends it.
+    Any process can charge the session by its name. If the session exists, settings that are given must be
+    the same as its own. On exit, what this manager allocated and never recorded is freed; the session and
+    its usage stay. `tokcap budget end` ends it.
     """
-    # Sessions are the only ones who need a database.
-    from tokcap.budget.sqlite import Ledger
-
-    settings = Settings(total, context_window, result_pct, turn_pct, floor_tokens).checked()
-    ledger = Ledger(Environment(os.environ).data_dir())
-    if settings != Settings() or not ledger.has(name):
-        ledger.start(name, settings)
-    manager = BudgetManager(storage=ledger.session(name))
+    settings = Settings(
+        total=total,
+        context_window=context_window,
+        result_pct=result_pct,
+        turn_pct=turn_pct,
+        floor_tokens=floor_tokens,
+    ).checked()
+    manager = BudgetManager(storage=join_session(name, settings, default=Settings()))
     try:
         yield manager
     finally:
         try:
             manager.release()
         except (StoreError, UsageError):
-            # It was ended meanwhile, or the ledger is out of reach: what it holds is free when we are gone.
+            # The session has ended, or the ledger is out of reach. The ledger frees the allocations of a
+            # process when that process ends.
             pass

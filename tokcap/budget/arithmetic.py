@@ -1,99 +1,27 @@
-"""The arithmetic of budgets: what may be granted, what is left, how terse an answer has to be.
+"""The arithmetic of budgets: what can be granted, what is left, and which mode an answer gets.
 
-Pure: no clock, no files, no processes. Where an account is kept is a `Storage`: in memory (`manager.py`)
-or in the file that processes share (`ledger.py`). Both decide with the functions of this module.
+Pure: no clock, no files, no processes. Every ledger decides its numbers with the functions of this module.
 """
 
 from __future__ import annotations
 
+from tokcap.budget.modes import MODES, ResponseMode
 from tokcap.errors import BadNumber, BudgetExhausted
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.lean.record import Record
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import ClassVar, Protocol
-
-    class Storage(Protocol):
-        """Where one account is kept. Each method is one step that no other process can come between.
-
-        A ledger for many machines has to implement this, and nothing else.
-        """
-
-        def reserve(
-            self,
-            requested: int | None,
-            *,
-            turn: str | None = None,
-            window: Window | None = None,
-            shares: Window | None = None,
-        ) -> Grant:
-            """Set aside what `granted` allows; `BudgetExhausted` if that is nothing.
-
-            None asks for as much as there is. A window given here stands for the session's own, and
-            shares for those that the session was not given.
-            """
-            ...
-
-        def settle(self, grant: Grant | None, actual: int) -> Account:
-            """Count what was really used, be it more than the grant or without one, and free the rest."""
-            ...
-
-        def release(self, grant: Grant) -> Account:
-            """Free a grant of which nothing was used."""
-            ...
-
-        def record(self, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
-            """Add the caller's own model tokens; with a key once only."""
-            ...
-
-        def compacted(self, used: int) -> Account:
-            """The reader's context now holds `used` tokens. The total is not given back by that."""
-            ...
-
-        def read(self) -> Account: ...
-
-
-# Far above any budget, and far below where a database counts no further.
+# Above any real budget, and far below the largest integer of a database.
 MOST_TOKENS = 10**12
 
 
 def tokens_of(value: object, what: str) -> int:
-    """The number itself; `BadNumber` for what can be no number of tokens."""
+    """Return the value; raise `BadNumber` if it is not a number of tokens."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_TOKENS:
-        raise BadNumber(f"{what} is a whole number of tokens from 0 to {MOST_TOKENS}, not {value!r}")
+        raise BadNumber(f"{what} must be a whole number of tokens from 0 to {MOST_TOKENS}, not {value!r}")
     return value
 
 
-class _Modes(type):
-    def __iter__(cls) -> Iterator[ResponseMode]:
-        return iter(MODES)
-
-
-class ResponseMode(str, metaclass=_Modes):
-    """How much of an output is shown. Equal to its plain name; iterated from talkative to terse.
-
-    Not an `enum`, whose import would be a tenth of the time that Python takes to start.
-    """
-
-    __slots__ = ()
-    RAW: ClassVar[ResponseMode]
-    TABLE: ClassVar[ResponseMode]
-    SUMMARY: ClassVar[ResponseMode]
-    HANDLE_ONLY: ClassVar[ResponseMode]
-
-    def __new__(cls, value: str) -> ResponseMode:
-        for mode in MODES:
-            if mode == value:
-                return mode
-        raise ValueError(f"a mode is one of {', '.join(MODES)}, not {value!r}")
-
-
-MODES = tuple(str.__new__(ResponseMode, name) for name in ("raw", "table", "summary", "handle_only"))
-ResponseMode.RAW, ResponseMode.TABLE, ResponseMode.SUMMARY, ResponseMode.HANDLE_ONLY = MODES
-
-
 class Window(Record):
-    """The reader's context, and the shares of it that one result and one turn may take."""
+    """The reader's context window, and the shares of it that one result and one turn may take."""
 
     tokens: int
     result_pct: float = 0.25
@@ -106,7 +34,7 @@ class Window(Record):
 
 
 class Settings(Record):
-    """What a session was started with. None: not said; a session without total refuses nothing."""
+    """What a session was started with; None means not given. Without a total, nothing is refused."""
 
     total: int | None = None
     context_window: int | None = None
@@ -115,7 +43,7 @@ class Settings(Record):
     floor_tokens: int | None = None
 
     def checked(self) -> Settings:
-        """Itself; `BadNumber` if there can be no such budget."""
+        """Return the settings; raise `BadNumber` if one of them is impossible."""
         for name in ("total", "context_window", "floor_tokens"):
             if getattr(self, name) is not None:
                 tokens_of(getattr(self, name), name)
@@ -123,32 +51,34 @@ class Settings(Record):
             fraction = getattr(self, name)
             if fraction is not None and not 0 < fraction <= 1:
                 raise BadNumber(
-                    f"{name} is a fraction of the window, above 0 and at most 1, not {fraction!r}"
+                    f"{name} must be a fraction of the window, above 0 and at most 1, not {fraction!r}"
                 )
         return self
 
-    @property
-    def window(self) -> Window | None:
-        """The window, with defaults for what was not said; None if the session has none."""
-        return self.window_with(Window(0))
+    def window(self, shares: Window | None = None) -> Window | None:
+        """Return the session's window; None if it has none.
 
-    def window_with(self, shares: Window) -> Window | None:
-        """The same with other shares in place of the defaults."""
+        `shares` replaces the default shares and floor. Shares that the session was started with win.
+        """
         if self.context_window is None:
             return None
-        said = {name: getattr(self, name) for name in ("result_pct", "turn_pct", "floor_tokens")}
-        known = {name: value for name, value in said.items() if value is not None}
-        return shares.but(tokens=self.context_window, **known)
+        own = {
+            "result_pct": self.result_pct,
+            "turn_pct": self.turn_pct,
+            "floor_tokens": self.floor_tokens,
+        }
+        given = {name: value for name, value in own.items() if value is not None}
+        return (shares or Window(0)).but(tokens=self.context_window, **given)
 
 
 class Account(Record):
-    """How a session stands."""
+    """The numbers of one session."""
 
     settings: Settings
-    # The truth, also where it is more than the total.
+    # What was really used. It can be more than the total.
     used: int = 0
     reserved: int = 0
-    # What the reader's context holds, as far as it is known: all that was shown since it was compacted.
+    # What the reader's context holds, as far as known: everything shown since the last compaction.
     window_used: int = 0
 
     @property
@@ -157,91 +87,111 @@ class Account(Record):
 
     @property
     def remaining(self) -> int | None:
-        """What can still be granted; None: there is no limit."""
+        """What can still be granted; None if there is no limit."""
         return None if self.total is None else max(self.total - self.used - self.reserved, 0)
 
     @property
     def usage_fraction(self) -> float:
-        """The used part of the total, above 1.0 where more was used; 0.0 without a total."""
+        """The used part of the total: above 1.0 if more was used, 0.0 without a total."""
         if self.total is None:
             return 0.0
         return self.used / self.total if self.total else 1.0
 
-    def mode(self, requested: str = "raw") -> ResponseMode:
-        """The mode that was asked for, or a terser one as the budget runs out.
+    def remaining_after(self, held: int, tokens: int) -> int | None:
+        """What is left once a grant of `held` tokens is settled with `tokens`; None without a total."""
+        if self.total is None:
+            return None
+        return max(self.total - self.used - self.reserved + held - tokens, 0)
 
-        What is merely reserved does not count. Of the borders, exactly 50 % left is already `table`,
-        exactly 20 % already `summary` (80 % are used), and exactly 5 % still `summary`.
+    def mode(self, requested: str = "raw") -> ResponseMode:
+        """Return the requested mode, or a shorter one when little of the budget is left.
+
+        Reserved tokens do not count. At the borders: exactly 50 % left is `table`, exactly 20 % is
+        `summary`, and exactly 5 % is still `summary`.
         """
         asked = ResponseMode(requested)
         if self.total is None:
             return asked
         left = max(self.total - self.used, 0)
         if 2 * left > self.total:
-            least = ResponseMode.RAW
+            longest = ResponseMode.RAW
         elif 5 * left > self.total:
-            least = ResponseMode.TABLE
+            longest = ResponseMode.TABLE
         elif 20 * left >= self.total and left:
-            least = ResponseMode.SUMMARY
+            longest = ResponseMode.SUMMARY
         else:
-            least = ResponseMode.HANDLE_ONLY
-        return max(asked, least, key=MODES.index)
+            longest = ResponseMode.HANDLE_ONLY
+        return max(asked, longest, key=MODES.index)
+
+    # How each step changes the numbers.
+
+    def after_reserving(self, tokens: int) -> Account:
+        return self.but(reserved=self.reserved + tokens)
+
+    def after_releasing(self, tokens: int) -> Account:
+        return self.but(reserved=self.reserved - tokens)
+
+    def after_using(self, tokens: int) -> Account:
+        """Count tokens that the reader was shown."""
+        return self.but(used=self.used + tokens, window_used=self.window_used + tokens)
+
+    def after_model_call(self, input_tokens: int, output_tokens: int) -> Account:
+        """Count the tokens of a model call.
+
+        A call sends the whole context again. So its input is not added to what was shown before: after
+        the call the context holds at least its input and its output.
+        """
+        tokens = input_tokens + output_tokens
+        return self.but(used=self.used + tokens, window_used=max(self.window_used, tokens))
+
+    def after_compacting(self, window_used: int) -> Account:
+        """Set what the context holds now. This does not give back any of the total."""
+        return self.but(window_used=window_used)
 
 
 class Share(Record):
-    """What one result may take of the context."""
+    """What one result may take of the window."""
 
     tokens: int
-    # Whether it is the floor: less is left, and compaction is advised.
+    # Less than the floor is left of the window, so the result gets the floor and compaction is advised.
     floor_decides: bool
 
 
-class Grant(Record):
-    """Tokens that were set aside, and how the account stood with them. None: nothing limits the answer."""
+class Offer(Record):
+    """What can be granted to one result; None means that nothing limits it."""
 
-    id: int
     tokens: int | None
-    turn: str | None
-    floor_decides: bool
-    account: Account
-
-
-class Recorded(Record):
-    """Whether tokens were counted (their key was new), and how the account stands."""
-
-    counted: bool
-    account: Account
+    floor_decides: bool = False
 
 
 def share_of(tokens: int, fraction: float) -> int:
-    """A fraction of a window in whole tokens, rounded down.
+    """Return a fraction of a window in whole tokens, rounded down.
 
-    Fractions are taken as written, to a millionth: 0.29 of 100 is 29, which as floats it is not.
+    The fraction counts as written, to a millionth: 0.29 of 100 is 29, although 0.29 * 100 is less.
     """
     return tokens * round(fraction * 1_000_000) // 1_000_000
 
 
 def result_share(window: Window, taken: int) -> Share:
-    """max(floor, min(result_pct × W, what is left of W)), where `taken` is what W holds already."""
-    most = min(share_of(window.tokens, window.result_pct), max(window.tokens - taken, 0))
-    # A floor above the share of a window that has room is a wish, and no sign that the window is full.
-    is_full = max(window.tokens - taken, 0) < window.floor_tokens
+    """Return max(floor, min(result_pct × window, what is left of it)); `taken` tokens are in it already."""
+    left = max(window.tokens - taken, 0)
+    most = min(share_of(window.tokens, window.result_pct), left)
+    # A floor above the share of a window that has room does not mean that the window is full.
+    is_full = left < window.floor_tokens
     return Share(max(window.floor_tokens, most), is_full and window.floor_tokens > most)
 
 
-def granted(
-    account: Account, requested: int | None, window: Window | None, turn_taken: int | None
-) -> tuple[int | None, bool]:
-    """The least of what is asked for, the result's share, what the turn and what the session have left.
+def offer(account: Account, requested: int | None, window: Window | None, turn_taken: int | None) -> Offer:
+    """Return the least of: the request, the result's share, and what turn and session have left.
 
-    `turn_taken` is what the turn used and reserved, None without a turn. The second value says whether
-    the floor of the result's share decided. The total and the turn win over the floor.
+    `requested` None asks for as much as possible. `turn_taken` is what the turn has used and reserved,
+    None without a turn. The total and the turn win over the floor. Raise `BudgetExhausted` if nothing
+    can be granted.
     """
     if requested is not None:
-        # Whoever asks for more than there can be asks for everything.
         requested = tokens_of(min(requested, MOST_TOKENS), "requested")
     if account.remaining == 0:
-        raise BudgetExhausted(exhausted_words(account))
+        raise BudgetExhausted(exhausted_message(account))
     limits = [limit for limit in (requested, account.remaining) if limit is not None]
     floor_decides = False
     if window is not None:
@@ -251,7 +201,7 @@ def granted(
             if turn_left <= 0:
                 raise BudgetExhausted(
                     f"this turn has used its {window.turn_tokens} tokens of a window of {window.tokens};"
-                    " go on in the next turn"
+                    " continue in the next turn"
                 )
             limits.append(turn_left)
         floor_decides = share.floor_decides and all(share.tokens <= limit for limit in limits)
@@ -259,23 +209,14 @@ def granted(
     least = min(limits, default=None)
     if least == 0 and requested != 0:
         raise BudgetExhausted(
-            "the reader's window is full: compact it, then run tokcap budget compacted --used N"
+            "the context window is full: compact it, then run tokcap budget compacted --used N"
         )
-    return least, floor_decides
+    return Offer(least, floor_decides)
 
 
-def exhausted_words(account: Account) -> str:
-    """Why nothing can be granted."""
-    words = f"the budget is exhausted: {account.used} of {account.total} tokens are used"
+def exhausted_message(account: Account) -> str:
+    """Say why nothing can be granted."""
+    message = f"the budget is exhausted: {account.used} of {account.total} tokens are used"
     if account.reserved:
-        words += f", {account.reserved} are reserved by what still runs"
-    return words
-
-
-def window_after(window_used: int, input_tokens: int, output_tokens: int) -> int:
-    """What the context holds after a model call.
-
-    A call sends the whole context again, so its input is not added to what was shown before: after the
-    call the context holds at least its input and its output.
-    """
-    return max(window_used, input_tokens + output_tokens)
+        message += f", {account.reserved} are reserved by running commands"
+    return message

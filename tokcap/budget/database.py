@@ -1,8 +1,8 @@
-"""A SQLite file of the user's own, shared by many processes that each live for a moment.
+"""A private SQLite file that many short-lived processes share.
 
-Every step is one immediate transaction on a connection of its own, so neither threads nor forks have
-anything to share, and a process that is killed leaves at most a journal that the next one rolls back.
-What the tables are is said by whoever opens it; whatever SQLite says becomes one `LedgerError`.
+Each step is one immediate transaction on a connection of its own. So threads and forks share nothing, and a
+killed process leaves at most a journal, which the next step rolls back. The caller defines the tables. Every
+SQLite error becomes one `LedgerError`.
 """
 
 from __future__ import annotations
@@ -15,106 +15,103 @@ from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.system import private_files as private
 
 try:
-    # What is left out of `sqlite3` this way are its converters of dates: a third of its import.
+    # `sqlite3` also imports converters for dates, which take a third of its import time.
     from _sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, DatabaseError, OperationalError, connect
 except ImportError:
-    raise LedgerError("this Python was built without SQLite, in which sessions are kept") from None
+    raise LedgerError("this Python was built without SQLite, which sessions need") from None
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from types import TracebackType
     from typing import Any, Self, TypeAlias
 
-    # From an empty file to the present form: the statements of one step per version.
-    Steps: TypeAlias = tuple[tuple[str, ...], ...]
+    # The statements that lead from each version to the next. Version 0 is an empty file.
+    Migrations: TypeAlias = tuple[tuple[str, ...], ...]
 
-# How long a step waits for the others. A step takes a millisecond, so this is not for a queue of them
-# but for somebody who holds the file in a debugger or a shell.
-PATIENCE_SECONDS = 30.0
-# SQLite's own waiting grows to a tenth of a second, in which a hundred others overtake. Begun anew this
-# often, it keeps asking, and nobody starves.
-ASK_AGAIN_SECONDS = 0.05
+# SQLite's own retries slow down to one in a tenth of a second, while a hundred other processes get ahead.
+# Restarting its wait this often keeps the retries frequent.
+RETRY_SECONDS = 0.05
 
 
 class Database(Record):
-    """Where a database is, and how its tables came to be."""
+    """The path of a database, and the migrations that make its tables."""
 
     path: str
-    steps: Steps
-    patience_seconds: float = PATIENCE_SECONDS
+    migrations: Migrations
+    patience_seconds: float
 
     def exists(self) -> bool:
-        """Whether it was created; `StoreError` if something else is in its place."""
+        """Return whether the file exists; raise `StoreError` if it is not a file of ours."""
         try:
             size = private.own_file_size(self.path)
         except FileNotFoundError:
             return False
         if not size:
-            # SQLite would take it for a new one. Ours are never empty: they are put in place whole.
+            # SQLite would treat it as new. Ours are never empty: they are put in place complete.
             raise LedgerError(damaged(self.path, "it is empty"))
         private.make_directory(os.path.dirname(self.path), close=False)
         return True
 
     def create(self) -> None:
-        """Put it in place if it is not there. Of many that try at once one succeeds, and serves all."""
+        """Create the file if it is missing. If many processes try at once, one file serves all of them."""
         if self.exists():
             return
         directory = os.path.dirname(self.path)
         private.make_directory(directory, close=False)
-        other = os.path.join(directory, private.temporary_name())
-        descriptor = private.create_file(other)
+        temporary = os.path.join(directory, private.temporary_name())
+        descriptor = private.create_file(temporary)
         try:
-            database = connect(other, isolation_level=None)
+            connection = connect(temporary, isolation_level=None)
             try:
-                # Whoever is killed here leaves a file that nobody reads, and no journal beside it.
-                database.execute("PRAGMA journal_mode = MEMORY")
-                database.execute("BEGIN IMMEDIATE")
-                self.advance(database, 0)
-                database.execute("COMMIT")
+                # No journal on disk: a process killed here leaves one file that nobody reads.
+                connection.execute("PRAGMA journal_mode = MEMORY")
+                connection.execute("BEGIN IMMEDIATE")
+                self.migrate(connection, 0)
+                connection.execute("COMMIT")
             finally:
-                database.close()
+                connection.close()
             os.fsync(descriptor)
-            os.link(other, self.path)
+            os.link(temporary, self.path)
         except FileExistsError:
             pass
         except OSError as error:
             raise private.refused(self.path, error) from None
         except DatabaseError as error:
-            raise LedgerError(f"{self.path} cannot be made: {error}") from None
+            raise LedgerError(f"{self.path} cannot be created: {error}") from None
         finally:
             os.close(descriptor)
-            os.unlink(other)
+            os.unlink(temporary)
 
-    def advance(self, database: Connection, version: int) -> None:
+    def migrate(self, connection: Connection, version: int) -> None:
         """Bring the tables from a version up to date, inside a transaction."""
-        for step in self.steps[version:]:
-            for statement in step:
-                database.execute(statement)
-        database.execute(f"PRAGMA user_version = {len(self.steps)}")
+        for statements in self.migrations[version:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(self.migrations)}")
 
 
-class Look:
-    """The file as it is, for whoever examines it: nothing in it is changed, not even brought up to date."""
+class ReadOnlyDatabase:
+    """A database opened for examination. Nothing in the file changes, not even its version."""
 
     def __init__(self, path: str, patience_seconds: float) -> None:
         self._path = path
         self._patience_seconds = patience_seconds
         try:
             self._connection: Connection = connect(
-                address(path, "ro"), timeout=patience_seconds, isolation_level=None, uri=True
+                sqlite_uri(path, "ro"), timeout=patience_seconds, isolation_level=None, uri=True
             )
         except DatabaseError as error:
-            raise told(error, path, patience_seconds) from None
+            raise ledger_error(error, path, patience_seconds) from None
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """All rows that a statement gives."""
+        """Return all rows of a statement."""
         try:
             return self._connection.execute(statement, values).fetchall()
         except DatabaseError as error:
-            raise told(error, self._path, self._patience_seconds) from None
+            raise ledger_error(error, self._path, self._patience_seconds) from None
 
     def check(self) -> None:
-        """Have SQLite look at every page; `LedgerError` if something is wrong with one."""
+        """Have SQLite check every page; raise `LedgerError` if one is damaged."""
         ((page_bytes,),) = self.rows("PRAGMA page_size")
         found = self.rows("PRAGMA quick_check(1)")
         if os.lstat(self._path).st_size % page_bytes:
@@ -127,36 +124,35 @@ class Look:
 
 
 class Transaction:
-    """What happens in it happens as a whole, or, if anything is raised, not at all.
+    """A transaction that happens completely, or, if anything is raised, not at all.
 
-    Begun immediate, so that it never meets another that has read the same numbers. The journal is the
-    ordinary one that is deleted: a write-ahead log is written back, with both files synchronised, when
-    its last reader closes it, which for a process that lives for one command is each time. Nothing is
-    synchronised at a commit. What the system was given it keeps if we are killed, and only a failing
-    machine may cost the file, while waiting for the disk would cost every run of a session.
+    It starts immediate, so two transactions never read the same numbers. The journal is the ordinary one,
+    which is deleted: a write-ahead log is written back and synced when its last reader closes it, and that
+    would be every call here. Commits are not synced. The data survives the death of the process, and
+    only a crash of the machine can damage the file, while a sync would slow down every call of a session.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         try:
-            # Not to be created: it would be an empty one, and readable for others.
+            # Mode `rw` never creates the file: SQLite's would be empty and readable for others.
             self._connection: Connection = connect(
-                address(database.path, "rw"), timeout=ASK_AGAIN_SECONDS, isolation_level=None, uri=True
+                sqlite_uri(database.path, "rw"), timeout=RETRY_SECONDS, isolation_level=None, uri=True
             )
         except DatabaseError as error:
-            raise told(error, database.path, database.patience_seconds) from None
+            raise ledger_error(error, database.path, database.patience_seconds) from None
 
     def __enter__(self) -> Self:
         try:
-            # It reads the tables first, and can find them locked.
-            self._patiently("PRAGMA synchronous = OFF")
-            self._patiently("BEGIN IMMEDIATE")
-            self._look()
+            # This pragma reads the tables first, so it can meet a lock.
+            self._execute_patiently("PRAGMA synchronous = OFF")
+            self._execute_patiently("BEGIN IMMEDIATE")
+            self._check_version()
         except FileNotFoundError as error:
-            self._end(error)
+            self._close(error)
             raise private.refused(self._database.path, error) from None
         except BaseException as error:
-            self._end(error)
+            self._close(error)
             raise
         return self
 
@@ -165,38 +161,32 @@ class Transaction:
     ) -> None:
         try:
             if error is None:
-                self._patiently("COMMIT")
+                self._execute_patiently("COMMIT")
         except DatabaseError as late:
             error = late
         finally:
-            self._end(error)
+            self._close(error)
 
     def run(self, statement: str, *values: object) -> int:
-        """Execute a statement; the number of the row that it inserted, if it did."""
+        """Execute a statement; return the id of the row that it inserted."""
         return self._connection.execute(statement, values).lastrowid or 0
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """All rows that a statement gives."""
+        """Return all rows of a statement."""
         return self._connection.execute(statement, values).fetchall()
 
-    def check(self) -> None:
-        """Have SQLite look at every page; `LedgerError` if something is wrong with one."""
-        found = self.rows("PRAGMA integrity_check(1)")
-        if found != [("ok",)]:
-            raise LedgerError(damaged(self._database.path, found[0][0]))
-
-    def _end(self, error: BaseException | None) -> None:
+    def _close(self, error: BaseException | None) -> None:
         # Closing rolls back what was not committed.
         self._connection.close()
         if isinstance(error, DatabaseError):
-            raise told(error, self._database.path, self._database.patience_seconds) from None
+            raise ledger_error(error, self._database.path, self._database.patience_seconds) from None
 
-    def _look(self) -> None:
-        """Refuse what is not ours or not whole before anything is written; bring what is older up to date."""
-        path, known = self._database.path, len(self._database.steps)
+    def _check_version(self) -> None:
+        """Refuse a file that is damaged or not ours before writing to it; migrate an older one."""
+        path, known = self._database.path, len(self._database.migrations)
         ((page_bytes,),) = self.rows("PRAGMA page_size")
         if private.own_file_size(path) % page_bytes:
-            # SQLite reads zeros for what is missing of the last page.
+            # SQLite would read zeros for the missing part of the last page.
             raise LedgerError(damaged(path, "its end is missing"))
         ((version,),) = self.rows("PRAGMA user_version")
         if version > known:
@@ -205,12 +195,12 @@ class Transaction:
                 " use that one, or another TOKCAP_DATA_DIR"
             )
         if version < 1:
-            raise LedgerError(f"{path} is no ledger of tokcap; move it away")
+            raise LedgerError(not_a_ledger(path))
         if version < known:
-            self._database.advance(self._connection, version)
+            self._database.migrate(self._connection, version)
 
-    def _patiently(self, statement: str) -> None:
-        """Execute it as soon as no other process is in the way."""
+    def _execute_patiently(self, statement: str) -> None:
+        """Execute a statement, and retry while another process holds a lock."""
         deadline = time.monotonic() + self._database.patience_seconds
         while True:
             try:
@@ -221,13 +211,12 @@ class Transaction:
                     raise
 
 
-def address(path: str, mode: str) -> str:
-    """A file as SQLite is to open it."""
+def sqlite_uri(path: str, mode: str) -> str:
     return "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + f"?mode={mode}"
 
 
-def told(error: DatabaseError, path: str, patience_seconds: float) -> LedgerError:
-    """What SQLite said, as one line with what to do."""
+def ledger_error(error: DatabaseError, path: str, patience_seconds: float) -> LedgerError:
+    """Turn an error of SQLite into one line that says what to do."""
     code = primary_code(error)
     if code == SQLITE_BUSY:
         return LedgerError(
@@ -240,11 +229,15 @@ def told(error: DatabaseError, path: str, patience_seconds: float) -> LedgerErro
 
 
 def damaged(path: str, reason: str) -> str:
-    # What SQLite found in a page may be told in several lines.
+    # SQLite may describe a page in several lines.
     return f"{path} is damaged ({' '.join(reason.split())}); move it away, and start the sessions again"
 
 
+def not_a_ledger(path: str) -> str:
+    return f"{path} is not a tokcap ledger; move it away"
+
+
 def primary_code(error: DatabaseError) -> int:
-    """What kind of error it is, without the details that SQLite adds in the higher bits."""
-    # Errors that Python raises itself have none.
+    """Return the kind of an error, without the details that SQLite adds in the higher bits."""
+    # Errors that Python itself raises have no code.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -1,7 +1,7 @@
-"""Which process holds a reservation, and whether it is still there.
+"""Which process holds a reservation, and whether that process still runs.
 
-A process is known by its id and the time at which it started, since ids are used again; and by where that
-id means anything: this boot of the machine, this namespace of process ids.
+A process id alone is not enough, because ids are used again. So a process is known by its id, its start
+time, the boot of the machine, and the namespace that counts process ids.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 
 from tokcap.lean.record import Record
+from tokcap.system.proc import boot_id, pid_namespace, start_ticks
 
 
 class Holder(Record):
-    """A process. Without `/proc` nothing but the id is known of it."""
+    """A process. Where `/proc` is missing, only its id is known."""
 
     pid: int
     started: int = 0
@@ -21,23 +22,22 @@ class Holder(Record):
 
 
 def this_process() -> Holder:
-    """Ourselves, as others will look for us."""
     pid = os.getpid()
-    return Holder(pid, started_at(pid) or 0, boot_id(), pid_namespace())
+    return Holder(pid=pid, started=start_ticks(pid) or 0, boot=boot_id(), namespace=pid_namespace())
 
 
 def is_gone(holder: Holder, here: Holder) -> bool:
-    """Whether a process has ended for certain, as seen from the process `here`.
+    """Return whether a process has certainly ended, as seen from the process `here`.
 
-    One of another boot has. One of another container cannot be seen from this one, and is taken to run:
-    what it holds is freed from within that container, or by a reset of the session.
+    A process of an earlier boot has ended. A process of another container cannot be seen, so it counts as
+    running: its reservation is freed from inside that container, or when the session is reset.
     """
     if holder.boot != here.boot:
         return True
     if holder.namespace != here.namespace:
         return False
     if holder.started:
-        return started_at(holder.pid) != holder.started
+        return start_ticks(holder.pid) != holder.started
     try:
         os.kill(holder.pid, 0)
     except ProcessLookupError:
@@ -45,32 +45,3 @@ def is_gone(holder: Holder, here: Holder) -> bool:
     except OSError:
         pass
     return False
-
-
-def started_at(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None if it has ended, reaped or not."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            stat = file.read(4096)
-    except OSError:
-        return None
-    # The name before it is in brackets, and may hold brackets itself.
-    fields = stat[stat.rfind(b")") + 1 :].split()
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
-
-
-def boot_id() -> str:
-    """What changes with every boot; empty where it is not told."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", "rb", buffering=0) as file:
-            return file.read(64).decode("ascii", "replace").strip()
-    except OSError:
-        return ""
-
-
-def pid_namespace() -> str:
-    """Where process ids are counted; empty where there is only one such place."""
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return ""

@@ -49,11 +49,11 @@ class Choice(Record):
 
     type = "choice"
     fixed: tuple[str, ...] = ()
-    members: Collection[str] = ()
+    family: Collection[str] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
-        return (*self.fixed, *self.members)
+        return (*self.fixed, *self.family)
 
     def read(self, raw: str) -> str:
         if raw not in self.words:

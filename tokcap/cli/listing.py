@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tokcap.environment import Environment
-    from tokcap.store import Listed
+    from tokcap.store.base import ListedOutput
 
 # More than a person reads. More digits bring up handles that are not among them.
 MOST_HANDLES = 100
@@ -43,19 +43,20 @@ def run(arguments: Sequence[str], env: Environment) -> int:
 
 def handles(beginning: str, env: Environment) -> Iterator[tuple[str, str]]:
     """Yield stored outputs, the latest first, and the name that means the latest."""
-    from tokcap.store.shelf import LATEST, Shelf
+    from tokcap.store import open_store
+    from tokcap.store.base import LATEST
 
-    shelf, now = Shelf(env), env.now()
-    if LATEST.startswith(beginning) and (last := shelf.last()):
+    store, now = open_store(env), env.now()
+    if LATEST.startswith(beginning) and (last := store.last()):
         yield LATEST, f"the latest: {entry_text(last, now)}"
-    for entry in shelf.latest(MOST_HANDLES, beginning):
+    for entry in store.latest(MOST_HANDLES, beginning):
         yield entry.handle, entry_text(entry, now)
 
 
-def entry_text(entry: Listed, now: float) -> str:
+def entry_text(entry: ListedOutput, now: float) -> str:
     age = age_of(now - entry.stored_at)
     if entry.record is None:
-        return f"{age}, {size_of(entry.size)}"
+        return f"{age}, {size_of(entry.size_bytes)}"
     size = size_of(sum(entry.record.stored_bytes.values()))
     command = " ".join(entry.record.command or ())
     return printable(f"{age}, {size}, {command}".removesuffix(", "), DESCRIPTION_WIDTH)
@@ -63,9 +64,9 @@ def entry_text(entry: Listed, now: float) -> str:
 
 def sessions(_: str, env: Environment) -> Iterator[tuple[str, str]]:
     """Yield running sessions, and what each has used."""
-    from tokcap.budget.sqlite import Ledger
+    from tokcap.budget import open_ledger
 
-    for session in Ledger(env.data_dir(), PATIENCE_SECONDS).sessions():
+    for session in open_ledger(env, PATIENCE_SECONDS).list():
         total = session.account.total
         of = "" if total is None else f" of {total}"
         yield session.name, f"{session.account.used}{of} tokens used"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tokcap.cli.kinds import Choice, Duration, Fraction, LineOfText, Name, Size, Switch, WholeNumber
 from tokcap.core.request import DEFAULTS, flag_of
+from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ OPTIONS = (
     Option(
         name="output",
         short="o",
-        kind=Choice(("text", "json", "jsonl")),
+        kind=Choice(family=FORMS),
         metavar="FORM",
         group=FORMAT,
         help="format of the response",

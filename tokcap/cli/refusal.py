@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from tokcap.cli.arguments import wanted_output
-from tokcap.core.request import DEFAULTS
-from tokcap.errors import TokcapError
+from tokcap.core.request import DEFAULTS, SUBCOMMANDS
+from tokcap.errors import CommandNotFound, TokcapError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.system.shortage import shortage_of
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 def problem_of(error: Exception) -> TokcapError:
     """Return an error of tokcap as it is; any other one as an internal error, with its place."""
+    if isinstance(error, CommandNotFound):
+        return CommandNotFound(f"{error}{suggestion(error.command)}")
     if isinstance(error, TokcapError):
         return error
     return TokcapError(
@@ -32,17 +34,27 @@ def refuse(
     """Report an error and return its exit status; `view` is None if the call could not be parsed."""
     env.tell(str(error))
     output = view.output if view else wanted_output(argv, env)
-    if output != "text":
-        from tokcap.forms.envelope import refusal, rendered
+    from tokcap.forms import FORMS
+
+    if FORMS[output].has_envelope:
+        from tokcap.core.response import refusal
 
         tokenizer = view.tokenizer if view else str(DEFAULTS["tokenizer"])
         try:
-            env.write_stdout(rendered(refusal(error, tokenizer, duration_ms), output))
+            env.write_stdout(FORMS[output].write(refusal(error, tokenizer, duration_ms)))
         except Exception:  # noqa: S110
             # Nobody reads the envelope, or there is no memory left to make one. The line on stderr and the
             # exit status report the error all the same.
             pass
     return error.exit_status
+
+
+def suggestion(command: str) -> str:
+    """Return the subcommand or flag that may have been meant by a command that was not found."""
+    from tokcap.core.spelling import nearest
+
+    near = nearest(command, (*SUBCOMMANDS, "--help", "--version"))
+    return f"; did you mean tokcap {near}?" if near else ""
 
 
 def place_of(error: BaseException) -> str:

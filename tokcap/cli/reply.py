@@ -32,7 +32,8 @@ class Reply:
         self, data: object, notices: tuple[Notice, ...] = (), *, status: int = exits.OK, **meta: object
     ) -> int:
         """Write an envelope, or one line for each record; return the exit status."""
-        from tokcap.forms.envelope import Meta, Response, rendered
+        from tokcap.core.response import Meta, Response
+        from tokcap.forms import FORMS
         from tokcap.lean.plainjson import compact
 
         if self.output == "jsonl":
@@ -42,7 +43,7 @@ class Reply:
             payload = compact(data)
         about = Meta(tokenizer=str(DEFAULTS["tokenizer"]), exit_code=status, exit_from="tokcap")
         response = Response(status, payload, None, notices, about.but(**meta))
-        self.env.write_stdout(rendered(response, self.output))
+        self.env.write_stdout(FORMS[self.output].write(response))
         return status
 
 

@@ -11,22 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal, TypeAlias, TypeVar
 
-    from tokcap.budget.sqlite import Ledger, SessionStorage
+    from tokcap.budget.base import SessionView
     from tokcap.environment import Environment
 
     Shell: TypeAlias = Literal["sh", "fish"]
     Found = TypeVar("Found")
 
 
-def ledger_of(env: Environment) -> Ledger:
-    from tokcap.budget.sqlite import Ledger
-
-    return Ledger(env.data_dir())
-
-
 def named(name: str | None, session: str | None, env: Environment) -> str:
     """Return the session that is meant: from the argument, the option or the variable."""
-    from tokcap.budget.sqlite import session_name
+    from tokcap.budget.base import session_name
 
     meant = name or session or env.variables.get("TOKCAP_SESSION", "")
     if not meant:
@@ -34,10 +28,13 @@ def named(name: str | None, session: str | None, env: Environment) -> str:
     return session_name(meant)
 
 
-def session_of(name: str | None, session: str | None, env: Environment) -> tuple[str, SessionStorage]:
+def session_of(name: str | None, session: str | None, env: Environment) -> tuple[str, SessionView]:
     """Return the session that is meant, which may not have been started."""
+    from tokcap.budget import open_ledger
+    from tokcap.budget.base import SessionView
+
     meant = named(name, session, env)
-    return meant, ledger_of(env).session(meant)
+    return meant, SessionView(open_ledger(env), meant)
 
 
 def found(step: Callable[[], Found]) -> Found:

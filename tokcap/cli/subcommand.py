@@ -53,7 +53,7 @@ def run_handler(command: Command, words: Sequence[str], values: Values, env: Env
     except UsageError as error:
         raise UsageError(f"{called}: {error}", of_a_subcommand=True) from None
     except BrokenPipeError:
-        raise ReaderGone("the reader of standard output has gone") from None
+        raise ReaderGone("the reader of standard output is gone") from None
     except OSError as error:
         if shortage_of(error):
             raise

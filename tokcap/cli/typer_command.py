@@ -31,7 +31,7 @@ def run_by_typer(command: Command, words: Sequence[str], env: Environment) -> in
         return ended.exit_code
     except SystemExit:
         # Click does this if it cannot write.
-        raise ReaderGone("the reader of standard output has gone") from None
+        raise ReaderGone("the reader of standard output is gone") from None
     except Exception as error:
         format_message = getattr(error, "format_message", None)
         if format_message is None:

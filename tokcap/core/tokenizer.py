@@ -1,4 +1,4 @@
-"""Tokens: what a tokenizer can do, and where the tokens of a payload are. Token positions count from 0."""
+"""What a tokenizer can do, and where the tokens of a payload are. Token positions start at 0."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
             """Return the bytes of each token; their sum is the size of the text."""
             ...
 
-        def certain_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
             """Return a position after `search_from` where text that starts at `begin` can be cut safely.
 
             Safe means: encoding both sides separately gives the tokens of the whole, no matter what
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
             """
             ...
 
-        def proven_cut(self, data: bytes) -> int | None:
-            """Find a safe cut by encoding, in a long stretch where `certain_cut` finds none."""
+        def find_safe_cut(self, data: bytes) -> int | None:
+            """Find a safe cut by encoding, in a long stretch where `safe_cut` finds none."""
             ...
 
     class TokenMap(Protocol):
@@ -90,7 +90,7 @@ class Total(Record):
 
 
 def rounded(number: int) -> str:
-    """Two significant digits, in thousands, millions or billions."""
+    """Format a number with two significant digits, in thousands, millions or billions."""
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= size:
             return f"{number / size:.{1 if number < 10 * size else 0}f}{unit}"

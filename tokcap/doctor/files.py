@@ -1,4 +1,4 @@
-"""Files as they lie below a directory of ours: open to others, of another owner, links, and how large."""
+"""Examine the files below a directory of tokcap: permissions, owners, symlinks and size."""
 
 from __future__ import annotations
 
@@ -13,47 +13,46 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OTHERS = 0o077
-OF_DIRECTORIES, READ, READ_AND_WRITTEN = 0o700, 0o400, 0o600
+DIRECTORY_MODE, READ, READ_AND_WRITTEN = 0o700, 0o400, 0o600
 
 
 def check_files(directory: str, of_files: int = READ) -> Iterator[Finding]:
-    """One finding for each thing that can be wrong with any of them. `of_files`: the mode that files need."""
+    """Return one finding for each kind of problem. `of_files`: the mode bits that every file needs."""
     links: list[str] = []
-    strangers: list[str] = []
-    open_ones: list[str] = []
-    closed_ones: list[str] = []
+    of_others: list[str] = []
+    open_to_others: list[str] = []
+    closed_to_owner: list[str] = []
     number = 0
-    for path, status in everything(directory):
+    for path, status in walk(directory):
         number += 1
         mode = stat.S_IMODE(status.st_mode)
-        needed = OF_DIRECTORIES if stat.S_ISDIR(status.st_mode) else of_files
+        needed = DIRECTORY_MODE if stat.S_ISDIR(status.st_mode) else of_files
         if stat.S_ISLNK(status.st_mode):
             links.append(path)
         elif status.st_uid != os.geteuid():
-            strangers.append(path)
+            of_others.append(path)
         elif mode & OTHERS:
-            open_ones.append(path)
+            open_to_others.append(path)
         elif mode & needed != needed:
-            closed_ones.append(path)
+            closed_to_owner.append(path)
     place = quoted(directory)
-    if links:
-        removal = f"rm {' '.join(map(quoted, links))}"
-        yield wrong("links", f"no link is followed here: {shown(links, directory)}", removal)
-    if strangers:
-        taken = f"sudo chown -R {os.geteuid()} {place}"
-        yield wrong("owner", f"of another user: {shown(strangers, directory)}", taken)
-    if open_ones:
-        closing = f"chmod -R go= {place}"
-        yield wrong("permissions", f"open to others: {shown(open_ones, directory)}", closing)
-    elif closed_ones:
-        opening = f"chmod -R u+rwX {place}"
-        yield wrong("permissions", f"closed to yourself: {shown(closed_ones, directory)}", opening)
-    elif number:
-        yield ok("permissions", "open to nobody else")
+    if open_to_others:
+        # One finding about permissions at a time; the other one is reported by the next examination.
+        closed_to_owner = []
+    for name, paths, problem, remedy in (
+        ("links", links, "tokcap does not follow symbolic links", f"rm {' '.join(map(quoted, links))}"),
+        ("owner", of_others, "owned by another user", f"sudo chown -R {os.geteuid()} {place}"),
+        ("permissions", open_to_others, "accessible to others", f"chmod -R go= {place}"),
+        ("permissions", closed_to_owner, "not accessible to you", f"chmod -R u+rwX {place}"),
+    ):
+        if paths:
+            yield wrong(name, f"{problem}: {shown(paths, directory)}", remedy)
+    if number and not open_to_others and not closed_to_owner:
+        yield ok("permissions", "private")
 
 
-def everything(directory: str) -> Iterator[tuple[str, os.stat_result]]:
-    """All that lies there, the directory first; what vanishes meanwhile, or cannot be seen, is left out."""
+def walk(directory: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Return the directory and everything below it, except what disappears or cannot be examined."""
     try:
         status = os.lstat(directory)
     except OSError:
@@ -73,11 +72,11 @@ def everything(directory: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def size_below(directory: str) -> int:
-    """Bytes of all that lies there, as far as it can be seen."""
-    return sum(status.st_size for _, status in everything(directory) if not stat.S_ISDIR(status.st_mode))
+    """Return the bytes of all files below a directory, as far as they can be examined."""
+    return sum(status.st_size for _, status in walk(directory) if not stat.S_ISDIR(status.st_mode))
 
 
 def shown(paths: list[str], directory: str) -> str:
-    """They are named by what distinguishes them."""
+    """Return some of the paths, relative to the parent of the directory."""
     base = os.path.dirname(directory)
     return some_of([os.path.relpath(path, base) for path in paths])

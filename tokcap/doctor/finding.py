@@ -1,4 +1,4 @@
-"""What one check has found, and what is to be done about it."""
+"""The result of one check, and what to do about it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, TypeAlias
 
-    # A note is worth knowing and no defect; what is wrong makes the exit status 1.
+    # A note is worth knowing but not a defect. If anything is wrong, the exit status is 1.
     Status: TypeAlias = Literal["ok", "note", "wrong"]
 
-NAMES_SHOWN = 5
+MAX_NAMES = 5
 
 
 class Finding(Record):
@@ -20,12 +20,12 @@ class Finding(Record):
     name: str
     status: Status
     message: str
-    # A command to copy; empty where there is nothing to do.
+    # A command to copy; empty if there is nothing to do.
     remedy: str = ""
 
 
 class Setting(Finding):
-    """A setting that is in force, and its source: a variable, a line of a file, a model, the default."""
+    """A setting in effect, and its source: a variable, a line of a file, a model, or the default."""
 
     value: int | float | bool | str | None = None
     source: str = ""
@@ -44,6 +44,6 @@ def wrong(name: str, message: str, remedy: str) -> Finding:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first few of many names."""
-    more = len(names) - NAMES_SHOWN
-    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    """List the first few names, and count the others."""
+    more = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Packages that tokcap needs, or can use: there or not, and of which version."""
+"""Check the packages that tokcap needs or can use: whether they are installed, and in which version."""
 
 from __future__ import annotations
 
@@ -16,98 +16,98 @@ if TYPE_CHECKING:
 
     from tokcap.environment import Environment
 
-# The extra for those who work on tokcap itself.
+# The extra for developers of tokcap.
 OWN_EXTRA = "test"
-# What the others are for.
+# What the other extras are for.
 USES = {"bulk": "large counts", "mcp": "tokcap mcp", "plot": "tokcap stats --plot"}
-
-
-# Where these fail tokcap does without, and says nothing. The others say so when they are asked for, and are
-# not loaded here: matplotlib writes to the home directory then.
-SILENT = ("bulk",)
+# Extras that fail silently, so loading them is tested here. The others report an error when they are used,
+# and loading them can have side effects: matplotlib writes to the home directory.
+FAILS_SILENTLY = ("bulk",)
 
 
 class Requirement(Record):
-    """A package, the versions of it that serve, and the extra that asks for it."""
+    """A package, the versions that tokcap accepts, and the extra that needs it."""
 
     name: str
-    # As pip takes it: `mcp<3,>=2.0`.
-    wanted: str
+    # As given to pip: `mcp<3,>=2.0`.
+    specifier: str
     least: str = ""
     below: str = ""
     extra: str = ""
 
-    def problem(self) -> str:
-        """What is wrong with the version that is installed; empty: nothing."""
+    def version_problem(self) -> str:
+        """Return what is wrong with the installed version, or an empty string."""
         version = metadata.version(self.name)
         if self.least and numbers(version) < numbers(self.least):
             return f"{version} is too old: {self.least} is needed"
         if self.below and numbers(version) >= numbers(self.below):
-            return f"{version} is too new: one below {self.below} is needed"
+            return f"{version} is too new: a version below {self.below} is needed"
         return ""
 
 
 def check(_env: Environment) -> Iterator[Finding]:
-    """Everything that the metadata of tokcap names."""
+    """Check every package that the metadata of tokcap names."""
     try:
         required = [requirement_of(text) for text in metadata.requires("tokcap") or ()]
     except metadata.PackageNotFoundError:
-        message = "tokcap runs without being installed, so what it needs is not known"
+        message = "tokcap is not installed as a package, so its requirements are unknown"
         yield note("dependencies", message, pip("tokcap"))
         return
     for requirement in required:
         if not requirement.extra:
-            yield dependency(requirement)
+            yield check_dependency(requirement)
     for extra in dict.fromkeys(requirement.extra for requirement in required):
         if extra and extra != OWN_EXTRA:
-            yield optional(extra, [one for one in required if one.extra == extra])
+            yield check_extra(extra, [one for one in required if one.extra == extra])
 
 
 def requirement_of(text: str) -> Requirement:
-    """`mcp<3,>=2.0; extra == 'mcp'`, as the metadata of a package has it."""
-    wanted, _, marker = text.replace(" ", "").partition(";")
-    found = re.match(r"[\w.-]+", wanted)
-    name = found.group() if found else wanted
-    bounds = wanted[len(name) :].split(",")
+    """Parse a requirement as package metadata has it: `mcp<3,>=2.0; extra == 'mcp'`."""
+    specifier, _, marker = text.replace(" ", "").partition(";")
+    found = re.match(r"[\w.-]+", specifier)
+    name = found.group() if found else specifier
+    bounds = specifier[len(name) :].split(",")
     return Requirement(
         name,
-        wanted,
+        specifier,
         least=next((bound[2:] for bound in bounds if bound.startswith(">=")), ""),
         below=next((bound[1:] for bound in bounds if bound.startswith("<") and bound[1:2] != "="), ""),
         extra=marker.partition("extra==")[2].strip("'\""),
     )
 
 
-def dependency(needed: Requirement) -> Finding:
-    """Without it tokcap does not work, or only in part."""
+def check_dependency(needed: Requirement) -> Finding:
+    """Check a package without which tokcap does not work, or only in part."""
     if not is_installed(needed.name):
-        return wrong(needed.name, "is not installed", pip(needed.wanted))
-    if problem := problem_loading(needed):
-        return wrong(needed.name, problem, f"{pip(needed.wanted)} --force-reinstall")
-    if problem := needed.problem():
-        return wrong(needed.name, problem, pip(needed.wanted))
+        return wrong(needed.name, "not installed", pip(needed.specifier))
+    if problem := loading_problem(needed):
+        return wrong(needed.name, problem, pip(needed.specifier, "--force-reinstall"))
+    if problem := needed.version_problem():
+        return wrong(needed.name, problem, pip(needed.specifier))
     return ok(needed.name, metadata.version(needed.name))
 
 
-def problem_loading(package: Requirement) -> str:
-    """Why it cannot be loaded; empty: it can."""
+def loading_problem(package: Requirement) -> str:
+    """Return why a package cannot be loaded, or an empty string."""
     try:
         import_module(package.name)
     except Exception as error:
-        # A library can fail with anything while it is loaded.
+        # A package can raise anything while it is loaded.
         return f"cannot be loaded: {error}"
     return ""
 
 
-def optional(extra: str, packages: list[Requirement]) -> Finding:
-    """What `pip install tokcap[NAME]` adds."""
+def check_extra(extra: str, packages: list[Requirement]) -> Finding:
+    """Check the packages that `pip install tokcap[NAME]` adds."""
     use = f"for {USES[extra]}" if extra in USES else "optional"
     missing = [package.name for package in packages if not is_installed(package.name)]
     install = pip(f"tokcap[{extra}]")
     if missing:
-        return ok(extra, f"{use}: {', '.join(missing)} is not installed; to have it: {install}")
+        return ok(extra, f"{use}: {', '.join(missing)} is not installed; to install it: {install}")
     for package in packages:
-        if problem := package.problem() or (problem_loading(package) if extra in SILENT else ""):
+        if problem := package.version_problem() or (
+            loading_problem(package) if extra in FAILS_SILENTLY else ""
+        ):
             return note(extra, f"{use}: {package.name} {problem}", install)
     found = [f"{package.name} {metadata.version(package.name)}" for package in packages]
     return ok(extra, f"{use}: {', '.join(found)}")
@@ -122,7 +122,7 @@ def is_installed(name: str) -> bool:
 
 
 def numbers(version: str) -> list[int]:
-    """The numbers that a version begins with: enough to tell an older one."""
+    """Return the leading numbers of a version, enough to compare versions."""
     found = []
     for part in version.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]
@@ -132,5 +132,6 @@ def numbers(version: str) -> list[int]:
     return found
 
 
-def pip(package: str) -> str:
-    return f"{quoted(sys.executable or 'python3')} -m pip install {quoted(package)}"
+def pip(package: str, *options: str) -> str:
+    """Return the command that installs a package for this Python."""
+    return " ".join([quoted(sys.executable or "python3"), "-m pip install", *options, quoted(package)])

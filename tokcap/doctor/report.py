@@ -1,4 +1,4 @@
-"""The report for people: groups of findings in, aligned lines out, what to do below each."""
+"""Format groups of findings as text: aligned lines, each remedy below its finding."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ INDENT = " " * (STATUS_WIDTH + 4)
 
 
 def group_text(group: Group, *, colours: bool) -> str:
-    """One group: its title, and a line for each finding."""
+    """Return the title of a group and a line for each finding."""
     width = max((len(one_line(finding.name)) for finding in group.findings), default=0)
     title = f"{BOLD}{group.title}{PLAIN}" if colours else group.title
-    lines = [line for finding in group.findings for line in lines_of(finding, width, colours=colours)]
+    lines = [line for finding in group.findings for line in finding_lines(finding, width, colours=colours)]
     return "\n".join([title, *lines]) + "\n\n"
 
 
-def lines_of(finding: Finding, width: int, *, colours: bool) -> Sequence[str]:
+def finding_lines(finding: Finding, name_width: int, *, colours: bool) -> Sequence[str]:
     status = finding.status.ljust(STATUS_WIDTH)
     if colours:
         status = f"{COLOURS[finding.status]}{status}{PLAIN}"
-    # Paths and values in it may hold whatever they like.
-    first = f"  {status}  {one_line(finding.name).ljust(width)}  {one_line(finding.message)}"
+    # Paths and values in a finding may contain any character.
+    first = f"  {status}  {one_line(finding.name).ljust(name_width)}  {one_line(finding.message)}"
     return [first, f"{INDENT}do: {one_line(finding.remedy)}"] if finding.remedy else [first]
 
 
 def summary(groups: Sequence[Group]) -> str:
-    """The last line."""
+    """Return the last line of the report."""
     statuses = [finding.status for group in groups for finding in group.findings]
     wrongs, notes = statuses.count("wrong"), statuses.count("note")
     noted = f"; {count_of(notes, 'note')}" if notes else ""

@@ -1,4 +1,4 @@
-"""Variables that look like tokcap's and are none of them: a misspelt one has no effect, without a word."""
+"""Check for variables that look like tokcap's but are unknown: a misspelt one is silently ignored."""
 
 from __future__ import annotations
 
@@ -15,37 +15,34 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
 
 PREFIX = "TOKCAP_"
-# Those that belong to no option.
-OTHERS = ("TOKCAP_CONFIG", "TOKCAP_DATA_DIR", "TOKCAP_SHELL")
+# Variables without an option.
+OTHERS = ("TOKCAP_CONFIG", "TOKCAP_DATA_DIR", "TOKCAP_LEDGER", "TOKCAP_SHELL", "TOKCAP_STORE")
 KNOWN = (*(option.variable for option in OPTIONS if option.ambient), *OTHERS)
-ABOUT_ONE_OUTPUT = {option.variable: option.flag for option in OPTIONS if not option.ambient}
+ONLY_OPTIONS = {option.variable: option.flag for option in OPTIONS if not option.ambient}
 
-# How much alike two names are: with our prefix, and without it.
-LIKE, MUCH_LIKE = 0.75, 0.88
+# How similar a name must be to a known one: with our prefix, and without it.
+SIMILARITY, SIMILARITY_WITHOUT_PREFIX = 0.75, 0.88
 
 
 def check(env: Environment) -> Iterator[Finding]:
-    """Every variable that somebody may have meant for tokcap."""
+    """Check every variable that may be meant for tokcap."""
     found = 0
     for name in sorted(env.variables):
         if name in KNOWN:
             found += 1
-        elif name in ABOUT_ONE_OUTPUT:
-            flag = ABOUT_ONE_OUTPUT[name]
-            yield wrong(name, f"has no effect: {flag} is about one output, and no setting", f"unset {name}")
+        elif name in ONLY_OPTIONS:
+            message = f"has no effect: {ONLY_OPTIONS[name]} can only be given on the command line"
+            yield wrong(name, message, f"unset {name}")
         else:
-            yield from misspelt(name, env.variables[name])
-    yield ok("known", f"{found} set" if found else "none is set")
+            yield from check_unknown(name, env.variables[name])
+    yield ok("known", f"{found} set" if found else "none set")
 
 
-def misspelt(name: str, value: str) -> Iterator[Finding]:
-    is_ours = name.startswith(PREFIX)
-    near = nearest(name.upper(), KNOWN, LIKE if is_ours else MUCH_LIKE)
-    if near:
-        yield wrong(
-            name,
-            f"has no effect; did you mean {near}?",
-            f"unset {quoted(name)}; export {near}={quoted(value)}",
-        )
-    elif is_ours:
-        yield note(name, "is no variable of tokcap, and has no effect on it", f"unset {quoted(name)}")
+def check_unknown(name: str, value: str) -> Iterator[Finding]:
+    has_prefix = name.startswith(PREFIX)
+    meant = nearest(name.upper(), KNOWN, SIMILARITY if has_prefix else SIMILARITY_WITHOUT_PREFIX)
+    if meant:
+        remedy = f"unset {quoted(name)}; export {meant}={quoted(value)}"
+        yield wrong(name, f"has no effect; did you mean {meant}?", remedy)
+    elif has_prefix:
+        yield note(name, "has no effect: not a variable of tokcap", f"unset {quoted(name)}")

@@ -1,4 +1,4 @@
-"""tokcap itself, the Python it runs in, and the tokenizers that other packages add to it."""
+"""Check tokcap itself, the Python that runs it, and the tokenizers that other packages add."""
 
 from __future__ import annotations
 
@@ -23,27 +23,23 @@ PLUGIN_GROUP = "tokcap.tokenizers"
 
 
 def check(env: Environment) -> Iterator[Finding]:
-    """Versions, each with what follows from it."""
-    yield own_version(env)
+    """Check the versions."""
+    yield check_tokcap(env)
     python = ".".join(map(str, sys.version_info[:3]))
     yield ok("python", f"{python}, {sys.executable or 'an unknown program'}")
-    yield from plugins()
+    yield from check_plugins()
 
 
-def own_version(env: Environment) -> Finding:
-    """This tokcap, and whether it is the one that a mark's `tokcap show` would start."""
+def check_tokcap(env: Environment) -> Finding:
+    """Check whether `tokcap show`, which marks tell readers to run, starts this tokcap."""
     here = f"{tokcap.__version__}, {os.path.dirname(tokcap.__file__)}"
     found = shutil.which("tokcap", path=env.variables.get("PATH"))
     if found is None:
-        scripts = os.path.dirname(sys.executable)
-        return note(
-            "tokcap",
-            f"{here}; PATH has no tokcap, which marks tell to call",
-            f'export PATH="{scripts}:$PATH"',
-        )
+        message = f"{here}; tokcap is not on PATH, but marks tell readers to run it"
+        return note("tokcap", message, f'export PATH="{os.path.dirname(sys.executable)}:$PATH"')
     own = own_program(sys.argv[0])
     if os.path.isabs(own) and os.path.basename(own) == "tokcap" and not same_file(own, found):
-        return note("tokcap", f"{here}; PATH has another one: {found}", f"{quoted(found)} --version")
+        return note("tokcap", f"{here}; PATH has a different one: {found}", f"{quoted(found)} --version")
     return ok("tokcap", here)
 
 
@@ -54,16 +50,14 @@ def same_file(first: str, second: str) -> bool:
         return False
 
 
-def plugins() -> Iterator[Finding]:
-    """Tokenizers of other packages."""
+def check_plugins() -> Iterator[Finding]:
+    """Check whether the tokenizers of other packages can be loaded."""
     for entry in metadata.entry_points(group=PLUGIN_GROUP):
         try:
             entry.load()
         except Exception as error:
-            # Foreign code: whatever it raises is the finding.
+            # Code of another package can raise anything.
             package = entry.dist.name if entry.dist else entry.value.partition(".")[0]
-            yield wrong(
-                entry.name, f"this tokenizer cannot be loaded: {error!r}", f"{pip(package)} --upgrade"
-            )
+            yield wrong(entry.name, f"this tokenizer cannot be loaded: {error!r}", pip(package, "--upgrade"))
         else:
             yield ok(entry.name, f"a tokenizer, {entry.value}")

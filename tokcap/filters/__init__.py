@@ -1,1 +1,42 @@
-"""Filters: bytes are changed on their way to whoever keeps or shows them. Each has `feed` and `flush`."""
+"""Filters change the bytes of a stream on their way. Each takes blocks; how they are divided does not matter.
+
+To add a filter, write its module (see `base.py`) and add one line to `FILTERS`.
+"""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.lean.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.core.notice import Notice
+    from tokcap.core.request import Request
+    from tokcap.filters.base import StreamFilter
+
+# By the option that turns each on, in the order in which they apply: clean first, so that no escape sequence
+# divides a secret.
+FILTERS: Table[type[StreamFilter]] = Table(
+    clean="tokcap.filters.clean:Cleaner",
+    redact="tokcap.filters.redact:Redactor",
+)
+
+
+def chain(request: Request) -> Sequence[StreamFilter]:
+    """Return new filters for one stream, in the order in which they apply."""
+    return [FILTERS[option]() for option in FILTERS if getattr(request, option, False)]
+
+
+def notices_of(*chains: Sequence[StreamFilter]) -> tuple[Notice, ...]:
+    """Return one notice for each kind of filter that found something in any stream."""
+    notices = []
+    # Every stream has the same filters in the same order.
+    for filters in zip(*chains, strict=True):
+        counts: dict[str, int] = {}
+        for one in filters:
+            for kind, number in one.found.items():
+                counts[kind] = counts.get(kind, 0) + number
+        if counts:
+            notices.append(filters[0].notice(counts))
+    return tuple(notices)

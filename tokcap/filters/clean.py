@@ -1,7 +1,7 @@
-"""--clean: bytes with escapes and rewriting come in, the text that a terminal would finally show goes out.
+"""`--clean`: turn bytes with escape sequences into the text that a terminal would finally show.
 
-Lines lose their trailing blanks, runs of blank lines become one. Bytes that are no UTF-8 stay. What is no
-text at all is no business of this module: a terminal shows nothing for a NUL byte, so it is dropped too.
+Trailing blanks are removed, and several blank lines become one. Bytes that are not UTF-8 stay. Control
+characters that a terminal does not show, such as NUL, are removed.
 """
 
 from __future__ import annotations
@@ -9,36 +9,47 @@ from __future__ import annotations
 import re
 
 from tokcap.filters import screen
-from tokcap.filters.terminal import Terminal
+from tokcap.filters.emulator import TerminalEmulator
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokcap.core.notice import Notice
 
 COLOUR = re.compile(rb"\x1b\[[0-9;:]{0,256}m")
-# All control characters but tab and newline, which lines may have without being rewritten.
+# All control characters except tab and newline, which do not move the cursor back.
 CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 C1 = re.compile(rb"\xc2[\x80-\x9f]")
 
 BLANK_LINES = re.compile(rb"\n{3,}")
-# Two stray bytes that only what stood between them kept from being a control character.
+# Bytes of invalid UTF-8 that became neighbours when an escape between them was removed. Together they would
+# be a control character.
 STRAYS = bytes(range(0x80, 0xA0))
 STRAY = re.compile(rb"\xc2[\x80-\x9f]+")
 
 
 class Cleaner:
-    """Takes blocks as they come; the result is the same however they are cut.
+    """Cleans one stream.
 
-    The last 64 lines are kept back, since a progress display may go up and rewrite them, and so is the
-    line that has not ended yet, up to the 65,536 bytes in which a carriage return can still change it.
+    The last 64 lines are held back, because a progress display may move up and rewrite them. So is the line
+    that has not ended, up to the 65,536 bytes in which a carriage return can still change it.
     """
 
     def __init__(self) -> None:
-        self._terminal = Terminal()
-        self._tidy = Tidy()
+        self._terminal = TerminalEmulator()
+        self._blanks = BlankRemover()
+        # Cleaning is not reported.
+        self.found: dict[str, int] = {}
+
+    @staticmethod
+    def notice(counts: dict[str, int]) -> Notice:
+        raise AssertionError(f"cleaning reports nothing: {counts}")
 
     def feed(self, block: bytes) -> bytes:
-        """What is certain by now."""
+        """Take a block. Return the text that can no longer change."""
         terminal = self._terminal
         start, stop = 0, block.rfind(b"\n") + 1
         if stop and not terminal.plain:
-            # Whatever is going on mostly ends with the line.
+            # An unfinished escape or line usually ends with this line.
             start = block.index(b"\n") + 1
             terminal.feed(block[:start])
         if start < stop and terminal.plain:
@@ -47,17 +58,17 @@ class Cleaner:
                 terminal.screen.add_lines(lines)
                 start = stop
         terminal.feed(block[start:])
-        return self._tidy.feed(terminal.take())
+        return self._blanks.feed(terminal.take())
 
     def flush(self) -> bytes:
-        """The rest."""
-        return self._tidy.feed(self._terminal.finish())
+        """Return the rest."""
+        return self._blanks.feed(self._terminal.finish())
 
 
 def plain_lines(lines: bytes, before: int) -> bytes | None:
-    """Lines that need no terminal, without their colours; None if they do.
+    """Return lines without their colours; None if only a terminal emulator can tell what they show.
 
-    `before` is how much of the first line has come already.
+    `before` is the size of the part of the first line that came earlier.
     """
     if b"\x1b" in lines:
         escapes = lines.count(b"\x1b")
@@ -72,7 +83,7 @@ def plain_lines(lines: bytes, before: int) -> bytes | None:
         return None
     at = -before
     while at < len(lines):
-        # A line ends within every stretch of a row's length, or it is longer than a row.
+        # If no line ends within the length of a row, the line is longer than a row.
         newline = lines.rfind(b"\n", max(at, 0), at + screen.COLUMNS + 1)
         if newline < 0:
             return None
@@ -80,28 +91,28 @@ def plain_lines(lines: bytes, before: int) -> bytes | None:
     return lines
 
 
-class Tidy:
-    """Takes off trailing blanks, and all but one of the blank lines that follow each other."""
+class BlankRemover:
+    """Removes trailing blanks, and all but one of several blank lines."""
 
     def __init__(self) -> None:
-        # Blanks at the end so far: they go if a newline comes, and stay if text does.
+        # Blanks at the end of the text so far. They are dropped before a newline and kept before text.
         self._blanks: list[bytes] = []
-        # How many newlines the output ends with. None of it: as good as one.
+        # Number of newlines at the end of the output. An empty output counts as one.
         self._newlines = 1
         self._ends_in_stray = False
 
     def feed(self, text: bytes) -> bytes:
-        inked = text.rstrip(b" \t")
-        blanks = text[len(inked) :]
-        if inked:
-            if not inked.startswith(b"\n"):
-                inked = b"".join([*self._blanks, inked])
+        visible = text.rstrip(b" \t")
+        blanks = text[len(visible) :]
+        if visible:
+            if not visible.startswith(b"\n"):
+                visible = b"".join([*self._blanks, visible])
             self._blanks.clear()
         if blanks:
             self._blanks.append(blanks)
-        if b" \n" in inked or b"\t\n" in inked:
-            inked = b"\n".join([line.rstrip(b" \t") for line in inked.split(b"\n")])
-        return self._without_blank_lines(inked)
+        if b" \n" in visible or b"\t\n" in visible:
+            visible = b"\n".join([line.rstrip(b" \t") for line in visible.split(b"\n")])
+        return self._without_blank_lines(visible)
 
     def _without_blank_lines(self, text: bytes) -> bytes:
         if self._ends_in_stray:

@@ -1,24 +1,27 @@
-"""`--redact`: the bytes of a stream in, the same with its secrets masked out, before anything keeps them.
+"""`--redact`: mask the secrets of a stream before anything is shown or stored.
 
-What is passed on does not depend on the blocks in which the stream came. At most a window is held back, and
-a line that is complete never is.
+At most one window of bytes is held back, and never a complete line.
 """
 
 from __future__ import annotations
 
-from tokcap.filters.keyblock import BEGIN, MARKER_BYTES, KeyBlock
-from tokcap.filters.secretkinds import KINDS, VALUE_BYTES, Found, find
+from tokcap.filters.key_block import BEGIN, MARKER_BYTES, KeyBlock
+from tokcap.filters.secret_kinds import KINDS
+from tokcap.filters.secret_search import Found, find
+from tokcap.filters.secret_values import VALUE_BYTES
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
 
-# A longer line is looked at in windows of this size, which begin at places that only the line decides.
+    from tokcap.core.notice import Notice
+
+# A longer line is searched in windows of this size. Where they begin depends on the line alone.
 WINDOW_BYTES = 64 * 1024
-# What begins so close to the end of a window is left to the next one, to be seen whole.
+# A secret that begins so close to the end of a window is left to the next one, which contains all of it.
 MARGIN_BYTES = 4 * 1024
-# As far as patterns look back.
+# How far patterns look back.
 CONTEXT_BYTES = 256
 assert MARGIN_BYTES > 2 * VALUE_BYTES + CONTEXT_BYTES + MARKER_BYTES
 
@@ -27,24 +30,24 @@ class Redactor:
     """Masks the secrets of one stream."""
 
     def __init__(self) -> None:
-        # How many secrets of each kind were masked so far, in the order in which kinds came up.
-        self.masked: dict[str, int] = {}
+        # Number of masked secrets of each kind, in the order in which the kinds were first found.
+        self.found: dict[str, int] = {}
         self._held = bytearray()
-        # What stands in front of it in the same line.
+        # The text before it in the same line.
         self._context = b""
         self._key: KeyBlock | None = None
-        # How a secret goes on that is longer than a window.
+        # Matches the rest of a secret that is longer than a window.
         self._rest: re.Pattern[bytes] | None = None
 
     def feed(self, block: bytes) -> bytes:
-        """What can be passed on by now."""
+        """Take a block. Return what can be passed on now."""
         self._held += block
         if b"\n" in block or b"\r" in block or len(self._held) >= WINDOW_BYTES:
             return self._advance(last=False)
         return b""
 
     def flush(self) -> bytes:
-        """The rest. The stream has ended."""
+        """Return the rest."""
         return self._advance(last=True)
 
     def _advance(self, *, last: bool) -> bytes:
@@ -70,7 +73,7 @@ class Redactor:
         return b"".join(out)
 
     def _mask(self, text: bytes, begin: int, *, whole: bool) -> tuple[bytes, int]:
-        """Mask from `begin` on; says how many bytes were dealt with: all of them, if the lines are whole."""
+        """Mask from `begin`. Return the text and how many bytes it replaces: all, if the lines are whole."""
         out = []
         folded = text.lower()
         position, end = begin, len(text)
@@ -93,7 +96,7 @@ class Redactor:
                 continue
             marker = BEGIN.search(text, position, end)
             if marker and marker.start() < limit:
-                # No secret reaches into the marker, by which the block is known when it is read again.
+                # A secret must not extend into the marker: a later run has to recognize the block by it.
                 masked, position = self._mask_plain(
                     text, folded, position, marker.start(), marker.end(), whole=True
                 )
@@ -106,7 +109,7 @@ class Redactor:
     def _mask_plain(
         self, text: bytes, folded: bytes, position: int, end: int, limit: int, *, whole: bool
     ) -> tuple[bytes, int]:
-        """Mask what is in no key block, up to `limit` or the end of a secret that spans it."""
+        """Mask text outside key blocks, up to `limit` or the end of a secret that spans it."""
         out = []
         for found in joined(sorted(find(text, folded, position, end), key=order)):
             if found.first >= limit:
@@ -114,7 +117,7 @@ class Redactor:
             out += [text[position : found.start], found.mask]
             position = found.end
             self._count(KINDS[found.rank].name)
-            # A backslash at the end of the window may escape what comes next.
+            # A backslash at the end of the window may escape the next character.
             if not whole and position >= end - 1:
                 self._rest = found.rest
         if position < limit:
@@ -123,7 +126,7 @@ class Redactor:
         return b"".join(out), position
 
     def _skip_rest(self, text: bytes, position: int, *, whole: bool) -> int:
-        """Leave out more of a secret whose mask was passed on with an earlier window."""
+        """Skip the rest of a secret whose mask was passed on with an earlier window."""
         assert self._rest is not None
         match = self._rest.match(text, position)
         assert match is not None
@@ -132,7 +135,13 @@ class Redactor:
         return match.end()
 
     def _count(self, name: str) -> None:
-        self.masked[name] = self.masked.get(name, 0) + 1
+        self.found[name] = self.found.get(name, 0) + 1
+
+    @staticmethod
+    def notice(counts: dict[str, int]) -> Notice:
+        from tokcap.core.notice import Notice
+
+        return Notice("SECRETS_MASKED", summary_of(counts))
 
 
 def order(found: Found) -> tuple[int, int]:
@@ -140,7 +149,7 @@ def order(found: Found) -> tuple[int, int]:
 
 
 def joined(ordered: list[Found]) -> list[Found]:
-    """Secrets that overlap as one, so that nothing is left of either."""
+    """Join secrets that overlap, so that no part of either is left."""
     result: list[Found] = []
     for found in ordered:
         last = result[-1] if result else None
@@ -159,23 +168,23 @@ def joined(ordered: list[Found]) -> list[Found]:
 
 
 def before_escape(text: bytes, limit: int) -> int:
-    """The limit, moved so that it does not cut `\\n` in two, however often that is escaped within reason."""
+    """Move the limit before an escape such as `\\n`, which may be escaped itself up to three times."""
     near = text[limit - 8 : limit]
     return limit - len(near) + len(near.rstrip(b"\\"))
 
 
 def redacted_words(words: Sequence[str]) -> tuple[str, ...]:
-    """The words of a command without its secrets; a secret may be in the word behind its name."""
+    """Return the words of a command with secrets masked. A secret may be in the word after its name."""
     line = " ".join(words).encode("utf-8", "surrogateescape")
     redactor = Redactor()
     masked = redactor.feed(line) + redactor.flush()
-    return tuple(masked.decode("utf-8", "surrogateescape").split(" ")) if redactor.masked else tuple(words)
+    return tuple(masked.decode("utf-8", "surrogateescape").split(" ")) if redactor.found else tuple(words)
 
 
-def told(masked: dict[str, int]) -> str:
-    """One line for a warning: `masked 3 secrets: 2 github tokens, 1 private key`."""
-    total = sum(masked.values())
-    kinds = ", ".join(numbered(count, name) for name, count in masked.items())
+def summary_of(counts: dict[str, int]) -> str:
+    """Return the text of a warning: `masked 3 secrets: 2 github tokens, 1 private key`."""
+    total = sum(counts.values())
+    kinds = ", ".join(numbered(count, name) for name, count in counts.items())
     return f"masked {numbered(total, 'secret')}: {kinds}"
 
 

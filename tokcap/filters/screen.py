@@ -1,7 +1,7 @@
-"""The rows that a terminal would show: text is written into them, moved over, overwritten and erased.
+"""The rows of a terminal and its cursor: text is written, overwritten and erased.
 
-The screen has 64 rows of 65,536 columns. A row that scrolls off the top is final and comes out; a row
-that ran over goes on in the next one, and both come out as one line.
+The screen has 64 rows of 65,536 columns. A row that scrolls off the top is final and is given out. A row that
+is too long continues in the next one, and both are given out as one line.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-# How far back a progress display may move up. Fewer would cut off the tall ones (docker, npm); every
-# row more is a line that is passed on later.
+# How far a progress display may move up. Tall displays (docker, npm) need this many. With more rows, lines
+# would be passed on later.
 ROWS = 64
-# A bound for what one row can cost, wide enough for any line that is meant to be rewritten: on a real
-# terminal a carriage return leads back over some hundred columns, never over all of a 50 MB line.
+# Bounds the cost of one row. Lines that are meant to be rewritten are shorter: on a real terminal a carriage
+# return goes back a few hundred columns, not over a 50 MB line.
 COLUMNS = 65536
-# Where movement to the right stops if nothing is written there: programs ask for column 999 when they
-# mean the edge, and the blanks in between are made from nothing.
+# Where movement to the right stops beyond the text. Programs move to column 999 when they mean the edge;
+# that must not fill the output with blanks.
 EDGE = 256
 TAB_STOP = 8
 
-# What is written over something else, in parts that are handled alike.
+# Text that overwrites other text is handled in these pieces.
 PIECE = re.compile(rb"\t|[ -~]+|[^\t -~]+")
 
 
 class Row:
-    """One row: its plain bytes as long as that will do, else one cell per column.
+    """One row: plain bytes while that is sufficient, otherwise one cell per column.
 
-    A wide character is followed by an empty cell for its second column, a tab by as many as it spans;
-    marks without a column of their own stand in the cell of their letter.
+    A wide character is followed by an empty cell for its second column, a tab by one for each further column.
+    Combining marks are in the cell of their letter.
     """
 
     __slots__ = ("cells", "wraps")
@@ -43,14 +43,14 @@ class Row:
 
     @property
     def at_columns(self) -> bytearray | list[bytes]:
-        """The cells, with every character at the place that its column has."""
+        """The cells, with each character at the index of its column."""
         if isinstance(self.cells, bytearray) and not (self.cells.isascii() and b"\t" not in self.cells):
             text, self.cells = bytes(self.cells), []
             for piece in PIECE.findall(text):
                 if piece == b"\t":
                     self.append_tab()
                 else:
-                    self._join(len(self.cells), piece, COLUMNS)
+                    self._put_characters(len(self.cells), piece, COLUMNS)
         return self.cells
 
     def clear(self) -> None:
@@ -58,7 +58,7 @@ class Row:
         self.wraps = False
 
     def append(self, text: bytes) -> None:
-        """Add text at the end of a row that has needed no cells so far."""
+        """Add text at the end of a row of plain bytes."""
         assert isinstance(self.cells, bytearray)
         self.cells += text
 
@@ -68,13 +68,13 @@ class Row:
         else:
             self.cells += tab_at(len(self.cells))
 
-    def blank(self, start: int, stop: int) -> None:
-        """Put blanks into columns up to `stop`, which may lie past the end."""
+    def overwrite_with_blanks(self, start: int, stop: int) -> None:
+        """Overwrite columns with blanks up to `stop`, which may be past the end."""
         cells = self.at_columns
         stop = min(stop, len(cells))
         if start < stop:
-            self._part(start)
-            self._part(stop)
+            self._break_character(start)
+            self._break_character(stop)
             if isinstance(cells, bytearray):
                 cells[start:stop] = b" " * (stop - start)
             else:
@@ -82,11 +82,11 @@ class Row:
 
     def cut(self, column: int) -> None:
         if column == 0:
-            # An empty row is one of plain bytes.
+            # An empty row goes back to plain bytes.
             self.clear()
             return
         cells = self.at_columns
-        self._part(column)
+        self._break_character(column)
         del cells[column:]
         self.wraps = False
 
@@ -99,7 +99,7 @@ class Row:
             cells += [b" "] * missing
 
     def put(self, column: int, text: bytes) -> tuple[int, int]:
-        """Write over what is there, as far as the row goes: the bytes and the columns that were used."""
+        """Overwrite from `column` to the end of the row. Return how many bytes and columns were used."""
         self.pad(column)
         cells, room = self.at_columns, max(COLUMNS - column, 0)
         if isinstance(cells, bytearray):
@@ -108,14 +108,14 @@ class Row:
                 cells[column : column + len(text)] = text
                 return len(text), len(text)
             cells = self.cells = [bytes((byte,)) for byte in cells]
-        return self._join(column, text, room)
+        return self._put_characters(column, text, room)
 
-    def _join(self, column: int, text: bytes, room: int) -> tuple[int, int]:
+    def _put_characters(self, column: int, text: bytes, room: int) -> tuple[int, int]:
         cells, used = self.cells, 0
         new: list[bytes] = []
         assert isinstance(cells, list)
         for character in text.decode("utf-8", "surrogateescape"):
-            cell, width = drawn(character)
+            cell, width = cell_of(character)
             if width == 0 and (new or column):
                 place, where = (len(new), new) if new else (column, cells)
                 while place > 1 and not where[place - 1]:
@@ -127,13 +127,13 @@ class Row:
                 new += (cell, b"")[: max(width, 1)]
             used += len(cell)
         if new:
-            self._part(column)
-            self._part(column + len(new))
+            self._break_character(column)
+            self._break_character(column + len(new))
             cells[column : column + len(new)] = new
         return used, len(new)
 
-    def _part(self, column: int) -> None:
-        """Leave only blanks of a character that does not end where this column begins."""
+    def _break_character(self, column: int) -> None:
+        """Replace a character by blanks if this column is in the middle of it."""
         cells = self.cells
         if isinstance(cells, bytearray) or column >= len(cells) or cells[column]:
             return
@@ -146,12 +146,12 @@ class Row:
 
 
 class Screen:
-    """Rows, and a cursor on them. What has scrolled off the top waits in `out` for whoever wants it."""
+    """Rows and a cursor. Rows that have scrolled off the top are in `out`."""
 
     def __init__(self) -> None:
         self.rows = [Row()]
         self.row = 0
-        # None: at the end of a row of plain bytes, whose columns nobody has had to count so far.
+        # None: at the end of a row of plain bytes, whose columns were not counted yet.
         self.column: int | None = None
         self.out: list[bytes] = []
         self._scrolled = 0
@@ -159,11 +159,11 @@ class Screen:
 
     @property
     def appends(self) -> bool:
-        """Whether what comes next stands after everything else."""
+        """Whether the next text is appended to everything else."""
         return self.column is None and self.row == len(self.rows) - 1
 
     def add_lines(self, lines: bytes) -> None:
-        """Take whole lines without a control character, none longer than a row: only where they append."""
+        """Append whole lines without control characters, none longer than a row. Needs `appends`."""
         first, *rest = lines.rsplit(b"\n", ROWS)
         self.rows[-1].append(first)
         if len(rest) == ROWS:
@@ -173,7 +173,7 @@ class Screen:
         self.row = len(self.rows) - 1
 
     def write(self, text: bytes) -> None:
-        """Show text without control characters, tabs excepted."""
+        """Write text that has no control characters except tabs."""
         done = 0
         while done < len(text):
             row = self.rows[self.row]
@@ -200,14 +200,14 @@ class Screen:
         if column < len(row.at_columns):
             self.go_to(column // TAB_STOP * TAB_STOP + TAB_STOP)
             return 1
-        # At the end, a tab is kept as what it is.
+        # At the end of the row a tab stays a tab.
         row.pad(column)
         row.append_tab()
         self.column = None if isinstance(row.cells, bytearray) else len(row.cells)
         return 1
 
     def newline(self) -> None:
-        """To the beginning of the next row, which is a new one at the bottom."""
+        """Move to the beginning of the next row. At the bottom, add a row."""
         if self.row == len(self.rows) - 1:
             self.rows.append(Row())
         self.row += 1
@@ -215,11 +215,11 @@ class Screen:
         self.carriage_return()
 
     def carriage_return(self) -> None:
-        # An empty row is at its end as well.
+        # In an empty row the beginning is the end.
         self.column = 0 if self.rows[self.row].cells else None
 
     def down(self) -> None:
-        """The same, in the column where the cursor is."""
+        """Move to the next row, in the same column."""
         column = self.counted_column()
         self.newline()
         self.go_to(column)
@@ -231,7 +231,7 @@ class Screen:
         return self.column
 
     def go_to(self, column: int, row: int | None = None) -> None:
-        """Move the cursor, as far as there is something to move to."""
+        """Move the cursor, but not off the screen and not far beyond the text."""
         if row is not None:
             self.row = min(max(row, 0), ROWS - 1)
             self.rows += [Row() for _ in range(len(self.rows), self.row + 1)]
@@ -249,24 +249,24 @@ class Screen:
         column, row = self._saved
         self.go_to(column, row - self._scrolled)
 
-    def blank(self, columns: int) -> None:
+    def erase_columns(self, columns: int) -> None:
         column = self.counted_column()
-        self.rows[self.row].blank(column, column + columns)
+        self.rows[self.row].overwrite_with_blanks(column, column + columns)
         self.go_to(column)
 
     def erase_in_line(self, part: int) -> None:
-        """0: from the cursor on, 1: up to the cursor, 2: all of it."""
+        """Erase in this row. 0: after the cursor, 1: before the cursor, 2: everything."""
         row, column = self.rows[self.row], self.counted_column()
         if part == 0:
             row.cut(column)
         elif part == 1:
-            row.blank(0, column + 1)
+            row.overwrite_with_blanks(0, column + 1)
         elif part == 2:
             row.clear()
         self.go_to(column)
 
     def erase(self, part: int) -> None:
-        """0: from the cursor on, 1: up to the cursor, 2: all of it. What has scrolled off stays."""
+        """Erase on the screen. 0: after the cursor, 1: before the cursor, 2: everything."""
         self.erase_in_line(part)
         if part in (1, 2):
             for row in self.rows[: self.row]:
@@ -275,9 +275,9 @@ class Screen:
             del self.rows[self.row + 1 :]
 
     def finish(self) -> None:
-        """Put out everything; the last row has no newline after it."""
+        """Give out all rows. The last row has no newline after it."""
         while len(self.rows) - 1 > self.row and not self.rows[-1].text.strip():
-            # Erased rows below the cursor: a terminal shows nothing there.
+            # Rows below the cursor that were erased are not shown.
             self.rows.pop()
         self.rows[-1].wraps = True
         self._scroll(len(self.rows))
@@ -296,14 +296,14 @@ def tab_at(column: int) -> list[bytes]:
 
 
 @lru_cache(4096)
-def drawn(character: str) -> tuple[bytes, int]:
-    """A character's bytes, shared by all its cells, and the columns that it takes."""
+def cell_of(character: str) -> tuple[bytes, int]:
+    """Return a character's bytes and its width in columns. The cache shares the bytes between cells."""
     from unicodedata import category, east_asian_width
 
     data = character.encode("utf-8", "surrogateescape")
     if character.isascii() or character == "\N{SOFT HYPHEN}":
         return data, 1
-    # The vowels of decomposed Hangul stand inside the syllable's first letter.
+    # The vowels of decomposed Hangul are drawn inside the first letter of the syllable.
     if category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
         return data, 0
     return data, 2 if east_asian_width(character) in ("W", "F") else 1

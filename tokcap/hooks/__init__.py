@@ -1,5 +1,20 @@
-"""Hooks by which coding agents run their shell commands under tokcap: one module per agent, and a core.
+"""Hooks: coding agents run their shell commands under tokcap.
 
-Every agent that lets a hook rewrite a command judges the rewritten text by its permission rules. So a command
-is rewritten only where its text does not decide whether it may run; everything else is left as it was.
+`AGENTS` is the only list of supported agents. To add one, write its module (see `base.Agent`) and add a line
+here. `unsupported.UNSUPPORTED` lists the agents that cannot have a hook, each with the reason.
 """
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.lean.table import Table
+
+if TYPE_CHECKING:
+    from tokcap.hooks.base import Agent
+
+AGENTS: Table[Agent] = Table(
+    **{
+        "claude-code": "tokcap.hooks.claude_code:CLAUDE_CODE",
+        "gemini": "tokcap.hooks.gemini:GEMINI",
+    }
+)

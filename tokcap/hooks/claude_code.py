@@ -1,64 +1,92 @@
-"""Claude Code: `PreToolUse` on the tool `Bash`, in `settings.json` of the user or of a project.
+"""Claude Code: a `PreToolUse` hook on the tool `Bash`, in `settings.json` of the user or of a project.
 
 Documented: hooks run before the permission rules; `updatedInput` replaces the whole input; without
-`permissionDecision` the normal flow goes on. It does so with the *rewritten* command (deny rules written
-for the original do not match it: anthropics/claude-code#65393, #89448), the working directory is kept from
-one command to the next, variables are not. Concluded: no decision is ever given, and a command is rewritten
-only where Bash is allowed as a whole and no deny or ask rule could have met the original.
+`permissionDecision` the normal permission flow follows. It sees the *rewritten* command, so deny rules
+written for the original do not match (anthropics/claude-code#65393, #89448). The working directory is kept
+from one command to the next; variables are not.
+
+Therefore the hook never gives a decision, and rewrites a command only if all Bash commands are allowed and
+no deny or ask rule can match the original.
 """
 
 from __future__ import annotations
 
 from tokcap.hooks import claude_rules, commandline
-from tokcap.hooks.agent import Agent, Doubt
 from tokcap.hooks.rewrite import rewritten
+from tokcap.hooks.rule_files import RulesUnreadable, started_with_any
+from tokcap.hooks.settings_agent import SettingsAgent
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from tokcap.hooks.agent import Place
-    from tokcap.hooks.rewrite import Launch
+    from tokcap.hooks.base import Launch, Place
 
-# In these modes a rule that allows Bash as a whole lets every command through. Others judge by its text.
+# In these modes a rule that allows all of Bash allows every command. Other modes judge a command by its text.
 ASKING_MODES = ("default", "acceptEdits", "dontAsk")
 FREE_MODE = "bypassPermissions"
 
-# Flags that bring rules along which stand in no file.
+# Flags that can add rules which are in no file.
 FLAGS_WITH_RULES = ("--disallowedTools", "--disallowed-tools", "--settings", "--agents", "--tools")
 
-# Claude Code asks about some removals in every mode, and about writing to some files in spite of any allow
-# rule. Which ones is no fixed list; commands of this kind print little, so none of them is touched.
+# Claude Code asks about some removals in every mode, and about writing to some files even if they are
+# allowed. There is no fixed list of these. Such commands print little, so none of them is rewritten.
 REMOVERS_AND_WRITERS = commandline.word_set(
     "rm rmdir unlink shred srm -delete tee cp mv ln touch mkdir sed dd truncate install patch chmod chown"
 )
 HARMLESS_REDIRECTIONS = (">&1", ">&2", "> /dev/null", ">/dev/null")
 
 
-def answer(event: dict[str, Any], launch: Launch, place: Place) -> dict[str, Any] | None:
-    """The rewritten input, or nothing."""
-    given = event.get("tool_input")
-    if event.get("hook_event_name") != "PreToolUse" or event.get("tool_name") != "Bash":
-        return None
-    if not isinstance(given, dict) or not isinstance(command := given.get("command"), str):
-        return None
-    # Output in the background is streamed by its id; a cap would hold it back.
-    if given.get("run_in_background") or given.get("dangerouslyDisableSandbox"):
-        return None
-    # A subagent can have rules of its own, which stand in no settings file.
-    if event.get("agent_id") or event.get("agent_type"):
-        return None
-    if not text_decides_nothing(command, str(event.get("permission_mode")), str(event.get("cwd", "")), place):
-        return None
-    shell = shell_of(place)
-    text = rewritten(command, launch.but(shell=shell, keeps_directory=True))
-    if text is None:
-        return None
-    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {**given, "command": text}}}
+class ClaudeCode(SettingsAgent):
+    name = "claude-code"
+    title = "Claude Code"
+    effect = "caps commands if all Bash commands are allowed (by the rule Bash, or in mode bypassPermissions)"
+    project_variable = "CLAUDE_PROJECT_DIR"
+    event = "PreToolUse"
+    matcher = "Bash"
+    timeout = 10
+
+    def user_settings(self, place: Place) -> str:
+        return f"{claude_rules.user_directory(place)}/settings.json"
+
+    def project_settings(self, place: Place) -> str:
+        return f"{place.project}/.claude/settings.json"
+
+    def objections(self, place: Place) -> list[str]:
+        try:
+            rules = claude_rules.read_rules(place)
+        except RulesUnreadable as error:
+            return [f"its permission rules cannot be read: {error}"]
+        return [
+            f"{path} has the rule {rule}, which Claude Code checks against the text of a shell command; "
+            "a rewritten command would bypass it"
+            for rule, path in rules.against_rewriting()
+        ]
+
+    def answer(self, event: dict[str, Any], launch: Launch, place: Place) -> dict[str, Any] | None:
+        """Return the rewritten input, or None."""
+        command = self.command_in(event)
+        if command is None:
+            return None
+        given = event["tool_input"]
+        # Claude Code reads the output of a background command while it runs; a cap would delay it.
+        if given.get("run_in_background") or given.get("dangerouslyDisableSandbox"):
+            return None
+        # A subagent can have rules that are in no settings file.
+        if event.get("agent_id") or event.get("agent_type"):
+            return None
+        mode, directory = str(event.get("permission_mode")), str(event.get("cwd", ""))
+        if not is_allowed_whatever_its_text(command, mode, directory, place):
+            return None
+        text = rewritten(command, launch.but(shell=shell_of(place), keeps_directory=True))
+        if text is None:
+            return None
+        changed = {**given, "command": text}
+        return {"hookSpecificOutput": {"hookEventName": self.event, "updatedInput": changed}}
 
 
-def text_decides_nothing(command: str, mode: str, directory: str, place: Place) -> bool:
-    """Whether the command, and its rewritten form, run without any question being asked of their text."""
+def is_allowed_whatever_its_text(command: str, mode: str, directory: str, place: Place) -> bool:
+    """Tell whether Claude Code runs the command, and its rewritten form, without checking their text."""
     rules = claude_rules.read_rules(place)
     if mode != FREE_MODE and not (mode in ASKING_MODES and rules.shell_is_allowed):
         return False
@@ -68,11 +96,11 @@ def text_decides_nothing(command: str, mode: str, directory: str, place: Place) 
         return False
     if removes_or_writes(command) or names_hidden_file(command) or "/." in directory:
         return False
-    return not came_with_rules(place)
+    return not started_with_any(FLAGS_WITH_RULES, place, CLAUDE_CODE.title)
 
 
 def removes_or_writes(command: str) -> bool:
-    """Whether it may remove or write a file that its text names."""
+    """Tell whether a command may remove or write a file that its text names."""
     for redirection in HARMLESS_REDIRECTIONS:
         command = command.replace(redirection, "")
     programs = {word.rpartition("/")[2] for word in commandline.bare_words(command)}
@@ -80,7 +108,7 @@ def removes_or_writes(command: str) -> bool:
 
 
 def names_hidden_file(command: str) -> bool:
-    """Whether a word in it, or what follows `/`, `=` or `:` in one, begins with a dot and goes on."""
+    """Tell whether a word, or a part of one after `/`, `=`, `:` or `~`, is a name that begins with a dot."""
     for word in commandline.bare_words(command):
         for part in word.replace("=", "/").replace(":", "/").replace("~", "/").split("/"):
             if part.startswith(".") and part.strip("."):
@@ -88,15 +116,8 @@ def names_hidden_file(command: str) -> bool:
     return False
 
 
-def came_with_rules(place: Place) -> bool:
-    given = place.command_lines()
-    if given is None:
-        raise Doubt("the command line of Claude Code cannot be seen")
-    return any(word.partition("=")[0] in FLAGS_WITH_RULES for word in given)
-
-
 def shell_of(place: Place) -> str:
-    """The shell that Claude Code uses, if that is certain and the user has not named one for tokcap."""
+    """Return the shell that Claude Code uses; empty if that is uncertain or TOKCAP_SHELL names one."""
     if place.variables.get("TOKCAP_SHELL"):
         return ""
     shell = place.variables.get("CLAUDE_CODE_SHELL") or place.variables.get("SHELL") or ""
@@ -104,29 +125,4 @@ def shell_of(place: Place) -> str:
     return shell if known else ""
 
 
-def objections(place: Place) -> list[str]:
-    """Why a hook would be of no use here, or unsafe."""
-    try:
-        rules = claude_rules.read_rules(place)
-    except Doubt as doubt:
-        return [f"its permission rules cannot be read: {doubt}"]
-    return [
-        f"{path} has the rule {rule}, which Claude Code holds against the text of a shell command; "
-        "a rewritten command would slip past it"
-        for rule, path in rules.against_rewriting()
-    ]
-
-
-CLAUDE_CODE = Agent(
-    name="claude-code",
-    title="Claude Code",
-    effect="caps commands while Bash is allowed as a whole (the rule Bash, or bypassPermissions)",
-    event="PreToolUse",
-    matcher="Bash",
-    timeout=10,
-    project_variable="CLAUDE_PROJECT_DIR",
-    user_settings=lambda place: f"{claude_rules.user_directory(place)}/settings.json",
-    project_settings=lambda place: f"{place.project}/.claude/settings.json",
-    answer=answer,
-    objections=objections,
-)
+CLAUDE_CODE = ClaudeCode()

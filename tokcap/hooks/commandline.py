@@ -1,7 +1,7 @@
-"""What can be told of a command line without running it.
+"""Find out what a shell command line does, without running it.
 
-Where that is uncertain the answer is the careful one: None, or more words than there are. Nothing here
-decides what to do about it.
+If the text does not tell for certain, the result is the careful one: None, or more words than there are. What
+follows from it is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -13,45 +13,45 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# Words that begin something larger than a simple command.
+# Words that begin more than a simple command.
 KEYWORDS = word_set(
     "! if then elif else fi for while until do done case esac select function time coproc [[ ]] (("
 )
-# Words that only stand in front of the program.
+# Words that can precede the program.
 PREFIXES = word_set("exec command builtin env nohup")
-# What moves the shell itself to another directory, or can.
-MOVES = word_set("cd pushd popd chdir eval")
-# What changes the shell and prints nothing worth capping.
-LASTING = MOVES | word_set(
+# Commands that change the shell's directory, or can.
+DIRECTORY_CHANGERS = word_set("cd pushd popd chdir eval")
+# Commands that change the shell and print nothing worth capping.
+SHELL_CHANGERS = DIRECTORY_CHANGERS | word_set(
     "export unset alias unalias set shopt setopt unsetopt declare typeset readonly local source . "
     "umask ulimit trap hash exec"
 )
-BUILTINS = LASTING | word_set(
+BUILTINS = SHELL_CHANGERS | word_set(
     ": [ echo printf test true false pwd read type command builtin kill wait jobs times getopts let "
     "shift return exit break continue bg fg fc disown suspend"
 )
 
 OPERATORS, QUOTES = ";&|()<>{}`!\r\n", "'\"\\"
-BARE = str.maketrans({**dict.fromkeys(OPERATORS, " "), **dict.fromkeys(QUOTES)})
+WITHOUT_SYNTAX = str.maketrans({**dict.fromkeys(OPERATORS, " "), **dict.fromkeys(QUOTES)})
 
 
 def bare_words(command: str) -> list[str]:
-    """Everything that could be a word, without quotes and backslashes: rather too many than too few."""
-    return command.replace("\\\n", "").translate(BARE).split()
+    """Return everything that could be a word, without quotes and backslashes."""
+    return command.replace("\\\n", "").translate(WITHOUT_SYNTAX).split()
 
 
 def simple_commands(command: str) -> list[list[str]] | None:
-    """The words of each simple command in a list or pipeline of such; None if it is anything more."""
-    parsed = taken_apart(command)
+    """Return the words of each simple command; None if the command is more than a list of pipelines."""
+    parsed = parse_simple_commands(command)
     return None if parsed is None else parsed[0]
 
 
-def taken_apart(command: str) -> tuple[list[list[str]], set[str]] | None:
-    """Its simple commands, and the operators between them; None if it is more than a list of pipelines."""
+def parse_simple_commands(command: str) -> tuple[list[list[str]], set[str]] | None:
+    """Return the simple commands and the operators between them; None if there is anything else."""
     commands: list[list[str]] = [[]]
     operators: set[str] = set()
     word: str | None = None
-    to_skip = False  # the next word is where a redirection goes
+    to_skip = False  # the next word is the target of a redirection
     at = 0
 
     def end_word() -> None:
@@ -116,7 +116,7 @@ def taken_apart(command: str) -> tuple[list[list[str]], set[str]] | None:
 
 
 def double_quoted(command: str, at: int) -> tuple[str, int] | None:
-    """What stands between double quotes, and where it goes on; None if something is run inside them."""
+    """Return the text up to the closing quote and the offset after it; None if it runs a command."""
     text = ""
     while at < len(command):
         ch = command[at]
@@ -133,20 +133,20 @@ def double_quoted(command: str, at: int) -> tuple[str, int] | None:
     return None
 
 
-def leading_words(command: str) -> list[str] | None:
-    """The program of each simple command, assignments and `exec`, `env` and the like passed over."""
+def programs(command: str) -> list[str] | None:
+    """Return the program of each simple command, without assignments and prefixes such as `env`."""
     commands = simple_commands(command)
     if commands is None:
         return None
-    leads = []
+    found = []
     for words in commands:
         rest = [word for word in words if not is_assignment(word)]
         while len(rest) > 1 and rest[0] in PREFIXES:
             if rest[1].startswith("-"):
-                return None  # an option of the prefix may take a value, or change what is run
+                return None  # an option of the prefix may take a value, or change what runs
             rest = rest[1:]
-        leads += rest[:1]
-    return leads
+        found += rest[:1]
+    return found
 
 
 def is_assignment(word: str) -> bool:
@@ -155,43 +155,43 @@ def is_assignment(word: str) -> bool:
 
 
 def runs_tokcap(command: str) -> bool:
-    """Whether some of it runs under tokcap already, or might."""
-    leads = leading_words(command)
-    words = bare_words(command) if leads is None else leads
+    """Tell whether a part of the command runs tokcap already, or might."""
+    found = programs(command)
+    words = bare_words(command) if found is None else found
     return any(os.path.basename(word) in ("tokcap", "tokcap-sh") for word in words)
 
 
-def moves_the_shell(command: str) -> bool:
-    """Whether the shell may stand in another directory afterwards."""
-    leads = leading_words(command)
-    return not MOVES.isdisjoint(bare_words(command) if leads is None else leads)
+def changes_directory(command: str) -> bool:
+    """Tell whether the command may change the shell's directory."""
+    found = programs(command)
+    return not DIRECTORY_CHANGERS.isdisjoint(bare_words(command) if found is None else found)
 
 
 def only_changes_the_shell(command: str) -> bool:
-    """Whether it is nothing but `export`, `source`, `alias` and the like."""
-    leads = leading_words(command)
-    return leads is not None and all(word in LASTING for word in leads)
+    """Tell whether the command consists only of `export`, `source`, `alias` and similar."""
+    found = programs(command)
+    return found is not None and all(word in SHELL_CHANGERS for word in found)
 
 
-def split_at_move(command: str) -> tuple[str, str] | None:
-    """`cd DIR && REST` as `cd DIR &&` and REST, if REST runs only after the move and does not move itself."""
+def split_after_cd(command: str) -> tuple[str, str] | None:
+    """Split `cd DIR && REST` into `cd DIR &&` and REST; None if REST could run elsewhere than in DIR."""
     head, operator, rest = command.partition("&&")
-    moves = simple_commands(head)
-    if not operator or moves is None or len(moves) != 1 or len(moves[0]) != 2 or moves[0][0] != "cd":
+    first = simple_commands(head)
+    if not operator or first is None or len(first) != 1 or len(first[0]) != 2 or first[0][0] != "cd":
         return None
-    # After any other operator, part of REST would run although the move had failed.
-    parsed = taken_apart(rest)
+    # With any other operator, a part of REST would run even if `cd` failed.
+    parsed = parse_simple_commands(rest)
     if parsed is None or not parsed[1] <= {"&&", "|", "|&"}:
         return None
-    leads = leading_words(rest)
-    if not leads or not MOVES.isdisjoint(leads):
+    found = programs(rest)
+    if not found or not DIRECTORY_CHANGERS.isdisjoint(found):
         return None
     return f"{head}&&", rest.strip()
 
 
 def runs_in_background(command: str) -> bool:
-    """Whether something may go on running after the command has returned."""
-    parsed = taken_apart(command)
+    """Tell whether a part of the command may keep running after the command has returned."""
+    parsed = parse_simple_commands(command)
     if parsed is not None:
         return "&" in parsed[1]
     single = command.replace("&&", "").replace(">&", "").replace("<&", "").replace("&>", "").replace("|&", "")
@@ -199,7 +199,7 @@ def runs_in_background(command: str) -> bool:
 
 
 def can_be_found(word: str, path: str) -> bool:
-    """Whether another shell would find the program too; it has no alias or function of the agent's shell."""
+    """Tell whether another shell finds the program too, without aliases and functions of the agent's."""
     if word in BUILTINS:
         return True
     if "/" in word or "$" in word or "~" in word:
@@ -210,7 +210,7 @@ def can_be_found(word: str, path: str) -> bool:
 
 
 def find_program(name: str, path: str) -> str:
-    """Where a program lies; empty if it is nowhere on PATH."""
+    """Return the path of a program, or an empty string if it is not on PATH."""
     for directory in path.split(os.pathsep):
         found = os.path.join(directory, name)
         if os.path.isabs(found) and os.access(found, os.X_OK) and os.path.isfile(found):

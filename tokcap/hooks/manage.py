@@ -1,4 +1,4 @@
-"""`tokcap hook list`, `install`, `remove` and `print`: what they do, and the lines they say."""
+"""What `tokcap hook list`, `install`, `remove` and `print` do, for any agent of the table."""
 
 from __future__ import annotations
 
@@ -8,115 +8,115 @@ import sys
 import tempfile
 
 from tokcap.errors import HookRefused
-from tokcap.hooks import settings
-from tokcap.hooks.agent import Place
-from tokcap.hooks.claude_code import CLAUDE_CODE
-from tokcap.hooks.gemini import GEMINI
+from tokcap.hooks import AGENTS
+from tokcap.hooks.base import Installation, Place
 from tokcap.hooks.handler import own_program
-from tokcap.hooks.refused import REFUSED
+from tokcap.hooks.unsupported import UNSUPPORTED
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tokcap.environment import Environment
-    from tokcap.hooks.agent import Agent
+    from tokcap.hooks.base import Agent
 
-AGENTS = {agent.name: agent for agent in (CLAUDE_CODE, GEMINI)}
-
-# Parts of paths under which programs come and go: caches of `uvx` and `pipx run`, build environments.
-PASSING = ("/.cache/", "/uv/archive", "/uv/cache", "/pipx/.cache/")
+# Parts of paths whose programs do not last: caches of `uvx` and `pipx run`, build environments.
+TEMPORARY = ("/.cache/", "/uv/archive", "/uv/cache", "/pipx/.cache/")
 
 
-def list_lines(place: Place) -> list[str]:
-    """One line for every agent: whether the hook is installed, or why it is not offered."""
-    lines = []
-    for agent in AGENTS.values():
-        found = [path for path in paths(agent, place) if state(path, agent)]
+def list_lines(place: Place) -> Iterator[str]:
+    """Yield one line per agent: where the hook is installed, or why there is none."""
+    for agent in agents():
+        found = [path for path in settings_paths(agent, place) if is_installed(agent, path)]
         where = f"installed in {', '.join(found)}" if found else "not installed"
-        lines.append(f"{agent.name}: {where}; {agent.effect}")
-        lines += [f"{agent.name}: {state_problem}" for state_problem in agent.objections(place)]
-    return lines + [f"{name}: not offered: {reason}" for name, reason in REFUSED.items()]
+        yield f"{agent.name}: {where}; {agent.effect}"
+        for objection in agent.objections(place):
+            yield f"{agent.name}: {objection}"
+    for name, reason in UNSUPPORTED.items():
+        yield f"{name}: unsupported: {reason}"
 
 
 def install(name: str, place: Place, options: tuple[str, ...], *, project: bool) -> str:
-    """Install the hook of an agent; the line to say. `HookRefused` if that cannot be done safely."""
+    """Install an agent's hook and return a message. `HookRefused` if that is not safe."""
     agent = agent_named(name)
-    if problems := agent.objections(place):
-        raise HookRefused(f"{agent.title}: {problems[0]}")
-    path = path_of(agent, place, project=project)
-    command = hook_command(agent, options, project=project)
-    done = settings.install(path, agent, command)
-    said = f"installed in {path}; {agent.effect}" if done else f"already installed in {path}"
-    return said + what_is_missing(command, options)
+    if objections := agent.objections(place):
+        raise HookRefused(f"{agent.title}: {objections[0]}")
+    path = settings_path(agent, place, project=project)
+    wanted = wanted_installation(options, project=project)
+    changed = agent.install(path, wanted)
+    message = f"installed in {path}; {agent.effect}" if changed else f"already installed in {path}"
+    return message + what_is_missing(wanted)
 
 
-def what_is_missing(command: str, options: tuple[str, ...]) -> str:
-    """What the hook still needs to be of use."""
-    words = ""
-    if not {"--token-limit", "--session"}.intersection(options):
-        words += "; its limit is that of TOKCAP_TOKEN_LIMIT or config.toml: without one nothing is capped"
-    if command.startswith("tokcap ") and shutil.which("tokcap") is None:
-        words += "; tokcap is not on PATH: until it is, the hook does nothing"
-    return words
+def what_is_missing(wanted: Installation) -> str:
+    """Return what the hook still needs before it has an effect."""
+    text = ""
+    if not {"--token-limit", "--session"}.intersection(wanted.options):
+        text += "; the limit comes from TOKCAP_TOKEN_LIMIT or config.toml: without one, nothing is capped"
+    if wanted.program == "tokcap" and shutil.which("tokcap") is None:
+        text += "; tokcap is not on PATH: the hook has no effect until it is"
+    return text
 
 
 def remove(name: str, place: Place, *, project: bool) -> str | None:
-    """Remove the hook of an agent; the line to say, None if it was not there."""
+    """Remove an agent's hook and return a message, or None if it is not installed."""
     agent = agent_named(name)
-    path = path_of(agent, place, project=project)
-    return f"removed from {path}" if settings.remove(path, agent) else None
+    path = settings_path(agent, place, project=project)
+    return f"removed from {path}" if agent.remove(path) else None
 
 
-def shown(name: str, options: tuple[str, ...], *, project: bool) -> str:
-    """What `install` would put into an empty settings file."""
-    agent = agent_named(name)
-    return settings.with_hook("", None, agent, hook_command(agent, options, project=project)).decode()
+def printed(name: str, options: tuple[str, ...], *, project: bool) -> str:
+    """Return what `install` would write to an empty settings file."""
+    return agent_named(name).printed(wanted_installation(options, project=project))
 
 
-def hook_command(agent: Agent, options: tuple[str, ...], *, project: bool) -> str:
-    """The command in the settings. Should tokcap be gone one day, the agent goes on without it."""
-    program = "tokcap" if project else stable_program(sys.argv[0])
-    return " ".join([*map(quoted, (program, "hook", "run", agent.name, *options)), "|| true"])
+def wanted_installation(options: tuple[str, ...], *, project: bool) -> Installation:
+    # Other machines read a project's settings too, so these name no path.
+    return Installation("tokcap" if project else lasting_program(sys.argv[0]), options)
 
 
-def stable_program(argument: str) -> str:
-    """The full path of this program if it will still be there tomorrow, else its name.
-
-    Settings of a project are read on other machines too; they get the name in any case.
-    """
+def lasting_program(argument: str) -> str:
+    """Return the full path of this program, or its name if the path is temporary."""
     program = own_program(argument)
-    passing = (*PASSING, os.path.realpath(tempfile.gettempdir()) + "/", tempfile.gettempdir() + "/")
-    return "tokcap" if any(part in program for part in passing) else program
+    temporary = (*TEMPORARY, os.path.realpath(tempfile.gettempdir()) + "/", tempfile.gettempdir() + "/")
+    return "tokcap" if any(part in program for part in temporary) else program
+
+
+def agents() -> Iterator[Agent]:
+    """Yield every supported agent."""
+    for name in AGENTS:
+        yield AGENTS[name]
 
 
 def agent_named(name: str) -> Agent:
     if name in AGENTS:
         return AGENTS[name]
-    if name in REFUSED:
-        raise HookRefused(f"no hook is installed for {name}: {REFUSED[name]}")
-    raise HookRefused(f"no agent {name!r} is known; see tokcap hook list")
+    if name in UNSUPPORTED:
+        raise HookRefused(f"there is no hook for {name}: {UNSUPPORTED[name]}")
+    raise HookRefused(f"unknown agent {name!r}; see tokcap hook list")
 
 
-def path_of(agent: Agent, place: Place, *, project: bool) -> str:
+def settings_path(agent: Agent, place: Place, *, project: bool) -> str:
     return agent.project_settings(place) if project else agent.user_settings(place)
 
 
-def paths(agent: Agent, place: Place) -> list[str]:
+def settings_paths(agent: Agent, place: Place) -> list[str]:
+    """Return the user's and the project's settings file, or one path if they are the same file."""
     both = [agent.user_settings(place), agent.project_settings(place)]
     return both if os.path.realpath(both[0]) != os.path.realpath(both[1]) else both[:1]
 
 
-def state(path: str, agent: Agent) -> bool:
-    """Whether the hook is in a file; a file that is not understood has none."""
+def is_installed(agent: Agent, path: str) -> bool:
+    """Tell whether the hook is in a file. A file that cannot be read counts as one without it."""
     try:
-        return settings.installed_command(path, settings.read(path), agent) is not None
+        return agent.installation(path) is not None
     except HookRefused:
         return False
 
 
 def place_here(env: Environment) -> Place:
-    """The user's home, and the directory in which the command was given."""
+    """Return the user's home and the current directory."""
     try:
         return Place(env.home(), os.getcwd(), env.variables)
     except OSError:
-        raise HookRefused("the current directory is gone; change to one that is there") from None
+        raise HookRefused("the current directory no longer exists; change to another one") from None

@@ -1,79 +1,65 @@
-"""A command line -> the same one under tokcap, or None where it has to stay as it is.
+"""Rewrite a command line so that it runs under tokcap, or return None if it must stay as it is.
 
-Whether an agent's rules permit that is not decided here.
+Whether the agent's rules permit that is decided by the agent's module.
 """
 
 from __future__ import annotations
 
-import os
-
 from tokcap.hooks import commandline
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.system.quoting import always_quoted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokcap.hooks.base import Launch
 
-# Linux hands over no single argument of 128 KiB or more, and the agent's own shell needs room around it.
-LONGEST_BYTES = 120_000
-
-
-class Launch(Record):
-    """How tokcap is called in a rewritten command."""
-
-    program: str = "tokcap"
-    options: tuple[str, ...] = ()
-    # The shell that the agent uses; empty: not known, so that only what every shell reads alike is rewritten.
-    shell: str = ""
-    # Where the agent's shell looks for programs.
-    path: str = os.defpath
-    # Whether the next command starts in the directory in which this one ends.
-    keeps_directory: bool = False
+# Linux accepts no single argument of 128 KiB or more, and the agent's own shell adds some text.
+MAX_COMMAND_BYTES = 120_000
 
 
 def rewritten(command: str, launch: Launch) -> str | None:
-    """The command under tokcap; None if it must not, or need not, be."""
+    """Return the command under tokcap; None if it cannot or need not be rewritten."""
     head, rest = "", command
-    if launch.keeps_directory and commandline.moves_the_shell(command):
-        parts = commandline.split_at_move(command)
+    if launch.keeps_directory and commandline.changes_directory(command):
+        parts = commandline.split_after_cd(command)
         if parts is None:
             return None
         head, rest = parts[0] + " ", parts[1]
     if not can_be_wrapped(rest, launch):
         return None
     text = head + wrapped(rest, launch)
-    return text if len(text.encode()) <= LONGEST_BYTES else None
+    return text if len(text.encode()) <= MAX_COMMAND_BYTES else None
 
 
 def can_be_wrapped(command: str, launch: Launch) -> bool:
-    """Whether it would do under tokcap what it does without."""
+    """Tell whether a command does the same under tokcap as without it."""
     if not command.strip() or "\0" in command or command.lstrip()[0] in "-+":
         return False
     if commandline.runs_tokcap(command) or commandline.only_changes_the_shell(command):
         return False
-    # What stays behind is read by its id, or not at all; a cap would only hold it back.
+    # The agent reads the output of a background job while it runs, or never; a cap would delay it.
     if commandline.runs_in_background(command):
         return False
-    leads = commandline.leading_words(command)
-    if leads is None:
+    programs = commandline.programs(command)
+    if programs is None:
         first = commandline.bare_words(command)[:1]
         known = bool(launch.shell) and bool(first)
         return known and (first[0] in commandline.KEYWORDS or commandline.can_be_found(first[0], launch.path))
-    if "source" in leads and not launch.shell:
+    if "source" in programs and not launch.shell:
         return False
-    return bool(leads) and all(commandline.can_be_found(word, launch.path) for word in leads)
+    return bool(programs) and all(commandline.can_be_found(word, launch.path) for word in programs)
 
 
 def wrapped(command: str, launch: Launch) -> str:
-    """`tokcap … -c '<command>'`, to be read by any shell of the Bourne family."""
+    """Return `tokcap ... -c '<command>'`, quoted for any Bourne-like shell."""
     shell = [f"TOKCAP_SHELL={quoted(launch.shell)}"] if launch.shell else []
     words = [quoted(word) for word in (launch.program, *launch.options)]
     return " ".join([*shell, *words, "-c", always_quoted(command)])
 
 
 def launch_options(words: Sequence[str]) -> tuple[str, ...] | None:
-    """The options that an installed hook hands on, if they are such; None if they are not."""
+    """Return the options of an installed hook; None if they are not valid."""
     names = ("--token-limit", "--session")
     given = dict(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or len(given) * 2 != len(words) or any(name not in names for name in given):

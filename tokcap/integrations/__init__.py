@@ -1,4 +1,5 @@
-"""tokcap inside the command-line tools of others: `enable_token_budget` is the entry, in `enabling`.
+"""`enable_token_budget`: token limits for other people's Typer and Click applications.
 
-Nothing heavy is loaded until a flag is given: a tool that has the flags starts as it did without them.
+Start reading at `token_budget`. The pipeline is only imported when one of the added flags is used, so an
+application with the flags starts as fast as without them.
 """

@@ -1,4 +1,7 @@
-"""The five flags that every command gets, and what one call asks for with them. Knows no framework."""
+"""The five flags that every command gets, and the record of what a call requests with them.
+
+This module knows no framework. It is imported at the start of every application, so it imports little.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,24 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tokcap.core.request import Output
-    from tokcap.integrations.taking import TakenOutput
+    from tokcap.integrations.stdout_capture import StdoutCapture
 
 KEYS = ("token_limit", "token_offset", "token_count", "tokenizer", "output")
 SPELLINGS = tuple(BY_KEY[key].flag for key in KEYS)
-# A command may have a parameter called `output` that is no `--output`; ours must not be taken for it.
-OWN_NAME = "tokcap_"
-TOKENIZERS = ("cl100k_base", "o200k_base", "approx")
-PANEL = "Token budget"
+# A command may have a parameter `output` that is not the option `--output`. The prefix avoids a clash.
+PARAMETER_PREFIX = "tokcap_"
+SUGGESTED_TOKENIZERS = ("cl100k_base", "o200k_base", "approx")
+HELP_PANEL = "Token budget"
 
-_PLACE = "tokcap.integrations"
+_CONTEXT_KEY = "tokcap.integrations"
 
 _output = BY_KEY["output"].kind
 assert isinstance(_output, Choice)
-OUTPUTS = _output.words
+OUTPUT_FORMS = _output.words
 
 
-class Asked(Record):
-    """What the flags of a call say; None or False where there is none of them."""
+class FlagValues(Record):
+    """The values of the flags in one call. None or False: the flag was not given."""
 
     token_limit: int | None = None
     token_offset: int | None = None
@@ -37,49 +40,75 @@ class Asked(Record):
     output: Output | None = None
 
 
-NOTHING = Asked()
+NO_FLAGS = FlagValues()
 
 
 class Call:
-    """One call of the tool: what was asked for up to now, and whether its output is being taken."""
+    """The state of one call of the application. Its nested contexts (group, subcommand) share it."""
 
     def __init__(self) -> None:
-        self.asked = NOTHING
-        # The words that the innermost command was given.
-        self.words: tuple[str, ...] = ()
-        self.taken: TakenOutput | None = None
+        self._flags = NO_FLAGS
+        self._arguments: tuple[str, ...] = ()
+        self._capture: StdoutCapture | None = None
+
+    @property
+    def flags(self) -> FlagValues:
+        """The flags read so far. Those of an inner command replace those of its group."""
+        return self._flags
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments of the innermost command read so far."""
+        return self._arguments
+
+    @property
+    def capture(self) -> StdoutCapture | None:
+        """The capture of standard output, while there is one."""
+        return self._capture
+
+    def add_flag(self, key: str, value: object) -> None:
+        self._flags = self._flags.but(**{key: value})
+
+    def set_arguments(self, arguments: tuple[str, ...]) -> None:
+        self._arguments = arguments
+
+    def start_capture(self, capture: StdoutCapture) -> None:
+        self._capture = capture
+
+    def end_capture(self) -> None:
+        self._capture = None
 
 
 def call_of(context: Any) -> Call:
-    """The call that a context belongs to. Contexts inside each other share it."""
-    call: Call = context.meta.setdefault(_PLACE, Call())
+    """Return the call that a context belongs to."""
+    call: Call = context.meta.setdefault(_CONTEXT_KEY, Call())
     return call
 
 
-def remember(context: Any, parameter: Any, value: Any) -> Any:
-    """Called for each flag when it was read. A flag of the inner command wins over that of a group."""
-    # Not by `in`: an offset of 0 is as good as any, and equal to False.
+def store_flag(context: Any, parameter: Any, value: Any) -> Any:
+    """Store the value of one flag. The framework calls this when it has parsed the flag."""
+    # Compare by identity: an offset of 0 is a value, although 0 == False.
     if value is not None and value is not False and not context.resilient_parsing:
-        call = call_of(context)
-        name = parameter.name.removeprefix(OWN_NAME)
-        # An `Enum` stands for one of its words.
-        call.asked = call.asked.but(**{name: getattr(value, "value", value)})
+        # Typer passes a member of an `Enum`, Click a plain string.
+        call_of(context).add_flag(
+            parameter.name.removeprefix(PARAMETER_PREFIX), getattr(value, "value", value)
+        )
     return value
 
 
-def may_ask(words: Sequence[str]) -> bool:
-    """Whether one of the words looks like a flag; it may still be somebody's value."""
-    return any(word.partition("=")[0] in SPELLINGS for word in words)
+def may_contain_flag(arguments: Sequence[str]) -> bool:
+    """Return whether an argument looks like one of the flags. It may still be the value of another option."""
+    return any(argument.partition("=")[0] in SPELLINGS for argument in arguments)
 
 
-def wanted_output(words: Sequence[str]) -> Output:
-    """The form in which a call that cannot be read wants to hear of it, as far as that can be told."""
+def guess_output(arguments: Sequence[str]) -> Output:
+    """Guess the requested form of output from arguments that could not be parsed."""
     found: Output = "text"
-    for number, word in enumerate(words):
-        if word == "--":
+    for number, argument in enumerate(arguments):
+        if argument == "--":
             break
-        name, equals, value = word.partition("=")
+        name, equals, value = argument.partition("=")
         if name == BY_KEY["output"].flag:
-            value = value if equals else "".join(words[number + 1 : number + 2])
+            value = value if equals else "".join(arguments[number + 1 : number + 2])
             found = "json" if value == "json" else "jsonl" if value == "jsonl" else "text"
     return found

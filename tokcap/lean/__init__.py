@@ -1,0 +1,1 @@
+"""Replacements for `dataclasses`, `re`, `json` and `hashlib` that cost nothing at start-up."""

@@ -1,4 +1,4 @@
-"""BLAKE2 without `hashlib`, which loads OpenSSL: that takes half as long as starting Python."""
+"""BLAKE2 without importing `hashlib`, which loads OpenSSL and takes half as long as starting Python."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Compiled patterns for the start-up path, without the price of `import re` where that is possible.
+"""Compiled patterns for the start-up path, without importing `re` where that is possible.
 
-Importing `re` takes half as long as starting Python does. Its engine is part of the interpreter and runs
-code that has been compiled beforehand; `tokcap/lean/patterns.ready` has that code for the patterns listed in
-`run/patterns.py`. The engine says by a number whether it understands the code; if not, `re` compiles anew.
+Importing `re` takes half as long as starting Python. Its engine is part of the interpreter and can run code
+that was compiled earlier. The file `patterns.ready` has that code for the patterns listed in
+`steps/patterns.py`. If the engine has another version, `re` compiles them.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ if TYPE_CHECKING:
 
 READY_FILE = os.path.join(os.path.dirname(__file__), "patterns.ready")
 
-# The engines of Python 3.11, 3.12 and 3.13: all three compile our patterns to the same code.
+# The engines of Python 3.11, 3.12 and 3.13. All three compile our patterns to the same code.
 ENGINES = (20220615, 20221023, 20230612)
 
-
-# As `re` has it: a dot matches a newline too.
+# The value of `re.DOTALL`: a dot matches a newline too.
 DOTALL = 16
 
 
 def compiled(source: bytes, flags: int = 0) -> re.Pattern[bytes]:
-    """What `re.compile(source, flags)` gives."""
+    """Return the same as `re.compile(source, flags)`."""
     import _sre
 
-    # The words of the code are stored as this machine has to hold them: four bytes, little end first.
+    # The file stores words of four bytes, lowest byte first; other machines cannot use them.
     if _sre.MAGIC in ENGINES and _sre.CODESIZE == 4 and sys.byteorder == "little":
         found = ready().get(key_of(source, flags))
         if found:
             groups, _, code = found.partition(b" ")
             words = memoryview(bytes.fromhex(code.decode())).cast("I").tolist()
-            # None of our groups has a name.
+            # None of the groups in these patterns has a name.
             names = (None,) * (int(groups) + 1)
             pattern: re.Pattern[bytes] = _sre.compile(source, flags, words, int(groups), {}, names)
             return pattern
@@ -52,7 +51,7 @@ _ready: dict[bytes, bytes] = {}
 
 
 def ready() -> dict[bytes, bytes]:
-    """What was compiled beforehand: by source and flags, the number of groups and the code."""
+    """Return the compiled patterns: by flags and source, the number of groups and the code."""
     if not _ready:
         try:
             with open(READY_FILE, "rb", buffering=0) as file:
@@ -69,8 +68,8 @@ if TYPE_CHECKING:
 
 else:
 
-    class later:  # noqa: N801  # a function to whoever calls it
-        """A pattern that is made when it is first used: many a module has some that a call never needs."""
+    class later:  # noqa: N801  # callers use it as a function
+        """A pattern that is compiled at its first use. Most calls need few of a module's patterns."""
 
         def __init__(self, source: bytes, flags: int = 0) -> None:
             self.pattern, self.flags = source, flags

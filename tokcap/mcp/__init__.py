@@ -1,5 +1,5 @@
-"""`tokcap mcp`: commands and stored outputs for agents that speak the Model Context Protocol.
+"""`tokcap mcp`: a server for the Model Context Protocol that runs commands and shows stored outputs.
 
-`server` is the entry, `tools` what can be called, `answers` what comes back, `terms` what is allowed. Nowhere
-else is the package `mcp` imported.
+Start reading at `server`. `tools` has the tools, `tool_results` what they return, and `server_settings` the
+limits of a server. No other part of tokcap imports the package `mcp`.
 """

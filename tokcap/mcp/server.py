@@ -1,4 +1,4 @@
-"""The server itself: tools behind the official package, over stdin and stdout, until the client goes."""
+"""The MCP server: it offers the tools over stdin and stdout until the client closes the connection."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from mcp.types import ToolAnnotations
 from pydantic import ValidationError
 
 from tokcap import __version__, exits
-from tokcap.environment import expect_threads
 from tokcap.errors import ReaderGone, TokcapError, UsageError
-from tokcap.mcp.answers import of_error
+from tokcap.mcp.tool_results import result_of_error
 from tokcap.mcp.tools import Tools
 
 if TYPE_CHECKING:
@@ -25,39 +24,40 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
     from mcp.types import CallToolResult, InputRequiredResult, Tool
 
-    from tokcap.mcp.terms import Terms
+    from tokcap.mcp.server_settings import ServerSettings
 
 INSTRUCTIONS = (
-    "Runs commands and shows no more of their output than a number of tokens. A cut ends in a mark that "
-    "names the handle of the stored output and the token to go on from: call show or grep with them."
+    "Runs commands and shows their output up to a token limit. Output that is cut ends with a mark that "
+    "names the handle of the stored output and the next token offset: pass them to show or grep."
 )
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# How long to wait for the last line to be written.
 LAST_LINE_SECONDS = 0.5
 
 
 class Server(MCPServer[Any]):
-    """Four tools. Whatever goes wrong in one is an answer with a stable code, within the limit too."""
+    """A server with four tools. An error in a tool is a result with a stable code, within the limit."""
 
-    def __init__(self, tools: Tools, terms: Terms, ended: Callable[[], None]) -> None:
-        """`ended` is called when no more requests will come, or answers can no longer be sent."""
+    def __init__(self, tools: Tools, settings: ServerSettings, on_end: Callable[[], None]) -> None:
+        """`on_end` is called when the client sends no more requests or can no longer be reached."""
 
         @asynccontextmanager
         async def lifespan(_: MCPServer[Any]) -> AsyncIterator[None]:
             try:
                 yield
             finally:
-                ended()
+                on_end()
 
         super().__init__(
             "tokcap",
             version=__version__,
             instructions=INSTRUCTIONS,
             lifespan=lifespan,
-            # What the package would log is told in answers; stderr is often shown to somebody.
+            # Errors are part of the results. Clients often show stderr to the user, so log nothing there.
             log_level="CRITICAL",
         )
-        self._terms = terms
+        self._settings = settings
         self._arguments: dict[str, frozenset[str]] = {}
         self._offer(tools.run, ToolAnnotations(destructive_hint=True, open_world_hint=True))
         reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -74,7 +74,10 @@ class Server(MCPServer[Any]):
         tools = await super().list_tools()
         return [
             tool.model_copy(
-                update={"input_schema": lean(tool.input_schema), "output_schema": lean(tool.output_schema)}
+                update={
+                    "input_schema": without_noise(tool.input_schema),
+                    "output_schema": without_noise(tool.output_schema),
+                }
             )
             for tool in tools
         ]
@@ -83,26 +86,26 @@ class Server(MCPServer[Any]):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         try:
-            # The package passes over a misspelt argument, and the call would mean something else.
+            # The package ignores unknown arguments. A misspelled one would change the meaning of the call.
             for unknown in sorted(arguments.keys() - self._arguments.get(name, arguments.keys())):
-                raise UsageError(f"{name}: there is no argument {unknown!r}")
+                raise UsageError(f"{name}: unknown argument {unknown!r}")
             return await super().call_tool(name, arguments, context)
         except (ToolError, TokcapError) as error:
-            return await asyncio.to_thread(of_error, error_behind(error), self._terms)
+            return await asyncio.to_thread(result_of_error, tokcap_error(error), self._settings)
 
 
-def lean(schema: Any) -> Any:
-    """A schema without what only repeats it. The model that reads it pays for it on every turn."""
+def without_noise(schema: Any) -> Any:
+    """Return a schema without redundant parts, because the model reads it on every turn."""
     if isinstance(schema, list):
-        return [lean(part) for part in schema]
+        return [without_noise(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     kept = {
-        key: lean(value)
+        key: without_noise(value)
         for key, value in schema.items()
         if key != "title" and not (key == "default" and value in (None, ""))
     }
-    # Whoever has no value leaves the name out.
+    # "null" is not needed: a caller without a value omits the argument.
     kinds = [kind for kind in kept.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) == 1:
         del kept["anyOf"]
@@ -112,8 +115,8 @@ def lean(schema: Any) -> Any:
     return kept
 
 
-def error_behind(error: ToolError | TokcapError) -> TokcapError:
-    """What the package has wrapped, as an error of tokcap."""
+def tokcap_error(error: ToolError | TokcapError) -> TokcapError:
+    """Return the error that the package has wrapped, as a `TokcapError`."""
     if isinstance(error, TokcapError):
         return error
     cause = error.__cause__
@@ -128,15 +131,14 @@ def error_behind(error: ToolError | TokcapError) -> TokcapError:
     return TokcapError(f"internal error: {type(cause).__name__}: {cause}")
 
 
-def serve(terms: Terms) -> int:
-    """Serve until the client goes or a signal comes; returns the exit status."""
-    expect_threads()
-    # Never closed: a thread of the package waits in `read` for the client and cannot be called back from it.
-    return asyncio.new_event_loop().run_until_complete(served(terms))
+def serve(settings: ServerSettings) -> int:
+    """Serve until the client closes the connection or a signal arrives. Return the exit status."""
+    # The loop is never closed: a thread of the package waits in `read`, and closing would wait for it.
+    return asyncio.new_event_loop().run_until_complete(serve_until_end(settings))
 
 
-async def served(terms: Terms) -> int:
-    tools = Tools(terms)
+async def serve_until_end(settings: ServerSettings) -> int:
+    tools = Tools(settings)
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
 
@@ -147,16 +149,16 @@ async def served(terms: Terms) -> int:
     for number in ENDING_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             loop.add_signal_handler(number, end, exits.SIGNAL_BASE + number)
-    server = Server(tools, terms, lambda: end(exits.OK))
+    server = Server(tools, settings, lambda: end(exits.OK))
     serving = loop.create_task(server.run_stdio_async())
     serving.add_done_callback(lambda _: end(exits.OK))
     status = await ended
     await tools.close()
     if status == exits.OK:
-        # It has only to finish its last line; if nobody reads that, it waits for a client that is gone.
+        # Let it finish its last line. If the client no longer reads, this would wait forever.
         await asyncio.wait([serving], timeout=LAST_LINE_SECONDS)
     if serving.done() and (failure := serving.exception()):
         if isinstance(failure, BaseExceptionGroup) and failure.subgroup(BrokenPipeError):
-            raise ReaderGone("the client has gone")
+            raise ReaderGone("the client has closed the connection")
         raise failure
     return status

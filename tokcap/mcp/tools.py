@@ -1,6 +1,6 @@
-"""The tools: the functions of the library, as an agent calls them, within what the server allows.
+"""The tools: the library functions as an agent calls them, within the limits of the server.
 
-Every argument costs the agent's context on every turn, so there are few, in few words.
+The model reads all names and descriptions on every turn, so there are few arguments, described in few words.
 """
 
 from __future__ import annotations
@@ -9,29 +9,29 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from mcp.types import CallToolResult  # noqa: TC002  # the package reads the annotations
+from mcp.types import CallToolResult  # noqa: TC002  # the package reads annotations at run time
 from pydantic import Field
 
 from tokcap.api.asynchronous import arun
 from tokcap.api.calls import show
 from tokcap.cli.options import BY_KEY
 from tokcap.errors import UsageError
-from tokcap.mcp.answers import Facts, Status, of_account, of_run, of_show
-from tokcap.mcp.searching import search
+from tokcap.mcp.search_process import search
+from tokcap.mcp.tool_results import Facts, Status, result_of_run, result_of_show, result_of_status
 from tokcap.system.shell import shell_argv
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from tokcap.mcp.terms import Terms
+    from tokcap.mcp.server_settings import ServerSettings
 
-# A client kills a server two seconds after it has let go of it: commands have to have ended by then.
+# A client kills the server two seconds after it has closed the connection. Commands must have ended by then.
 KILL_AFTER_SECONDS = 1.0
 SENTINEL = str(BY_KEY["sentinel"].default)
 
-Limit = Annotated[int | None, Field(description="most tokens of the answer; never above the server's limit")]
-Offset = Annotated[int, Field(description="token to begin at: next_offset of the window before")]
-Handle = Annotated[str, Field(description="of an answer; @last is the newest")]
+Limit = Annotated[int | None, Field(description="most tokens to return; at most the server's limit")]
+Offset = Annotated[int, Field(description="token to start at: next_offset of the last window")]
+Handle = Annotated[str, Field(description="handle from a result; @last is the newest")]
 Stream = Annotated[Literal["out", "err"], Field(description="which stream of the command")]
 Keep = Annotated[Literal["head", "tail", "ends"], Field(description="which part of a large output to show")]
 Shape = Annotated[
@@ -39,31 +39,34 @@ Shape = Annotated[
 ]
 Fields = Annotated[str, Field(description="only these keys or columns: a,b.c")]
 Mode = Annotated[Literal["raw", "table", "summary", "handle_only"], Field(description="how much to show")]
-Sentinel = Annotated[str, Field(description="the mark at a cut; empty: none, and windows join to the output")]
+Sentinel = Annotated[
+    str, Field(description="text that marks a cut; empty: no mark, and windows join to the output")
+]
 
-Found = TypeVar("Found")
+WorkResult = TypeVar("WorkResult")
 
 
 class Tools:
-    """What can be called, and what runs at the moment."""
+    """The tools of a server, and the calls that are running."""
 
-    def __init__(self, terms: Terms) -> None:
-        self._terms = terms
+    def __init__(self, settings: ServerSettings) -> None:
+        self._settings = settings
         self._running: set[asyncio.Task[Any]] = set()
 
     async def run(
         self,
-        argv: Annotated[list[str] | None, Field(description="the command, word by word")] = None,
-        shell: Annotated[str, Field(description="or a line for the shell")] = "",
+        argv: Annotated[list[str] | None, Field(description="the command as a list of arguments")] = None,
+        shell: Annotated[str, Field(description="or a shell command line")] = "",
         limit: Limit = None,
         offset: Offset = 0,
         timeout: Annotated[
-            float | str | None, Field(description="end the command after this time: 90, 1.5m, 500ms")
+            float | str | None, Field(description="stop the command after this time: 90, 1.5m, 500ms")
         ] = None,
         cwd: Annotated[str, Field(description="directory to run in")] = "",
-        stdin: Annotated[str, Field(description="what the command reads")] = "",
+        stdin: Annotated[str, Field(description="input of the command")] = "",
         stderr: Annotated[
-            Literal["separate", "merge", "drop"], Field(description="stderr: a block of its own, or in order")
+            Literal["separate", "merge", "drop"],
+            Field(description="separate: own block; merge: in order with stdout"),
         ] = "separate",
         keep: Keep = "head",
         shape: Shape = "auto",
@@ -71,12 +74,12 @@ class Tools:
         mode: Mode = "raw",
         sentinel: Sentinel = SENTINEL,
     ) -> Annotated[CallToolResult, Facts]:
-        """Run a command and show no more tokens of its output than the limit. What is left out is stored
-        under a handle: read on with show, search with grep, instead of running it again."""
+        """Run a command and show at most `limit` tokens of its output. If that is not all, the whole output
+        is stored under a handle: use show to read more and grep to search, instead of running it again."""
         if bool(argv) == bool(shell):
-            raise UsageError("give argv, or shell, and not both")
-        terms = self._terms
-        allowed = terms.limit(limit)
+            raise UsageError("give either argv or shell")
+        settings = self._settings
+        allowed = settings.allowed_tokens(limit)
         result = await self._until_cancelled(
             arun(
                 argv or shell_argv([shell], ["-c"], os.environ),
@@ -92,14 +95,13 @@ class Tools:
                 fields=fields,
                 mode=mode,
                 sentinel=sentinel,
-                session=terms.session_name,
-                tokenizer=terms.tokenizer,
-                clean=terms.clean,
-                redact=terms.redact,
-                max_bytes=terms.max_bytes,
+                **settings.charge_options(),
+                clean=settings.clean,
+                redact=settings.redact,
+                max_bytes=settings.max_bytes,
             )
         )
-        return await asyncio.to_thread(of_run, result, allowed, terms)
+        return await asyncio.to_thread(result_of_run, result, allowed, settings)
 
     async def show(
         self,
@@ -115,10 +117,10 @@ class Tools:
         sentinel: Sentinel = SENTINEL,
     ) -> Annotated[CallToolResult, Facts]:
         """Read a stored output, or a part of it. The command does not run again."""
-        terms = self._terms
-        allowed = terms.limit(limit)
+        settings = self._settings
+        allowed = settings.allowed_tokens(limit)
 
-        def shown() -> CallToolResult:
+        def show_stored() -> CallToolResult:
             found = show(
                 handle,
                 limit=allowed,
@@ -130,28 +132,27 @@ class Tools:
                 fields=fields,
                 mode=mode,
                 sentinel=sentinel,
-                session=terms.session_name,
-                tokenizer=terms.tokenizer,
+                **settings.charge_options(),
             )
-            return of_show(found, allowed, terms)
+            return result_of_show(found, allowed, settings)
 
-        return await asyncio.to_thread(shown)
+        return await asyncio.to_thread(show_stored)
 
     async def grep(
         self,
         handle: Handle,
-        pattern: Annotated[str, Field(description="a regular expression of Python")],
+        pattern: Annotated[str, Field(description="a Python regular expression")],
         context: Annotated[int, Field(description="lines before and after each match")] = 0,
         limit: Limit = None,
         offset: Offset = 0,
         stream: Stream = "out",
         sentinel: Sentinel = SENTINEL,
     ) -> Annotated[CallToolResult, Facts]:
-        """Matching lines of a stored output, as LINE:TOKEN:TEXT; show goes on from TOKEN."""
+        """Show matching lines of a stored output as LINE:TOKEN:TEXT. TOKEN is an offset for show."""
         if not pattern:
-            raise UsageError("pattern is empty: name what to look for")
-        terms = self._terms
-        allowed = terms.limit(limit)
+            raise UsageError("pattern is empty")
+        settings = self._settings
+        allowed = settings.allowed_tokens(limit)
 
         matches = await self._until_cancelled(
             search(
@@ -162,32 +163,31 @@ class Tools:
                 grep=pattern,
                 context=context,
                 sentinel=sentinel,
-                session=terms.session_name,
-                tokenizer=terms.tokenizer,
+                **settings.charge_options(),
             )
         )
-        return await asyncio.to_thread(of_show, matches, allowed, terms)
+        return await asyncio.to_thread(result_of_show, matches, allowed, settings)
 
     async def budget_status(self) -> Annotated[CallToolResult, Status]:
-        """How many tokens answers may still take. Costs nothing of them."""
-        session = self._terms.session
+        """Show how many tokens are left for results. This call is free."""
+        session = self._settings.session
         account = await asyncio.to_thread(session.read) if session else None
-        return of_account(account, self._terms)
+        return result_of_status(account, self._settings)
 
-    async def _until_cancelled(self, work: Coroutine[Any, Any, Found]) -> Found:
-        """What comes of work that has a process; it ends with its request, or with the server."""
+    async def _until_cancelled(self, work: Coroutine[Any, Any, WorkResult]) -> WorkResult:
+        """Wait for work that runs a process. The process ends with its request, or with the server."""
         running = asyncio.create_task(work)
         self._running.add(running)
         running.add_done_callback(self._running.discard)
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
-            # Told once, and not waited for: the protocol would repeat its cancellation until it has ended.
+            # Cancel once and do not wait: the package would repeat the cancellation until the work has ended.
             running.cancel()
             raise
 
     async def close(self) -> None:
-        """End what still runs, and wait until it has."""
+        """Cancel all running calls and wait until they have ended."""
         for running in self._running:
             running.cancel()
         if self._running:

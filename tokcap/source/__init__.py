@@ -1,1 +1,4 @@
-"""Where bytes come from: a command, or standard input. Each source yields blocks and ends."""
+"""Where the bytes of a call come from: a command, standard input, or bytes that the caller has.
+
+Each member is a `Source` (see `core/payload.py`): it yields blocks, then ends. None looks into the bytes.
+"""

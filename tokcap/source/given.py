@@ -1,4 +1,4 @@
-"""Bytes that the caller has in hand, as a source."""
+"""Bytes that the caller already has, as a source."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 18
 
 
-class Given:
-    """Hands them over block by block. There is no command, and so no exit status."""
+class GivenBytes:
+    """Yields the bytes in blocks. No command runs, so there is no exit status."""
 
     def __init__(self, data: bytes | mmap) -> None:
         self._data = data
@@ -33,7 +33,7 @@ class Given:
         self._stopped = True
 
     def end(self) -> None:
-        """Nothing has run."""
+        """Return None: no command ran."""
 
     def close(self) -> None:
-        """Nothing to undo."""
+        """Do nothing: nothing was opened."""

@@ -1,13 +1,13 @@
-"""Standard input as a source of bytes."""
+"""Standard input as a source."""
 
 from __future__ import annotations
 
 import os
 
-from tokcap.environment import is_ready, wait_until_ready
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system.descriptors import is_readable_within, wait_until_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from tokcap.core.request import Stream
     from tokcap.environment import Environment
 
-# What a pipe holds; and a block of this size is not asked of the system each time anew.
+# The size of a pipe. Larger blocks would be allocated by the system for every read.
 READ_BYTES = 1 << 16
 
 
 class StandardInput:
-    """Reads until the end of input, or until its time is up. It has no exit status of its own."""
+    """Reads until the end of the input or until the timeout. There is no exit status."""
 
     def __init__(self, env: Environment, timeout_seconds: float | None = None) -> None:
         if env.stdin in env.closed:
@@ -28,25 +28,25 @@ class StandardInput:
         self._descriptor = env.stdin
         self._stopped = False
         self._clock = env.clock
-        self._until = None if timeout_seconds is None else env.clock() + timeout_seconds
-        self._is_late = False
+        self._deadline = None if timeout_seconds is None else env.clock() + timeout_seconds
+        self._timed_out = False
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
-        while not self._stopped and self._is_in_time() and (block := self._read()):
+        while not self._stopped and self._wait_for_more() and (block := self._read()):
             yield "out", block
 
-    def _is_in_time(self) -> bool:
-        """Wait for more, if it comes in time."""
-        if self._until is not None:
-            left = self._until - self._clock()
-            self._is_late = left <= 0 or not is_ready(self._descriptor, left)
-        return not self._is_late
+    def _wait_for_more(self) -> bool:
+        """Return whether there is something to read before the deadline."""
+        if self._deadline is not None:
+            left = self._deadline - self._clock()
+            self._timed_out = left <= 0 or not is_readable_within(self._descriptor, left)
+        return not self._timed_out
 
     def stop(self, stream: Stream) -> None:
         self._stopped = self._stopped or stream == "out"
 
     def limit_reached(self) -> None:
-        """Read no more: whoever writes finds that out as from any reader."""
+        """Stop reading. The writer notices when tokcap ends."""
         self._stopped = True
 
     def _read(self) -> bytes:
@@ -59,7 +59,7 @@ class StandardInput:
                 raise StreamError(f"cannot read standard input: {error.strerror}") from None
 
     def end(self) -> Ending | None:
-        return Ending(TIMED_OUT, stopped_for="timeout") if self._is_late else None
+        return Ending(TIMED_OUT, stopped_for="timeout") if self._timed_out else None
 
     def close(self) -> None:
-        """Nothing to undo."""
+        """Do nothing: standard input stays open."""

@@ -1,32 +1,36 @@
-"""Where each stream of a call goes: kept, passed on, or both; and what changes it on the way there."""
+"""Where each stream of a run goes: kept for the answer, passed on, or both; and the filters on its way."""
 
 from __future__ import annotations
 
 from tokcap.core.fit import STDERR_SHARE
-from tokcap.core.notice import Notice
+from tokcap.core.spool import Spool
 from tokcap.errors import TokenizerFailed
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.steps.capture import Filtered, Passing, Spool
+from tokcap.filters import chain, notices_of
+from tokcap.forms import FORMS
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.steps.capture import Filtered, Passing
+from tokcap.steps.inputs import RunInput
+from tokcap.steps.progress import TerminalProgress
 from tokcap.tokens import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Protocol
 
+    from tokcap.core.notice import Notice
     from tokcap.core.payload import Sink, Source
     from tokcap.core.request import Request, Stream
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.environment import Environment
-    from tokcap.filters.redact import Redactor
-    from tokcap.steps.progress import Curtain
-    from tokcap.steps.recording import Keeping
+    from tokcap.filters.base import StreamFilter
+    from tokcap.steps.capture import Captured
+    from tokcap.steps.opening import Call, Closing
 
-    class Place(Sink, Protocol):
-        """Where a stream goes."""
+    class Destination(Sink, Protocol):
+        """Where one stream goes."""
 
-        # Whether everything was passed on as it came, and nothing is left to the answer.
+        # Whether everything is passed on as it comes, and nothing is left for the answer.
         is_out: bool
-        # Bytes that are out already: all of them, or the beginning.
+        # Bytes that are already written: all of them, or the beginning.
         passed: int
 
         @property
@@ -36,141 +40,168 @@ if TYPE_CHECKING:
 
         @property
         def tail(self) -> bytes:
-            """The end of it, whatever became of the rest."""
+            """The end of it, whatever happened to the rest."""
             ...
 
         def close(self) -> None: ...
 
 
-# What the mark takes at the most, but for its own text and for options that the way to the rest has.
+# What a mark takes at most, apart from its own text and from options in the command for the rest.
 MARK_TOKENS = 64
 
 
-def open_places(
-    request: Request,
-    tokenizer: Tokenizer,
-    env: Environment,
-    curtain: Curtain,
-    keeping: Keeping | None,
-    *,
-    tracked: bool,
-) -> tuple[Place, Place]:
+class Destinations(Record):
+    """Both streams of a run."""
+
+    out: Destination
+    err: Destination
+    # What the source writes to: the destinations behind their filters.
+    sinks: Mapping[Stream, Sink]
+    filters: Mapping[Stream, Sequence[StreamFilter]]
+    progress: TerminalProgress
+
+    @property
+    def everything_is_out(self) -> bool:
+        """Whether stdout was passed on as it came: then there is nothing left to answer."""
+        return self.out.is_out
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Return what the filters found."""
+        return notices_of(*self.filters.values())
+
+    def as_input(self, captured: Captured, notices: tuple[Notice, ...]) -> RunInput:
+        """Return what was kept, for the answer."""
+        assert self.out.spool is not None, "stdout is kept unless everything is out"
+        return RunInput(
+            self.out.spool,
+            None if self.err.is_out else self.err.spool,
+            err_to_summarize=self.err.spool,
+            ending=captured.ending,
+            notices=notices,
+            out_passed=self.out.passed,
+            err_passed=self.err.passed,
+            captured=captured,
+            err_tail=self.err.tail,
+        )
+
+    def tokens_passed(self, call: Call) -> int:
+        """Return what a session pays for output that was passed on and kept to be counted."""
+        if call.paying is None:
+            return 0
+        kept = [place.spool for place in (self.out, self.err) if place.is_out and place.spool]
+        try:
+            return sum(Index(spool, call.tokenizer).total_tokens for spool in kept)
+        except TokenizerFailed:
+            # There are never fewer bytes than tokens.
+            return sum(spool.size for spool in kept)
+
+
+def open_destinations(call: Call, source: Source, closing: Closing) -> Destinations:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
-    if passes_everything(request):
-        out: Place = Passing(env.write_stdout)
-        if keeping and request.spill == "always":
-            out = Passing(env.write_stdout, keeping.spool("out", whole=tracked))
-        elif tracked:
-            out = Passing(env.write_stdout, Spool())
-        return out, passed_err(request, curtain, keeping, tracked=tracked)
-    # Within a budget even a count has a limit: what comes beside it on stderr must not break it.
-    capped = request.token_limit is not None and (tracked or not request.token_count)
-    # A window at the beginning of a text needs no more of it than the store keeps.
-    beginning = (
-        capped
+    request = call.request
+    progress = closing.add(TerminalProgress(call.env))
+    out, err = closing.add(open_stdout(call)), closing.add(open_stderr(call, progress))
+    if call.recorder:
+        closing.add(call.recorder)
+    kept = None if out.is_out else out.spool
+    if shows_beginning_of_text(call) and not FORMS[request.output].has_envelope and not request.token_offset:
+        out, err = passed_live(call, progress, out, err)
+    filters: Mapping[Stream, Sequence[StreamFilter]] = {"out": chain(request), "err": chain(request)}
+    sinks: Mapping[Stream, Sink] = {
+        "out": filtered(until_full(out, request, call.tokenizer, source), filters["out"]),
+        "err": filtered(err, filters["err"]),
+    }
+    if kept and request.stderr != "pass":
+        progress.start(lambda: kept.size)
+    return Destinations(out, err, sinks, filters, progress)
+
+
+def open_stdout(call: Call) -> Destination:
+    request, recorder, env = call.request, call.recorder, call.env
+    tracked = call.paying is not None
+    if not passes_everything(request):
+        # A window at the start of a text needs no more of it than the store keeps.
+        return recorder.spool("out", whole=not shows_beginning_of_text(call)) if recorder else Spool()
+    if recorder and request.spill == "always":
+        return Passing(env.write_stdout, recorder.spool("out", whole=tracked))
+    return Passing(env.write_stdout, Spool() if tracked else None)
+
+
+def open_stderr(call: Call, progress: TerminalProgress) -> Destination:
+    request, recorder = call.request, call.recorder
+    tracked = call.paying is not None
+    if is_capped(call):
+        return recorder.spool("err", whole=True) if recorder else Spool()
+    # Not part of the answer: passed on, and kept if it is stored or paid for.
+    if request.stderr == "separate":
+        if recorder and (request.spill == "always" or not passes_everything(request)):
+            return Passing(progress.write_stderr, recorder.spool("err", whole=tracked))
+        if tracked:
+            return Passing(progress.write_stderr, Spool())
+    return Passing(progress.write_stderr)
+
+
+def passes_everything(request: Request) -> bool:
+    """Return whether nothing of an output is left out or changed: then it is passed on at once."""
+    changed = request.token_limit or request.token_offset or request.token_count or request.fields
+    return not changed and request.mode == "raw" and not FORMS[request.output].has_envelope
+
+
+def is_capped(call: Call) -> bool:
+    """Return whether the limit covers both streams."""
+    request = call.request
+    # In a session even a count has a limit, which stderr must not break.
+    counts_for_free = request.token_count and call.paying is None
+    return request.token_limit is not None and not counts_for_free
+
+
+def shows_beginning_of_text(call: Call) -> bool:
+    request = call.request
+    return (
+        is_capped(call)
         and request.keep == "head"
         and request.mode == "raw"
         and not (request.fields or request.token_count or request.exact_total)
         and request.shape in ("auto", "text")
     )
-    kept = keeping.spool("out", whole=not beginning) if keeping else Spool()
-    if not capped:
-        return kept, passed_err(request, curtain, keeping, tracked=tracked)
-    kept_err = keeping.spool("err", whole=True) if keeping else Spool()
-    if request.output != "text" or not beginning or request.token_offset:
-        return kept, kept_err
-    return open_live(request, tokenizer, curtain, kept, kept_err)
 
 
-def passed_err(request: Request, curtain: Curtain, keeping: Keeping | None, *, tracked: bool) -> Place:
-    """stderr beside an answer that does not cap it: passed on, and kept if it is stored or paid for."""
-    stored = keeping and (request.spill == "always" or not passes_everything(request))
-    if stored and keeping and request.stderr == "separate":
-        return Passing(curtain.write_stderr, keeping.spool("err", whole=tracked))
-    if tracked and request.stderr == "separate":
-        return Passing(curtain.write_stderr, Spool())
-    return Passing(curtain.write_stderr)
-
-
-def passes_everything(request: Request) -> bool:
-    """Whether nothing of an output will be left out or changed: then it need not be waited for."""
-    changed = request.token_limit or request.token_offset or request.token_count or request.fields
-    return not changed and request.mode == "raw" and request.output == "text"
-
-
-def open_live(
-    request: Request, tokenizer: Tokenizer, curtain: Curtain, out: Spool, err: Spool
-) -> tuple[Place, Place]:
+def passed_live(
+    call: Call, progress: TerminalProgress, out: Destination, err: Destination
+) -> tuple[Destination, Destination]:
     """Pass on what is certain to be inside the window while it arrives."""
     from tokcap.shapes.beginning import certainly_text
     from tokcap.steps.live import Live
 
+    request = call.request
     assert request.token_limit is not None
+    assert out.spool is not None
+    assert err.spool is not None
     mark = MARK_TOKENS + len(request.sentinel.encode()) + len(request.tokenizer) // 2
-    has_err = bool(request.command) and request.stderr == "separate"
-    share = -(-request.token_limit // STDERR_SHARE) if has_err else 0
-    declared = request.shape == "text"
+    has_stderr = bool(request.command) and request.stderr == "separate"
+    share = -(-request.token_limit // STDERR_SHARE) if has_stderr else 0
+    is_text = (lambda _: True) if request.shape == "text" else certainly_text
     room = request.token_limit - share - mark
     return (
-        Live(out, curtain.write_stdout, tokenizer, room, (lambda _: True) if declared else certainly_text),
-        # stderr that is too long keeps both ends, and what is passed on has to be in the first one.
-        Live(err, curtain.write_stderr, tokenizer, share // 2 - mark, lambda _: True),
+        Live(out.spool, progress.write_stdout, call.tokenizer, room, is_text),
+        # stderr that is too long keeps both ends. What is passed on has to be part of the first one.
+        Live(err.spool, progress.write_stderr, call.tokenizer, share // 2 - mark, lambda _: True),
     )
 
 
-def left_to_answer(place: Place) -> Spool | None:
-    """Where the answer finds what was kept for it; None if it is out already."""
-    return None if place.is_out else place.spool
-
-
-def tokens_passed(tokenizer: Tokenizer, *places: Place) -> int:
-    """What was passed on costs, as far as it was kept to be counted."""
-    kept = [place.spool for place in places if place.is_out and place.spool]
-    try:
-        return sum(Index(spool, tokenizer).total_tokens for spool in kept)
-    except TokenizerFailed:
-        # Bytes are never fewer than tokens.
-        return sum(spool.size for spool in kept)
-
-
-def open_masks(request: Request) -> Mapping[Stream, Redactor]:
-    """For each stream what masks its secrets, if they are to be masked."""
-    if not request.redact:
-        return {}
-    from tokcap.filters.redact import Redactor
-
-    return {"out": Redactor(), "err": Redactor()}
-
-
-def filtered(sink: Sink, stream: Stream, request: Request, masks: Mapping[Stream, Redactor]) -> Sink:
-    """The way to a place: cleaned first, so that no escape divides a secret."""
-    if stream in masks:
-        sink = Filtered(masks[stream], sink)
-    if not request.clean:
-        return sink
-    from tokcap.filters.clean import Cleaner
-
-    return Filtered(Cleaner(), sink)
+def filtered(sink: Sink, filters: Sequence[StreamFilter]) -> Sink:
+    """Return a sink that passes what is written through the filters, the first one first."""
+    for one in reversed(filters):
+        sink = Filtered(one, sink)
+    return sink
 
 
 def until_full(sink: Sink, request: Request, tokenizer: Tokenizer, source: Source) -> Sink:
-    """With `--kill-on-limit`: the command ends when there is more than the window can show."""
-    shows_the_beginning = request.keep == "head" and request.mode == "raw" and not request.token_count
-    if not request.kill_on_limit or request.token_limit is None or not shows_the_beginning:
+    """With `--kill-on-limit`: stop the command when there is more than the window can show."""
+    shows_beginning = request.keep == "head" and request.mode == "raw" and not request.token_count
+    if not request.kill_on_limit or request.token_limit is None or not shows_beginning:
         return sink
     from tokcap.steps.live import UntilFull
 
     return UntilFull(sink, tokenizer, request.token_offset + request.token_limit, source.limit_reached)
-
-
-def notices_of(masks: Mapping[Stream, Redactor]) -> tuple[Notice, ...]:
-    """What was masked, as a warning."""
-    if not masks:
-        return ()
-    from tokcap.filters.redact import told
-
-    counts: dict[str, int] = {}
-    for mask in masks.values():
-        for kind, number in mask.masked.items():
-            counts[kind] = counts.get(kind, 0) + number
-    return (Notice("SECRETS_MASKED", told(counts)),) if counts else ()

@@ -1,7 +1,7 @@
-"""Live passing: what is certain to be inside the window is passed on as it comes, so that a build scrolls.
+"""Pass text on while it arrives, as long as it is certain to be inside the window.
 
-Certain is what fits even if nothing else of the window were left but room for the mark and for stderr. What
-was passed on is the beginning of the answer, which leaves it out when it is written.
+That is certain if the text fits beside the mark and stderr's share. What was passed on is the beginning of
+the answer, and is skipped when the answer is written.
 """
 
 from __future__ import annotations
@@ -14,65 +14,66 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tokcap.core.payload import Sink
+    from tokcap.core.spool import Spool
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.steps.capture import Spool
 
-# So much is counted at a time.
+# Count in steps of this many bytes.
 STEP_BYTES = 1 << 12
-# As far back from its end a certain cut is looked for.
-LOOK_BACK = 512
+# How far back to search for a safe cut.
+LOOK_BACK_BYTES = 512
 
 
 class RunningCount:
-    """Tokens of a text that is still arriving, as far as they are certain; counted no sooner than asked."""
+    """Counts the tokens of text that is still arriving. Only tokens that can no longer change are counted."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        # Tokens up to the last certain cut, and the bytes behind it.
+        # Tokens up to the last safe cut, and the bytes after it.
         self.at_least = 0
-        self._behind = bytearray()
-        # How much there has to be behind it for another look at what cannot be cut.
-        self._look_bytes = 0
+        self._uncounted = bytearray()
+        # Number of uncounted bytes at which `is_above` counts text without a safe cut again.
+        self._recount_bytes = 0
         self._has_failed = False
 
     def add(self, block: bytes) -> None:
-        self._behind += block
+        self._uncounted += block
 
     @property
     def at_most(self) -> int:
-        """A token has at least one byte: while there are few, nothing has to be counted."""
-        return self.at_least + replaced_bytes(self._behind)
+        """The tokens if every uncounted byte were a token. A token has at least one byte."""
+        return self.at_least + replaced_size_bytes(self._uncounted)
 
     def count(self, enough: int) -> None:
-        """Count up to the last place where the text can be cut for certain; no further than to `enough`."""
+        """Count up to the last safe cut; stop when there are more than `enough` tokens."""
         while self.at_least <= enough and (cut := self._next_cut()):
             self.at_least += self._count(cut)
-            del self._behind[:cut]
-            self._look_bytes = 0
+            del self._uncounted[:cut]
+            self._recount_bytes = 0
 
     def is_above(self, tokens: int) -> bool:
-        """Whether there are more tokens by now; where nothing can be cut, that may be found out late."""
-        if self.at_least > tokens or self.at_most <= tokens or len(self._behind) < self._look_bytes:
+        """Return whether there are more tokens. In text without a safe cut that may be noticed late."""
+        if self.at_least > tokens or self.at_most <= tokens or len(self._uncounted) < self._recount_bytes:
             return self.at_least > tokens
-        # Counted whole, and again when it is twice as long: it may go on for ever.
-        self._look_bytes = 2 * len(self._behind)
-        return self.at_least + self._count(len(self._behind)) > tokens
+        # Counted as a whole, and again when its size has doubled: such text may never end.
+        self._recount_bytes = 2 * len(self._uncounted)
+        return self.at_least + self._count(len(self._uncounted)) > tokens
 
     def _count(self, end: int) -> int:
         if not self._has_failed:
             try:
-                return self._tokenizer.count(self._behind[:end].decode("utf-8", "replace"))
+                return self._tokenizer.count(self._uncounted[:end].decode("utf-8", "replace"))
             except TokenizerFailed:
-                # That is told by the answer, which needs all of the count. From here on there are bytes only.
+                # The answer reports this, because it counts everything. From here on, count bytes.
                 self._has_failed = True
-        return replaced_bytes(self._behind[:end])
+        return replaced_size_bytes(self._uncounted[:end])
 
     def _next_cut(self) -> int:
-        """A place not too far on, and at the end the last one; 0 if there is none."""
-        step = STEP_BYTES if len(self._behind) > 2 * STEP_BYTES else len(self._behind) - LOOK_BACK
+        """Return a safe cut within the next step, or the last one near the end; 0 if there is none."""
+        size = len(self._uncounted)
+        step = STEP_BYTES if size > 2 * STEP_BYTES else size - LOOK_BACK_BYTES
         cut = 0
         search_from = max(step, 0)
-        while (found := self._tokenizer.certain_cut(self._behind, 0, search_from)) is not None:
+        while (found := self._tokenizer.safe_cut(self._uncounted, 0, search_from)) is not None:
             if found <= search_from:
                 break
             cut = search_from = found
@@ -82,7 +83,7 @@ class RunningCount:
 
 
 class Live:
-    """Keeps everything in its spool, and passes on the beginning of it."""
+    """A sink that keeps everything in its spool, and passes the beginning on at once."""
 
     is_out = False
 
@@ -94,33 +95,34 @@ class Live:
         room_tokens: int,
         is_text: Callable[[bytes], bool],
     ) -> None:
+        """`is_text` returns whether a beginning is certain to be text; nothing is passed on before that."""
         self.spool = spool
         self._write = write
         self._tokens = RunningCount(tokenizer)
-        self._room = room_tokens
+        self._room_tokens = room_tokens
         self._is_text = is_text
-        self._is_certain = False
-        self._open = room_tokens > 0
-        # Bytes that are out already.
+        self._is_certainly_text = False
+        self._passes_on = room_tokens > 0
+        # Number of bytes that were passed on.
         self.passed = 0
 
     def write(self, block: bytes) -> None:
         self.spool.write(block)
-        if self._open:
+        if self._passes_on:
             self._tokens.add(block)
             self._pass_on()
 
     def _pass_on(self) -> None:
-        if not self._is_certain:
+        if not self._is_certainly_text:
             beginning = self.spool.read(0, min(self.spool.size, BEGINNING_BYTES))
-            self._is_certain = self._is_text(beginning)
-            self._open = self._is_certain or len(beginning) < BEGINNING_BYTES
-            if not self._is_certain:
+            self._is_certainly_text = self._is_text(beginning)
+            self._passes_on = self._is_certainly_text or len(beginning) < BEGINNING_BYTES
+            if not self._is_certainly_text:
                 return
-        if self._tokens.at_most > self._room:
-            self._tokens.count(self._room)
-        if self._tokens.at_most > self._room:
-            self._open = False
+        if self._tokens.at_most > self._room_tokens:
+            self._tokens.count(self._room_tokens)
+        if self._tokens.at_most > self._room_tokens:
+            self._passes_on = False
             return
         data = self.spool.read(self.passed, self.spool.size)
         self.passed = self.spool.size
@@ -131,7 +133,7 @@ class Live:
         return self.spool.tail
 
     def finish(self) -> None:
-        """What was held back is left to the answer."""
+        """Write nothing: the answer shows the bytes that were not passed on."""
         self.spool.finish()
 
     def close(self) -> None:
@@ -139,14 +141,14 @@ class Live:
 
 
 class UntilFull:
-    """Hands everything to another sink, and says when there is more of it than a window holds."""
+    """A sink that writes to another one, and calls `full` once there is more than a window holds."""
 
     def __init__(
         self, sink: Sink, tokenizer: Tokenizer, window_tokens: int, full: Callable[[], None]
     ) -> None:
         self._sink = sink
         self._tokens = RunningCount(tokenizer)
-        self._window = window_tokens
+        self._window_tokens = window_tokens
         self._full: Callable[[], None] | None = full
 
     def write(self, block: bytes) -> None:
@@ -154,9 +156,9 @@ class UntilFull:
         if self._full is None:
             return
         self._tokens.add(block)
-        if self._tokens.at_most > self._window:
-            self._tokens.count(self._window)
-        if self._tokens.is_above(self._window):
+        if self._tokens.at_most > self._window_tokens:
+            self._tokens.count(self._window_tokens)
+        if self._tokens.is_above(self._window_tokens):
             self._full()
             self._full = None
 
@@ -164,6 +166,6 @@ class UntilFull:
         self._sink.finish()
 
 
-def replaced_bytes(data: bytearray) -> int:
-    """How many bytes it has as the tokenizer sees it, at the most."""
+def replaced_size_bytes(data: bytearray) -> int:
+    """Return the size of `data` after invalid UTF-8 was replaced, as the tokenizer sees it."""
     return len(data) if data.isascii() else len(data.decode("utf-8", "replace").encode())

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from tokcap.lean.patterns import READY_FILE, key_of
 from tokcap.shapes import jsontext, passing
-from tokcap.tokens import splits
-from tokcap.tokens.presplit import PRE_SPLIT
+from tokcap.tokens import safe_cuts
+from tokcap.tokens.small_text import CLASS_PRE_SPLIT
 
 # Source and flags of each pattern.
 PATTERNS = (
-    *((source, 0) for source in (*PRE_SPLIT.values(), splits.WORDS_AND_LINES)),
+    *((source, 0) for source in (*CLASS_PRE_SPLIT.values(), safe_cuts.WORDS_AND_LINES)),
     *((pattern.pattern, pattern.flags) for pattern in (*jsontext.PATTERNS, *passing.PATTERNS)),
 )
 

@@ -1,14 +1,14 @@
-"""Progress for people: a line on the terminal while a long run shows nothing, gone before anything else is.
+"""Show a progress line on the terminal during a long run, and erase it before any other output.
 
-Never where stderr is no terminal. A command that asks for a password does so on the same terminal, with
-its echo off: then the line keeps quiet.
+Nothing is drawn if stderr is not a terminal, or while the terminal does not echo: then the command is
+asking for a password.
 """
 
 from __future__ import annotations
 
-import _thread
 import os
 import time
+from _thread import allocate_lock
 
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -17,75 +17,70 @@ if TYPE_CHECKING:
 
     from tokcap.environment import Environment
 
-PATIENCE_SECONDS = 2.0
-TICK_SECONDS = 0.5
+FIRST_DRAW_SECONDS = 2.0
+REDRAW_SECONDS = 0.5
 CLEAR_LINE = b"\r\x1b[K"
-# A rough rule, and said to be one.
+# Rough; the line says "about".
 BYTES_PER_TOKEN = 4
 
-
-def open_progress(env: Environment, size: Callable[[], int]) -> Progress | None:
-    """A line that tells how much has come, if there is somebody to read it."""
-    if (
-        not env.is_program
-        or env.stderr in env.closed
-        or not os.isatty(env.stderr)
-        or env.variables.get("TERM") == "dumb"
-    ):
-        return None
-    return Progress(env, size)
+# Position of the local flags in the result of `tcgetattr`.
+LOCAL_FLAGS = 3
 
 
-class Progress:
-    """Drawn by a thread of its own. `clear` takes the line away before something else is written."""
+class ProgressLine:
+    """A line that a thread redraws until `erase` is called."""
 
-    def __init__(self, env: Environment, size: Callable[[], int]) -> None:
+    def __init__(self, env: Environment, size_bytes: Callable[[], int]) -> None:
+        from tokcap.system.threads import start_fork_safe_thread
+
         self._env = env
-        self._size = size
+        self._size_bytes = size_bytes
         self._started = time.monotonic()
-        self._drawing = _thread.allocate_lock()
-        self._ended = _thread.allocate_lock()
-        self._ended.acquire()
-        self._is_shown = self._is_over = False
-        _thread.start_new_thread(self._draw, ())
+        self._drawing = allocate_lock()
+        # Locked until `erase`, so that the thread can wait for it with a timeout.
+        self._erased = allocate_lock()
+        self._erased.acquire()
+        self._is_drawn = self._is_over = False
+        start_fork_safe_thread(self._draw)
 
     def _draw(self) -> None:
-        wait = PATIENCE_SECONDS
-        while not self._ended.acquire(timeout=wait):
-            wait = TICK_SECONDS
+        wait = FIRST_DRAW_SECONDS
+        while not self._erased.acquire(timeout=wait):
+            wait = REDRAW_SECONDS
             with self._drawing:
                 if self._is_over:
                     return
                 if echoes(self._env.stderr):
                     self._env.write_stderr(CLEAR_LINE + self._line().encode())
-                    self._is_shown = True
+                    self._is_drawn = True
 
     def _line(self) -> str:
-        seconds, size = int(time.monotonic() - self._started), self._size()
-        tokens = f", about {size // BYTES_PER_TOKEN} tokens" if size else ""
-        return f"tokcap: {seconds} s, {size} bytes{tokens}"
+        seconds, size_bytes = int(time.monotonic() - self._started), self._size_bytes()
+        tokens = f", about {size_bytes // BYTES_PER_TOKEN} tokens" if size_bytes else ""
+        return f"tokcap: {seconds} s, {size_bytes} bytes{tokens}"
 
-    def clear(self) -> None:
-        """Something is shown from here on: the line goes, and does not come back."""
+    def erase(self) -> None:
+        """Erase the line and stop drawing it."""
         if self._is_over:
             return
         with self._drawing:
             self._is_over = True
-            if self._is_shown:
+            if self._is_drawn:
                 self._env.write_stderr(CLEAR_LINE)
-        self._ended.release()
+        self._erased.release()
 
 
-class Curtain:
-    """Writes to both streams of a call; the line, once there is one, goes before anything else is shown."""
+class TerminalProgress:
+    """Writes to both streams of a call, and erases the progress line before the first write."""
 
     def __init__(self, env: Environment) -> None:
         self._env = env
-        self._progress: Progress | None = None
+        self._line: ProgressLine | None = None
 
-    def raise_over(self, size: Callable[[], int]) -> None:
-        """From here on somebody may be waiting."""
-        self._progress = open_progress(self._env, size)
+    def start(self, size_bytes: Callable[[], int]) -> None:
+        """Start the progress line if there is a terminal. `size_bytes` returns the bytes so far."""
+        if can_draw(self._env):
+            self._line = ProgressLine(self._env, size_bytes)
 
     def write_stdout(self, data: bytes) -> None:
         self.close()
@@ -96,16 +91,27 @@ class Curtain:
         self._env.write_stderr(data)
 
     def close(self) -> None:
-        if self._progress is not None:
-            self._progress.clear()
-            self._progress = None
+        """Erase the progress line."""
+        if self._line is not None:
+            self._line.erase()
+            self._line = None
+
+
+def can_draw(env: Environment) -> bool:
+    """Return whether stderr is a terminal of this program that can erase a line."""
+    return (
+        env.is_program
+        and env.stderr not in env.closed
+        and os.isatty(env.stderr)
+        and env.variables.get("TERM") != "dumb"
+    )
 
 
 def echoes(descriptor: int) -> bool:
-    """Whether a terminal shows what is typed. Who turns that off is asking for something."""
+    """Return whether a terminal shows what is typed. Programs turn that off to read a password."""
     import termios
 
     try:
-        return bool(termios.tcgetattr(descriptor)[3] & termios.ECHO)
+        return bool(termios.tcgetattr(descriptor)[LOCAL_FLAGS] & termios.ECHO)
     except termios.error:
         return False

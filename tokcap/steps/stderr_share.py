@@ -1,23 +1,24 @@
-"""stderr beside the answer: one limit covers both streams, and this is what it leaves for the second."""
+"""stderr next to the answer: one limit covers both streams, and stderr gets a share of it."""
 
 from __future__ import annotations
 
 from tokcap.core.cut import Ask
 from tokcap.core.fit import stderr_limit
 from tokcap.core.notice import Notice
-from tokcap.forms.render import compose
+from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import text as text_shape
 from tokcap.tokens import Index, count_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from tokcap.core.cut import Part
     from tokcap.core.request import Stream, View
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.steps.answer import Streams, Ways
-    from tokcap.steps.shaping import Shaped
+    from tokcap.steps.continuation import Continuation
+    from tokcap.steps.examination import Examined
+    from tokcap.steps.inputs import Input
 
 
 class Stderr(Record):
@@ -29,55 +30,57 @@ class Stderr(Record):
     indexes: Mapping[Stream, Index] = {}
 
 
-def out_tokens(view: View, out: Index, tokenizer: Tokenizer, shape: Shaped) -> int:
-    """How many tokens stdout could use, as far as it matters beside the limit."""
-    limit = view.token_limit
-    if limit is None:
+def stdout_tokens(view: View, shown: Examined) -> int:
+    """Return how many tokens stdout could use; counted no further than the limit requires."""
+    limit, form = view.token_limit, FORMS[view.output]
+    if limit is None or shown.given.err is None or not shown.given.err.size:
         return 0
-    tokens = max(out.reach(view.token_offset + limit + 1) - view.token_offset, 0)
-    if tokens <= limit and view.output != "text":
-        # In JSON it costs more than its tokens, even if there is nothing of it.
+    tokens = max(shown.index.reach(view.token_offset + limit + 1) - view.token_offset, 0)
+    if tokens <= limit and form.has_envelope:
+        # In JSON, escapes and brackets cost extra tokens, even if the payload is empty.
         everything = Ask(None, view.token_offset, view.keep, view.align, view.sentinel)
-        rest = shape.cut(shape.payload, out, everything, lambda _parts: 0).parts
-        tokens = count_bytes(compose(rest, view.output), tokenizer)
+        rest = shown.cut(shown.payload, shown.index, everything, lambda _parts: 0).parts
+        tokens = count_bytes(form.compose(rest), shown.tokenizer)
     return tokens
 
 
 def cut_stderr(
-    view: View, streams: Streams, out_tokens: int, tokenizer: Tokenizer, find_ways: Callable[[], Ways]
+    view: View, given: Input, out_tokens: int, tokenizer: Tokenizer, continuation: Continuation
 ) -> Stderr:
-    """All of stderr if possible, else both ends within its share."""
+    """Show all of stderr if possible, else both ends within its share."""
     limit = view.token_limit
-    if limit is None or streams.err is None or not streams.err.size:
+    if limit is None or given.err is None or not given.err.size:
         return Stderr()
     if view.mode in ("summary", "handle_only"):
-        # What there is to say of it is part of the answer.
+        # The summary covers stderr too.
         return Stderr(withheld=True)
-    ways = find_ways()
-    index = Index(streams.err, tokenizer)
+    index = Index(given.err, tokenizer)
     share = stderr_limit(limit, out_tokens, index.total_tokens) if limit > 0 else 0
-    known: dict[Stream, Index] = {"err": index}
+    indexes: dict[Stream, Index] = {"err": index}
     if not share:
-        way = ways.err.replace("{}", "0", 1)
-        message = f"stderr ({index.total_tokens} tokens) has no room in a limit of {limit}; see {way}"
-        return Stderr(b"", (Notice("STDERR_HIDDEN", message, of_the_cut=True),), withheld=True, indexes=known)
-    # The last words of stderr are mostly the reason.
+        command = continuation.err.replace("{}", "0", 1)
+        message = f"stderr ({index.total_tokens} tokens) does not fit into a limit of {limit}; see {command}"
+        return Stderr(
+            b"", (Notice("STDERR_HIDDEN", message, of_the_cut=True),), withheld=True, indexes=indexes
+        )
+    text = FORMS["text"]
+    # The last lines of stderr usually give the reason.
     ask = Ask(
         share,
         0,
         "ends",
         "record",
         view.sentinel,
-        ways.err,
+        continuation.err,
         label="stderr ",
-        remark=ways.err_remark,
-        passed=streams.err_passed,
+        remark=continuation.remark("err"),
+        passed=given.err_passed,
         rather="tail",
     )
 
     def cost(parts: tuple[Part, ...]) -> int:
-        return count_bytes(compose(parts, "text"), tokenizer)
+        return count_bytes(text.compose(parts), tokenizer)
 
-    shown = text_shape.cut(streams.err, index, ask, cost)
+    shown = text_shape.cut(given.err, index, ask, cost)
     notices = (Notice("STDERR_TRUNCATED", shown.hint, of_the_cut=True),) if shown.gap else ()
-    return Stderr(compose(shown.parts, "text"), notices, withheld=shown.gap is not None, indexes=known)
+    return Stderr(text.compose(shown.parts), notices, withheld=shown.gap is not None, indexes=indexes)

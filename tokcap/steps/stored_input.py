@@ -1,37 +1,32 @@
-"""A stored output in, what `show` was asked for out: one of its streams, a value in it, or matching lines."""
+"""What `show` asks for, from a stored output: one of its streams, a value in it, or the lines that match."""
 
 from __future__ import annotations
 
 from tokcap.core.seek_points import Landmarks
+from tokcap.core.spool import in_memory
 from tokcap.exits import Ending
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.steps.answer import Streams
-from tokcap.steps.capture import in_memory
-from tokcap.store.entry import LANDMARKS, RECORD, index_name
+from tokcap.steps.inputs import Knowledge, StoredInput
+from tokcap.store.base import LANDMARKS, index_name
 from tokcap.tokens import Checkpoints, Index
 
 if TYPE_CHECKING:
     from tokcap.core.request import Shape, ShowRequest, Stream
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.steps.answer import Answer
-    from tokcap.store import Entry
+    from tokcap.store.base import StoredOutput
 
 
-def open_part(entry: Entry, request: ShowRequest, tokenizer: Tokenizer) -> Streams:
-    """The part that was asked for, with what the store knows of it."""
+def open_part(entry: StoredOutput, request: ShowRequest, tokenizer: Tokenizer) -> StoredInput:
+    """Return the part that was asked for, with what the store knows about it."""
     stored = entry.streams[request.stream]
-    found = checkpoints_of(entry, request.stream, tokenizer)
+    known = Knowledge(checkpoints_of(entry, request.stream, tokenizer))
+    if request.stream == "out" and entry.is_whole("out"):
+        known = known.but(shape=entry.record.shape, total_count=entry.record.total_count)
     ending = None
     if entry.record.exit_status is not None:
         ending = Ending(entry.record.exit_status, entry.record.signal)
-    part = Streams(
-        stored,
-        checkpoints={"out": found} if found else {},
-        stored_ending=ending,
-        err_kept=entry.streams.get("err"),
-    )
-    if request.stream == "out" and entry.is_whole("out"):
-        part = part.but(shape=entry.record.shape, total_count=entry.record.total_count)
+    part = StoredInput(stored, err_to_summarize=entry.streams.get("err"), ending=ending, known=known)
     if request.pointer:
         part = at_pointer(part, request)
     elif request.stream == "out" and not request.grep:
@@ -41,20 +36,20 @@ def open_part(entry: Entry, request: ShowRequest, tokenizer: Tokenizer) -> Strea
     return part
 
 
-def checkpoints_of(entry: Entry, stream: Stream, tokenizer: Tokenizer) -> Checkpoints | None:
-    """Where tokens lie, as far as somebody has counted."""
+def checkpoints_of(entry: StoredOutput, stream: Stream, tokenizer: Tokenizer) -> Checkpoints | None:
+    """Return where the tokens are, as far as an earlier call counted them."""
     name = index_name(stream, tokenizer.name)
     data = entry.read_file(name) if tokenizer.stable else None
     if data is None:
         return None
     found = Checkpoints.unpacked(data, entry.streams[stream].size)
     if found is None:
-        entry.note_damage(name, "the output was counted anew")
+        entry.note_damage(name, "the output was counted again")
     return found
 
 
-def load_landmarks(entry: Entry) -> None:
-    """Where windows of a structured output can begin, as far as somebody has walked."""
+def load_landmarks(entry: StoredOutput) -> None:
+    """Load the positions where windows of a structured output can start, as far as an earlier call went."""
     data = entry.read_file(LANDMARKS)
     if data is None:
         return
@@ -66,47 +61,48 @@ def load_landmarks(entry: Entry) -> None:
         out.landmarks = found
 
 
-def at_pointer(part: Streams, request: ShowRequest) -> Streams:
-    """The value that a pointer leads to. A string is text; everything else is JSON as it stands."""
+def at_pointer(part: StoredInput, request: ShowRequest) -> StoredInput:
+    """Return the value at a pointer. A string is text; everything else is JSON, unchanged."""
     from tokcap.shapes.pointer import value_at
     from tokcap.shapes.sniff import sniff
 
-    shape: Shape = part.shape
+    shape: Shape = part.known.shape
     if request.shape != "auto" or shape == "auto":
         shape = sniff(part.out, request.shape).shape
     value = value_at(part.out, shape, request.pointer)
-    return Streams(in_memory(value.data), shape=value.shape, derived=True)
+    return StoredInput(in_memory(value.data), known=Knowledge(shape=value.shape), derived=True)
 
 
-def matching_lines(part: Streams, request: ShowRequest, tokenizer: Tokenizer) -> Streams:
-    """The lines that match, each with its number and its place in tokens."""
+def matching_lines(part: StoredInput, request: ShowRequest, tokenizer: Tokenizer) -> StoredInput:
+    """Return the lines that match, each with its line number and its token offset."""
     from tokcap.steps.grep import grep
 
-    index = Index(part.out, tokenizer, part.checkpoints.get("out"))
-    # A window further on needs all lines before it as well.
+    index = Index(part.out, tokenizer, part.known.checkpoints)
+    # A window with an offset needs all lines before it as well.
     enough_tokens = None
     if request.token_limit is not None and request.keep == "head" and not request.token_count:
         enough_tokens = request.token_offset + request.token_limit
     found = grep(part.out, index, request.grep, request.context, enough_tokens)
     lines = in_memory(found.data)
     lines.lost = found.left_out_bytes
-    return Streams(lines, shape="text", total_count=found.matches, derived=True, counted={"out": index})
+    known = Knowledge(shape="text", total_count=found.matches)
+    return StoredInput(lines, known=known, derived=True, index=index)
 
 
-def save_what_was_learnt(entry: Entry, request: ShowRequest, answered: Answer) -> None:
-    """Keep what was counted and found out, so that the next page does not have to."""
+def save_findings(entry: StoredOutput, request: ShowRequest, answer: Answer) -> None:
+    """Store what was counted and found out, so that the next page does not have to do it again."""
     stream = request.stream
-    index = answered.indexes.get("out")
+    index = answer.indexes.get("out")
     if index and index.storable:
         size = entry.streams[stream].size
-        entry.write(index_name(stream, index.tokenizer), index.checkpoints.packed(size))
+        entry.write_file(index_name(stream, index.tokenizer), index.checkpoints.packed(size))
     if stream != "out":
         return
     out = entry.streams["out"]
     if out.landmarks.changed:
-        entry.write(LANDMARKS, out.landmarks.packed())
-    # A shape that somebody insisted on is not what the next one finds.
-    found = answered.shape != "auto" and request.shape == "auto" and entry.is_whole("out")
+        entry.write_file(LANDMARKS, out.landmarks.packed())
+    # A shape that the caller insisted on is not what the next call would find.
+    found = answer.shape != "auto" and request.shape == "auto" and entry.is_whole("out")
     if found and entry.record.digest and entry.record.shape == "auto":
-        record = entry.record.but(shape=answered.shape, total_count=answered.total_count)
-        entry.write(RECORD, record.packed())
+        record = entry.record.but(shape=answer.shape, total_count=answer.total_count)
+        entry.write_record(record)

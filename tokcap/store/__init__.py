@@ -1,26 +1,55 @@
-"""Stored outputs: captured bytes in, a handle out; a handle in, the bytes and what is known of them out.
+"""Stored outputs: complete outputs that were too long to show, found again by a handle.
 
-    spill/3f/3f2a91c05d7e/   out  err  record.json  index-cl100k_base  landmarks
-    spill/.new-…/            an output that is still arriving, or one that is being removed
-    spill/last               the handle that `@last` means
-
-An output becomes visible by one rename, when all of it is there, and vanishes by one. So no lock is needed
-to read, and whoever holds a file open reads it to its end.
+`open_store` returns the store to use; no caller names a store class. To add a store, write a module with a
+class that follows `base.Store`, and add one line to `STORES`.
 """
 
-from tokcap.store.drafts import Draft
-from tokcap.store.entry import Entry, EntryRecord, StoredStream
-from tokcap.store.retention import Retention, clean, clean_if_due
-from tokcap.store.shelf import Listed, Shelf
+from __future__ import annotations
 
-__all__ = [
-    "Draft",
-    "Entry",
-    "EntryRecord",
-    "Listed",
-    "Retention",
-    "Shelf",
-    "StoredStream",
-    "clean",
-    "clean_if_due",
-]
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.lean.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokcap.core.request import Request
+    from tokcap.core.tokenizer import Tokenizer
+    from tokcap.environment import Environment
+    from tokcap.store.base import Store
+    from tokcap.store.recorder import Recorder
+
+    OpenStore = Callable[[str, Environment], Store]
+
+# By URL scheme. A member is called with the rest of the URL and the environment.
+STORES: Table[OpenStore] = Table(
+    file="tokcap.store.local:open_local_store",
+)
+DEFAULT_SCHEME = "file"
+
+
+def open_store(env: Environment, url: str = "") -> Store:
+    """Return the store at `url`, by default the one that TOKCAP_STORE names, else the local one."""
+    scheme, rest = scheme_and_rest(url or env.variables.get("TOKCAP_STORE", "").strip())
+    return STORES[scheme](rest, env)
+
+
+def scheme_and_rest(url: str) -> tuple[str, str]:
+    """Split a store's URL after its scheme; `UsageError` if no store has that scheme."""
+    if not url:
+        return DEFAULT_SCHEME, ""
+    scheme, _, rest = url.partition("://")
+    if scheme not in STORES:
+        from tokcap.errors import UsageError
+
+        known = ", ".join(f"{name}://" for name in STORES)
+        raise UsageError(f"TOKCAP_STORE: {url[:80]!r} does not start with a known scheme ({known})")
+    return scheme, rest
+
+
+def open_recorder(request: Request, tokenizer: Tokenizer, env: Environment) -> Recorder:
+    """Return a recorder for one run. The store itself is opened only when it is needed."""
+    from tokcap.store.recorder import Recorder, settings_of
+
+    url = env.variables.get("TOKCAP_STORE", "").strip()
+    scheme_and_rest(url)
+    return Recorder(settings_of(request, tokenizer), lambda: open_store(env, url), env.now)

@@ -1,0 +1,1 @@
+"""Access to the operating system: private files, processes, descriptors, threads, shells, screens."""

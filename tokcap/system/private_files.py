@@ -1,7 +1,7 @@
-"""Directories and files of the user's own: 0700 and 0600 whatever the umask, and no symlink is followed.
+"""Private directories and files: mode 0700 and 0600 whatever the umask is, and symlinks are not followed.
 
-Every path below the data directory is made and opened here. A directory that belongs to somebody else
-is refused: whoever owns it could put anything in our way.
+Everything below the data directory is made and opened here. A directory or file of another user is refused,
+because that user could put anything there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import stat
 
 from tokcap.errors import StoreError
+from tokcap.system.descriptors import write_all
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
@@ -21,15 +22,16 @@ FOLLOW_NOTHING = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_directory(path: str, *, close: bool = True) -> None:
-    """Make a private directory, or take the one that is there if it is ours; `StoreError` if it is not.
+    """Make a private directory, or check that an existing one is ours; `StoreError` otherwise.
 
-    One that others can read is closed to them, unless it may be there for other things as well.
+    close: if others can access an existing directory, change its mode. Not for a directory that other
+    programs may share.
     """
     try:
         try:
             descriptor = open_directory(path)
         except FileNotFoundError:
-            make_missing(path)
+            make_missing_directories(path)
             descriptor = open_directory(path)
         try:
             found = os.fstat(descriptor)
@@ -45,17 +47,17 @@ def make_directory(path: str, *, close: bool = True) -> None:
         raise refused(path, error) from None
 
 
-def make_missing(path: str) -> None:
-    """Make a directory, and those above it that are missing, all of them private."""
-    above = os.path.dirname(path)
-    if above and not os.path.isdir(above):
-        make_missing(above)
+def make_missing_directories(path: str) -> None:
+    """Make a directory and its missing parents, all of them private."""
+    parent = os.path.dirname(path)
+    if parent and not os.path.isdir(parent):
+        make_missing_directories(parent)
     try:
         os.mkdir(path, DIRECTORY_MODE)
     except FileExistsError:
         return
-    # The umask may have taken away what the owner needs. It stays as it is: a process has but one, and
-    # another thread may be making files of its own.
+    # The umask may have removed permissions that the owner needs. The umask itself is not changed, because
+    # it belongs to the whole process and another thread may be creating files.
     if stat.S_IMODE(os.lstat(path).st_mode) & DIRECTORY_MODE != DIRECTORY_MODE:
         os.chmod(path, DIRECTORY_MODE)
 
@@ -65,7 +67,7 @@ def open_directory(path: str) -> int:
 
 
 def is_own_directory(path: str) -> bool:
-    """Whether there is a directory of ours: no link to one, and nobody else's."""
+    """Tell whether the path is a directory of ours, not a symlink to one."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -73,17 +75,26 @@ def is_own_directory(path: str) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
-def is_own_file(path: str, size: int) -> bool:
-    """Whether there is a plain file of ours that has this size."""
+def is_own_file(path: str, size_bytes: int) -> bool:
+    """Tell whether the path is a regular file of ours that has this size."""
     try:
         found = os.lstat(path)
     except OSError:
         return False
-    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_size == size
+    return is_own_regular(found) and found.st_size == size_bytes
+
+
+def is_own_regular(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def check_own_regular(path: str, found: os.stat_result) -> None:
+    if not is_own_regular(found):
+        raise StoreError(f"{path} is not a regular file or not owned by you; remove it")
 
 
 def create_file(path: str) -> int:
-    """A new private file, open for reading and writing. One that exists is never touched."""
+    """Create a private file and return its descriptor for reading and writing; refuse an existing one."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | FOLLOW_NOTHING, FILE_MODE)
         os.fchmod(descriptor, FILE_MODE)
@@ -93,33 +104,33 @@ def create_file(path: str) -> int:
 
 
 def open_file(path: str) -> int:
-    """An existing file of ours, open for reading. `FileNotFoundError` if there is none."""
+    """Open an existing file of ours for reading; `FileNotFoundError` if it is missing."""
     try:
-        # Not to wait for a writer, should it be a pipe.
+        # Without O_NONBLOCK, opening a named pipe would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | FOLLOW_NOTHING)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise refused(path, error) from None
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+    try:
+        check_own_regular(path, os.fstat(descriptor))
+    except StoreError:
         os.close(descriptor)
-        raise StoreError(f"{path} is no file of yours; remove it")
+        raise
     return descriptor
 
 
 def own_file_size(path: str) -> int:
-    """The bytes of an existing file of ours, closed to others. `FileNotFoundError` if there is none.
+    """Return the size of an existing file of ours, and make it private; `FileNotFoundError` if it is missing.
 
-    For files that a library opens by their name. It is not opened here: closing any descriptor of a file
-    gives up all locks that this process has on it.
+    For files that a library opens by name. The file is not opened here: closing any descriptor of a file
+    releases all POSIX locks that this process has on it.
     """
     try:
         found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            raise StoreError(f"{path} is no file of yours; remove it")
+        check_own_regular(path, found)
         if stat.S_IMODE(found.st_mode) != FILE_MODE:
             os.chmod(path, FILE_MODE)
     except FileNotFoundError:
@@ -130,7 +141,7 @@ def own_file_size(path: str) -> int:
 
 
 def read_file(path: str, most_bytes: int) -> bytes:
-    """What a small file of ours holds. `FileNotFoundError` if there is none."""
+    """Return the contents of a small file of ours; `FileNotFoundError` if it is missing."""
     descriptor = open_file(path)
     try:
         data = b""
@@ -141,12 +152,12 @@ def read_file(path: str, most_bytes: int) -> bytes:
     finally:
         os.close(descriptor)
     if len(data) > most_bytes:
-        raise StoreError(f"{path} is larger than tokcap ever writes it; remove it")
+        raise StoreError(f"{path} is larger than any file that tokcap writes there; remove it")
     return data
 
 
 def write_new_file(path: str, data: bytes) -> None:
-    """A new private file where nobody looks yet."""
+    """Write a new private file. Readers may see a part of it, so use this only in a temporary directory."""
     descriptor = create_file(path)
     try:
         write_all(descriptor, data)
@@ -157,35 +168,34 @@ def write_new_file(path: str, data: bytes) -> None:
 
 
 def replace_file(path: str, data: bytes) -> None:
-    """Write a whole file under another name, then put it in place: nobody sees half of it."""
-    other = os.path.join(os.path.dirname(path), temporary_name())
-    descriptor = create_file(other)
+    """Write a file under a temporary name, then rename it, so that readers never see a part of it."""
+    temporary = os.path.join(os.path.dirname(path), temporary_name())
+    descriptor = create_file(temporary)
     try:
         try:
             write_all(descriptor, data)
         finally:
             os.close(descriptor)
-        os.rename(other, path)
+        os.rename(temporary, path)
     except OSError as error:
         try:
-            os.unlink(other)
+            os.unlink(temporary)
         except OSError:
             pass
         raise refused(path, error) from None
 
 
 def overwrite_file(path: str, line: bytes) -> None:
-    """Write a short line of always the same length into a file, in place: so small, nobody sees half of it.
+    """Overwrite a file in place with a short line that always has the same length.
 
-    To put a new file in the place of an old one costs more than all else of a small run: file systems write
-    it to the disk at once.
+    The line is so short that readers never see a part of it. Replacing the file would take longer than the
+    rest of a small run, because file systems write a renamed file to the disk at once.
     """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | FOLLOW_NOTHING, FILE_MODE)
         try:
             found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-                raise StoreError(f"{path} is no file of yours; remove it")
+            check_own_regular(path, found)
             if stat.S_IMODE(found.st_mode) != FILE_MODE:
                 os.fchmod(descriptor, FILE_MODE)
             if found.st_size not in (0, len(line)):
@@ -197,29 +207,22 @@ def overwrite_file(path: str, line: bytes) -> None:
         raise refused(path, error) from None
 
 
-def write_all(descriptor: int, data: bytes | bytearray) -> None:
-    """Write everything, or raise `OSError`."""
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
-
-
 TEMPORARY_PREFIX = ".new-"
 
 
 def temporary_name() -> str:
-    """A name that nobody else has, and that cleaning knows for a left-over."""
+    """Return a unique name that cleaning recognizes as a leftover."""
     return TEMPORARY_PREFIX + os.urandom(8).hex()
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a name is one of those, exactly."""
+    """Tell whether `temporary_name` could have returned this name."""
     digits = name.removeprefix(TEMPORARY_PREFIX)
     return len(digits) == 16 and name != digits and set(digits) <= set("0123456789abcdef")
 
 
 def refused(path: str, error: OSError) -> StoreError:
-    """What the system said, as one line."""
+    """Return an error of the system as a `StoreError` that names the path."""
     if error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.islink(path):
-        return StoreError(f"{path} is a symbolic link, and none is followed there")
+        return StoreError(f"{path} is a symbolic link, which tokcap does not follow")
     return StoreError(f"{path}: {error.strerror}")

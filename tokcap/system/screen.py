@@ -1,4 +1,4 @@
-"""The terminal that a text for people is shown on: how wide it is, and whether it has colours."""
+"""The terminal that help and reports are shown on: its width, and whether it shows colours."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
 
 DEFAULT_COLUMNS = 80
-FEWEST_COLUMNS = 40
+MIN_COLUMNS = 40
 
 
 class Screen(Record):
-    """Where nobody looks, in a pipe or a file, it is 80 columns wide and without colours."""
+    """Width and colours. The defaults are for pipes and files."""
 
     columns: int = DEFAULT_COLUMNS
     colours: bool = False
@@ -27,7 +27,7 @@ class Screen(Record):
 
 
 def screen_of(env: Environment, descriptor: int) -> Screen:
-    """The screen behind a descriptor."""
+    """Return the screen that a descriptor writes to."""
     if descriptor in env.closed or not os.isatty(descriptor):
         return Screen()
     try:
@@ -35,4 +35,4 @@ def screen_of(env: Environment, descriptor: int) -> Screen:
     except OSError:
         columns = DEFAULT_COLUMNS
     plain = bool(env.variables.get("NO_COLOR")) or env.variables.get("TERM", "dumb") == "dumb"
-    return Screen(max(columns, FEWEST_COLUMNS), not plain)
+    return Screen(max(columns, MIN_COLUMNS), not plain)

@@ -1,18 +1,69 @@
-"""Counting: vocabularies, tokenizers, certain cuts, and where tokens lie in a payload.
+"""Counting: a name becomes a tokenizer, a tokenizer counts text, an index maps its tokens to bytes.
 
-`open_tokenizer` finds one by name; `Index` counts a payload as far as asked and maps its tokens to bytes;
-`count_bytes` proves a finished text. Nothing else in the program touches a tokenizer.
+`FAMILIES` is the one list of the ways in which a name becomes a tokenizer. The rest of the program uses
+only what is exported here.
 """
 
+from tokcap.errors import TokenizerUnavailable
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.lean.table import Table
+from tokcap.tokens.byte_tokenizer import ByteTokenizer
 from tokcap.tokens.checkpoints import Checkpoints
 from tokcap.tokens.chunks import count_bytes
 from tokcap.tokens.index import Index
-from tokcap.tokens.tokenizer import ByteTokenizer, open_tokenizer
+
+if TYPE_CHECKING:
+    from tokcap.core.tokenizer import Tokenizer
+    from tokcap.tokens.base import TokenizerFamily
+
+# Asked in this order; the first family that has the name wins. The default name belongs to the first one, so
+# that an ordinary call imports no other. A tokenizer that fails on a payload is replaced by `ByteTokenizer`,
+# which has no name that a user could choose.
+FAMILIES: "Table[TokenizerFamily]" = Table(
+    embedded="tokcap.tokens.embedded:FAMILY",
+    approx="tokcap.tokens.approx:FAMILY",
+    plugins="tokcap.tokens.plugins:FAMILY",
+    tiktoken="tokcap.tokens.tiktoken_encodings:FAMILY",
+)
+
+
+def open_tokenizer(name: str) -> "Tokenizer":
+    """Return the tokenizer of this name, or raise `TokenizerUnavailable`."""
+    for family in FAMILIES:
+        if tokenizer := FAMILIES[family].open(name):
+            return tokenizer
+    raise unknown_tokenizer(name)
+
+
+def examine_tokenizer_name(name: str) -> str:
+    """Check a name without loading a vocabulary. Return what its user should know, or an empty text."""
+    for family in FAMILIES:
+        remark = FAMILIES[family].examine(name)
+        if remark is not None:
+            return remark
+    raise unknown_tokenizer(name)
+
+
+def tokenizer_names() -> tuple[str, ...]:
+    """Return the names that work on every machine, for suggestions."""
+    return tuple(name for family in FAMILIES for name in FAMILIES[family].names)
+
+
+def unknown_tokenizer(name: str) -> TokenizerUnavailable:
+    *names, last = tokenizer_names()
+    return TokenizerUnavailable(
+        f"--tokenizer: {name!r} is not a known tokenizer, tiktoken encoding or model; "
+        f"try {', '.join(names)} or {last}"
+    )
+
 
 __all__ = [
+    "FAMILIES",
     "ByteTokenizer",
     "Checkpoints",
     "Index",
     "count_bytes",
+    "examine_tokenizer_name",
     "open_tokenizer",
+    "tokenizer_names",
 ]

@@ -1,9 +1,10 @@
-"""The ranks of one vocabulary, from a file that is mapped into memory and read only where it is looked at.
+"""Look up the ranks of one vocabulary in a hash table on disk, mapped into memory.
 
-The file: `FORMAT`; the offsets of all buckets and of the end, 32 bits each, little-endian; the buckets. A
-token is in the bucket that its bytes, taken for one number, name by their remainder. It stands there as
-`BEGIN`, its bytes, `END`, its rank in three bytes of seven bits. Neither sign occurs in UTF-8, so whatever
-matches is a token. Tokens of one byte are not in the file: every byte is one.
+The file has `FORMAT`, then the offsets of all buckets and of the end (32 bits each, little-endian), then
+the buckets. The number of a token's bucket is its bytes, read as one number, modulo `BUCKETS`. The bucket
+has `BEGIN`, the token's bytes, `END`, and its rank in three bytes of seven bits. `BEGIN` and `END` never
+occur in UTF-8, so a match is always a token. Tokens of one byte are not in the file, because every byte is
+a token.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ if TYPE_CHECKING:
     from mmap import mmap
 
 FORMAT = b"tokcap buckets 1"
-# A prime, so that all bytes of a token have a say. A bucket has some 70 bytes, or twice that.
+# A prime, so that all bytes of a token matter. A bucket has about 70 bytes in cl100k_base, 140 in o200k_base.
 BUCKETS = 16_381
 BEGIN, END = b"\xff", b"\xfe"
 RANK_BYTES = 3
 OFFSET_BYTES = 4
 BUCKETS_BEGIN = len(FORMAT) + OFFSET_BYTES * (BUCKETS + 1)
 
-# Of what is no token. Larger than every rank.
+# The rank of bytes that are not a token. Larger than every rank.
 NO_RANK = 1 << 30
 
 number_of = int.from_bytes
 
 
 class Ranks(dict[bytes, int]):
-    """Rank of each byte string of two bytes and more, `NO_RANK` if it is no token; looked up when asked for.
+    """The rank of each byte string of two or more bytes, `NO_RANK` if it is not a token; looked up on demand.
 
-    Ranks are told as they are stored: only their order means something.
+    Ranks are returned as stored. Only their order is meaningful.
     """
 
     def __init__(self, path: str) -> None:
@@ -54,7 +55,7 @@ class Ranks(dict[bytes, int]):
         return rank
 
     def tokens_among(self, pieces: Iterable[bytes]) -> list[bytes]:
-        """Those of many byte strings that are tokens; in half the time that asking for each rank takes."""
+        """Return the byte strings that are tokens. This takes half the time of looking up each rank."""
         find, offsets = self._find, self._offsets
         found = []
         for piece in pieces:
@@ -65,17 +66,17 @@ class Ranks(dict[bytes, int]):
 
 
 def mapped(path: str) -> mmap:
-    """The file in memory; a `ValueError` if it is not what this machine can read."""
+    """Map the file into memory; raise `ValueError` if this machine cannot read it."""
     import mmap
 
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        # All pages at once, where the system can: one by one, most of them are needed soon, and cost more.
+        # Load all pages at once where the system can. Most are needed soon, and one by one they cost more.
         flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
         file = mmap.mmap(descriptor, 0, flags, mmap.PROT_READ)
     finally:
         os.close(descriptor)
     end = number_of(file[BUCKETS_BEGIN - OFFSET_BYTES : BUCKETS_BEGIN], "little")
     if sys.byteorder != "little" or file[: len(FORMAT)] != FORMAT or end != len(file):
-        raise ValueError(f"no buckets of this version, or not all of them: {path}")
+        raise ValueError(f"not a complete bucket file of this version: {path}")
     return file

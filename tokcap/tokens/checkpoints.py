@@ -1,4 +1,4 @@
-"""Checkpoints: where some tokens of a payload begin, in a form that can be stored and gone on from."""
+"""Checkpoints: where some tokens of a payload begin. They can be stored, and counting can resume there."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ COMPLETE, VALID_UTF8 = 1, 2
 
 
 class Checkpoints:
-    """Parallel: token `tokens[i]` begins at byte `bytes[i]`, and the payload can be cut there for certain."""
+    """Token `tokens[i]` begins at byte `bytes[i]`, and that is a safe cut."""
 
     def __init__(self) -> None:
-        # Lists: there is one for every 16 KiB, and importing `array` takes longer than most counts.
+        # Lists, because there is one entry per 16 KiB and importing `array` takes longer than most counts.
         self.tokens = [0]
         self.bytes = [0]
-        # Whether the last one is the payload's end, and whether all up to it is UTF-8.
+        # Whether the last one is the end of the payload, and whether everything up to it is valid UTF-8.
         self.complete = False
         self.valid_utf8 = True
 
     def add(self, tokens: int, size: int) -> None:
-        """One chunk more, of so many tokens and bytes."""
+        """Add the end of the next chunk, given its number of tokens and its size in bytes."""
         self.tokens.append(self.tokens[-1] + tokens)
         self.bytes.append(self.bytes[-1] + size)
 
     def join(self, other: Self) -> None:
-        """Those of what follows, counted from 0 there."""
+        """Append the checkpoints of the part that follows; its own count starts at 0."""
         tokens, size = self.tokens[-1], self.bytes[-1]
         self.tokens += [tokens + token for token in other.tokens[1:]]
         self.bytes += [size + byte for byte in other.bytes[1:]]
@@ -41,7 +41,7 @@ class Checkpoints:
         return len(self.tokens)
 
     def packed(self, size: int) -> bytes:
-        """As the content of a file, for a payload of this size."""
+        """Return the content of an index file for a payload of this size."""
         flags = COMPLETE * self.complete | VALID_UTF8 * self.valid_utf8
         from tokcap.lean.digest import checksum
 
@@ -51,7 +51,7 @@ class Checkpoints:
 
     @classmethod
     def unpacked(cls, data: bytes, size: int) -> Self | None:
-        """What `packed` wrote; None if it is something else, or of another payload."""
+        """Read what `packed` wrote; None if the data is damaged or belongs to another payload."""
         from tokcap.lean.digest import checksum
 
         body, seal = data[:-4], data[-4:]
@@ -69,7 +69,7 @@ class Checkpoints:
 
 
 def little_endian(numbers: Sequence[int]) -> bytes:
-    # Not by `array` or `struct`: they take longer to load than this takes.
+    # `array` and `struct` take longer to import than this takes to run.
     return b"".join(number.to_bytes(8, "little") for number in numbers)
 
 

@@ -1,11 +1,11 @@
-"""Compile a published tiktoken table into tokcap's compact form, and into the buckets that start-up reads.
+"""Compile a published tiktoken table into the two files that tokcap reads.
 
     python -m tokcap.tokens.compile cl100k_base.tiktoken tokcap/tokens/data/cl100k_base.vocab
     python -m tokcap.tokens.compile --buckets
 
-The name of the vocabulary is that of the table file; `Vocabulary.published_table` restores it byte
-for byte, so that its digest can be checked against the published one. The second form writes the buckets of
-all embedded vocabularies.
+The first form writes the compact vocabulary, named after the table file. `Vocabulary.published_table`
+restores the table byte for byte, so that its digest can be compared with the published one. The second form
+writes the bucket files of all embedded vocabularies.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import hashlib
 import os
 import sys
 
-from tokcap.tokens import buckets, vocabulary
-from tokcap.tokens.vocabulary import EMBEDDED, Vocabulary
+from tokcap.tokens import buckets, embedded, vocabulary
+from tokcap.tokens.vocabulary import Vocabulary
 
 
-def compiled(name: str, table: bytes) -> Vocabulary:
-    """Read a table of `base64(token) rank` lines; ranks must be 0, 1, 2, …"""
+def compile_table(name: str, table: bytes) -> Vocabulary:
+    """Read a table of `base64(token) rank` lines. The ranks must be 0, 1, 2, …"""
     tokens = []
     for place, line in enumerate(table.splitlines()):
         encoded, rank = line.split()
@@ -35,14 +35,14 @@ def compiled(name: str, table: bytes) -> Vocabulary:
     )
 
 
-def bucketed(vocabulary: Vocabulary) -> bytes:
-    """The content of a file of buckets (see `tokens.buckets`)."""
+def bucket_file(vocabulary: Vocabulary) -> bytes:
+    """Return the content of the bucket file of a vocabulary (see `tokens.buckets`)."""
     contents = [b""] * buckets.BUCKETS
     for token, rank in vocabulary.ranks().items():
         if len(token) == 1:
             continue
         if buckets.BEGIN in token or buckets.END in token:
-            raise ValueError(f"{vocabulary.name}: token {rank} is no part of UTF-8")
+            raise ValueError(f"{vocabulary.name}: token {rank} contains a byte that UTF-8 never uses")
         stored = bytes((rank >> 14, rank >> 7 & 0x7F, rank & 0x7F))
         entry = buckets.BEGIN + token + buckets.END + stored
         contents[int.from_bytes(token) % buckets.BUCKETS] += entry
@@ -54,16 +54,16 @@ def bucketed(vocabulary: Vocabulary) -> bytes:
     return b"".join((buckets.FORMAT, *offsets, *contents))
 
 
-def compile_buckets() -> None:
-    """Write the buckets of the embedded vocabularies again."""
-    for name in EMBEDDED:
-        with open(os.path.join(vocabulary.DIRECTORY, f"{name}.buckets"), "wb") as file:
-            file.write(bucketed(vocabulary.load(name)))
+def write_bucket_files() -> None:
+    """Write the bucket files of the embedded vocabularies."""
+    for name in embedded.NAMES:
+        with open(os.path.join(embedded.DIRECTORY, f"{name}.buckets"), "wb") as file:
+            file.write(bucket_file(vocabulary.load(name)))
 
 
 def main(arguments: list[str]) -> int:
     if arguments == ["--buckets"]:
-        compile_buckets()
+        write_bucket_files()
         return 0
     if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
     source, target = arguments
     name = os.path.basename(source).removesuffix(".tiktoken")
     with open(source, "rb") as file:
-        vocabulary = compiled(name, file.read())
+        vocabulary = compile_table(name, file.read())
     with open(target, "wb") as file:
         file.write(vocabulary.packed())
     print(f"{target}: {len(vocabulary.lengths)} tokens, sha256 of the table {vocabulary.table_sha256}")

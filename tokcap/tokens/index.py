@@ -1,8 +1,8 @@
-"""Where the tokens of a payload lie: checkpoints at certain cuts, and the exact places between.
+"""Map the tokens of a payload to bytes: checkpoints at safe cuts, and exact positions between them.
 
-Only checkpoints are kept, some 16 KiB apart; the tokens between two of them are found by encoding
-that stretch again. So memory does not grow with the payload, and a window deep inside it costs no
-more than the first one.
+Only checkpoints are kept, about 16 KiB apart. The tokens between two of them are found by encoding that
+stretch again. So memory does not grow with the payload, and a window deep inside it costs no more than the
+first one.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from tokcap.core.tokenizer import Tokenizer
 
 READ_BYTES = 1 << 18
-# The total of a larger payload is estimated, unless everything has to be counted anyway.
+# The total of a larger payload is estimated, unless everything must be counted anyway.
 EXACT_BYTES = 64 << 10
-# An estimate is drawn from so much of the beginning, and of as many places spread over the rest: many an
-# output begins otherwise than it goes on.
+# An estimate samples this many bytes at the start, and some places spread over the rest: many outputs start
+# differently from how they continue.
 SAMPLE_BYTES = 4 << 10
 PLACES = 8
 PLACE_BYTES = 1 << 10
-# As far back from the end of a place a certain cut is looked for.
-LOOK_BACK = 128
+# How far back from the end of a sample to search for a safe cut.
+LOOK_BACK_BYTES = 128
 
-# So much is worth a process of its own.
-BULK_BYTES = 4 << 20
+# The smallest part that is worth its own process.
+PARALLEL_PART_BYTES = 4 << 20
 
 INSIDE_A_CHARACTER = -1
 
 
 class Index:
-    """Token positions of one payload under one tokenizer, known as far as somebody has asked."""
+    """Token positions of one payload with one tokenizer. Counts only as far as asked."""
 
     def __init__(self, payload: Payload, tokenizer: Tokenizer, known: Checkpoints | None = None) -> None:
         self._payload = payload
@@ -48,7 +48,7 @@ class Index:
         self.checkpoints = known or Checkpoints()
         self._known = (len(known), known.complete) if known else None
         self._unread = split(blocks(payload, self.checkpoints.bytes[-1]), tokenizer)
-        # The stretch that was looked at last: what is asked for next mostly lies in it too.
+        # The stretch used last: the next question is usually about the same one.
         self._stretch = -1
         self._stretch_ends: Sequence[int] = ()
         self._estimate: float | None = None
@@ -67,12 +67,12 @@ class Index:
 
     @property
     def storable(self) -> bool:
-        """Whether another process can make use of the checkpoints, and does not know them already."""
+        """Whether the checkpoints are valid in other processes, and are more than were given."""
         now = (len(self.checkpoints), self.checkpoints.complete)
         return self._tokenizer.stable and now != self._known
 
     def _read_on(self, count: Callable[[str], int] | None = None) -> None:
-        """Count one chunk more, in a way of its own if one is given."""
+        """Count the next chunk, with `count` instead of the tokenizer if it is given."""
         chunk = next(self._unread, None)
         if chunk is None:
             self.checkpoints.complete = True
@@ -86,31 +86,31 @@ class Index:
         return self.checkpoints.tokens[-1]
 
     def count_all(self) -> None:
-        """Count to the end; much by the extra `bulk` or in several processes at once."""
+        """Count to the end; a large rest with the extra `bulk` or in several processes."""
         if self.checkpoints.complete:
             return
-        if self._payload.size - self.checkpoints.bytes[-1] >= 2 * BULK_BYTES:
-            self._count_in_bulk()
+        if self._payload.size - self.checkpoints.bytes[-1] >= 2 * PARALLEL_PART_BYTES:
+            self._count_large_rest()
         while not self.checkpoints.complete:
             self._read_on()
 
-    def _count_in_bulk(self) -> None:
-        self._count_by_extra()
-        from tokcap.tokens.bulk import count_in_parallel, parts_of
+    def _count_large_rest(self) -> None:
+        self._count_with_gigatoken()
+        from tokcap.tokens.parallel import count_in_parallel, parts_of
 
-        parts = parts_of(self._payload, self._tokenizer, self.checkpoints.bytes[-1], BULK_BYTES)
+        parts = parts_of(self._payload, self._tokenizer, self.checkpoints.bytes[-1], PARALLEL_PART_BYTES)
         if len(parts) > 1:
-            # Loaded before the processes divide, it is loaded once.
+            # Before the fork, so that the encoding is loaded only once.
             self._tokenizer.prepare()
             self.checkpoints.join(count_in_parallel(parts, self._count_part))
             self._unread = split(blocks(self._payload, self.checkpoints.bytes[-1]), self._tokenizer)
 
-    def _count_by_extra(self) -> None:
-        """Count on with the extra `bulk`, if it is installed, as long as it is the better way."""
-        from tokcap.tokens.bulkextra import counter_for
+    def _count_with_gigatoken(self) -> None:
+        """Continue with the extra `bulk`, if it is installed, as long as it is worthwhile."""
+        from tokcap.tokens.gigatoken_counter import counter_for
 
         if counter := counter_for(self._tokenizer):
-            while counter.pays and not self.checkpoints.complete:
+            while counter.is_worthwhile and not self.checkpoints.complete:
                 self._read_on(counter.count)
 
     def _count_part(self, begin: int, end: int) -> Checkpoints:
@@ -122,20 +122,20 @@ class Index:
 
     @property
     def total(self) -> Total:
-        """The exact total, or past `EXACT_BYTES` what the part that was counted lets expect."""
+        """The exact total, or an estimate for more than `EXACT_BYTES`."""
         whole = self._payload.size + self._payload.lost
         known = self.checkpoints
         if not self._payload.lost and (known.complete or whole <= EXACT_BYTES):
             return Total(self.total_tokens)
         while known.bytes[-1] < SAMPLE_BYTES and not known.complete:
             self._read_on()
-        # Drawn from the same places however much was counted: the same output gives the same mark.
+        # Sample the same places however much was counted, so that the same output gives the same mark.
         first = min(bisect_left(known.bytes, SAMPLE_BYTES), len(known) - 1)
         rest = whole - known.bytes[first]
         return Total(known.tokens[first] + round(rest * self._tokens_per_byte()), exact=False)
 
     def _tokens_per_byte(self) -> float:
-        """What some places, evenly spread, let expect of the payload."""
+        """Estimate the tokens per byte from some evenly spread places."""
         if self._estimate is None:
             size, tokens, sampled = self._payload.size, 0, 0
             for number in range(1, PLACES + 1):
@@ -147,22 +147,25 @@ class Index:
         return self._estimate
 
     def _between_cuts(self, sample: bytes) -> bytes:
-        """What of a sample has the tokens that it has in the midst of its text; all of it if nobody knows."""
+        """Return the part of a sample whose tokens are the same inside the whole text.
+
+        If the tokenizer cannot tell, return all of it.
+        """
         if not self._tokenizer.cuts_anywhere:
             return sample
         data = bytearray(sample)
-        begin = self._tokenizer.certain_cut(data, 0, 0) or 0
-        end = self._tokenizer.certain_cut(data, begin, max(begin, len(data) - LOOK_BACK)) or len(data)
+        begin = self._tokenizer.safe_cut(data, 0, 0) or 0
+        end = self._tokenizer.safe_cut(data, begin, max(begin, len(data) - LOOK_BACK_BYTES)) or len(data)
         return sample[begin:end]
 
     def reach(self, token: int) -> int:
-        """`token`, or the number of tokens if there are not so many."""
+        """Return `token`, or the number of tokens if there are fewer."""
         while self.checkpoints.tokens[-1] < token and not self.checkpoints.complete:
             self._read_on()
         return min(token, self.checkpoints.tokens[-1])
 
     def starts(self, first: int, last: int) -> Sequence[int]:
-        """Byte positions at which tokens `first` to `last` begin (see `types.TokenMap`)."""
+        """Return the byte positions at which tokens `first` to `last` begin (see `TokenMap`)."""
         self.reach(last)
         place = bisect_right(self.checkpoints.tokens, first) - 1
         token = self.checkpoints.tokens[place]
@@ -170,7 +173,7 @@ class Index:
         found: list[int] = []
         for chunk in split(blocks(self._payload, byte), self._tokenizer):
             ends = token_ends(chunk, self._tokenizer)
-            # Starts of this chunk's tokens: its own beginning, then every end but the last.
+            # Tokens of this chunk start at its beginning, and at every end except the last.
             begin = max(first - token, 0)
             stop = min(last - token + 1, len(ends))
             for number in range(begin, stop):
@@ -185,26 +188,26 @@ class Index:
         return found
 
     def token_at(self, byte: int) -> int:
-        """The token that holds the byte; the number of tokens for the payload's end."""
+        """Return the token that contains the byte; the number of tokens for the payload's end."""
         while self.checkpoints.bytes[-1] <= byte and not self.checkpoints.complete:
             self._read_on()
         if byte >= self._payload.size:
             return self.total_tokens
         place = bisect_right(self.checkpoints.bytes, byte) - 1
-        ends = self._ends_behind(place)
+        ends = self._ends_after(place)
         return self.checkpoints.tokens[place] + bisect_right(ends, byte - self.checkpoints.bytes[place])
 
     def byte_at(self, token: int) -> int:
-        """Where a token begins, be it inside a character; the payload's size past the end."""
+        """Return where a token begins, even inside a character; the payload's size past the end."""
         token = self.reach(token)
         place = bisect_right(self.checkpoints.tokens, token) - 1
         if place + 1 == len(self.checkpoints):
             return self.checkpoints.bytes[place]
         number = token - self.checkpoints.tokens[place]
-        return self.checkpoints.bytes[place] + (self._ends_behind(place)[number - 1] if number else 0)
+        return self.checkpoints.bytes[place] + (self._ends_after(place)[number - 1] if number else 0)
 
-    def _ends_behind(self, place: int) -> Sequence[int]:
-        """Where the tokens between a checkpoint and the next one end, in order."""
+    def _ends_after(self, place: int) -> Sequence[int]:
+        """Return where the tokens between a checkpoint and the next one end, in order."""
         if place != self._stretch:
             start, stop = self.checkpoints.bytes[place : place + 2]
             chunk = self._payload.read(start, stop)
@@ -214,12 +217,12 @@ class Index:
 
 
 def known_ends(ends: Sequence[int]) -> Sequence[int]:
-    """Ends in which one that is not known has that of the token before: in order, for bisection."""
+    """Replace each unknown end by the end before it, so that the ends are in order for bisection."""
     return list(accumulate(ends, max))
 
 
 def blocks(payload: Payload, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-    """A payload from one place on, in blocks."""
+    """Read a part of a payload in blocks."""
     end = payload.size if stop is None else stop
     for place in range(start, end, READ_BYTES):
         yield payload.read(place, min(place + READ_BYTES, end))
@@ -234,9 +237,9 @@ def is_utf8(data: bytes) -> bool:
 
 
 def token_ends(chunk: bytes, tokenizer: Tokenizer, *, allowed_only: bool = True) -> Sequence[int]:
-    """Where each token of a chunk ends, in bytes of the chunk; -1 where no cut is allowed.
+    """Return where each token of a chunk ends, in bytes of the chunk; -1 where no cut is allowed.
 
-    With `allowed_only` off, ends inside a character are told as well, as far as they are known.
+    With `allowed_only` off, ends inside a character are returned too, if they are known.
     """
     ends = list(accumulate(tokenizer.token_lengths(as_text(chunk))))
     if is_utf8(chunk):
@@ -250,11 +253,11 @@ REPLACEMENT_BYTES = len("\ufffd".encode())
 
 
 def ends_in_source(chunk: bytes, ends: Sequence[int]) -> Sequence[int]:
-    """Ends in the replacement text, translated to ends in the bytes that it replaces."""
+    """Translate ends in the replacement text to ends in the bytes that it replaces."""
     text = as_text(chunk).encode()
     begins, stops = invalid_spans(chunk)
     found = []
-    # Replacements that lie before the end in hand, and by how much they shift what follows them.
+    # The number of replacements before the current end, and how far they shift the text after them.
     passed = shift = 0
     for end in ends:
         while passed < len(begins) and begins[passed] - shift + REPLACEMENT_BYTES <= end:
@@ -267,11 +270,11 @@ def ends_in_source(chunk: bytes, ends: Sequence[int]) -> Sequence[int]:
 
 
 def invalid_spans(data: bytes) -> tuple[Sequence[int], Sequence[int]]:
-    """Where the stretches begin and stop that decoding replaces, each by one replacement character."""
+    """Return where each stretch begins and stops that decoding replaces by one replacement character."""
     import codecs
     from array import array
 
-    # There may be as many as bytes, so they are kept small.
+    # Arrays, because there may be as many stretches as bytes.
     begins, stops = array("q"), array("q")
 
     def record(error: UnicodeError) -> tuple[str, int]:
@@ -280,8 +283,8 @@ def invalid_spans(data: bytes) -> tuple[Sequence[int], Sequence[int]]:
         stops.append(error.end)
         return "\ufffd", error.end
 
-    # A handler is found by name only. The name is this thread's alone, and is bound anew for each call.
-    name = f"tokcap.lean.record.{get_ident()}"
+    # Decoding finds its handler by name, so every thread needs its own name.
+    name = f"tokcap.invalid_spans.{get_ident()}"
     codecs.register_error(name, record)
     data.decode("utf-8", name)
     return begins, stops

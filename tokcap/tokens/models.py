@@ -1,6 +1,6 @@
-"""Models by name: the size of their context, and the tokenizer they count in, as far as it is published.
+"""Known models: the size of their context window, and their tokenizer if it is published.
 
-A small table for convenience; `[models.NAME]` in the config file adds to it and wins over it.
+`[models.NAME]` in the config file adds to this table and overrides it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 class Model(Record):
-    """One reader of output."""
+    """One model that reads output."""
 
     context_window: int | None = None
-    # None: its maker does not publish one; then the tokens are those of the default tokenizer.
+    # None: not published. Tokens are then counted with the default tokenizer.
     tokenizer: str | None = None
 
     def known(self) -> dict[str, int | str]:
-        """What of it is known, by the keys of options."""
+        """Return what is known about it, by option key."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
 
 
-# The longest beginning of a name that stands here decides: `gpt-4o-2024-08-06` is a `gpt-4o`.
+# The longest entry that a name starts with decides: `gpt-4o-2024-08-06` is a `gpt-4o`.
 MODELS = {
     "gpt-3.5-turbo": Model(16_385, "cl100k_base"),
     "gpt-4": Model(8_192, "cl100k_base"),
@@ -46,7 +46,7 @@ MODELS = {
 
 
 def find_model(name: str, own: Mapping[str, Model]) -> Model:
-    """What is known of a model: from the user's own table, or from ours."""
+    """Return what is known about a model: from the user's own table first, then from `MODELS`."""
     for table in (own, MODELS):
         named = [
             known
@@ -57,5 +57,5 @@ def find_model(name: str, own: Mapping[str, Model]) -> Model:
             return table[max(named, key=len)]
     known = ", ".join(sorted({*own, *MODELS}))
     raise UsageError(
-        f"--model: {name[:60]!r} is not known here ({known}); add [models.NAME] to the config file"
+        f"--model: {name[:60]!r} is not a known model ({known}); add [models.NAME] to the config file"
     )

@@ -1,7 +1,7 @@
-"""The embedded vocabularies: compact file in, token table out. Never touches the network.
+"""Read an embedded vocabulary from its compact file. Never uses the network.
 
-A file is a header of four lines (format, name, sha256 of the published table, number of tokens),
-then one byte per token with its length, then the bytes of all tokens; both in the order of rank.
+A file has a header of four lines (format, name, sha256 of the published table, number of tokens), then the
+length of each token in one byte, then the bytes of all tokens; both in order of rank.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 import os
 
 from tokcap.lean.record import Record
+from tokcap.tokens.embedded import DIRECTORY
 
 FORMAT = b"tokcap vocabulary 1"
-DIRECTORY = os.path.join(os.path.dirname(__file__), "data")
-
-EMBEDDED = ("cl100k_base", "o200k_base")
 
 
 class Vocabulary(Record):
-    """All tokens of one encoding; a token's rank is its place."""
+    """All tokens of one encoding, in order of rank."""
 
     name: str
     table_sha256: str
@@ -25,7 +23,7 @@ class Vocabulary(Record):
     joined: bytes
 
     def ranks(self) -> dict[bytes, int]:
-        """Token bytes to rank, as tiktoken wants them."""
+        """Return the rank of each token, in the form that tiktoken takes."""
         ranks: dict[bytes, int] = {}
         joined = self.joined
         start = 0
@@ -36,7 +34,7 @@ class Vocabulary(Record):
         return ranks
 
     def published_table(self) -> bytes:
-        """The table that it was compiled from, byte for byte: lines of `base64(token) rank`."""
+        """Return the table that it was compiled from, byte for byte: lines of `base64(token) rank`."""
         from binascii import b2a_base64
 
         rows = []
@@ -48,13 +46,13 @@ class Vocabulary(Record):
         return b"".join(rows)
 
     def packed(self) -> bytes:
-        """The file's content."""
+        """Return the content of its file."""
         header = (FORMAT, self.name.encode(), self.table_sha256.encode(), b"%d" % len(self.lengths))
         return b"\n".join(header) + b"\n" + self.lengths + self.joined
 
 
 def unpacked(data: bytes) -> Vocabulary:
-    """The inverse of `packed`."""
+    """Read what `packed` wrote."""
     form, name, sha256, count, body = data.split(b"\n", 4)
     if form != FORMAT:
         raise ValueError(f"not a vocabulary of this version: {form[:40]!r}")
@@ -63,6 +61,6 @@ def unpacked(data: bytes) -> Vocabulary:
 
 
 def load(name: str) -> Vocabulary:
-    """Read one of the `EMBEDDED` vocabularies."""
+    """Read the embedded vocabulary of this name."""
     with open(os.path.join(DIRECTORY, f"{name}.vocab"), "rb") as file:
         return unpacked(file.read())

@@ -73,7 +73,7 @@ def agent_settings(given: Input) -> None:
         return
     assert settings.installed_command(NOWHERE, with_hook, agent) == command
     assert settings.installed_command(NOWHERE, after, agent) is None
-    if before and before.strip(settings.MARK).strip():
+    if before and not settings.is_blank(before):
         assert without_empty(plain(after), agent.event) == without_empty(plain(before), agent.event)
 
 

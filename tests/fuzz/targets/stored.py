@@ -12,14 +12,15 @@ from tests.conftest import Ran, recount
 from tests.fuzz.target import Input, target
 from tests.fuzz.world import World, check_told, world
 from tokcap.budget.arithmetic import Settings
-from tokcap.budget.sqlite import Ledger
+from tokcap.budget.base import SessionView
+from tokcap.budget.sqlite import SqliteLedger
 from tokcap.core.seek_points import Landmarks, Trail
 from tokcap.errors import TokcapError
 from tokcap.lean.digest import checksum
-from tokcap.store.entry import EntryRecord
+from tokcap.store.record import StoredRecord
 from tokcap.tokens.checkpoints import Checkpoints
 
-RECORD = EntryRecord(
+RECORD = StoredRecord(
     "3f2a91c05d7e",
     "3f2a91c05d7e" + "0" * 28,
     1_700_000_000,
@@ -39,7 +40,7 @@ RECORD = EntryRecord(
 @target(
     [
         RECORD.packed(),
-        EntryRecord().packed(),
+        StoredRecord().packed(),
         b'{"schema_version": 1}',
         b"[]",
         b'{"schema_version": 1, "command": [1]}',
@@ -47,10 +48,10 @@ RECORD = EntryRecord(
 )
 def record_file(given: Input) -> None:
     try:
-        found = EntryRecord.unpacked(given.payload)
+        found = StoredRecord.unpacked(given.payload)
     except (ValueError, RecursionError):
         return
-    assert EntryRecord.unpacked(found.packed()) == found
+    assert StoredRecord.unpacked(found.packed()) == found
     assert found.complete in (True, False)
 
 
@@ -101,11 +102,11 @@ def landmarks_file(given: Input) -> None:
 @cache
 def ledger_file() -> bytes:
     with tempfile.TemporaryDirectory() as directory:
-        book = Ledger(directory)
+        book = SqliteLedger(directory)
         book.start("s", Settings(1000, 5000, 0.2, 0.5, 100))
         book.start("t", Settings())
         book.end("t")
-        session = book.session("s")
+        session = SessionView(book, "s")
         session.settle(session.reserve(50, turn="one"), 20)
         session.reserve(70, turn="two")
         session.record(5, 6, "key")
@@ -114,10 +115,10 @@ def ledger_file() -> bytes:
 
 def use_ledger(directory: str) -> None:
     """All that anybody does with a ledger. Each step may be refused in one line, and in no other way."""
-    book = Ledger(directory, patience_seconds=0.1)
-    session = book.session("s")
+    book = SqliteLedger(directory, patience_seconds=0.1)
+    session = SessionView(book, "s")
     for step in (
-        book.sessions,
+        book.list,
         lambda: book.has("s"),
         session.read,
         lambda: session.settle(session.reserve(5, turn="one"), 5),
@@ -131,7 +132,6 @@ def use_ledger(directory: str) -> None:
         lambda: book.start("u", Settings(5)),
         lambda: book.reset("s"),
         lambda: book.end("s"),
-        book.check,
     ):
         try:
             step()

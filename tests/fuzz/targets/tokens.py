@@ -1,4 +1,4 @@
-"""Tokens are those of tiktoken: from the quick encoder, and however a text is divided for counting."""
+"""Tokens are those of tiktoken: with the encoder for small texts, and in any division into chunks."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import pytest
 from tests.conftest import ENCODINGS, reference
 from tests.fuzz import corpus
 from tests.fuzz.target import Input, target
-from tokcap.tokens import bpe, chunks, count_bytes, quick
+from tokcap.tokens import bpe, chunks, count_bytes, embedded, small_text
 from tokcap.tokens.chunks import as_text, split
 
 TEXTS = [*corpus.TRICKY_TEXT, *corpus.case_inputs(), *corpus.sources()]
 
-QUICK = {name: quick.QuickEncoder(name) for name in ENCODINGS}
-# Loaded at once: what is to be tested is tiktoken in parts, not the quick encoder.
-LOADED = {name: bpe.load_embedded(name) for name in ENCODINGS}
+SMALL_TEXT = {name: small_text.SmallTextEncoder(name) for name in ENCODINGS}
+# Loaded at once: what is to be tested is tiktoken in parts, not the encoder for small texts.
+LOADED = {name: embedded.EmbeddedTokenizer(name) for name in ENCODINGS}
 
 
 @target(TEXTS)
-def quick_encoder(given: Input) -> None:
+def small_text_encoder(given: Input) -> None:
     name = given.pick(0, ENCODINGS)
     # Long pieces have a merging of their own.
     text = as_text(given.payload * given.pick(1, (1, 1, 1, 2, 9)))[:20_000]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(quick.ALLOWANCE, name, 1 << 62)
-        found = QUICK[name].token_lengths(text)
+        patch.setitem(small_text.ALLOWANCE, name, 1 << 62)
+        found = SMALL_TEXT[name].token_lengths(text)
     if found is None:
         assert any(unicodedata.category(character) in ("Cn", "Cs") for character in text)
         return
@@ -45,7 +45,7 @@ def counting_in_chunks(given: Input) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "CHUNK_BYTES", given.pick(2, (8, 1, 60, 1 << 14)))
         patch.setattr(chunks, "FIRST_CHUNK_BYTES", given.pick(3, (8, 1, 60, 1 << 12)))
-        patch.setattr(chunks, "LONG_STRETCH", given.pick(4, (6000, 20_000, 1 << 18)))
+        patch.setattr(chunks, "LONG_STRETCH_BYTES", given.pick(4, (6000, 20_000, 1 << 18)))
         # In the proportions that the real ones have: no token is longer than 128 bytes.
         patch.setattr(bpe, "PLAIN_CHARACTERS", given.pick(5, (1 << 17, 100)))
         patch.setattr(bpe, "PART_BYTES", 2048)

@@ -9,7 +9,7 @@ from tokcap import exits
 from tokcap.cli.description import OUTPUT, Argument, Flag, Group, command, flag_like
 from tokcap.cli.kinds import Choice, LineOfText, WholeNumber
 from tokcap.cli.reply import Reply
-from tokcap.cli.sessions import exported, found, ledger_of, named, new_name, session_of
+from tokcap.cli.sessions import exported, found, named, new_name, session_of
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,8 +63,9 @@ def start(
     output: Output | None,
 ) -> int:
     """Start a session and print the line to evaluate. With the same settings again, nothing changes."""
+    from tokcap.budget import open_ledger
     from tokcap.budget.arithmetic import Settings
-    from tokcap.budget.sqlite import session_name
+    from tokcap.budget.base import session_name
 
     reply = Reply(env, output)
     variables = env.variables
@@ -76,7 +77,7 @@ def start(
 
         context_window = find_model(model, config_of(env).models).context_window
     settings = Settings(total, context_window, result_pct, turn_pct, floor_tokens)
-    started = ledger_of(env).start(name, settings)
+    started = open_ledger(env).start(name, settings)
     if reply.is_text:
         return reply.say(exported("TOKCAP_SESSION", name, shell))
     from tokcap.cli.session_status import settings_numbers
@@ -105,10 +106,11 @@ def list_sessions(env: Environment, *, output: Output | None) -> int:
     """List all running sessions."""
     import time
 
+    from tokcap.budget import open_ledger
     from tokcap.cli.session_status import account_numbers, bar_of
 
     reply = Reply(env, output)
-    sessions = ledger_of(env).sessions()
+    sessions = open_ledger(env).list()
     if not reply.is_text:
         rows = [
             {"session": each.name, "created": int(each.created), **account_numbers(each.account)}
@@ -246,6 +248,7 @@ def turn(
     identifier = identifier or new_name("t")
     # Refuse what --turn would refuse later.
     read_value(BY_KEY["turn"].kind, identifier, "turn")
+    storage.turn(identifier)
     if reply.is_text:
         return reply.say(exported("TOKCAP_TURN", identifier, shell))
     return reply.give({"session": name, "turn": identifier})
@@ -285,10 +288,11 @@ def compacted(
 )
 def reset(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
     """Restart a session with its settings: nothing used, nothing reserved."""
+    from tokcap.budget import open_ledger
+
     reply = Reply(env, output)
     name = named(name, session, env)
-    ledger = ledger_of(env)
-    return tell(name, found(lambda: ledger.reset(name)), reply)
+    return tell(name, found(lambda: open_ledger(env).reset(name)), reply)
 
 
 @command(
@@ -302,10 +306,11 @@ def reset(env: Environment, *, name: str | None, session: str | None, output: Ou
 )
 def end(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
     """End a session. Its usage stays in the history."""
+    from tokcap.budget import open_ledger
+
     reply = Reply(env, output)
     name = named(name, session, env)
-    ledger = ledger_of(env)
-    account = found(lambda: ledger.end(name))
+    account = found(lambda: open_ledger(env).end(name))
     return tell(name, account, reply, f"ended {name}: {account.used} tokens were used\n")
 
 

@@ -1,4 +1,4 @@
-"""`tokcap doctor`: check what is installed, stored and configured, and say what to do about problems."""
+"""`tokcap doctor`: check what is installed, stored and configured, and report what to do about it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     flags=(
         Flag(
             ("--write-config",),
-            "only write a commented config.toml, if there is none yet",
+            "only write a commented config.toml, if there is none",
             Switch(),
             "",
             False,
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
         OUTPUT,
     ),
     examples=(
-        ("tokcap doctor", "check what is installed, stored and configured"),
-        ("tokcap doctor --write-config", "write a commented config.toml if there is none yet"),
+        ("tokcap doctor", "check everything that is installed, stored and configured"),
+        ("tokcap doctor --write-config", "write a commented config.toml, if there is none"),
     ),
     danger="writes",
-    no="a check failed, or there is a config file already",
+    no="something is wrong, or the config file already exists",
 )
 def doctor(env: Environment, *, write_config: bool, output: Output | None) -> int:
     """Check versions, packages, vocabularies, stored outputs, sessions, the usage log, hooks, shells and
     configuration.
 
-    Says what to do about each problem, and changes nothing itself.
+    Prints what to do about each finding, and changes nothing.
     """
     reply = Reply(env, output)
-    return written(reply) if write_config else examined(reply)
+    return write_config_file(reply) if write_config else report(reply)
 
 
 COMMANDS = (doctor,)
 
 
-def written(reply: Reply) -> int:
-    """Write a config file, and say where it is."""
+def write_config_file(reply: Reply) -> int:
+    """Write a config file, and print its path."""
     from tokcap.cli.config.writing import write_config
     from tokcap.steps.continuation import readable
 
@@ -57,9 +57,8 @@ def written(reply: Reply) -> int:
     return reply.say(f"{path}\n") if reply.is_text else reply.give({"path": readable(path)})
 
 
-def examined(reply: Reply) -> int:
-    """Report all checks. In text, each group is shown as soon as it is done."""
-    from tokcap.cli.commands.completion import script
+def report(reply: Reply) -> int:
+    """Run all checks. As text, each group is printed as soon as it is done."""
     from tokcap.doctor.examination import examine
     from tokcap.doctor.report import group_text, summary
     from tokcap.system.screen import screen_of
@@ -68,7 +67,7 @@ def examined(reply: Reply) -> int:
     started = env.clock()
     colours = screen_of(env, env.stdout).colours
     groups = []
-    for group in examine(env, script):
+    for group in examine(env):
         groups.append(group)
         if reply.is_text:
             reply.say(group_text(group, colours=colours))
@@ -77,12 +76,12 @@ def examined(reply: Reply) -> int:
     if reply.is_text:
         reply.say(summary(groups))
         return status
-    records = [record for group in groups for record in findings_of(group)]
+    records = [record for group in groups for record in records_of(group)]
     return reply.give(records, status=status, duration_ms=round((env.clock() - started) * 1000))
 
 
-def findings_of(group: Group) -> list[dict[str, object]]:
-    """Return the findings of a group for programs."""
+def records_of(group: Group) -> list[dict[str, object]]:
+    """Return the findings of a group as JSON objects."""
     from tokcap.steps.continuation import readable
 
     return [

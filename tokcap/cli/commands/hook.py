@@ -14,17 +14,26 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokcap.environment import Environment
 
-GROUP = Group("hook", "Let a coding agent run its shell commands under tokcap.")
+GROUP = Group("hook", "Make a coding agent run its shell commands under tokcap.")
 
-AGENT = Argument("NAME", "an agent that tokcap hook list names", names="agents")
+AGENT = Argument("NAME", "an agent listed by tokcap hook list", names="agents")
 LIMIT = flag_like("token_limit", "tokens per command", shown_default="as configured")
-SESSION = flag_like("session", "charge this session")
+SESSION = flag_like("session", "the session to charge")
 PROJECT = Flag(
-    ("--project",), "change the settings of this directory, not the user's", Switch(), "", False, "off"
+    ("--project",),
+    "use the settings of the current directory instead of the user's",
+    Switch(),
+    "",
+    False,
+    "off",
 )
 
 
-@command("hook", "list", examples=(("tokcap hook list", "all agents, and whether the hook is installed"),))
+@command(
+    "hook",
+    "list",
+    examples=(("tokcap hook list", "which agents are supported, and where a hook is installed"),),
+)
 def list_agents(env: Environment) -> int:
     """List agents: hook installed, available, or why unsupported."""
     from tokcap.environment import one_line
@@ -39,14 +48,14 @@ def list_agents(env: Environment) -> int:
     "install",
     arguments=(AGENT,),
     flags=(LIMIT, SESSION, PROJECT),
-    examples=(("tokcap hook install claude-code -n 2000", "from now on at most 2,000 tokens per command"),),
+    examples=(("tokcap hook install claude-code -n 2000", "cap every command at 2,000 tokens from now on"),),
     danger="writes",
-    no="there is no hook for this agent, or no safe one: no file was changed",
+    no="there is no hook for this agent, or it is not safe here; no file was changed",
 )
 def install(
     env: Environment, *, name: str, token_limit: int | None, session: str | None, project: bool
 ) -> int:
-    """Add the hook to the agent's settings; everything else in them stays as it is."""
+    """Add the hook to the agent's settings; all other settings stay unchanged."""
     from tokcap.hooks import manage
 
     options = options_of(token_limit, session)
@@ -61,15 +70,15 @@ def install(
     flags=(PROJECT,),
     examples=(("tokcap hook remove claude-code", "restore the settings"),),
     danger="writes",
-    no="there was no hook, or the file that has it cannot be changed",
+    no="no hook is installed, or the settings file cannot be changed",
 )
 def remove(env: Environment, *, name: str, project: bool) -> int:
     """Remove the hook from the agent's settings."""
     from tokcap.hooks import manage
 
-    removed = manage.remove(name, manage.place_here(env), project=project)
-    env.tell(f"hook: {removed or f'{name} has no hook there'}")
-    return exits.OK if removed else exits.NO
+    message = manage.remove(name, manage.place_here(env), project=project)
+    env.tell(f"hook: {message or f'no hook is installed there for {name}'}")
+    return exits.OK if message else exits.NO
 
 
 @command(
@@ -77,24 +86,24 @@ def remove(env: Environment, *, name: str, project: bool) -> int:
     "print",
     arguments=(AGENT,),
     flags=(LIMIT, SESSION, PROJECT),
-    examples=(("tokcap hook print claude-code", "see it before it is written"),),
+    examples=(("tokcap hook print claude-code", "show the settings that install would write"),),
     no="there is no hook for this agent",
 )
 def print_entry(
     env: Environment, *, name: str, token_limit: int | None, session: str | None, project: bool
 ) -> int:
-    """Print what install would write, to add it by hand."""
+    """Print the settings that install would write, to add them by hand."""
     from tokcap.hooks import manage
 
-    return Reply(env, "text").say(manage.shown(name, options_of(token_limit, session), project=project))
+    return Reply(env, "text").say(manage.printed(name, options_of(token_limit, session), project=project))
 
 
 COMMANDS = (list_agents, install, remove, print_entry)
 
 
 def options_of(token_limit: int | None, session: str | None) -> tuple[str, ...]:
-    """Return the options that the installed hook adds to every command."""
-    from tokcap.budget.sqlite import session_name
+    """Return the options that the installed hook gives to tokcap."""
+    from tokcap.budget.base import session_name
 
     limit = () if token_limit is None else ("--token-limit", str(token_limit))
     return limit if session is None else (*limit, "--session", session_name(session))

@@ -72,7 +72,7 @@ def manifest_of(commands: Sequence[Command]) -> dict[str, object]:
     import orjson
 
     from tokcap import __version__
-    from tokcap.forms.envelope import SCHEMA_VERSION
+    from tokcap.core.response import SCHEMA_VERSION
 
     suggested = suggested_names()
     registered = {command.dotted: command_json(command, suggested) for command in commands}
@@ -93,12 +93,11 @@ def manifest_of(commands: Sequence[Command]) -> dict[str, object]:
 
 def suggested_names() -> dict[Names, list[str]]:
     """Return names that are the same for everybody, unlike those of sessions and handles."""
-    from tokcap.hooks.manage import AGENTS
+    from tokcap.hooks import AGENTS
+    from tokcap.tokens import tokenizer_names
     from tokcap.tokens.models import MODELS
-    from tokcap.tokens.tokenizer import ApproxTokenizer
-    from tokcap.tokens.vocabulary import EMBEDDED
 
-    return {"models": [*MODELS], "tokenizers": [*EMBEDDED, ApproxTokenizer.name], "agents": [*AGENTS]}
+    return {"models": [*MODELS], "tokenizers": [*tokenizer_names()], "agents": [*AGENTS]}
 
 
 def command_json(command: Command, suggested: Mapping[Names, list[str]]) -> dict[str, object]:

@@ -58,7 +58,7 @@ def mcp(
     from tokcap.cli.arguments import run_request
     from tokcap.cli.options import BY_KEY
     from tokcap.cli.values import decide
-    from tokcap.mcp.terms import DEFAULT_LIMIT_TOKENS, Terms, open_server_session
+    from tokcap.mcp.server_settings import DEFAULT_LIMIT_TOKENS, ServerSettings, open_server_session
     from tokcap.tokens import open_tokenizer
 
     flags: dict[str, object] = {"token_limit": token_limit, "session": session, "tokenizer": tokenizer}
@@ -73,7 +73,7 @@ def mcp(
         env.tell("mcp: waiting for an agent on standard input and output; Ctrl-C stops the server")
     with open_server_session(chosen.session, total, env) as opened:
         return serve(
-            Terms(
+            ServerSettings(
                 limit_tokens=chosen.token_limit or DEFAULT_LIMIT_TOKENS,
                 tokenizer=chosen.tokenizer,
                 clean=chosen.clean,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tokcap.cli.description import OUTPUT, Argument, Group, command, flag_like
 from tokcap.cli.reply import Reply
 from tokcap.core.units import age_of, printable, size_of
+from tokcap.errors import NotFound
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import Output, Stream
     from tokcap.environment import Environment
-    from tokcap.store import Listed
+    from tokcap.store.base import ListedOutput, Store
     from tokcap.system.screen import Screen
 
 GROUP = Group("spill", "List, find and remove stored outputs.")
@@ -38,13 +39,14 @@ def list_entries(env: Environment, *, output: Output | None) -> int:
 
     Tokens are those of standard output, or `-` if they have not all been counted yet.
     """
-    from tokcap.store import Shelf
+    from tokcap.store import open_store
     from tokcap.system.screen import screen_of
 
     reply = Reply(env, output)
-    entries = sorted(Shelf(env).entries(), key=lambda entry: -entry.stored_at)
+    store = open_store(env)
+    entries = sorted(store.outputs(), key=lambda entry: -entry.stored_at)
     if not reply.is_text:
-        return reply.give([entry_numbers(entry) for entry in entries])
+        return reply.give([entry_numbers(entry, store) for entry in entries])
     if not entries:
         return reply.say("nothing is stored\n")
     now = env.now()
@@ -63,16 +65,19 @@ def list_entries(env: Environment, *, output: Output | None) -> int:
 )
 def path(env: Environment, *, handle: str, stream: Stream, output: Output | None) -> int:
     """Print the path of the file that holds a stored output: plain bytes, for any tool."""
-    from tokcap.store import Shelf
+    from tokcap.store import open_store
 
     reply = Reply(env, output)
-    entry = Shelf(env).open(handle, stream)
-    entry.close()
+    stored = open_store(env).open(handle, stream)
+    stored.close()
+    local_path = stored.local_path(stream)
+    if local_path is None:
+        raise NotFound(f"this store has no local files; read it with tokcap show {stored.handle}")
     if reply.is_text:
-        return reply.say(f"{entry.path(stream)}\n")
+        return reply.say(f"{local_path}\n")
     from tokcap.steps.continuation import readable
 
-    return reply.give({"handle": entry.handle, "path": readable(entry.path(stream))})
+    return reply.give({"handle": stored.handle, "path": readable(local_path)})
 
 
 @command(
@@ -86,14 +91,13 @@ def path(env: Environment, *, handle: str, stream: Stream, output: Output | None
 )
 def remove(env: Environment, *, handles: Sequence[str], output: Output | None) -> int:
     """Remove stored outputs. If one of them cannot be found, none is removed."""
-    from tokcap.store import Shelf
+    from tokcap.store import open_store
 
     reply = Reply(env, output)
-    shelf = Shelf(env)
-    places = dict.fromkeys(shelf.find(handle) for handle in handles)
-    for place in places:
-        shelf.remove(place)
-    removed = [place.rpartition("/")[2] for place in places]
+    store = open_store(env)
+    removed = [*dict.fromkeys(store.find(handle) for handle in handles)]
+    for handle in removed:
+        store.remove(handle)
     if reply.is_text:
         return reply.say("".join(f"removed {handle}\n" for handle in removed))
     return reply.give({"removed": removed})
@@ -113,13 +117,14 @@ def collect(env: Environment, *, output: Output | None) -> int:
     set the limits. What was stored or read within the last hour is always kept.
     """
     from tokcap.cli.values import decide
-    from tokcap.store import Retention, Shelf, clean
+    from tokcap.store import open_store
+    from tokcap.store.base import Retention
 
     reply = Reply(env, output)
     settings = decide((), "run", env)
     retention = Retention(int(settings["spill_days"] or 0), int(settings["spill_total"] or 0))
-    cleaned = clean(Shelf(env), retention, env.now())
-    freed = sum(entry.size for entry in cleaned.removed)
+    cleaned = open_store(env).clean(retention, env.now())
+    freed = sum(entry.size_bytes for entry in cleaned.removed)
     if reply.is_text:
         left_overs = f", {cleaned.left_overs} leftovers of interrupted runs" if cleaned.left_overs else ""
         return reply.say(
@@ -134,14 +139,15 @@ def collect(env: Environment, *, output: Output | None) -> int:
 COMMANDS = (list_entries, path, remove, collect)
 
 
-def entry_numbers(entry: Listed) -> dict[str, object]:
+def entry_numbers(entry: ListedOutput, store: Store) -> dict[str, object]:
     """Return an entry for programs. If its record is damaged, it has only what the files tell."""
     from tokcap.steps.continuation import readable
 
+    local_path = store.local_path(entry.handle)
     found: dict[str, object] = {
         "handle": entry.handle,
-        "path": readable(entry.directory),
-        "size_bytes": entry.size,
+        "path": None if local_path is None else readable(local_path),
+        "size_bytes": entry.size_bytes,
         "stored_at": int(entry.stored_at),
         "damaged": entry.record is None,
     }
@@ -162,11 +168,11 @@ def entry_numbers(entry: Listed) -> dict[str, object]:
     return found
 
 
-def row_of(entry: Listed, now: float) -> tuple[str, ...]:
+def row_of(entry: ListedOutput, now: float) -> tuple[str, ...]:
     """Return an entry for people."""
     record, age = entry.record, age_of(now - entry.stored_at)
     if record is None:
-        return (entry.handle, age, size_of(entry.size), "-", "-", "(record is damaged)")
+        return (entry.handle, age, size_of(entry.size_bytes), "-", "-", "(record is damaged)")
     totals = [streams["out"] for streams in record.tokens.values() if "out" in streams]
     status = "-" if record.exit_status is None else str(record.exit_status)
     shown = printable(" ".join(record.command), LONGEST_COMMAND_CHARACTERS) if record.command else "-"

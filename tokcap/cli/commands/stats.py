@@ -11,7 +11,6 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokcap.core.request import Output
     from tokcap.environment import Environment
-    from tokcap.usage.book import Book
     from tokcap.usage.report import Report
     from tokcap.usage.sums import By
 
@@ -48,21 +47,22 @@ def stats(
     Saved is what runs withheld, minus what reading it later with tokcap show has cost. It is negative if
     reading cost more. Outputs whose tokens were not counted are in no sum; they are listed as runs.
     """
-    from tokcap.usage.report import report
+    from tokcap.cli.usage_history import read_history
+    from tokcap.usage.report import make_report
 
     reply = Reply(env, output)
     first_day = first_day_of(since or "", env.now())
     if plot:
         from tokcap.usage import plot as plots
 
-        plots.form_of(plot)
-        plots.check_that_plots_can_be_made()
-    book = read_book(env)
-    found = report(book.sums, (by,) if by else GROUPS, first_day, book.full)
+        plots.format_of(plot)
+        plots.require_matplotlib()
+    history = read_history(env)
+    found = make_report(history.sums, (by,) if by else GROUPS, first_day, history.full_days)
     if plot and found.totals:
         plots.plot(found, plot)
     if reply.is_text:
-        return reply.say(report_text(found, env, all_rows=by is not None))
+        return reply.say(text_for_people(found, env, all_rows=by is not None))
     if reply.output == "jsonl":
         return reply.give([row.as_json(group) for group, rows in found.by.items() for row in rows])
     return reply.give(report_numbers(found))
@@ -71,24 +71,9 @@ def stats(
 COMMANDS = (stats,)
 
 
-def read_book(env: Environment) -> Book:
-    """Return the sums so far, with totals that were counted since then."""
-    from tokcap.store import Shelf
-    from tokcap.usage.book import Book
-    from tokcap.usage.totals import total_in_store
-
-    book = Book(env)
-    fresh = book.read()
-    shelf = Shelf(env)
-    learnt = book.sums.ask_for_totals(lambda handle, name: total_in_store(shelf, handle, name))
-    if fresh or learnt:
-        book.save()
-    return book
-
-
 def first_day_of(since: str, now: float) -> str:
     """Return the first day that `7d`, `2w` or a day means; empty: from the beginning."""
-    from tokcap.usage.book import day_before, is_day
+    from tokcap.usage.history import day_before, is_day
 
     number, unit = since[:-1], since[-1:]
     if unit in DAYS_OF_UNITS and number.isascii() and number.isdigit() and len(number) < 6 and int(number):
@@ -100,16 +85,16 @@ def first_day_of(since: str, now: float) -> str:
     return since
 
 
-def report_text(found: Report, env: Environment, *, all_rows: bool) -> str:
+def text_for_people(found: Report, env: Environment, *, all_rows: bool) -> str:
     """Return a report for people."""
     from tokcap.system.screen import screen_of
-    from tokcap.usage.chart import chart
+    from tokcap.usage.text_report import report_text
 
     if not found.totals:
         when = f" since {found.since}" if found.since else " yet"
         return f"no calls were logged{when} (see --account)\n"
     screen = screen_of(env, env.stdout)
-    return chart(found, screen.columns, coloured=screen.colours, all_rows=all_rows)
+    return report_text(found, screen.columns, coloured=screen.colours, all_rows=all_rows)
 
 
 def report_numbers(found: Report) -> dict[str, object]:

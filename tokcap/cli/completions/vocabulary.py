@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from tokcap.cli.catalog import STRING, all_commands, all_groups
-from tokcap.hooks.manage import AGENTS
+from tokcap.hooks import AGENTS
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.tokens.tokenizer import ApproxTokenizer
-from tokcap.tokens.vocabulary import EMBEDDED
+from tokcap.tokens import tokenizer_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokcap.cli.description import Argument, Command, Flag, Group
-
-# Other names may follow --tokenizer; these always work. Looking for plug-ins takes too long for a TAB.
-TOKENIZERS = (*EMBEDDED, ApproxTokenizer.name)
 
 
 class Offer(Record):
@@ -92,7 +88,7 @@ def offer_for(item: Flag | Argument) -> Offer:
     if item.choices:
         return Offer(item.choices)
     if item.names == "tokenizers":
-        return Offer(TOKENIZERS)
+        return Offer(tokenizer_names())
     if item.names == "agents":
         return Offer(tuple(AGENTS))
     if item.names == "files":

@@ -11,8 +11,8 @@ from tokcap.cli.manpages import mdoc
 from tokcap.cli.options import OPTIONS
 from tokcap.core.notice import MEANINGS
 from tokcap.core.request import SUBCOMMANDS
+from tokcap.core.response import Meta
 from tokcap.errors import COMMAND_FAILURES, ReaderGone, TokcapError
-from tokcap.forms.envelope import Meta
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:

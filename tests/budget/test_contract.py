@@ -1,0 +1,432 @@
+"""The contract of `SessionStore`: the same arithmetic, errors and borders for every member of `LEDGERS`."""
+
+import os
+import sys
+import threading
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tokcap.budget import LEDGERS, open_ledger
+from tokcap.budget.arithmetic import MOST_TOKENS, Settings, Window
+from tokcap.budget.base import SessionView
+from tokcap.budget.memory import MemoryLedger
+from tokcap.environment import Environment
+from tokcap.errors import BudgetExhausted, SessionNotStarted, UsageError
+
+# A URL for each member. Another test gets another name, so that no test finds the sessions of the last one.
+URLS = {"sqlite": "sqlite:", "memory": "memory:{}"}
+
+
+@pytest.fixture(params=list(LEDGERS))
+def environment(request, tmp_path):
+    """Return an environment whose ledger is empty."""
+    url = URLS[request.param].format(tmp_path)
+    return Environment({**os.environ, "TOKCAP_LEDGER": url, "TOKCAP_DATA_DIR": str(tmp_path / "data")})
+
+
+@pytest.fixture
+def ledger(environment):
+    return open_ledger(environment, patience_seconds=20)
+
+
+@pytest.fixture
+def session(ledger):
+    """Start a session, and return its view."""
+
+    def start(total=None, **more) -> SessionView:
+        ledger.start("s", Settings(total, **more))
+        return SessionView(ledger, "s")
+
+    return start
+
+
+class TestSessions:
+    def test_a_session_exists_from_its_start_to_its_end(self, ledger):
+        assert not ledger.has("s")
+        assert ledger.start("s", Settings(1000))
+        assert ledger.has("s")
+        assert ledger.read("s").total == 1000
+        assert ledger.end("s").total == 1000
+        assert not ledger.has("s")
+
+    def test_a_ledger_that_is_opened_again_has_its_sessions(self, environment, ledger):
+        ledger.start("s", Settings(1000))
+        ledger.settle("s", None, 10)
+        assert open_ledger(environment).read("s").used == 10
+
+    def test_starting_twice_changes_nothing_and_other_settings_are_refused(self, ledger):
+        first = Settings(1000, 32_000, 0.1, 0.2, 300)
+        assert ledger.start("s", first)
+        ledger.settle("s", None, 100)
+        assert not ledger.start("s", first)
+        assert ledger.read("s").used == 100
+        for other in (Settings(2000, 32_000, 0.1, 0.2, 300), Settings(1000), Settings()):
+            with pytest.raises(UsageError) as refused:
+                ledger.start("s", other)
+            assert str(refused.value) == (
+                "session 's' was started with other settings (total 1000, context_window 32000,"
+                " result_pct 0.1, turn_pct 0.2, floor_tokens 300); end it first: tokcap budget end s"
+            )
+        assert ledger.read("s").settings == first
+
+    def test_every_step_on_an_unknown_name_says_how_to_start_the_session(self, ledger):
+        ledger.start("gone", Settings(1000))
+        grant = ledger.reserve("gone", 1)
+        ledger.settle("gone", grant, 1)
+        ledger.end("gone")
+        for step in (
+            lambda: ledger.end("gone"),
+            lambda: ledger.reset("gone"),
+            lambda: ledger.reserve("gone", 1),
+            lambda: ledger.settle("gone", None, 1),
+            lambda: ledger.settle("gone", grant, 1),
+            lambda: ledger.release("gone", grant),
+            lambda: ledger.record("gone", 1, 1),
+            lambda: ledger.compacted("gone", 1),
+            lambda: ledger.turn("gone", "t"),
+            lambda: ledger.read("gone"),
+        ):
+            with pytest.raises(SessionNotStarted) as refused:
+                step()
+            assert str(refused.value) == (
+                "session 'gone' has not been started; start it with: tokcap budget start gone --total N"
+            )
+
+    def test_the_list_is_in_the_order_of_starting(self, ledger):
+        assert list(ledger.list()) == []
+        for name in ("c", "a", "b"):
+            ledger.start(name, Settings(100))
+        ledger.settle("b", None, 10)
+        ledger.end("a")
+        ledger.reset("c")
+        assert [(entry.name, entry.account.used) for entry in ledger.list()] == [("b", 10), ("c", 0)]
+        assert all(entry.created > 0 for entry in ledger.list())
+
+    def test_an_ended_name_starts_again_from_nothing(self, ledger, session):
+        session(1000).record(10, 10, key="k")
+        ledger.end("s")
+        assert ledger.start("s", Settings(5))
+        assert (ledger.read("s").used, ledger.read("s").total) == (0, 5)
+
+    def test_a_reset_keeps_the_settings_and_nothing_else(self, ledger, session):
+        work = session(1000, context_window=1000)
+        work.record(10, 10, key="k")
+        work.settle(work.reserve(10, turn="t"), 10)
+        work.reserve(10, turn="t")
+        after = ledger.reset("s")
+        assert after == work.read()
+        assert (after.used, after.reserved, after.window_used, after.total) == (0, 0, 0, 1000)
+        assert work.turn("t") == 0
+        assert work.record(10, 10, key="k").counted
+
+    @pytest.mark.parametrize("name", ["", ".", "../x", "a/b", "a b", "-a", "é", "x" * 101])
+    def test_a_bad_name_is_refused_by_every_step(self, ledger, name):
+        for step in (
+            lambda: ledger.start(name, Settings()),
+            lambda: ledger.end(name),
+            lambda: ledger.reset(name),
+            lambda: ledger.has(name),
+            lambda: ledger.reserve(name, 1),
+            lambda: ledger.settle(name, None, 1),
+            lambda: ledger.record(name, 1, 1),
+            lambda: ledger.compacted(name, 1),
+            lambda: ledger.turn(name, "t"),
+            lambda: ledger.read(name),
+            lambda: SessionView(ledger, name),
+        ):
+            with pytest.raises(UsageError, match="invalid session name"):
+                step()
+        assert list(ledger.list()) == []
+
+    @pytest.mark.parametrize(
+        "wrong", [{"total": -1}, {"total": 10**30}, {"context_window": 1.5}, {"turn_pct": 1.01}], ids=str
+    )
+    def test_impossible_settings_are_refused(self, ledger, wrong):
+        with pytest.raises(UsageError):
+            ledger.start("s", Settings(**wrong))
+        assert not ledger.has("s")
+
+
+class TestGrants:
+    def test_a_grant_is_the_request_or_what_is_left(self, session):
+        work = session(1000)
+        first = work.reserve(700)
+        assert (first.tokens, first.account.reserved, first.account.remaining) == (700, 700, 300)
+        assert work.reserve(700).tokens == 300
+        with pytest.raises(BudgetExhausted) as refused:
+            work.reserve(1)
+        assert str(refused.value) == (
+            "the budget is exhausted: 0 of 1000 tokens are used, 1000 are reserved by running commands"
+        )
+        assert work.read().reserved == 1000
+
+    def test_without_a_limit_a_grant_has_none(self, session):
+        work = session()
+        grant = work.reserve(None)
+        assert (grant.tokens, grant.account.reserved, grant.account.remaining) == (None, 0, None)
+        assert work.settle(grant, 10**9).used == 10**9
+
+    @pytest.mark.parametrize("actual", [0, 1, 99, 100, 101, 5000])
+    def test_settling_counts_what_was_used_and_frees_the_grant(self, session, actual):
+        work = session(1000)
+        after = work.settle(work.reserve(100), actual)
+        assert after == work.read()
+        assert (after.used, after.reserved, after.window_used) == (actual, 0, actual)
+        assert after.remaining == max(1000 - actual, 0)
+
+    def test_usage_without_a_grant_is_counted(self, session):
+        assert session(1000).settle(None, 30).used == 30
+
+    def test_a_grant_settled_twice_counts_both_and_frees_no_other_grant(self, session):
+        work = session(1000)
+        grant = work.reserve(100)
+        work.settle(grant, 100)
+        work.reserve(100)
+        after = work.settle(grant, 50)
+        assert (after.used, after.reserved) == (150, 100)
+
+    def test_a_released_grant_costs_nothing_and_can_be_released_again(self, session):
+        work = session(1000)
+        grant = work.reserve(600, turn="t")
+        for _ in range(2):
+            after = work.release(grant)
+            assert (after.used, after.reserved, work.turn("t")) == (0, 0, 0)
+
+    def test_a_grant_belongs_to_the_session_that_made_it(self, ledger, session):
+        work = session(1000)
+        first, second = work.reserve(100), work.reserve(100)
+        ledger.reset("s")
+        assert work.settle(first, 70).used == 70
+        assert work.read().used == 0
+        assert work.release(second) == work.read()
+        third = work.reserve(100)
+        ledger.end("s")
+        assert work.settle(third, 5).used == 5
+
+    @pytest.mark.parametrize("wrong", [-1, 1.5, True, None, MOST_TOKENS + 1], ids=str)
+    def test_what_is_not_a_number_of_tokens_changes_nothing(self, session, wrong):
+        work = session(1000)
+        grant = work.reserve(100)
+        for step in (
+            lambda: work.settle(grant, wrong),
+            lambda: work.record(wrong, 1),
+            lambda: work.record(1, wrong),
+            lambda: work.compacted(wrong),
+        ):
+            with pytest.raises(UsageError, match="must be a whole number of tokens"):
+                step()
+        assert work.read() == grant.account
+
+    def test_a_request_above_every_number_asks_for_everything(self, session):
+        assert session(1000).reserve(10**40).tokens == 1000
+
+    def test_threads_never_get_more_than_the_total(self, session):
+        work = session(300)
+        granted = []
+
+        def allocate():
+            try:
+                while True:
+                    grant = work.reserve(7)
+                    granted.append(grant.tokens)
+                    work.settle(grant, grant.tokens)
+            except BudgetExhausted:
+                pass
+
+        threads = [threading.Thread(target=allocate) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert work.read().used == 300 == sum(granted)
+
+
+class TestWindows:
+    def test_one_result_gets_its_share_down_to_the_floor(self, session):
+        work = session(context_window=32_000)
+        assert work.reserve(None).tokens == 8000
+        work.settle(None, 23_000)
+        full = work.reserve(None)
+        assert (full.tokens, full.floor_decides) == (2000, True)
+
+    def test_the_window_of_a_call_replaces_that_of_the_session(self, session):
+        assert session(context_window=32_000).reserve(None, window=Window(200_000)).tokens == 50_000
+
+    def test_shares_of_a_call_fill_in_what_the_session_was_not_given(self, session):
+        work = session(context_window=32_000, turn_pct=0.3)
+        shares = Window(0, result_pct=0.2, turn_pct=0.9)
+        assert work.reserve(None, turn="t", shares=shares).tokens == 6400
+        assert work.reserve(None, turn="t", shares=shares).tokens == 9600 - 6400
+
+    def test_a_turn_has_its_share_and_the_next_turn_too(self, session):
+        work = session(context_window=32_000)
+        grants = [work.reserve(None, turn="1") for _ in range(2)]
+        assert work.turn("1") == 16_000
+        with pytest.raises(BudgetExhausted, match="this turn has used its 16000 tokens"):
+            work.reserve(None, turn="1")
+        assert work.turn("2") == 0
+        assert work.reserve(None, turn="2").tokens == 8000
+        work.settle(grants[0], 100)
+        assert work.turn("1") == 8100
+        assert work.reserve(None, turn="1").tokens == 7900
+
+    def test_compaction_empties_the_window_and_not_the_total(self, session):
+        work = session(100_000, context_window=32_000)
+        work.settle(None, 31_000)
+        after = work.compacted(4000)
+        assert after == work.read()
+        assert (after.used, after.window_used) == (31_000, 4000)
+
+    def test_a_model_call_sets_what_the_context_holds(self, session):
+        work = session(context_window=32_000)
+        for _ in range(3):
+            after = work.record(20_000, 500).account
+        assert after == work.read()
+        assert (after.used, after.window_used) == (61_500, 20_500)
+
+    @pytest.mark.parametrize("turn", ["", "a\0b", "\udcff", "x" * 1001])
+    def test_a_bad_turn_or_key_is_refused(self, session, turn):
+        work = session()
+        for step in (lambda: work.reserve(1, turn=turn), lambda: work.turn(turn)):
+            with pytest.raises(UsageError, match="a turn must be 1 to 1000 bytes"):
+                step()
+        with pytest.raises(UsageError, match="a key must be 1 to 1000 bytes"):
+            work.record(1, 1, key=turn)
+
+    def test_a_key_counts_once_in_each_session(self, ledger):
+        for name in ("a", "b"):
+            ledger.start(name, Settings(100))
+            assert ledger.record(name, 60, 50, key="call").counted
+            again = ledger.record(name, 60, 50, key="call")
+            assert (again.counted, again.account) == (False, ledger.read(name))
+            assert again.account.used == 110
+            with pytest.raises(BudgetExhausted, match="110 of 100"):
+                ledger.reserve(name, 1)
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["reserve", "settle", "release", "record", "compacted", "reset"]),
+        st.integers(0, 3000),
+        st.sampled_from([None, "t", "u"]),
+    ),
+    max_size=25,
+)
+
+
+def outcome(ledger, name: str, step: str, tokens: int, turn: str | None, grants: list) -> object:
+    """Do one step; return what a caller sees of it, without the ids that each ledger chooses."""
+    if step == "reserve":
+        try:
+            grants.append(ledger.reserve(name, tokens, turn=turn))
+        except BudgetExhausted as error:
+            return str(error)
+        return grants[-1].but(id=0)
+    if step == "settle":
+        return ledger.settle(name, grants.pop(0) if grants else None, tokens)
+    if step == "release":
+        return ledger.release(name, grants.pop()) if grants else None
+    if step == "record":
+        return ledger.record(name, tokens, tokens // 3, key=turn)
+    return ledger.compacted(name, tokens) if step == "compacted" else ledger.reset(name)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(total=st.none() | st.integers(0, 9000), window=st.none() | st.integers(0, 9000), steps=STEPS)
+def test_any_steps_have_the_outcome_that_they_have_in_memory(ledger, total, window, steps):
+    name = f"s{os.urandom(6).hex()}"
+    reference = MemoryLedger()
+    grants: tuple[list, list] = ([], [])
+    for each in (ledger, reference):
+        each.start(name, Settings(total, window, floor_tokens=500))
+    for step, tokens, turn in steps:
+        seen = outcome(ledger, name, step, tokens, turn, grants[0])
+        assert seen == outcome(reference, name, step, tokens, turn, grants[1])
+        assert ledger.read(name) == reference.read(name)
+        assert ledger.turn(name, "t") == reference.turn(name, "t")
+
+
+class TestTheTable:
+    def test_every_member_has_a_url_in_this_suite(self):
+        assert set(URLS) == set(LEDGERS)
+
+    @pytest.mark.parametrize("url", ["redis", "secret@host/x", "nosuch://user:secret@host/x", ":", "/a/b"])
+    def test_an_unknown_url_is_refused_and_not_repeated(self, url, inside):
+        ran = inside("--session", "s", "--", "echo", "x", env={"TOKCAP_LEDGER": url})
+        assert (ran.status, ran.out) == (125, b"")
+        assert ran.err == b"tokcap: TOKCAP_LEDGER must be a URL that starts with one of sqlite:, memory:\n"
+
+    def test_the_sqlite_ledger_takes_no_path(self, inside):
+        ran = inside("--session", "s", "--", "echo", "x", env={"TOKCAP_LEDGER": "sqlite:///tmp/x.db"})
+        assert ran.status == 125
+        assert b"TOKCAP_DATA_DIR" in ran.err
+
+
+class ToyLedger(MemoryLedger):
+    """A ledger from outside the package: it notes who asks for what."""
+
+    def __init__(self):
+        super().__init__()
+        self.steps = []
+
+    def reserve(self, name, requested, **more):
+        self.steps.append(("reserve", name))
+        return super().reserve(name, requested, **more)
+
+    def settle(self, name, grant, actual, kind="run"):
+        self.steps.append((kind, name))
+        return super().settle(name, grant, actual, kind)
+
+
+class TestAToyLedger:
+    @pytest.fixture
+    def toy(self, monkeypatch):
+        """Register a ledger under its own scheme, as a package that adds one would."""
+        ledger = ToyLedger()
+        opened = []
+
+        def open_toy(url, env, patience_seconds):
+            opened.append(url)
+            return ledger
+
+        monkeypatch.setattr(sys.modules[__name__], "open_toy", open_toy, raising=False)
+        LEDGERS.add("toy", f"{__name__}:open_toy")
+        monkeypatch.setenv("TOKCAP_LEDGER", "toy://host/team")
+        yield ledger
+        LEDGERS.remove("toy")
+        assert set(opened) == {"toy://host/team"}
+
+    def test_the_command_line_starts_charges_and_refuses_a_session(self, toy, inside, with_store):
+        assert inside("budget", "start", "work", "--total", "100").out == b"export TOKCAP_SESSION=work\n"
+        ran = inside("--session", "work", "-n", "60", "--", "seq", "1", "1000")
+        assert ran.status == 0
+        used = toy.read("work").used
+        assert 0 < used <= 60
+        assert toy.steps == [("reserve", "work"), ("run", "work")]
+        assert inside("budget", "status", "work", "-o", "json").json["data"]["used"] == used
+        inside("budget", "record", "work", "--input", "100")
+        refused = inside("--session", "work", "-n", "60", "--", "seq", "1", "1000")
+        assert refused.status == 120
+        assert (
+            refused.err == f"tokcap: the budget is exhausted: {used + 100} of 100 tokens are used\n".encode()
+        )
+        assert inside("budget", "check", "work").status == 1
+        assert inside("budget", "turn", "--session", "work").status == 0
+        assert inside("completion", "--list", "sessions").out.startswith(b"work\t")
+        assert inside("budget", "end", "work").status == 0
+        assert inside("budget", "list", "-o", "json").json["data"] == []
+        assert not (with_store / "ledger.db").exists()
+
+    def test_the_doctor_lists_its_sessions(self, toy, inside):
+        inside("budget", "start", "work", "--total", "100")
+        assert b"1 running" in inside("doctor", env={"TOKCAP_SESSION": "work"}).out
+
+    def test_the_library_uses_it_too(self, toy):
+        from tokcap import BudgetManager, open_session
+
+        BudgetManager(500, session="shared").record_usage(100)
+        with open_session("shared") as budget:
+            assert budget.remaining == 400
+        assert toy.read("shared").used == 100

@@ -1,0 +1,81 @@
+"""The contract of every source: a command, standard input, bytes that the caller has."""
+
+import os
+
+import pytest
+
+from tokcap.environment import Environment
+from tokcap.source.command import Command
+from tokcap.source.given import GivenBytes
+from tokcap.source.stdin import StandardInput
+
+DATA = b"".join(b"%d\n" % number for number in range(100_000))
+
+
+@pytest.fixture
+def data_file(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(DATA)
+    return path
+
+
+@pytest.fixture
+def stdin(data_file):
+    descriptor = os.open(data_file, os.O_RDONLY)
+    yield descriptor
+    os.close(descriptor)
+
+
+@pytest.fixture(params=["command", "command on a terminal", "stdin", "given"])
+def source(request, data_file, stdin):
+    env = Environment(os.environ, stdin=stdin, take=lambda _descriptor, _data: None)
+    if request.param.startswith("command"):
+        opened = Command(["cat", str(data_file)], "separate", env, pty=request.param != "command")
+    elif request.param == "stdin":
+        opened = StandardInput(env)
+    else:
+        opened = GivenBytes(DATA)
+    yield opened
+    opened.close()
+
+
+def test_the_blocks_join_to_all_of_the_bytes(source):
+    blocks = [*source.blocks()]
+    assert {stream for stream, _ in blocks} == {"out"}
+    assert all(block for _, block in blocks)
+    assert b"".join(block for _, block in blocks) == DATA
+
+
+def test_it_ends_without_a_failure(source):
+    for _ in source.blocks():
+        pass
+    ending = source.end()
+    assert ending is None or (ending.status, ending.signal, ending.stopped_for) == (0, None, "")
+
+
+def test_nothing_more_is_read_from_a_stream_that_was_stopped(source):
+    blocks = source.blocks()
+    next(blocks)
+    source.stop("out")
+    assert [*blocks] == []
+
+
+def test_stopping_a_stream_that_it_does_not_have_changes_nothing(source):
+    blocks = source.blocks()
+    _, first = next(blocks)
+    source.stop("err")
+    assert first + b"".join(block for _, block in blocks) == DATA
+
+
+def test_it_ends_soon_when_the_limit_is_reached(source):
+    blocks = source.blocks()
+    _, first = next(blocks)
+    source.limit_reached()
+    rest = b"".join(block for _, block in blocks)
+    assert DATA.startswith(first + rest)
+    ending = source.end()
+    assert ending is None or ending.stopped_for in ("limit", "")
+
+
+def test_it_can_be_closed_before_it_was_read(source):
+    source.close()

@@ -1,0 +1,379 @@
+"""Every store keeps the same promises. A store in memory, added from here, keeps them too."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.store.toy_store import clear_toy_stores, open_toy_store
+from tokcap.environment import Environment
+from tokcap.errors import NotFound, StoreError, UsageError
+from tokcap.store import STORES, open_store
+from tokcap.store.base import Retention, index_name
+from tokcap.store.digest import digest_of_stored
+from tokcap.store.record import StoredRecord
+from tokcap.store.recorder import Recorder, RecorderSettings
+from tokcap.store.retention import DAY_SECONDS, READ_SECONDS
+
+NOW = 1_800_000_000.0
+SETTINGS = RecorderSettings(
+    max_bytes=1 << 20, window_bytes=1000, has_limit=True, retention_days=36500, retention_bytes=1 << 40
+)
+RECORD = "record.json"
+
+
+@pytest.fixture
+def toy():
+    """Add the toy store to the table, as a plug-in would: one line."""
+    STORES.add("toy", "tests.store.toy_store:open_toy_store")
+    yield "toy://here"
+    STORES.remove("toy")
+    clear_toy_stores()
+
+
+class Subject:
+    """One store, and what a test needs to store in it, damage it and let time pass."""
+
+    def __init__(self, url: str, env: Environment) -> None:
+        self.url = url
+        self.env = env
+        self.store = open_store(env, url)
+
+    def keep(self, out=b"out\n", err=b"", record=None, now=NOW, **settings) -> str:
+        recorder = Recorder(SETTINGS.but(**settings), lambda: self.store, lambda: now)
+        recorder.spool("out", whole=True).write(out)
+        recorder.spool("err", whole=True).write(err)
+        recorder.begin_digest()
+        ticket = recorder.reserve()
+        recorder.commit(record or StoredRecord(), {})
+        recorder.close()
+        self.set_times(ticket.handle, now)
+        return ticket.handle
+
+    def set_times(self, handle: str, now: float) -> None:
+        """The local store uses the times of the files, which tests must not wait for."""
+        if path := self.store.local_path(handle):
+            for name in ("out", ""):
+                os.utime(os.path.join(path, name), (now, now))
+        else:
+            self.store.shelf[handle].stored_at = self.store.shelf[handle].read_at = now
+
+    def damage(self, handle: str, name: str, data: bytes) -> None:
+        if path := self.store.local_path(handle):
+            Path(path, name).write_bytes(data)
+        else:
+            self.store.shelf[handle].files[name] = data
+
+    def raw(self, handle: str, name: str) -> bytes:
+        if path := self.store.local_path(handle):
+            return Path(path, name).read_bytes()
+        return self.store.shelf[handle].files[name]
+
+
+# Made when tests are collected, so a store that is added to the table is tested without another line.
+@pytest.fixture(params=[*STORES, "toy"])
+def subject(request, toy, tmp_path):
+    url = toy if request.param == "toy" else f"{request.param}://{tmp_path}/data"
+    return Subject(url, Environment({"HOME": str(tmp_path)}, now=lambda: NOW))
+
+
+def contents(output) -> dict[str, bytes]:
+    return {stream: payload.read(0, payload.size) for stream, payload in output.streams.items()}
+
+
+class TestEveryStore:
+    def test_a_stored_output_is_read_back_byte_for_byte(self, subject):
+        data = bytes(range(256)) * 50
+        handle = subject.keep(data, b"problem\n")
+        output = subject.store.open(handle)
+        assert contents(output) == {"out": data, "err": b"problem\n"}
+        assert bytes(output.streams["out"].view()[:]) == data
+        assert (output.handle, output.damage) == (handle, [])
+        assert output.is_whole("out")
+        output.close()
+
+    def test_an_output_too_long_for_memory_is_read_back_byte_for_byte(self, subject):
+        data = os.urandom(9 << 20)
+        handle = subject.keep(data, max_bytes=64 << 20)
+        output = subject.store.open(handle)
+        assert contents(output)["out"] == data
+        assert digest_of_stored(output.streams) == output.record.digest
+        output.close()
+
+    def test_the_record_comes_back_with_handle_and_sizes(self, subject):
+        given = StoredRecord(
+            shape="json", total_count=3, token_limit=50, exit_status=1, command=("sh", "x\udcff")
+        )
+        handle = subject.keep(b"[1,2,3]", record=given)
+        record = subject.store.open(handle).record
+        expected = given.but(handle=handle, digest=record.digest, stored_at=int(NOW), stored_bytes={"out": 7})
+        assert record == expected
+        assert record.digest.startswith(handle)
+
+    def test_more_than_the_limit_is_not_stored_and_is_recorded_as_lost(self, subject):
+        handle = subject.keep(b"0123456789", max_bytes=4)
+        output = subject.store.open(handle)
+        assert contents(output)["out"] == b"0123"
+        assert (output.record.lost_bytes, output.record.complete) == ({"out": 6}, False)
+        assert output.streams["out"].lost == 6
+        assert not output.is_whole("out")
+        assert digest_of_stored(output.streams) == output.record.digest
+
+    def test_nothing_is_stored_before_it_is_committed(self, subject):
+        recorder = Recorder(SETTINGS, lambda: subject.store, lambda: NOW)
+        recorder.spool("out", whole=True).write(b"x" * (9 << 20))
+        assert recorder.reserve().handle
+        assert list(subject.store.outputs()) == []
+        recorder.close()
+        assert list(subject.store.outputs()) == []
+        assert subject.store.left_overs(NOW + DAY_SECONDS) == []
+
+    def test_the_ticket_tells_what_will_be_stored(self, subject):
+        recorder = Recorder(SETTINGS.but(max_bytes=4), lambda: subject.store, lambda: NOW)
+        recorder.spool("out", whole=True).write(b"0123456789")
+        ticket = recorder.reserve()
+        assert (ticket.stored_bytes, ticket.lost_bytes, ticket.truncated) == ({"out": 4}, {"out": 6}, True)
+        assert recorder.reserve() is ticket
+        recorder.commit(StoredRecord(), {})
+        recorder.commit(StoredRecord(), {})
+        recorder.close()
+        assert [output.handle for output in subject.store.outputs()] == [ticket.handle]
+
+    def test_equal_output_is_stored_once_and_what_was_known_is_kept(self, subject):
+        first = subject.keep(record=StoredRecord(tokens={"a": {"out": 1}}, shape="json", total_count=5))
+        second = subject.keep(record=StoredRecord(tokens={"b": {"out": 2}}, exit_status=3), now=NOW + 5)
+        assert first == second
+        (listed,) = subject.store.outputs()
+        assert listed.record.tokens == {"a": {"out": 1}, "b": {"out": 2}}
+        assert (listed.record.shape, listed.record.total_count) == ("json", 5)
+        assert (listed.record.exit_status, listed.stored_at) == (3, NOW + 5)
+
+    def test_other_output_gets_another_handle_even_if_only_stderr_or_the_lost_rest_differs(self, subject):
+        handles = {
+            subject.keep(b"a"),
+            subject.keep(b"b"),
+            subject.keep(b"a", b"e"),
+            subject.keep(b"ab", max_bytes=1),
+        }
+        assert len(handles) == 4
+
+    def test_a_damaged_output_is_replaced_when_it_is_stored_again(self, subject):
+        handle = subject.keep(b"hello")
+        subject.damage(handle, "out", b"hell")
+        assert subject.keep(b"hello") == handle
+        assert contents(subject.store.open(handle))["out"] == b"hello"
+
+    def test_four_digits_are_enough_to_find_an_output(self, subject):
+        handle = subject.keep()
+        assert subject.store.find(handle[:4]) == handle
+        assert subject.store.open(handle[:7]).handle == handle
+
+    @pytest.mark.parametrize("name", ["", "abc", "ABCD", "../x", "zzzz", "ffffffff", "@first"])
+    def test_a_name_of_nothing_is_not_found_and_the_latest_are_suggested(self, subject, name):
+        handle = subject.keep()
+        with pytest.raises(NotFound, match=f"the latest are {handle}"):
+            subject.store.find(name)
+
+    def test_last_is_the_output_that_was_stored_last(self, subject):
+        with pytest.raises(NotFound, match="nothing has been stored yet"):
+            subject.store.find("@last")
+        assert subject.store.last() is None
+        first = subject.keep(b"first")
+        second = subject.keep(b"second")
+        assert (subject.store.find("@last"), subject.store.last().handle) == (second, second)
+        subject.keep(b"first")
+        assert subject.store.find("@last") == first
+        subject.store.remove(first)
+        with pytest.raises(NotFound, match=f"removed; the latest are {second}"):
+            subject.store.find("@last")
+
+    def test_the_latest_are_listed_first(self, subject):
+        handles = [subject.keep(b"%d" % number, now=NOW + number) for number in range(5)]
+        latest = [output.handle for output in subject.store.latest(3)]
+        assert latest == handles[:1:-1]
+        assert [output.handle for output in subject.store.latest(9, handles[0][:6])] == [handles[0]]
+
+    def test_a_removed_output_is_gone_and_an_open_one_can_still_be_read(self, subject):
+        handle = subject.keep(b"still here")
+        output = subject.store.open(handle)
+        subject.store.remove(handle)
+        subject.store.remove(handle)
+        assert list(subject.store.outputs()) == []
+        assert subject.store.examine(handle) is None
+        assert contents(output)["out"] == b"still here"
+        output.close()
+
+    def test_a_stream_that_was_not_stored_is_not_found(self, subject):
+        handle = subject.keep()
+        with pytest.raises(NotFound, match=f"{handle} has no stored"):
+            subject.store.open(handle, "err")
+
+    def test_cleaning_removes_what_is_too_old(self, subject):
+        old = subject.keep(b"old", now=NOW - 3 * DAY_SECONDS)
+        new = subject.keep(b"new", now=NOW - DAY_SECONDS)
+        cleaned = subject.store.clean(Retention(2, 1 << 30), NOW)
+        assert [output.handle for output in cleaned.removed] == [old]
+        assert [output.handle for output in subject.store.outputs()] == [new]
+        assert cleaned.kept == 1
+
+    def test_cleaning_removes_the_oldest_until_the_rest_is_small_enough(self, subject):
+        handles = [subject.keep(b"%d" % n * 5000, now=NOW - (9 - n) * READ_SECONDS) for n in range(3)]
+        cleaned = subject.store.clean(Retention(14, 12_000), NOW)
+        assert [output.handle for output in cleaned.removed] == handles[:1]
+        assert cleaned.kept_bytes <= 12_000
+
+    def test_what_was_read_within_the_hour_is_kept(self, subject):
+        handle = subject.keep(now=NOW - 30 * DAY_SECONDS)
+        subject.store.open(handle).close()
+        now = next(subject.store.outputs()).read_at
+        assert subject.store.clean(Retention(1, 1), now + 60).kept == 1
+        assert subject.store.clean(Retention(1, 1), now + READ_SECONDS + 60).kept == 0
+
+    def test_examining_an_output_does_not_count_as_reading_it(self, subject):
+        handle = subject.keep(now=NOW - 30 * DAY_SECONDS)
+        subject.store.examine(handle).close()
+        assert next(subject.store.outputs()).read_at == NOW - 30 * DAY_SECONDS
+
+    @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"schema_version": 2}', b"\xff"])
+    def test_a_damaged_record_is_reported_and_the_output_is_read_anyway(self, subject, data):
+        handle = subject.keep(b"fine")
+        subject.damage(handle, RECORD, data)
+        assert next(subject.store.outputs()).record is None
+        output = subject.store.open(handle)
+        assert output.damage
+        assert output.damage[0].startswith(f"{RECORD} of {handle} is damaged")
+        assert contents(output)["out"] == b"fine"
+        assert output.record.stored_bytes == {"out": 4}
+
+    def test_an_output_of_another_size_is_reported(self, subject):
+        handle = subject.keep(b"hello")
+        subject.damage(handle, "out", b"hell")
+        output = subject.store.examine(handle)
+        assert len(output.damage) == 1
+        assert f"out of {handle} is damaged" in output.damage[0]
+        assert not output.is_whole("out")
+
+    def test_an_output_of_other_bytes_has_another_digest(self, subject):
+        handle = subject.keep(b"hello")
+        subject.damage(handle, "out", b"hallo")
+        output = subject.store.examine(handle)
+        assert digest_of_stored(output.streams) != output.record.digest
+
+    def test_fields_that_a_later_version_may_add_to_a_record_are_ignored(self, subject):
+        handle = subject.keep(b"fine", record=StoredRecord(exit_status=4))
+        fields = json.loads(subject.raw(handle, RECORD))
+        subject.damage(handle, RECORD, json.dumps({**fields, "of_the_future": [1]}).encode())
+        output = subject.store.open(handle)
+        assert (output.damage, output.record.exit_status) == ([], 4)
+
+    def test_an_index_is_stored_beside_the_output_and_read_back(self, subject):
+        handle = subject.keep()
+        name = index_name("out", "some/tokenizer")
+        output = subject.store.open(handle)
+        assert output.read_file(name) is None
+        output.write_file(name, b"positions")
+        output.write_record(output.record.but(shape="text"))
+        again = subject.store.open(handle)
+        assert (again.read_file(name), again.record.shape) == (b"positions", "text")
+        again.note_damage(name, "counted again")
+        assert again.damage == [f"{name} of {handle} is damaged: counted again"]
+
+    def test_a_path_is_that_of_a_plain_file_or_none(self, subject):
+        handle = subject.keep(b"plain")
+        path = subject.store.open(handle).local_path("out")
+        assert path is None or Path(path).read_bytes() == b"plain"
+        assert (path is None) == (subject.store.local_path(handle) is None)
+        assert (path is None) == (subject.store.local_directory() is None)
+
+
+class BrokenStore:
+    def draft(self):
+        return self
+
+    def handle_for(self, _digest):
+        raise StoreError("the store is away")
+
+    def open_file(self, _stream):
+        raise StoreError("the store is away")
+
+    def close(self):
+        pass
+
+
+class TestRecorder:
+    def test_a_store_that_fails_costs_the_handle_and_not_the_output(self):
+        recorder = Recorder(SETTINGS, BrokenStore, lambda: NOW)
+        spool = recorder.spool("out", whole=True)
+        spool.write(b"small")
+        assert (recorder.reserve(), recorder.failure) == (None, "the store is away")
+        with pytest.raises(StoreError, match="the store is away"):
+            recorder.commit(StoredRecord(), {})
+        assert spool.read(0, 5) == b"small"
+        recorder.close()
+
+    def test_a_store_that_fails_while_output_arrives_does_not_fill_the_memory(self):
+        recorder = Recorder(SETTINGS, BrokenStore, lambda: NOW)
+        spool = recorder.spool("out", whole=True)
+        data = os.urandom(9 << 20)
+        spool.write(data)
+        spool.finish()
+        assert recorder.reserve() is None
+        assert spool.read(0, spool.size) == data
+        recorder.close()
+
+
+class TestChoosingAStore:
+    def test_the_local_store_is_the_default(self, tmp_path):
+        store = open_store(Environment({"TOKCAP_DATA_DIR": str(tmp_path)}))
+        assert store.local_directory() == str(tmp_path / "spill")
+
+    def test_an_unknown_scheme_is_refused_before_anything_runs(self, inside, with_store):
+        with pytest.raises(UsageError, match="file://"):
+            open_store(Environment({}), "s3://bucket")
+        ran = inside("-n", "5", "--", "touch", str(with_store), env={"TOKCAP_STORE": "s3://bucket"})
+        assert ran.status == 125
+        assert b"TOKCAP_STORE" in ran.err
+        assert not with_store.exists()
+
+
+LINES = b"".join(b"line %d\n" % number for number in range(3000))
+
+
+class TestAStoreThatIsAddedFromOutside:
+    @pytest.fixture
+    def call(self, inside, toy, with_store):
+        return lambda *args, stdin=b"": inside(*args, stdin=stdin, env={"TOKCAP_STORE": toy})
+
+    def test_a_run_stores_there_and_show_pages_through_it(self, call, with_store):
+        ran = call("-n", "200", "-o", "json", stdin=LINES)
+        meta = ran.json["meta"]
+        assert ran.status == 0
+        assert "spill_path" not in meta or meta["spill_path"] is None
+        pages, offset = [], 0
+        while offset is not None:
+            page = call(
+                "show", meta["handle"], "-n", "4000", "--token-offset", str(offset), "-o", "json"
+            ).json
+            pages += [part for part in page["data"] if part != "[TRUNCATED]"]
+            offset = page["meta"].get("next_offset")
+        assert "".join(pages).encode() == LINES
+        assert not (with_store / "spill").exists()
+
+    def test_the_subcommands_use_it_too(self, call):
+        handle = call("-n", "200", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        (listed,) = call("spill", "list", "-o", "json").json["data"]
+        assert (listed["handle"], listed["path"]) == (handle, None)
+        path = call("spill", "path", "@last")
+        assert (path.status, path.out) == (1, b"")
+        assert f"tokcap show {handle}".encode() in path.err
+        assert call("completion", "--list", "handles").out.startswith(b"@last\t")
+        assert call("spill", "gc").status == 0
+        assert call("spill", "rm", handle[:4]).out == f"removed {handle}\n".encode()
+        assert open_toy_store("here", Environment({})).shelf == {}
+
+    def test_doctor_examines_it(self, call):
+        handle = call("-n", "200", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        open_toy_store("here", Environment({})).shelf[handle].files["out"] += b"more"
+        found = call("doctor").out.decode()
+        assert f"out of {handle} is damaged" in found

@@ -1,0 +1,198 @@
+"""What every tokenizer and every tokenizer family promises, checked for all of them."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+import pytest
+import tiktoken
+import tiktoken_ext.openai_public
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tokens.test_counting import AWKWARD
+from tests.tokens.test_index import payload_of
+from tests.tokens.toy_family import WordTokenizer
+from tokcap.errors import TokenizerUnavailable
+from tokcap.tokens import (
+    FAMILIES,
+    ByteTokenizer,
+    Index,
+    chunks,
+    count_bytes,
+    examine_tokenizer_name,
+    open_tokenizer,
+    tokenizer_names,
+    vocabulary,
+)
+from tokcap.tokens.bpe import BytePairTokenizer
+from tokcap.tokens.plugins import PluginTokenizer
+
+
+def gpt2_like() -> BytePairTokenizer:
+    """A tokenizer as tiktoken loads it: the pre-split of GPT-2 with an embedded vocabulary."""
+    encoding = tiktoken.Encoding(
+        "gpt2",
+        pat_str=tiktoken_ext.openai_public.r50k_pat_str,
+        mergeable_ranks=vocabulary.load("cl100k_base").ranks(),
+        special_tokens={},
+    )
+    return BytePairTokenizer("gpt2", encoding, 128)
+
+
+# One of each kind. The names that the table suggests are added, so that a new family is tested here too.
+KINDS = {
+    **{name: functools.partial(open_tokenizer, name) for name in tokenizer_names()},
+    "cl100k_base by tiktoken": lambda: open_tokenizer("cl100k_base").byte_pair,
+    "loaded by tiktoken": gpt2_like,
+    "plug-in": lambda: PluginTokenizer("words", WordTokenizer()),
+    "toy": WordTokenizer,
+    "bytes": ByteTokenizer,
+}
+
+
+@functools.cache
+def tokenizer_of(kind):
+    return KINDS[kind]()
+
+
+def lengths_of(tokenizer, data: bytes) -> list[int]:
+    return list(tokenizer.token_lengths(chunks.as_text(data)))
+
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+ANY_BYTES = st.lists(
+    st.one_of(AWKWARD.map(str.encode), st.binary(max_size=6), st.just(b"some words again\n")), max_size=6
+).map(b"".join)
+
+
+@every_kind
+@settings(max_examples=150, deadline=None)
+@given(text=AWKWARD)
+def test_lengths_add_up_to_the_text_and_there_are_as_many_as_tokens(kind, text):
+    tokenizer = tokenizer_of(kind)
+    lengths = lengths_of(tokenizer, text.encode())
+    assert len(lengths) == tokenizer.count(text)
+    assert sum(lengths) == len(text.encode())
+    assert all(1 <= length <= tokenizer.longest_token_bytes for length in lengths)
+    tokenizer.prepare()
+    assert lengths_of(tokenizer, text.encode()) == lengths
+
+
+@every_kind
+@settings(max_examples=150, deadline=None)
+@given(data=ANY_BYTES, after=ANY_BYTES, begin=st.integers(0, 20), ahead=st.integers(0, 20))
+def test_a_safe_cut_is_safe_whatever_follows(kind, data, after, begin, ahead):
+    tokenizer = tokenizer_of(kind)
+    # Chunks begin at a safe cut themselves, or at the start.
+    begin = (tokenizer.safe_cut(bytearray(data), 0, min(begin, len(data))) or 0) if begin else 0
+    cut = tokenizer.safe_cut(bytearray(data), begin, min(begin + ahead, len(data)))
+    if cut is None:
+        return
+    assert begin + ahead < cut <= len(data)
+    whole = data[begin:] + after
+    apart = lengths_of(tokenizer, data[begin:cut]) + lengths_of(tokenizer, data[cut:] + after)
+    assert apart == lengths_of(tokenizer, whole)
+
+
+@every_kind
+@pytest.mark.parametrize("piece", ["a", " ", "=", "1", "漢字", "ab'cd", ". "])
+def test_a_safe_cut_that_was_searched_for_is_safe(kind, piece):
+    tokenizer = tokenizer_of(kind)
+    data = (piece * (1 << 17)).encode()[: 1 << 18]
+    cut = tokenizer.find_safe_cut(data)
+    if cut is not None:
+        assert 0 < cut < len(data)
+        apart = lengths_of(tokenizer, data[:cut]) + lengths_of(tokenizer, data[cut:])
+        assert apart == lengths_of(tokenizer, data)
+
+
+@every_kind
+@settings(max_examples=100, deadline=None)
+@given(data=ANY_BYTES, size=st.integers(1, 9))
+def test_the_count_does_not_depend_on_the_chunks(kind, data, size):
+    tokenizer = tokenizer_of(kind)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "CHUNK_BYTES", 4)
+        patch.setattr(chunks, "FIRST_CHUNK_BYTES", 4)
+        blocks = [data[start : start + size] for start in range(0, len(data), size)]
+        pieces = list(chunks.split(blocks, tokenizer))
+        assert b"".join(pieces) == data
+        expected = tokenizer.count(chunks.as_text(data))
+        assert sum(tokenizer.count(chunks.as_text(piece)) for piece in pieces) == expected
+        assert count_bytes(data, tokenizer) == expected
+
+
+@every_kind
+@settings(max_examples=100, deadline=None)
+@given(text=AWKWARD)
+def test_an_index_finds_every_token_again(kind, text):
+    tokenizer, data = tokenizer_of(kind), text.encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "CHUNK_BYTES", 8)
+        patch.setattr(chunks, "FIRST_CHUNK_BYTES", 8)
+        index = Index(payload_of(data), tokenizer)
+        total = index.total_tokens
+        assert total == tokenizer.count(text)
+        bytes_at = [index.byte_at(token) for token in range(total + 1)]
+        assert bytes_at == sorted(set(bytes_at))
+        assert (bytes_at[0], bytes_at[-1]) == (0, len(data))
+        assert [index.token_at(byte) for byte in bytes_at] == list(range(total + 1))
+        starts = index.starts(0, total)
+        assert all(start in (-1, byte) for start, byte in zip(starts, bytes_at, strict=True))
+
+
+TEXT = "A line of words, with numbers 123456 and größe 漢字仮名.\n  indented: {'a': 1}\n\n" * 6
+
+
+@pytest.fixture
+def toy_family():
+    """Registers the toy family in the table, as another package could do."""
+    FAMILIES.add("toy", "tests.tokens.toy_family:FAMILY")
+    yield
+    FAMILIES.remove("toy")
+
+
+@pytest.mark.parametrize("name", [*tokenizer_names(), "toy-words"])
+@pytest.mark.parametrize("limit", [12, 60])
+def test_pages_join_to_the_output_and_stay_within_the_limit(inside, toy_family, name, limit):
+    tokenizer = open_tokenizer(name)
+    shown, offset = [], 0
+    while offset is not None:
+        ran = inside(
+            *("--tokenizer", name, "-n", str(limit), "--token-offset", str(offset), "-o", "json"),
+            stdin=TEXT.encode(),
+        )
+        assert ran.json["meta"]["tokenizer"] == name
+        assert count_bytes(ran.data_text, tokenizer) <= limit
+        shown.append(ran.json["data"][0])
+        offset = ran.json["meta"].get("next_offset")
+    assert len(shown) > 1
+    assert "".join(shown) == TEXT
+
+
+def test_a_family_added_from_outside_works_like_the_others(inside, toy_family):
+    assert inside("--tokenizer", "toy-words", "--token-count", stdin=b"one two  three\n").out == b"3\n"
+    ran = inside("--tokenizer", "toy-words", "-n", "2", "--sentinel", "", stdin=b"one two three")
+    assert (ran.status, ran.out) == (0, b"one two ")
+    assert tokenizer_names()[-1] == "toy-words"
+    assert "or toy-words\n" in inside("--tokenizer", "nonsense", "--", "true").err.decode()
+    assert '"toy-words"' in json.dumps(inside("manifest").json["data"])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_opens_its_names_and_no_other(family):
+    member = FAMILIES[family]
+    for name in member.names:
+        assert member.open(name).name == name
+        assert member.examine(name) == ""
+    assert member.open("no such tokenizer") is None
+    assert member.examine("no such tokenizer") is None
+
+
+def test_a_name_is_examined_without_loading_its_table():
+    assert examine_tokenizer_name("cl100k_base") == examine_tokenizer_name("gpt-4o") == ""
+    assert "p50k_base" in examine_tokenizer_name("text-davinci-003")
+    with pytest.raises(TokenizerUnavailable, match="'nonsense' is not a known tokenizer"):
+        examine_tokenizer_name("nonsense")

@@ -1,0 +1,120 @@
+"""Run the pipeline inside another program: collect its output in memory and leave the program unchanged."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tokcap import pipeline
+from tokcap.core.spool import open_nameless_file
+from tokcap.environment import STDERR, STDOUT, Environment
+from tokcap.errors import StreamError, UsageError
+from tokcap.lean.record import Record
+from tokcap.source.given import GivenBytes
+from tokcap.steps.opening import open_source as open_usual_source
+from tokcap.system.descriptors import write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from mmap import mmap
+    from typing import Self
+
+    from tokcap.core.payload import Source
+    from tokcap.core.request import Request, ShowRequest
+    from tokcap.core.response import Response
+
+    OpenSource = Callable[[Request, Environment], Source]
+
+
+class CapturedCall(Record):
+    """The exit status and the response of a call, and the bytes it would have written."""
+
+    status: int
+    response: Response
+    stdout_data: bytes
+    stderr_data: bytes
+
+
+def run_captured(
+    request: Request, environment: CapturedEnvironment, open_source: OpenSource = open_usual_source
+) -> CapturedCall:
+    """Run a request and collect what it writes. `open_source` overrides where the bytes come from."""
+    with environment:
+        done = pipeline.run(request, environment.env, open_source)
+        return environment.collected(done)
+
+
+def cap_captured(request: Request, data: bytes | mmap) -> CapturedCall:
+    """Run a request on bytes that the caller has already."""
+    return run_captured(request, CapturedEnvironment(), lambda _request, _env: GivenBytes(data))
+
+
+def show_captured(request: ShowRequest) -> CapturedCall:
+    """Show a stored output and collect what is written."""
+    with CapturedEnvironment() as environment:
+        return environment.collected(pipeline.show(request, environment.env))
+
+
+class CapturedEnvironment:
+    """A context manager that provides the `Environment` of one call and collects what the call writes."""
+
+    def __init__(
+        self,
+        *,
+        variables: Mapping[str, str] | None = None,
+        directory: str | None = None,
+        stdin: int | None = None,
+        stdin_data: bytes | None = None,
+    ) -> None:
+        """The command reads the descriptor `stdin`, or else `stdin_data`, or else nothing."""
+        self._variables = variables
+        self._directory = directory
+        self._stdin = stdin
+        self._stdin_data = stdin_data
+        self._descriptors: list[int] = []
+        self._written = {STDOUT: bytearray(), STDERR: bytearray()}
+
+    def __enter__(self) -> Self:
+        if self._directory is not None and not os.path.isdir(self._directory):
+            raise UsageError(f"cwd: {self._directory!r} is not a directory")
+        try:
+            # If the program has closed a standard stream, its number is free. Occupy the number, or a pipe
+            # opened later would get it and act as that stream.
+            while not self._descriptors or self._descriptors[-1] <= STDERR:
+                self._descriptors.append(os.open(os.devnull, os.O_RDWR))
+            if self._stdin_data:
+                self._descriptors.append(open_file_with(self._stdin_data))
+        except OSError as error:
+            self.__exit__()
+            raise StreamError(f"cannot pass the input to the command: {error.strerror}") from None
+        self.env = Environment(
+            os.environ,
+            stdin=self._descriptors[-1] if self._stdin is None else self._stdin,
+            take=lambda descriptor, data: self._written[descriptor].extend(data),
+            directory=self._directory,
+            command_variables=self._variables,
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._descriptors.clear()
+
+    def collected(self, done: pipeline.Done) -> CapturedCall:
+        """Return the result of a call together with what it has written so far."""
+        return CapturedCall(
+            done.status, done.response, bytes(self._written[STDOUT]), bytes(self._written[STDERR])
+        )
+
+
+def open_file_with(data: bytes) -> int:
+    """Open an unnamed temporary file that holds `data`, positioned at its start."""
+    descriptor = open_nameless_file()
+    try:
+        write_all(descriptor, data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -1,0 +1,113 @@
+"""`ToolBudget`: how many tokens of a model's context one tool result may use, and the result cut to fit.
+
+The same text and numbers always give the same bytes. No time or path appears in them, so a message in a
+conversation never changes and prompt caches stay valid. The only side effect is the stored output.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, AnyStr
+
+from tokcap.api.calls import cap, decoded_like
+from tokcap.budget.arithmetic import Settings, Window, result_share, share_of, tokens_of
+from tokcap.cli.options import BY_KEY
+from tokcap.errors import BudgetExhausted
+from tokcap.lean.record import Record
+from tokcap.tokens import count_bytes, open_tokenizer
+
+if TYPE_CHECKING:
+    from tokcap.api.results import Capped
+    from tokcap.core.request import Keep, Shape
+
+
+class ToolBudget(Record):
+    r"""The state of a model's context before a tool result is added to it.
+
+    >>> from tokcap import ToolBudget
+    >>> budget = ToolBudget(context_window=8_000, used=7_000, floor_tokens=100)
+    >>> budget.baseline, budget.available, budget.allowance, budget.compact_first
+    (2000, 1000, 1000, False)
+    >>> message = budget.apply("".join(f"line {number}\n" for number in range(1000)))
+    >>> message.text.splitlines()[-1]
+    '[TRUNCATED] tokens 0-964 of 4000; next: tokcap show 498716b4fbac --token-offset 964'
+    >>> budget.after(message.returned_tokens).compact_first
+    True
+    """
+
+    # The size of the context in tokens, and how many of them are in use.
+    context_window: int
+    used: int = 0
+    # The share of the window that one result may use, and the minimum it gets even if the window is full.
+    result_pct: float = 0.25
+    floor_tokens: int = 2000
+    tokenizer: str = "cl100k_base"
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *args, **named):
+            super().__init__(*args, **named)
+            tokens_of(self.used, "used")
+            Settings(None, self.context_window, self.result_pct, None, self.floor_tokens).checked()
+
+    @property
+    def baseline(self) -> int:
+        """Tokens that one result may use while there is enough room."""
+        return share_of(self.context_window, self.result_pct)
+
+    @property
+    def available(self) -> int:
+        """Tokens left in the window."""
+        return max(self.context_window - self.used, 0)
+
+    @property
+    def allowance(self) -> int:
+        """Tokens that the next result may use: max(floor_tokens, min(baseline, available))."""
+        return result_share(self._window, self.used).tokens
+
+    @property
+    def compact_first(self) -> bool:
+        """Whether less than `floor_tokens` is left. Compact the context before adding the result."""
+        return result_share(self._window, self.used).floor_decides
+
+    @property
+    def _window(self) -> Window:
+        return Window(self.context_window, self.result_pct, floor_tokens=self.floor_tokens)
+
+    def after(self, tokens: int) -> ToolBudget:
+        """Return the budget after `tokens` more tokens were added to the context."""
+        return self.but(used=self.used + tokens_of(tokens, "tokens"))
+
+    def apply(self, text: AnyStr, *, shape: Shape = "auto", keep: Keep = "head") -> Capped[AnyStr]:
+        """Return the message for the conversation. A text that fits into `allowance` tokens is unchanged.
+
+        A longer text is stored as a whole. The message is then a window of it and the command that shows the
+        rest, together at most `allowance` tokens.
+        """
+        allowance = limit_tokens = self.allowance
+        if not allowance:
+            raise BudgetExhausted("the context is full: compact it first")
+        tokenizer = open_tokenizer(self.tokenizer)
+
+        def preview(limit: int) -> Capped[AnyStr]:
+            return cap(text, limit, tokenizer=self.tokenizer, shape=shape, keep=keep, spill="auto")
+
+        shown = largest = preview(limit_tokens)
+        # In text, the mark contains the command. In JSON and tables it does not, so a line is added below.
+        while shown.truncated and shown.meta.shape != "text" and limit_tokens > 0:
+            message = with_hint(shown)
+            message_tokens = count_bytes(message, tokenizer)
+            if message_tokens <= allowance:
+                return shown.but(data=message, text=decoded_like(text, message))
+            limit_tokens -= max(message_tokens - allowance, 1)
+            if limit_tokens > 0:
+                shown = preview(limit_tokens)
+        return largest
+
+
+def with_hint(shown: Capped[AnyStr]) -> bytes:
+    """Return the window and, on a line below it, what is missing."""
+    hint = shown.hint or (
+        f"all of it: tokcap show {shown.handle}" if shown.handle else "the rest is not stored"
+    )
+    line_end = b"" if shown.data.endswith(b"\n") else b"\n"
+    return shown.data + line_end + f"{BY_KEY['sentinel'].default} {hint}\n".encode()

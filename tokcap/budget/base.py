@@ -1,0 +1,204 @@
+"""The seam of the ledgers: the protocol `SessionStore`, and the records and checks that all members share.
+
+A member decides no numbers itself: it calls `arithmetic`. `SessionView` is one session of any member.
+"""
+
+from __future__ import annotations
+
+from tokcap.errors import SessionNotStarted, UsageError
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    from tokcap.budget.arithmetic import Account, Settings, Window
+    from tokcap.environment import Environment
+
+    class SessionStore(Protocol):
+        """All sessions of one ledger. Each method is one atomic step.
+
+        A session exists from `start` to `end`. Every other step on a name without a session raises
+        `SessionNotStarted`. If a step cannot be done, it raises `LedgerError` and changes nothing.
+        """
+
+        def start(self, name: str, settings: Settings) -> bool:
+            """Start a session; return False if it exists with the same settings.
+
+            Raise `UsageError` if it exists with other settings.
+            """
+            ...
+
+        def end(self, name: str) -> Account:
+            """End a session, free its name, and return its last numbers."""
+            ...
+
+        def reset(self, name: str) -> Account:
+            """End a session and start it again with its settings: no usage, reservations, turns, keys."""
+            ...
+
+        def list(self) -> Sequence[Session]:
+            """Return the sessions that exist, in the order in which they were started."""
+            ...
+
+        def has(self, name: str) -> bool: ...
+
+        def reserve(
+            self,
+            name: str,
+            requested: int | None,
+            *,
+            turn: str | None = None,
+            window: Window | None = None,
+            shares: Window | None = None,
+        ) -> Grant:
+            """Set aside what `arithmetic.offer` allows; raise `BudgetExhausted` if that is nothing.
+
+            `window` replaces the session's window. `shares` fills in shares that the session was not
+            started with.
+            """
+            ...
+
+        def settle(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> Account:
+            """Count what was used, which may be more than the grant, and free the grant.
+
+            A grant belongs to the session that made it, even if that session has ended or was reset.
+            `kind` names the usage in the history, where a ledger keeps one.
+            """
+            ...
+
+        def release(self, name: str, grant: Grant) -> Account:
+            """Free a grant without counting anything."""
+            ...
+
+        def record(
+            self, name: str, input_tokens: int, output_tokens: int, key: str | None = None
+        ) -> Recorded:
+            """Count the tokens of a model call; count the same key only once."""
+            ...
+
+        def compacted(self, name: str, used: int) -> Account:
+            """Note that the reader's context now holds `used` tokens. The total stays as it is."""
+            ...
+
+        def turn(self, name: str, turn: str) -> int:
+            """Return what a turn has used and reserved; 0 for a new turn."""
+            ...
+
+        def read(self, name: str) -> Account: ...
+
+    class OpenLedger(Protocol):
+        """An entry of the table `LEDGERS`: open the ledger that a URL names, without creating anything."""
+
+        def __call__(self, url: str, env: Environment, patience_seconds: float) -> SessionStore: ...
+
+
+# How long a step waits for other processes. A step takes about a millisecond, so only a process that
+# is stopped in the middle of one can take longer.
+PATIENCE_SECONDS = 30.0
+
+NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:@+")
+LONGEST_NAME = 100
+LONGEST_KEY_BYTES = 1000
+
+
+class Session(Record):
+    """A session in a list."""
+
+    name: str
+    # Seconds since 1970, for people. Nothing is decided by it.
+    created: float
+    account: Account
+
+
+class Grant(Record):
+    """Tokens that were set aside, and the account that includes them. None: nothing limits the answer."""
+
+    # Unique in its ledger; never used again.
+    id: int
+    tokens: int | None
+    turn: str | None
+    # The floor of the window's share decided: compaction is advised.
+    floor_decides: bool
+    account: Account
+
+
+class Recorded(Record):
+    """Whether tokens were counted (their key was new), and the account afterwards."""
+
+    counted: bool
+    account: Account
+
+
+class SessionView:
+    """One session of a ledger. The session does not have to exist yet."""
+
+    def __init__(self, store: SessionStore, name: str) -> None:
+        self._store = store
+        self.name = session_name(name)
+
+    def reserve(
+        self,
+        requested: int | None,
+        *,
+        turn: str | None = None,
+        window: Window | None = None,
+        shares: Window | None = None,
+    ) -> Grant:
+        return self._store.reserve(self.name, requested, turn=turn, window=window, shares=shares)
+
+    def settle(self, grant: Grant | None, actual: int, kind: str = "run") -> Account:
+        return self._store.settle(self.name, grant, actual, kind)
+
+    def release(self, grant: Grant) -> Account:
+        return self._store.release(self.name, grant)
+
+    def record(self, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
+        return self._store.record(self.name, input_tokens, output_tokens, key)
+
+    def compacted(self, used: int) -> Account:
+        return self._store.compacted(self.name, used)
+
+    def turn(self, turn: str) -> int:
+        return self._store.turn(self.name, turn)
+
+    def read(self) -> Account:
+        return self._store.read(self.name)
+
+
+def session_name(name: str) -> str:
+    """Return the name; raise `UsageError` if it is not a plain word for a shell, or could be a path."""
+    if not name or len(name) > LONGEST_NAME or name[0] in ".-" or not NAME_CHARACTERS.issuperset(name):
+        shown = repr(name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…")
+        raise UsageError(
+            f"invalid session name {shown}: use up to {LONGEST_NAME} letters, digits and . _ - : @ +,"
+            " and do not start with . or -"
+        )
+    return name
+
+
+def key_text(key: str, what: str) -> str:
+    """Return the key; raise `UsageError` if a database cannot hold it."""
+    try:
+        if 0 < len(key.encode()) <= LONGEST_KEY_BYTES and "\0" not in key:
+            return key
+    except UnicodeEncodeError:
+        pass
+    raise UsageError(f"{what} must be 1 to {LONGEST_KEY_BYTES} bytes of UTF-8 without NUL")
+
+
+def not_started(name: str) -> SessionNotStarted:
+    return SessionNotStarted(
+        f"session {name!r} has not been started; start it with: tokcap budget start {name} --total N"
+    )
+
+
+def other_settings(name: str, settings: Settings) -> UsageError:
+    """Say which settings a session has that was to be started with different ones."""
+    present = ", ".join(
+        f"{key} {'none' if value is None else value}" for key, value in vars(settings).items()
+    )
+    return UsageError(
+        f"session {name!r} was started with other settings ({present});"
+        f" end it first: tokcap budget end {name}"
+    )

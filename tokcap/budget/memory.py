@@ -1,0 +1,174 @@
+"""A ledger in the memory of one process, shared by its threads. It ends with the process."""
+
+from __future__ import annotations
+
+import time
+from _thread import allocate_lock
+
+from tokcap.budget.arithmetic import Account, offer, tokens_of
+from tokcap.budget.base import Grant, Recorded, Session, key_text, not_started, other_settings, session_name
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.budget.arithmetic import Settings, Window
+    from tokcap.environment import Environment
+
+# Every call of a process that names the same URL gets the same ledger.
+_opened: dict[str, MemoryLedger] = {}
+
+
+def open_memory(url: str, env: Environment, patience_seconds: float) -> MemoryLedger:
+    """Return this process's ledger of that URL."""
+    return _opened.setdefault(url, MemoryLedger())
+
+
+class _State:
+    """One session, from its start on. Grants may refer to it after its end."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.created = time.time()
+        self.account = Account(settings)
+        self.used_by_turn: dict[str, int] = {}
+        self.keys: set[str] = set()
+
+
+class _Held(Record):
+    """A reservation, and the session that it belongs to."""
+
+    state: _State
+    tokens: int
+    turn: str | None
+
+
+class MemoryLedger:
+    """A `SessionStore` for the threads of one process. It keeps no history."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, _State] = {}
+        self._held: dict[int, _Held] = {}
+        self._last_id = 0
+        self._lock = allocate_lock()
+
+    def start(self, name: str, settings: Settings) -> bool:
+        session_name(name)
+        settings.checked()
+        with self._lock:
+            found = self._sessions.get(name)
+            if found is None:
+                self._sessions[name] = _State(settings)
+                return True
+            if found.account.settings != settings:
+                raise other_settings(name, found.account.settings)
+            return False
+
+    def end(self, name: str) -> Account:
+        with self._lock:
+            state = self._need(name)
+            del self._sessions[name]
+            return state.account
+
+    def reset(self, name: str) -> Account:
+        with self._lock:
+            fresh = _State(self._need(name).account.settings)
+            # Removed first, so that it moves to the end of the list as in other ledgers.
+            del self._sessions[name]
+            self._sessions[name] = fresh
+            return fresh.account
+
+    def list(self) -> Sequence[Session]:
+        with self._lock:
+            return [Session(name, state.created, state.account) for name, state in self._sessions.items()]
+
+    def has(self, name: str) -> bool:
+        session_name(name)
+        with self._lock:
+            return name in self._sessions
+
+    def reserve(
+        self,
+        name: str,
+        requested: int | None,
+        *,
+        turn: str | None = None,
+        window: Window | None = None,
+        shares: Window | None = None,
+    ) -> Grant:
+        if turn is not None:
+            key_text(turn, "a turn")
+        with self._lock:
+            state = self._need(name)
+            turn_taken = None if turn is None else self._turn_taken(state, turn)
+            found = offer(
+                state.account, requested, window or state.account.settings.window(shares), turn_taken
+            )
+            tokens = found.tokens or 0
+            self._last_id += 1
+            self._held[self._last_id] = _Held(state, tokens, turn)
+            state.account = state.account.after_reserving(tokens)
+            return Grant(self._last_id, found.tokens, turn, found.floor_decides, state.account)
+
+    def settle(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> Account:
+        tokens_of(actual, "actual")
+        with self._lock:
+            held = self._held.get(grant.id) if grant else None
+            state = held.state if held else self._need(name)
+            self._free(grant)
+            state.account = state.account.after_using(actual)
+            if grant is not None and grant.turn is not None:
+                state.used_by_turn[grant.turn] = state.used_by_turn.get(grant.turn, 0) + actual
+            return state.account
+
+    def release(self, name: str, grant: Grant) -> Account:
+        with self._lock:
+            state = self._need(name)
+            self._free(grant)
+            return state.account
+
+    def record(self, name: str, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
+        tokens_of(input_tokens, "input")
+        tokens_of(output_tokens, "output")
+        if key is not None:
+            key_text(key, "a key")
+        with self._lock:
+            state = self._need(name)
+            if key is not None:
+                if key in state.keys:
+                    return Recorded(False, state.account)
+                state.keys.add(key)
+            state.account = state.account.after_model_call(input_tokens, output_tokens)
+            return Recorded(True, state.account)
+
+    def compacted(self, name: str, used: int) -> Account:
+        tokens_of(used, "used")
+        with self._lock:
+            state = self._need(name)
+            state.account = state.account.after_compacting(used)
+            return state.account
+
+    def turn(self, name: str, turn: str) -> int:
+        key_text(turn, "a turn")
+        with self._lock:
+            return self._turn_taken(self._need(name), turn)
+
+    def read(self, name: str) -> Account:
+        with self._lock:
+            return self._need(name).account
+
+    def _need(self, name: str) -> _State:
+        try:
+            return self._sessions[session_name(name)]
+        except KeyError:
+            raise not_started(name) from None
+
+    def _free(self, grant: Grant | None) -> None:
+        held = self._held.pop(grant.id, None) if grant else None
+        if held:
+            held.state.account = held.state.account.after_releasing(held.tokens)
+
+    def _turn_taken(self, state: _State, turn: str) -> int:
+        reserved = sum(
+            held.tokens for held in self._held.values() if held.state is state and held.turn == turn
+        )
+        return state.used_by_turn.get(turn, 0) + reserved

@@ -1,0 +1,223 @@
+"""The tables of the SQLite ledger, and the statements on them inside one transaction.
+
+Nothing is decided here: numbers come from the caller, and from `arithmetic` through it.
+"""
+
+from __future__ import annotations
+
+import time
+
+from tokcap.budget.arithmetic import Account, Settings
+from tokcap.budget.base import not_started
+from tokcap.budget.database import Transaction
+from tokcap.budget.holder import Holder, is_gone, this_process
+from tokcap.errors import LedgerError
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from tokcap.budget.base import Grant
+    from tokcap.budget.database import Migrations
+
+FILE_NAME = "ledger.db"
+
+# Never change a released migration. A ledger of version N gets the migrations from N on, inside the
+# first transaction that opens it.
+MIGRATIONS: Migrations = (
+    (
+        # An ended session keeps its row as history; its name is free again.
+        """CREATE TABLE sessions (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL, created REAL NOT NULL, ended REAL,
+            total INTEGER, context_window INTEGER, result_pct REAL, turn_pct REAL, floor_tokens INTEGER,
+            used INTEGER NOT NULL DEFAULT 0, window_used INTEGER NOT NULL DEFAULT 0)""",
+        "CREATE UNIQUE INDEX running ON sessions (name) WHERE ended IS NULL",
+        # Ids are never used again: a grant may outlive its row, and must not settle another grant.
+        """CREATE TABLE reservations (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, tokens INTEGER NOT NULL,
+            turn TEXT, pid INTEGER NOT NULL, started INTEGER NOT NULL, boot TEXT NOT NULL,
+            namespace TEXT NOT NULL)""",
+        """CREATE TABLE turns (
+            session INTEGER NOT NULL, turn TEXT NOT NULL, used INTEGER NOT NULL,
+            PRIMARY KEY (session, turn)) WITHOUT ROWID""",
+        """CREATE TABLE events (
+            id INTEGER PRIMARY KEY, session INTEGER NOT NULL, time REAL NOT NULL, kind TEXT NOT NULL,
+            tokens INTEGER NOT NULL, key TEXT)""",
+        "CREATE UNIQUE INDEX counted ON events (session, key) WHERE key IS NOT NULL",
+    ),
+)
+
+# Adding to a number below this one never overflows a 64-bit column.
+MOST_STORED = 1 << 62
+
+
+class StoredSession(Record):
+    """A session that exists, by the id of its row."""
+
+    id: int
+    account: Account
+
+
+class LedgerTransaction(Transaction):
+    """A transaction that first frees the reservations of dead processes."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        try:
+            self._here = this_process()
+            self._free_reservations_of_the_dead()
+        except BaseException as error:
+            self._close(error)
+            raise
+        return self
+
+    def find(self, name: str) -> StoredSession | None:
+        """Return the session of this name that has not ended."""
+        found = self.rows("SELECT id FROM sessions WHERE name = ? AND ended IS NULL", name)
+        return StoredSession(found[0][0], self.account(found[0][0])) if found else None
+
+    def need(self, name: str) -> StoredSession:
+        """Return the session of this name; raise `SessionNotStarted` if there is none."""
+        found = self.find(name)
+        if found is None:
+            raise not_started(name)
+        return found
+
+    def running(self) -> list[tuple[int, str, float]]:
+        """Return id, name and start time of all sessions that have not ended, in order of their start."""
+        return self.rows("SELECT id, name, created FROM sessions WHERE ended IS NULL ORDER BY id")
+
+    def account(self, session: int) -> Account:
+        """Return the numbers of a session, ended or not."""
+        rows = self.rows(
+            """SELECT total, context_window, result_pct, turn_pct, floor_tokens, used, window_used,
+                (SELECT coalesce(sum(tokens), 0) FROM reservations WHERE session = sessions.id)
+            FROM sessions WHERE id = ?""",
+            session,
+        )
+        # SQLite stores any value in any column.
+        try:
+            ((total, window, result_pct, turn_pct, floor_tokens, used, window_used, reserved),) = rows
+            settings = Settings(
+                total=total,
+                context_window=window,
+                result_pct=result_pct,
+                turn_pct=turn_pct,
+                floor_tokens=floor_tokens,
+            ).checked()
+        except (TypeError, ValueError):
+            raise invalid_numbers(session) from None
+        check_counts(session, used, window_used, reserved)
+        return Account(settings, used=used, reserved=reserved, window_used=window_used)
+
+    def insert_session(self, name: str, settings: Settings) -> int:
+        return self.run(
+            """INSERT INTO sessions
+                (name, created, total, context_window, result_pct, turn_pct, floor_tokens)
+            VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            name,
+            time.time(),
+            settings.total,
+            settings.context_window,
+            settings.result_pct,
+            settings.turn_pct,
+            settings.floor_tokens,
+        )
+
+    def save_usage(self, session: int, account: Account) -> None:
+        """Write the used tokens of an account. What is reserved stands in the reservations."""
+        self.run(
+            "UPDATE sessions SET used = ?, window_used = ? WHERE id = ?",
+            account.used,
+            account.window_used,
+            session,
+        )
+
+    def close_session(self, session: int) -> None:
+        self.run("UPDATE sessions SET ended = ? WHERE id = ?", time.time(), session)
+        self.run("DELETE FROM turns WHERE session = ?", session)
+
+    def insert_reservation(self, session: int, tokens: int, turn: str | None) -> int:
+        """Reserve tokens for this process; return the id of the reservation."""
+        return self.run(
+            """INSERT INTO reservations (session, tokens, turn, pid, started, boot, namespace)
+            VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            session,
+            tokens,
+            turn,
+            self._here.pid,
+            self._here.started,
+            self._here.boot,
+            self._here.namespace,
+        )
+
+    def session_of(self, grant: Grant | None) -> int | None:
+        """Return the session that a grant belongs to, even if it has ended; None if the grant is gone."""
+        if grant is None:
+            return None
+        held = self.rows("SELECT session FROM reservations WHERE id = ?", grant.id)
+        return held[0][0] if held else None
+
+    def free(self, grant: Grant) -> None:
+        self.run("DELETE FROM reservations WHERE id = ?", grant.id)
+
+    def turn_taken(self, session: int, turn: str) -> int:
+        """Return what a turn has used and reserved."""
+        ((used,),) = self.rows(
+            "SELECT coalesce(sum(used), 0) FROM turns WHERE session = ? AND turn = ?", session, turn
+        )
+        ((reserved,),) = self.rows(
+            "SELECT coalesce(sum(tokens), 0) FROM reservations WHERE session = ? AND turn = ?", session, turn
+        )
+        check_counts(session, used, reserved)
+        return int(used + reserved)
+
+    def add_to_turn(self, session: int, turn: str, tokens: int) -> None:
+        self.run(
+            """INSERT INTO turns (session, turn, used) VALUES (?, ?, ?)
+            ON CONFLICT (session, turn) DO UPDATE SET used = used + excluded.used""",
+            session,
+            turn,
+            tokens,
+        )
+
+    def add_event(self, session: int, kind: str, tokens: int, key: str | None = None) -> None:
+        """Add to the history. Its time is for people: nothing is decided by it."""
+        self.run(
+            "INSERT INTO events (session, time, kind, tokens, key) VALUES (?, ?, ?, ?, ?)",
+            session,
+            time.time(),
+            kind,
+            tokens,
+            key,
+        )
+
+    def has_key(self, session: int, key: str) -> bool:
+        return bool(self.rows("SELECT 1 FROM events WHERE session = ? AND key = ?", session, key))
+
+    def _free_reservations_of_the_dead(self) -> None:
+        held = self.rows("SELECT DISTINCT pid, started, boot, namespace FROM reservations")
+        for pid, started, boot, namespace in held:
+            types = tuple(map(type, (pid, started, boot, namespace)))
+            if types != (int, int, str, str) or not 0 < pid < 1 << 31:
+                raise LedgerError("the ledger is damaged: a reservation is invalid; move the file away")
+            holder = Holder(pid=pid, started=started, boot=boot, namespace=namespace)
+            if is_gone(holder, self._here):
+                self.run(
+                    "DELETE FROM reservations WHERE (pid, started, boot, namespace) = (?, ?, ?, ?)",
+                    pid,
+                    started,
+                    boot,
+                    namespace,
+                )
+
+
+def check_counts(session: int, *counts: object) -> None:
+    """Raise `LedgerError` if a number of tokens in a row cannot be one."""
+    for tokens in counts:
+        if not isinstance(tokens, int) or not 0 <= tokens < MOST_STORED:
+            raise invalid_numbers(session)
+
+
+def invalid_numbers(session: int) -> LedgerError:
+    return LedgerError(f"the ledger is damaged: session {session} has invalid numbers; move the file away")

@@ -1,0 +1,110 @@
+"""The answer to one call as data: payload, failure, warnings and `meta`. A form writes it as bytes."""
+
+from __future__ import annotations
+
+from tokcap import exits
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from tokcap.core.notice import Notice
+    from tokcap.errors import TokcapError
+    from tokcap.exits import Ending
+
+    Scalar: TypeAlias = "int | str | bool"
+
+SCHEMA_VERSION = "1.0"
+
+# How much of the end of stderr goes into `error.detail`.
+DETAIL_CHARACTERS = 1000
+
+
+class Failure(Record):
+    """The `error` of an envelope."""
+
+    code: str
+    message: str
+    detail: str = ""
+
+
+class Meta(Record):
+    """The `meta` of an envelope. A field that does not apply is None and is left out."""
+
+    duration_ms: int = 0
+    tokenizer: str = ""
+    truncated: bool | None = None
+    token_limit: int | None = None
+    token_offset: int | None = None
+    token_count: int | None = None
+    returned_tokens: int | None = None
+    total_tokens: int | None = None
+    total_tokens_estimate: int | None = None
+    next_offset: int | None = None
+    truncation_hint: str | None = None
+    first_pointer: str | None = None
+    next_pointer: str | None = None
+    returned_count: int | None = None
+    total_count: int | None = None
+    handle: str | None = None
+    spill_path: str | None = None
+    spill_truncated: bool | None = None
+    shape: str | None = None
+    mode: str | None = None
+    session: str | None = None
+    budget_remaining: int | None = None
+    exit_code: int | None = None
+    exit_from: str | None = None
+    signal: int | None = None
+    binary: bool | None = None
+    not_modified: bool | None = None
+    schema_version: str = SCHEMA_VERSION
+
+    def as_json(self) -> dict[str, Scalar]:
+        return {name: value for name, value in self.__dict__.items() if value is not None}
+
+
+class Response(Record):
+    """One answer: the composed payload (None if there is none), and what is said about it."""
+
+    status: int
+    payload: bytes | None
+    failure: Failure | None
+    notices: tuple[Notice, ...]
+    meta: Meta
+
+
+def failure_of(ending: Ending | None, stderr_tail: bytes) -> Failure | None:
+    """Return how a command failed; None if it succeeded or there was no command."""
+    if ending is None or ending.status == exits.OK:
+        return None
+    detail = last_lines(stderr_tail.decode("utf-8", "replace"))
+    if ending.stopped_for == "timeout":
+        return Failure("TIMEOUT", "the command timed out (--timeout)", detail)
+    if ending.signal is not None:
+        import signal
+
+        name = signal.Signals(ending.signal).name if ending.signal in set(signal.Signals) else "unnamed"
+        return Failure("COMMAND_KILLED", f"the command was killed by signal {ending.signal} ({name})", detail)
+    return Failure("COMMAND_FAILED", f"the command exited with status {ending.status}", detail)
+
+
+def last_lines(text: str) -> str:
+    """Return the end of a text, at most `DETAIL_CHARACTERS`: whole lines if at least one fits."""
+    if len(text) <= DETAIL_CHARACTERS:
+        return text
+    end = text[-DETAIL_CHARACTERS:]
+    _, newline, lines = end.partition("\n")
+    return lines if newline and lines.strip() else end
+
+
+def refusal(error: TokcapError, tokenizer: str, duration_ms: int) -> Response:
+    """Return the response to a call that was refused, or that failed before there was an answer."""
+    return Response(
+        status=error.exit_status,
+        payload=None,
+        # Names from the command line may contain bytes that are not UTF-8, which JSON does not allow.
+        failure=Failure(error.code, str(error).encode("utf-8", "surrogateescape").decode("utf-8", "replace")),
+        notices=(),
+        meta=Meta(duration_ms, tokenizer, exit_code=error.exit_status, exit_from="tokcap"),
+    )

@@ -1,0 +1,159 @@
+"""Spools: temporary storage for one stream, in memory first and in a file when there is much.
+
+A spool never looks inside the bytes and never fails because a file cannot be written.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tokcap.core.seek_points import Landmarks
+from tokcap.errors import StoreError, StreamError
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from mmap import mmap
+
+MEMORY_BYTES = 8 << 20
+TAIL_BYTES = 8 << 10
+UNLIMITED = 1 << 62
+
+
+def open_nameless_file() -> int:
+    """Return a descriptor of a temporary file that has no name and disappears when it is closed."""
+    import tempfile
+
+    with tempfile.TemporaryFile(buffering=0) as file:
+        return os.dup(file.fileno())
+
+
+class Spool:
+    """A sink that keeps its bytes, and a payload that reads them back at any position.
+
+    memory_bytes: move to a file when there are more.
+    open_file: opens that file.
+    keep_bytes: only count the bytes after this many.
+    needed_bytes: the answer needs these, so keep them in memory even if no file can be written.
+    """
+
+    # See `steps.destinations.Place`: nothing has been passed on yet.
+    is_out = False
+    passed = 0
+
+    def __init__(
+        self,
+        memory_bytes: int = MEMORY_BYTES,
+        *,
+        open_file: Callable[[], int] = open_nameless_file,
+        keep_bytes: int = UNLIMITED,
+        needed_bytes: int = UNLIMITED,
+        lost_bytes: int = 0,
+    ) -> None:
+        self._memory = bytearray()
+        self._memory_bytes = memory_bytes
+        self._open_file = open_file
+        self._keep_bytes = keep_bytes
+        self._needed_bytes = needed_bytes
+        self._file: int | None = None
+        self._file_size = 0
+        self.landmarks = Landmarks()
+        # Number of bytes that were not kept.
+        self.lost = lost_bytes
+        # Why the file could not be written; empty if nothing went wrong.
+        self.failure: str = ""
+
+    @property
+    def spool(self) -> Spool:
+        return self
+
+    @property
+    def size(self) -> int:
+        return self._file_size + len(self._memory)
+
+    @property
+    def tail(self) -> bytes:
+        return self.read(max(self.size - TAIL_BYTES, 0), self.size)
+
+    def write(self, block: bytes) -> None:
+        room = self._keep_bytes - self.size
+        if len(block) > room:
+            self.lost += len(block) - max(room, 0)
+            block = block[: max(room, 0)]
+        self._memory += block
+        if len(self._memory) > self._memory_bytes:
+            self.move_to_file()
+
+    def finish(self) -> None:
+        """Do nothing: a spool holds nothing back."""
+
+    def move_to_file(self) -> None:
+        """Write the bytes in memory to the file. If that fails, they stay in memory."""
+        moved = 0
+        try:
+            if self._file is None:
+                self._file = self._open_file()
+            self._before_move()
+            # Slicing the bytearray itself would copy all of it once more.
+            with memoryview(self._memory) as memory:
+                while moved < len(memory):
+                    written = os.pwrite(self._file, memory[moved:], self._file_size)
+                    self._file_size += written
+                    moved += written
+        except (OSError, StoreError) as error:
+            self.failure = str(error) if isinstance(error, StoreError) else str(error.strerror)
+            self._memory_bytes = UNLIMITED
+            if self._keep_bytes < UNLIMITED:
+                self._keep_bytes = max(self._needed_bytes, self.size - moved)
+        # A new bytearray, because a subclass may still be reading the old one in a thread.
+        self._memory = self._memory[moved:]
+
+    def _before_move(self) -> None:
+        """Let a subclass see the bytes in memory before they move to the file."""
+
+    def read(self, start: int, stop: int) -> bytes:
+        parts = []
+        while self._file is not None and start < min(stop, self._file_size):
+            part = os.pread(self._file, min(stop, self._file_size) - start, start)
+            if not part:
+                raise StreamError("the temporary file became shorter while it was read")
+            parts.append(part)
+            start += len(part)
+        if start < stop:
+            with memoryview(self._memory) as memory:
+                parts.append(bytes(memory[start - self._file_size : stop - self._file_size]))
+        return b"".join(parts)
+
+    def view(self) -> bytes | mmap:
+        """Return all bytes, to search and slice in place (see `core.payload.Payload`)."""
+        if self._file is not None and self._memory:
+            self.move_to_file()
+        if self._file is None or self._memory:
+            return self.read(0, self.size)
+        from mmap import ACCESS_READ, mmap
+
+        return mmap(self._file, self._file_size, access=ACCESS_READ)
+
+    def complete_file(self, most_bytes: int) -> None:
+        """Move everything to the file and cut the file to `most_bytes`; `StoreError` if that fails."""
+        self.move_to_file()
+        if self.failure:
+            raise StoreError(self.failure)
+        if self._file is not None and self._file_size > most_bytes:
+            os.ftruncate(self._file, most_bytes)
+            # If storing fails after this, the answer is made again and must know that the end is gone.
+            self.lost += self._file_size - most_bytes
+            self._file_size = most_bytes
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def in_memory(data: bytes, lost_bytes: int = 0) -> Spool:
+    """Return a spool that holds `data` and never uses a file, so it needs no closing."""
+    spool = Spool(UNLIMITED, lost_bytes=lost_bytes)
+    spool.write(data)
+    return spool

@@ -1,0 +1,36 @@
+"""The seam of a response form: the parts of a cut become the bytes of an answer."""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    from tokcap.core.cut import Part
+    from tokcap.core.response import Response
+
+    class Form(Protocol):
+        """How an answer is written. The limit covers exactly what `compose` returns."""
+
+        # Whether `meta`, errors and warnings are part of the answer. Without an envelope the payload is
+        # passed on unchanged, and warnings go to stderr.
+        has_envelope: bool
+        # A limit covers the payload, but a session pays for the whole answer: tokens to reserve on top.
+        extra_tokens: int
+        # The fewest tokens that a useful answer takes: with a payload, and for `--token-count`.
+        least_tokens: int
+        least_count_tokens: int
+
+        def compose(self, parts: Sequence[Part]) -> bytes:
+            """Return the payload as it stands in the answer."""
+            ...
+
+        def compose_count(self, tokens: int) -> bytes | None:
+            """Return the payload of `--token-count`; None if the number is in `meta` only."""
+            ...
+
+        def write(self, response: Response) -> bytes:
+            """Return all bytes for stdout."""
+            ...

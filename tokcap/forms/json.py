@@ -1,0 +1,59 @@
+"""`-o json`: one envelope. Its five keys, in this order, are a contract."""
+
+from __future__ import annotations
+
+from tokcap import exits
+from tokcap.core.cut import Kept, Values
+from tokcap.core.mark import quoted
+from tokcap.forms.envelope import error_json, warnings_json
+from tokcap.forms.values import as_document
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.core.cut import Part
+    from tokcap.core.response import Response
+
+# What an envelope takes beside its data: in most cases, and in the smallest one possible.
+ENVELOPE_TOKENS = 600
+LEAST_ENVELOPE_TOKENS = 150
+
+
+class Json:
+    """Structured payload as itself; text as `["…"]`, and `["…", "[TRUNCATED]"]` when cut."""
+
+    has_envelope = True
+    extra_tokens = ENVELOPE_TOKENS
+    least_tokens = least_count_tokens = LEAST_ENVELOPE_TOKENS
+
+    def compose(self, parts: Sequence[Part]) -> bytes:
+        if len(parts) == 1 and isinstance(parts[0], Values):
+            document = as_document(parts[0])
+            return b"[" + document + b"]" if parts[0].style == "bare" else document
+        strings = []
+        for part in parts:
+            assert not isinstance(part, Values)
+            strings.append(
+                quoted(part.data.decode("utf-8", "replace") if isinstance(part, Kept) else part.text)
+            )
+        return b"[" + b",".join(strings) + b"]"
+
+    def compose_count(self, tokens: int) -> None:
+        return None
+
+    def write(self, response: Response) -> bytes:
+        from tokcap.lean.plainjson import compact
+
+        envelope = {
+            "ok": response.status == exits.OK,
+            # Inserted as it was composed and counted, never serialised again.
+            "data": response.payload,
+            "error": error_json(response.failure),
+            "warnings": warnings_json(response.notices),
+            "meta": response.meta.as_json(),
+        }
+        return compact(envelope) + b"\n"
+
+
+JSON = Json()

@@ -1,0 +1,56 @@
+"""`-o text`: the payload itself, unchanged. A mark is a line of its own."""
+
+from __future__ import annotations
+
+from tokcap.core.cut import Kept, Values
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.core.cut import Mark, Part
+    from tokcap.core.response import Response
+
+
+class Text:
+    """Bytes without an envelope."""
+
+    has_envelope = False
+    extra_tokens = 0
+    least_tokens = 1
+    least_count_tokens = 8
+
+    def compose(self, parts: Sequence[Part]) -> bytes:
+        text = b""
+        for part in parts:
+            if isinstance(part, Kept):
+                text += part.data
+            elif isinstance(part, Values):
+                text += part.source or values_as_text(part)
+            else:
+                if text and not text.endswith(b"\n"):
+                    text += b"\n"
+                text += part.row or mark_line(part).encode()
+        return text
+
+    def compose_count(self, tokens: int) -> bytes:
+        return b"%d\n" % tokens
+
+    def write(self, response: Response) -> bytes:
+        return response.payload or b""
+
+
+def mark_line(mark: Mark) -> str:
+    return f"{mark.text} {mark.note}\n" if mark.note else f"{mark.text}\n"
+
+
+def values_as_text(values: Values) -> bytes:
+    # Most output is not JSON, and does not load this.
+    from tokcap.forms.values import as_document, as_lines
+
+    if values.style == "lines":
+        return as_lines(values)
+    return as_document(values) + (b"\n" if values.newline else b"")
+
+
+TEXT = Text()

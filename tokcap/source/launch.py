@@ -1,0 +1,144 @@
+"""Start a command as `execvp` would: fork, set up descriptors and signals, and execute it."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from tokcap.exits import OWN_FAILURE
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.source.process import Process
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+else:
+    # `signal` wraps the numbers of this module in enumerations, and importing `enum` takes a third of the
+    # time that Python needs to start. The functions used here are the same in both.
+    import _signal as signal
+
+# Python ignores these two before any Python code runs, so nothing tells whether they were ignored before.
+# Commands expect the default: to be ended by them.
+RESTORED_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
+
+
+class Copy(Record):
+    """Make `descriptor` a copy of `source`."""
+
+    source: int
+    descriptor: int
+
+
+class Open(Record):
+    """Open a file or a terminal as `descriptor`."""
+
+    path: str
+    flags: int
+    descriptor: int
+
+
+class Launch(Record):
+    """A command and what it inherits."""
+
+    argv: tuple[str, ...]
+    variables: Mapping[str, str]
+    # Applied to its descriptors in this order.
+    changes: tuple[Open | Copy, ...]
+    # Signals that are blocked in the command.
+    mask: AbstractSet[int]
+    # Signals that tokcap handles differently from the way it found them, and how the command finds them.
+    dispositions: Mapping[int, signal.Handlers]
+    own_session: bool = False
+    directory: str | None = None
+
+
+def spawn(launch: Launch) -> Process:
+    """Start a command; raise a `TokcapError` that says why it cannot be started."""
+    try:
+        if launch.argv[0]:
+            return start(launch)
+        number = errno.ENOENT
+    except OSError as error:
+        number = error.errno or 0
+    from tokcap.source.start_failure import error_of, needs_shell
+
+    if script := needs_shell(launch, number):
+        return start(launch.but(argv=("/bin/sh", script, *launch.argv[1:])))
+    raise error_of(launch, number)
+
+
+def start(launch: Launch) -> Process:
+    """Fork, and execute the command in the child; raise the `OSError` with which that failed.
+
+    `posix_spawn` would save less than a millisecond, but with the GNU library the command would then find two
+    signals ignored that were not.
+    """
+    # A variable without a name can be inherited, but Python refuses to pass it on.
+    variables = {name: value for name, value in launch.variables.items() if name}
+    read, write = os.pipe()
+    try:
+        pid = os.fork()
+        if not pid:
+            try:
+                execute(launch, variables)
+            except BaseException as error:
+                number = error.errno if isinstance(error, OSError) else None
+                os.write(write, b"%d" % (number or errno.EINVAL))
+            finally:
+                os._exit(OWN_FAILURE)
+        os.close(write)
+        write = -1
+        # The pipe is closed without a byte when the command is executed.
+        failed = os.read(read, 16)
+    finally:
+        os.close(read)
+        if write >= 0:
+            os.close(write)
+    if failed:
+        os.waitpid(pid, 0)
+        raise OSError(int(failed), os.strerror(int(failed)))
+    return Process(pid)
+
+
+def execute(launch: Launch, variables: Mapping[str, str]) -> None:
+    """Turn this process into the command. It returns only by raising `OSError`."""
+    if launch.directory is not None:
+        os.chdir(launch.directory)
+    if launch.own_session:
+        os.setsid()
+    for change in launch.changes:
+        if isinstance(change, Copy):
+            os.dup2(change.source, change.descriptor)
+        else:
+            # The first descriptor is not inherited, the copy is.
+            opened = os.open(change.path, change.flags)
+            os.dup2(opened, change.descriptor)
+    for restored in RESTORED_SIGNALS:
+        signal.signal(restored, signal.SIG_DFL)
+    for number, disposition in launch.dispositions.items():
+        signal.signal(number, disposition)
+    signal.pthread_sigmask(signal.SIG_SETMASK, launch.mask)
+    failure = errno.ENOENT
+    for path in candidate_paths(launch.argv[0], variables):
+        try:
+            os.execve(path, launch.argv, variables)  # noqa: S606  # running a command is the purpose
+        except PermissionError:
+            # A later directory may have one that is executable.
+            failure = errno.EACCES
+        except (FileNotFoundError, NotADirectoryError):
+            # The file exists: it is a script without its interpreter.
+            pass
+    raise OSError(failure, os.strerror(failure))
+
+
+def candidate_paths(name: str, variables: Mapping[str, str]) -> Iterator[str]:
+    """Yield the paths at which a command may be."""
+    if "/" in name:
+        yield name
+        return
+    for directory in variables.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(directory, name)
+        # Trying to execute a missing file takes ten times as long.
+        if os.access(path, os.F_OK):
+            yield path

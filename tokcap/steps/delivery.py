@@ -1,0 +1,58 @@
+"""Write an answer to both streams, after its session was charged."""
+
+from __future__ import annotations
+
+from tokcap.errors import ReaderGone, StreamError
+from tokcap.forms import FORMS
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.core.notice import Notice
+    from tokcap.core.payload import Payload
+    from tokcap.core.request import View
+    from tokcap.core.response import Response
+    from tokcap.environment import Environment
+    from tokcap.steps.answer import Answer
+    from tokcap.steps.fitting import Bill
+    from tokcap.steps.inputs import Input
+
+
+class Delivered(Record):
+    """The response that was written, and why it could not be written completely."""
+
+    response: Response
+    failure: StreamError | ReaderGone | None = None
+
+
+def deliver(answer: Answer, given: Input, view: View, bill: Bill, kind: str, env: Environment) -> Delivered:
+    """Charge the answer and write it. Without an envelope, warnings go to stderr."""
+    form, response = FORMS[view.output], answer.response
+    # Charge first: a process that dies in between has paid too much, never too little.
+    charging = bill.settle(answer, view, kind)
+    failure = None
+    try:
+        env.write_stdout(rest_of(form.write(response), given.out, given.out_passed))
+    except (StreamError, ReaderGone) as error:
+        failure = error
+    env.write_stderr(rest_of(answer.stderr, given.err, given.err_passed))
+    messages = [answer.told] if answer.told else []
+    messages += warnings_of(charging)
+    if not form.has_envelope:
+        messages += warnings_of(response.notices)
+    env.tell_after(answer.stderr, messages)
+    return Delivered(response.but(notices=(*response.notices, *charging)), failure)
+
+
+def rest_of(written: bytes, payload: Payload | None, passed: int) -> bytes:
+    """Return what is left to write of an answer whose beginning is already written."""
+    if payload is None or not passed:
+        return written
+    # If it does not start with what is written, all of it still has to come out.
+    return written[passed:] if written.startswith(payload.read(0, passed)) else written
+
+
+def warnings_of(notices: Sequence[Notice]) -> Sequence[str]:
+    """Return warnings for stderr. The mark says what was cut; more words would break the cap."""
+    return [f"warning: {notice.message}" for notice in notices if not notice.of_the_cut]

@@ -1,0 +1,131 @@
+"""What an answer is made from: the streams of a run, or a part of a stored output."""
+
+from __future__ import annotations
+
+from tokcap.core.response import Failure, failure_of
+from tokcap.exits import OK
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.steps.capture import Captured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokcap.core.notice import Notice
+    from tokcap.core.payload import Payload
+    from tokcap.core.request import Shape, Stream
+    from tokcap.core.response import Meta
+    from tokcap.exits import Ending
+    from tokcap.tokens import Checkpoints, Index
+
+
+class Knowledge(Record):
+    """What earlier calls found out about `out`."""
+
+    # Where its tokens are, as far as they were counted.
+    checkpoints: Checkpoints | None = None
+    shape: Shape = "auto"
+    total_count: int | None = None
+
+
+NOTHING_KNOWN = Knowledge()
+
+
+class Input(Record):
+    """What both kinds of input have."""
+
+    out: Payload
+    # None if stderr is not part of the answer: it was passed on as it came, or there is none.
+    err: Payload | None = None
+    # stderr for a summary, whether it is part of the answer or not.
+    err_to_summarize: Payload | None = None
+    # How the command ended; None if there was no command, or it is not known.
+    ending: Ending | None = None
+    known: Knowledge = NOTHING_KNOWN
+    notices: tuple[Notice, ...] = ()
+    # Bytes of each stream that are already written.
+    out_passed: int = 0
+    err_passed: int = 0
+
+    @property
+    def size(self) -> int:
+        return self.out.size + (self.err.size if self.err else 0)
+
+    def whole(self) -> tuple[bytes, bytes]:
+        """Return both streams. For short ones only."""
+        err = self.err.read(0, self.err.size) if self.err else b""
+        return self.out.read(0, self.out.size), err
+
+    @property
+    def has_run(self) -> bool:
+        """Whether a command ran for this answer: then its output must come out, no matter what fails."""
+        return False
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether `out` was made from a stream: a value in it, or the lines that match."""
+        return False
+
+    @property
+    def counted(self) -> Mapping[Stream, Index]:
+        """Return the indexes of whole streams that were made before."""
+        return {}
+
+    @property
+    def status(self) -> int:
+        """The exit status that the source alone would give."""
+        return OK
+
+    @property
+    def failure(self) -> Failure | None:
+        return None
+
+    def with_ending(self, meta: Meta) -> Meta:
+        """Return `meta` with the way in which the command ended."""
+        return meta
+
+
+class RunInput(Input):
+    """The captured output of a command or of standard input."""
+
+    captured: Captured = Captured(None)
+    # The end of stderr, whatever happened to the rest.
+    err_tail: bytes = b""
+
+    @property
+    def has_run(self) -> bool:
+        return True
+
+    @property
+    def status(self) -> int:
+        return self.captured.status
+
+    @property
+    def failure(self) -> Failure | None:
+        broken = self.captured.broken
+        return Failure(broken.code, str(broken)) if broken else failure_of(self.ending, self.err_tail)
+
+    def with_ending(self, meta: Meta) -> Meta:
+        ending, broken = self.captured.ending, self.captured.broken
+        if ending is not None:
+            # Status 124 is tokcap's own: the command had another status, or none.
+            exit_from = "tokcap" if ending.stopped_for == "timeout" else "command"
+            meta = meta.but(exit_code=ending.status, exit_from=exit_from, signal=ending.signal)
+        if broken is not None:
+            meta = meta.but(exit_code=broken.exit_status, exit_from="tokcap")
+        return meta
+
+
+class StoredInput(Input):
+    """A stored stream, or what was made from it: a value, or the lines that match."""
+
+    derived: bool = False
+    # The index of the stream that `out` was made from.
+    index: Index | None = None
+
+    @property
+    def is_derived(self) -> bool:
+        return self.derived
+
+    @property
+    def counted(self) -> Mapping[Stream, Index]:
+        return {"out": self.index} if self.index else {}

@@ -1,0 +1,75 @@
+"""What to try next when an answer cannot be made. A command has run: its output and status must come out.
+
+A failure costs exactness: give up the shape first, then the tokenizer, then everything but the first bytes.
+"""
+
+from __future__ import annotations
+
+from tokcap.core.cut import Kept
+from tokcap.core.fit import STDERR_SHARE
+from tokcap.core.notice import Notice
+from tokcap.core.response import Failure, Meta
+from tokcap.errors import TokcapError, TokenizerFailed, TokenizerUnavailable
+from tokcap.forms import FORMS
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.steps.answer import Answer, respond
+from tokcap.tokens import ByteTokenizer
+
+if TYPE_CHECKING:
+    from tokcap.core.request import View
+    from tokcap.core.tokenizer import Tokenizer
+    from tokcap.steps.inputs import Input
+
+
+class Attempt(Record):
+    """One way to make the answer: with this view, from this input, in these tokens."""
+
+    view: View
+    given: Input
+    tokenizer: Tokenizer
+
+
+def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
+    """Return what to try after an error, or an answer if nothing is left. Raise what a caller must see."""
+    view, given = attempt.view, attempt.given
+    if not given.has_run and isinstance(error, TokcapError):
+        # Nothing has run, and the error says what is wrong.
+        raise error
+    if view.token_count:
+        return failed_count(attempt, error)
+    if isinstance(attempt.tokenizer, ByteTokenizer):
+        if not given.has_run:
+            raise error
+        return first_bytes(attempt, Notice("CUT_FAILED", f"cutting failed: {error!r}"))
+    if not isinstance(error, TokenizerFailed) and view.shape != "text":
+        # The shape may be the only problem. As text, the output has the same tokens.
+        notice = Notice("CUT_FAILED", f"cutting failed: {error!r}; treated as text")
+        return attempt.but(view=view.but(shape="text"), given=given.but(notices=(*given.notices, notice)))
+    reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {error!r}"
+    notice = Notice("TOKENIZER_FAILED", f"{reason}; counted every byte as a token instead")
+    # What the first attempt at a text said no longer holds.
+    kept = tuple(known for known in given.notices if known.code != notice.code and known.code != "CUT_FAILED")
+    return Attempt(view.but(shape="text"), given.but(notices=(*kept, notice)), ByteTokenizer())
+
+
+def failed_count(attempt: Attempt, error: Exception) -> Answer:
+    """Answer `--token-count` without a number."""
+    reason = str(error) if isinstance(error, TokenizerFailed) else f"cutting failed: {error!r}"
+    response = respond(attempt.given, None, Meta(), ())
+    failure = response.failure or Failure(TokenizerUnavailable.code, f"{reason}; nothing was counted")
+    status = response.status or TokenizerUnavailable.exit_status
+    return Answer(response.but(status=status, failure=failure), told=failure.message, withheld=True)
+
+
+def first_bytes(attempt: Attempt, notice: Notice) -> Answer:
+    """Answer with the first bytes, as many as fit whatever they are. Loads nothing more."""
+    view, given = attempt.view, attempt.given
+    # A byte that is not UTF-8 is replaced by a character of three bytes.
+    room = given.size if view.token_limit is None else view.token_limit // 3
+    # What is already written has to be part of the answer.
+    err_bytes = max(min(given.err.size, room // STDERR_SHARE), given.err_passed) if given.err else 0
+    out_bytes = max(min(given.out.size, room - err_bytes), given.out_passed)
+    payload = FORMS[view.output].compose((Kept(given.out.read(0, out_bytes)),))
+    stderr = given.err.read(0, err_bytes) if given.err else b""
+    meta = Meta(truncated=True, token_limit=view.token_limit)
+    return Answer(respond(given, payload, meta, (*given.notices, notice)), stderr, withheld=True)

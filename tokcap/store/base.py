@@ -1,0 +1,197 @@
+"""The interface of a store: the protocols that every store follows, and the records they exchange.
+
+Paths, locks and descriptors stay inside the stores. Where a user needs a path, `local_path` gives one, and
+it is None in a store that has no local files.
+"""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Protocol
+
+    from tokcap.core.payload import Payload
+    from tokcap.core.request import Stream
+    from tokcap.core.spool import Spool
+    from tokcap.store.record import StoredRecord
+
+# The name that stands for the output that was stored last.
+LATEST = "@last"
+
+# The file of a stored output that has the positions where windows into a structured output can begin.
+LANDMARKS = "landmarks"
+
+
+def index_name(stream: Stream, tokenizer: str) -> str:
+    """Return the name of the file with a stream's token index. A plug-in's name can contain anything."""
+    plain = tokenizer.isascii() and tokenizer.replace("_", "").replace("-", "").replace(".", "").isalnum()
+    name = tokenizer if plain and len(tokenizer) <= 60 else "x" + tokenizer.encode().hex()[:60]
+    return f"index-{name}" if stream == "out" else f"index-{name}-{stream}"
+
+
+class Ticket(Record):
+    """What is known about an output that can be stored, before it is stored."""
+
+    handle: str
+    # Where the output will be; None in a store that has no local files.
+    spill_path: str | None
+    # For each stream: bytes that will be stored, and bytes that will not.
+    stored_bytes: Mapping[Stream, int]
+    lost_bytes: Mapping[Stream, int]
+
+    @property
+    def truncated(self) -> bool:
+        return any(self.lost_bytes.values())
+
+
+class Retention(Record):
+    """How much is kept, and for how long."""
+
+    days: int
+    total_bytes: int
+
+
+class ListedOutput(Record):
+    """A stored output in a list. The times are seconds since 1970."""
+
+    handle: str
+    # None if the record is damaged.
+    record: StoredRecord | None
+    # With indexes and record.
+    size_bytes: int
+    stored_at: float
+    read_at: float
+
+
+class Cleaned(Record):
+    """What cleaning did."""
+
+    removed: tuple[ListedOutput, ...]
+    kept: int
+    kept_bytes: int
+    left_overs: int
+
+
+if TYPE_CHECKING:
+
+    class StoredOutput(Protocol):
+        """A stored output, open for reading. It stays readable when the output is removed meanwhile."""
+
+        handle: str
+        record: StoredRecord
+        # What is wrong with it, one sentence each.
+        damage: list[str]
+
+        @property
+        def streams(self) -> Mapping[Stream, Payload]: ...
+        def local_path(self, stream: Stream) -> str | None:
+            """Return the path of a plain file with this stream, or None if the store has none."""
+            ...
+
+        def is_whole(self, stream: Stream) -> bool:
+            """Tell whether the store has every byte that was written to the stream."""
+            ...
+
+        def read_file(self, name: str) -> bytes | None:
+            """Return an additional file, for example an index; None if there is none."""
+            ...
+
+        def write_file(self, name: str, data: bytes) -> None:
+            """Store an additional file. Failure is ignored: it only costs time later."""
+            ...
+
+        def write_record(self, record: StoredRecord) -> None:
+            """Replace the record. Failure is ignored: it only costs time later."""
+            ...
+
+        def note_damage(self, name: str, consequence: str) -> None:
+            """Add to `damage` that an additional file is damaged."""
+            ...
+
+        def touch(self) -> None:
+            """Note that the output was read now: cleaning keeps it for a while."""
+            ...
+
+        def close(self) -> None: ...
+
+    class Draft(Protocol):
+        """An output on its way into a store. Only the recorder uses it."""
+
+        def open_file(self, stream: Stream) -> int:
+            """Return the descriptor of a new file for a stream that is too long for memory."""
+            ...
+
+        def commit(
+            self, record: StoredRecord, streams: Mapping[Stream, Spool], files: Mapping[str, bytes]
+        ) -> None:
+            """Store everything, or raise `StoreError`.
+
+            Of each stream, the first `record.stored_bytes` bytes are stored; a stream that is not named there
+            is not stored. If the store has the same output, its record and files are updated instead.
+            """
+            ...
+
+        def close(self) -> None:
+            """Remove everything that was not committed."""
+            ...
+
+    class Store(Protocol):
+        """A place for outputs. Every method may raise `StoreError`."""
+
+        def draft(self) -> Draft:
+            """Return a draft for a new output."""
+            ...
+
+        def handle_for(self, digest: str) -> str:
+            """Return the handle that an output with this digest has or will have."""
+            ...
+
+        def find(self, name: str) -> str:
+            """Return the handle that a handle, its first digits, or `@last` stands for; else `NotFound`."""
+            ...
+
+        def open(self, name: str, stream: Stream = "out") -> StoredOutput:
+            """Open an output that has this stream, and note that it was read; `NotFound` if there is none."""
+            ...
+
+        def examine(self, handle: str) -> StoredOutput | None:
+            """Open an output with all its damage, without noting that it was read; None if it is gone."""
+            ...
+
+        def outputs(self) -> Iterator[ListedOutput]:
+            """Return every output, in any order."""
+            ...
+
+        def latest(self, most: int, beginning: str = "") -> Sequence[ListedOutput]:
+            """Return the outputs stored last whose handle has this beginning, the latest first."""
+            ...
+
+        def last(self) -> ListedOutput | None:
+            """Return the output that `@last` stands for, if it is still there."""
+            ...
+
+        def remove(self, handle: str) -> None:
+            """Remove an output. It is not an error if it is gone already."""
+            ...
+
+        def clean(self, retention: Retention, now: float) -> Cleaned:
+            """Remove what is too old or too much, and leftovers of interrupted runs."""
+            ...
+
+        def clean_if_due(self, retention: Retention, stored_bytes: int, now: float) -> None:
+            """Clean from time to time. Called after an output of `stored_bytes` was stored; never fails."""
+            ...
+
+        def left_overs(self, now: float) -> Sequence[str]:
+            """Return the names of leftovers of interrupted runs."""
+            ...
+
+        def local_path(self, handle: str) -> str | None:
+            """Return the directory that has or will have the output's files; None if there is none."""
+            ...
+
+        def local_directory(self) -> str | None:
+            """Return the directory that has all files of the store; None if there is none."""
+            ...

@@ -1,0 +1,65 @@
+"""Handles: short names for digests, and the way back from what a user types to one handle."""
+
+from __future__ import annotations
+
+from tokcap.errors import NotFound
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.store.base import LATEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+HANDLE_DIGITS = 12
+# In the rare case that another output has the same first digits, a handle gets this many more.
+MORE_DIGITS = 8
+LEAST_DIGITS = 4
+HEXADECIMAL = frozenset("0123456789abcdef")
+
+CANDIDATES_SHOWN = 5
+
+
+def shortest_handle(digest: str, digest_at: Callable[[str], str | None]) -> str:
+    """Return the first digits of a digest that no other output has as its handle.
+
+    `digest_at` returns the digest that is stored under a handle: None if there is no such output, empty
+    if its digest is unknown.
+    """
+    digits = HANDLE_DIGITS
+    while digits < len(digest):
+        handle = digest[:digits]
+        stored = digest_at(handle)
+        if stored is None or stored == digest:
+            return handle
+        digits += MORE_DIGITS
+    return digest
+
+
+def is_handle(text: str) -> bool:
+    return bool(text) and HEXADECIMAL.issuperset(text)
+
+
+def match_handle(name: str, handles: Iterable[str], latest: Callable[[], Sequence[str]]) -> str:
+    """Return the one handle that starts with `name`; `NotFound` otherwise.
+
+    `latest` returns the handles of the outputs stored last; the error message suggests them.
+    """
+    if len(name) < LEAST_DIGITS or not is_handle(name):
+        raise NotFound(
+            f"{name[:40]!r} is not a handle: give at least {LEAST_DIGITS} of the digits 0-9a-f, or {LATEST}"
+            + suggestion(latest())
+        )
+    matches = [handle for handle in handles if handle.startswith(name)]
+    if name in matches:
+        return name
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        raise NotFound(f"no stored output has the handle {name[:80]}{suggestion(latest())}")
+    shown = ", ".join(sorted(matches)[:CANDIDATES_SHOWN])
+    more = f" and {len(matches) - CANDIDATES_SHOWN} more" if len(matches) > CANDIDATES_SHOWN else ""
+    raise NotFound(f"{name} could be any of {shown}{more}; give more digits")
+
+
+def suggestion(latest: Sequence[str]) -> str:
+    shown = ", ".join(latest[:CANDIDATES_SHOWN])
+    return f"; the latest are {shown}" if shown else "; nothing is stored"

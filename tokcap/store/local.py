@@ -1,0 +1,136 @@
+"""The local store: stored outputs as plain files below the data directory."""
+
+from __future__ import annotations
+
+import os
+
+from tokcap.errors import NotFound, StoreError
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.store.base import LATEST
+from tokcap.store.handles import CANDIDATES_SHOWN, match_handle, shortest_handle, suggestion
+from tokcap.store.local_draft import LocalDraft
+from tokcap.store.local_layout import Layout
+from tokcap.store.local_output import LocalOutput
+from tokcap.system import private_files as private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokcap.core.request import Stream
+    from tokcap.environment import Environment
+    from tokcap.store.base import Cleaned, ListedOutput, Retention
+
+
+def open_local_store(directory: str, env: Environment) -> LocalStore:
+    """Return the store in a data directory, by default the user's."""
+    return LocalStore(directory or env.data_dir())
+
+
+class LocalStore:
+    """All stored outputs below one data directory."""
+
+    def __init__(self, data_dir: str) -> None:
+        self._layout = Layout(data_dir)
+
+    def draft(self) -> LocalDraft:
+        return LocalDraft(self._layout)
+
+    def handle_for(self, digest: str) -> str:
+        return shortest_handle(digest, self._layout.digest_at)
+
+    def find(self, name: str) -> str:
+        self._layout.check_owner()
+        if name == LATEST:
+            return self._find_last()
+        handles = map(os.path.basename, self._layout.directories(name[:2]))
+        return match_handle(name, handles, self._latest_handles)
+
+    def _find_last(self) -> str:
+        try:
+            directory = self._layout.read_last()
+        except FileNotFoundError:
+            raise NotFound("nothing has been stored yet") from None
+        if not directory:
+            raise NotFound(
+                f"the output that was stored last has been removed{suggestion(self._latest_handles())}"
+            )
+        return os.path.basename(directory)
+
+    def _latest_handles(self) -> list[str]:
+        return [output.handle for output in self.latest(CANDIDATES_SHOWN)]
+
+    def open(self, name: str, stream: Stream = "out") -> LocalOutput:
+        output = LocalOutput(self._layout.directory_of(self.find(name)))
+        if stream not in output.streams:
+            damage = f": {output.damage[-1]}" if output.damage else ""
+            output.close()
+            what = "stderr" if stream == "err" else "output"
+            raise NotFound(f"{output.handle} has no stored {what}{damage}; see tokcap spill list")
+        output.touch()
+        return output
+
+    def examine(self, handle: str) -> LocalOutput | None:
+        directory = self._layout.directory_of(handle)
+        if not private.is_own_directory(directory):
+            return None
+        output = LocalOutput(directory)
+        # Removed while it was opened: what is missing is not damage.
+        if not private.is_own_directory(directory):
+            output.close()
+            return None
+        return output
+
+    def outputs(self) -> Iterator[ListedOutput]:
+        self._layout.check_owner()
+        return filter(None, map(self._layout.listed, self._layout.directories()))
+
+    def latest(self, most: int, beginning: str = "") -> list[ListedOutput]:
+        self._layout.check_owner()
+        digits = beginning[:2] if len(beginning) > 1 else ""
+        directories = [
+            directory
+            for directory in self._layout.directories(digits)
+            if os.path.basename(directory).startswith(beginning)
+        ]
+        # Sort first: then only the records of the outputs that are returned have to be read.
+        directories.sort(key=stored_at, reverse=True)
+        return [output for directory in directories[:most] if (output := self._layout.listed(directory))]
+
+    def last(self) -> ListedOutput | None:
+        self._layout.check_owner()
+        try:
+            return self._layout.listed(self._layout.read_last())
+        except (FileNotFoundError, StoreError):
+            return None
+
+    def remove(self, handle: str) -> None:
+        self._layout.remove(self._layout.directory_of(handle))
+
+    def clean(self, retention: Retention, now: float) -> Cleaned:
+        from tokcap.store import local_cleaning
+
+        return local_cleaning.clean(self._layout, retention, now)
+
+    def clean_if_due(self, retention: Retention, stored_bytes: int, now: float) -> None:
+        from tokcap.store import local_cleaning
+
+        local_cleaning.clean_if_due(self._layout, retention, stored_bytes, now)
+
+    def left_overs(self, now: float) -> list[str]:
+        from tokcap.store import local_cleaning
+
+        return local_cleaning.left_overs(self._layout, now)
+
+    def local_path(self, handle: str) -> str:
+        return self._layout.directory_of(handle)
+
+    def local_directory(self) -> str:
+        return self._layout.root
+
+
+def stored_at(directory: str) -> float:
+    """Return when the output in a directory was stored: `out` is never written again."""
+    try:
+        return os.lstat(os.path.join(directory, "out")).st_mtime
+    except OSError:
+        return 0.0

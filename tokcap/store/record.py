@@ -1,0 +1,103 @@
+"""The record of a stored output: what is known about it besides its bytes, and its form in `record.json`."""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokcap.core.request import Shape, Stream
+
+SCHEMA_VERSION = 1
+
+
+class StoredRecord(Record):
+    """What is known about a stored output."""
+
+    handle: str = ""
+    digest: str = ""
+    # Seconds since 1970.
+    stored_at: int = 0
+    # For each stream: bytes in the store, and bytes that followed and were not stored.
+    stored_bytes: Mapping[Stream, int] = {}
+    lost_bytes: Mapping[Stream, int] = {}
+    shape: Shape = "auto"
+    total_count: int | None = None
+    # By tokenizer, then by stream. Streams that were not counted to their end are missing.
+    tokens: Mapping[str, Mapping[Stream, int]] = {}
+    token_limit: int | None = None
+    exit_status: int | None = None
+    signal: int | None = None
+    duration_ms: int = 0
+    # None if there was no command or its arguments must not be recorded.
+    command: tuple[str, ...] | None = None
+
+    @property
+    def complete(self) -> bool:
+        return not any(self.lost_bytes.values())
+
+    def packed(self) -> bytes:
+        """Return the record as JSON. Bytes in arguments that are not UTF-8 are escaped and survive."""
+        # Imported here because only runs that store something need it.
+        from tokcap.lean.plainjson import dumps
+
+        fields = {"schema_version": SCHEMA_VERSION, "complete": self.complete, **self.__dict__}
+        return dumps(fields).encode() + b"\n"
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> StoredRecord:
+        """Read what `packed` wrote; `ValueError` if the data is anything else. Unknown fields are ignored."""
+        from tokcap.lean.plainjson import loads
+
+        fields = loads(data.decode())
+        if not isinstance(fields, dict) or fields.get("schema_version") != SCHEMA_VERSION:
+            raise ValueError("it was written by another version of tokcap")
+        known = {name: value for name, value in fields.items() if name in cls._fields}
+        for name, value in known.items():
+            if not CHECKS[name](value):
+                raise ValueError(f"the value of {name} is not valid")
+        if "stored_bytes" not in known:
+            raise ValueError("stored_bytes is missing")
+        if known.get("command") is not None:
+            known["command"] = tuple(known["command"])
+        return cls(**known)
+
+    def updated(self, newer: StoredRecord) -> StoredRecord:
+        """Return the record of a newer, equal output, with what only this record knows added."""
+        has_shape = newer.shape != "auto"
+        return newer.but(
+            tokens={**self.tokens, **newer.tokens},
+            shape=newer.shape if has_shape else self.shape,
+            total_count=newer.total_count if has_shape else self.total_count,
+        )
+
+
+def is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+
+
+def is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def is_count_by_stream(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() <= {"out", "err"} and all(map(is_count, value.values()))
+
+
+# A damaged record can still be valid JSON, so every value is checked.
+CHECKS: dict[str, Callable[[object], bool]] = {
+    "handle": is_text,
+    "digest": is_text,
+    "stored_at": is_count,
+    "stored_bytes": lambda value: is_count_by_stream(value) and "out" in value,  # type: ignore[operator]  # a dict
+    "lost_bytes": is_count_by_stream,
+    "shape": lambda value: value in ("auto", "text", "json", "jsonl", "csv", "tsv"),
+    "total_count": lambda value: value is None or is_count(value),
+    "tokens": lambda value: isinstance(value, dict) and all(map(is_count_by_stream, value.values())),
+    "token_limit": lambda value: value is None or (is_count(value) and value != 0),
+    "exit_status": lambda value: value is None or is_count(value),
+    "signal": lambda value: value is None or is_count(value),
+    "duration_ms": is_count,
+    "command": lambda value: value is None or (isinstance(value, list) and all(map(is_text, value))),
+}

@@ -1,0 +1,246 @@
+"""The recorder of one run: spools for its streams, then a handle, then a stored output.
+
+Nothing here fails a run: an output that cannot be stored is shown without a handle, with a warning. The
+store is opened when it is needed, because most outputs are short and are never stored.
+"""
+
+from __future__ import annotations
+
+from tokcap.core.spool import Spool, open_nameless_file
+from tokcap.errors import StoreError
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Protocol
+
+    from tokcap.core.request import Request, Stream
+    from tokcap.core.tokenizer import Tokenizer
+    from tokcap.store.base import Draft, Store, Ticket
+    from tokcap.store.digest import StreamDigest
+    from tokcap.store.record import StoredRecord
+
+    class Checkpoints(Protocol):
+        def packed(self, size: int) -> bytes: ...
+        @property
+        def bytes(self) -> Sequence[int]: ...
+
+    class TokenIndex(Protocol):
+        """What the recorder uses of a token index (see `tokens.index`)."""
+
+        @property
+        def tokenizer(self) -> str: ...
+        @property
+        def storable(self) -> bool: ...
+        @property
+        def checkpoints(self) -> Checkpoints: ...
+
+
+# Hashing less than this takes no longer than starting a thread.
+THREAD_BYTES = 1 << 20
+
+
+class RecorderSettings(Record):
+    """What a recorder needs to know about its run."""
+
+    # Store at most this much of each stream.
+    max_bytes: int
+    # The window certainly ends before this position, if `has_limit`.
+    window_bytes: int
+    has_limit: bool
+    retention_days: int
+    retention_bytes: int
+
+
+def settings_of(request: Request, tokenizer: Tokenizer) -> RecorderSettings:
+    window_tokens = (request.token_limit or 0) + request.token_offset
+    return RecorderSettings(
+        max_bytes=request.max_bytes,
+        window_bytes=(window_tokens + 1) * tokenizer.longest_token_bytes,
+        has_limit=bool(request.token_limit),
+        retention_days=request.spill_days,
+        retention_bytes=request.spill_total,
+    )
+
+
+class HashedSpool(Spool):
+    """A spool that hashes its bytes when they move to a file, or when it is told to begin."""
+
+    def __init__(
+        self, hashed_bytes: int, open_file: Callable[[], int], needed_bytes: int, **bounds: int
+    ) -> None:
+        super().__init__(open_file=open_file, needed_bytes=needed_bytes, **bounds)
+        self._hashed_bytes = hashed_bytes
+        self._digest: StreamDigest | None = None
+        self._hashed_to = 0
+        self._is_sealed = False
+
+    def begin_digest(self) -> None:
+        """Hash the bytes in memory in a thread. They must not change until the hash is complete."""
+        if self._hashed_to < self.size:
+            self._open_digest().update_in_thread(self._not_hashed())
+            self._hashed_to = self.size
+
+    def complete_digest(self) -> StreamDigest:
+        """Return the digest of the whole stream. All its bytes have to be there."""
+        digest = self._open_digest()
+        if not self._is_sealed:
+            self._is_sealed = True
+            digest.wait()
+            with self._not_hashed() as rest:
+                digest.update(rest, self.lost)
+            self._hashed_to = self.size
+        return digest
+
+    def finish(self) -> None:
+        """Wait for the thread: the next step may fork the process."""
+        if self._digest:
+            self._digest.wait()
+
+    def _before_move(self) -> None:
+        self.begin_digest()
+
+    def _open_digest(self) -> StreamDigest:
+        if self._digest is None:
+            from tokcap.store.digest import StreamDigest
+
+            self._digest = StreamDigest(self._hashed_bytes)
+        return self._digest
+
+    def _not_hashed(self) -> memoryview:
+        return memoryview(self._memory)[max(self._hashed_to - self._file_size, 0) :]
+
+
+class Recorder:
+    """Collects the output of one run and stores it on demand."""
+
+    def __init__(
+        self, settings: RecorderSettings, open_store: Callable[[], Store], now: Callable[[], float]
+    ) -> None:
+        self._settings = settings
+        self._open_store = open_store
+        self._now = now
+        self._spools: dict[Stream, HashedSpool] = {}
+        self._opened: tuple[Store, Draft] | None = None
+        self._digest = ""
+        self._ticket: Ticket | None = None
+        self._is_stored = False
+        # Why nothing can be stored; empty if nothing went wrong.
+        self.failure = ""
+
+    def spool(self, stream: Stream, *, whole: bool) -> Spool:
+        """Return a spool for a stream. Unless `whole`, it keeps only what the window and the store need."""
+        settings = self._settings
+        bounds = {} if whole else {"keep_bytes": max(settings.max_bytes, settings.window_bytes)}
+        spool = HashedSpool(
+            settings.max_bytes, lambda: self._open_file(stream), settings.window_bytes, **bounds
+        )
+        self._spools[stream] = spool
+        return spool
+
+    def begin_digest(self) -> None:
+        """Start to hash in a thread if the output is large and will certainly not fit into the window."""
+        out = self._spools["out"]
+        if self._settings.has_limit and out.size > max(THREAD_BYTES, self._settings.window_bytes):
+            out.begin_digest()
+
+    def reserve(self) -> Ticket | None:
+        """Complete the digest and choose the handle; None, with `failure` set, if nothing can be stored.
+
+        Call this when all bytes are there. Nothing is written to the store.
+        """
+        if self._ticket is None and not self.failure:
+            from tokcap.store.base import Ticket
+            from tokcap.store.digest import digest_of_output
+
+            digests = {stream: spool.complete_digest() for stream, spool in self._spools.items()}
+            # An empty stderr is the same as none: equal outputs have one handle.
+            self._digest = digest_of_output(
+                digest for stream, digest in digests.items() if stream == "out" or self._spools[stream].size
+            )
+            stored = {
+                stream: min(spool.size, self._settings.max_bytes) for stream, spool in self._spools.items()
+            }
+            lost = {
+                stream: spool.size + spool.lost - stored[stream] for stream, spool in self._spools.items()
+            }
+            try:
+                store = self._open()[0]
+                handle = store.handle_for(self._digest)
+                directory = store.local_path(handle)
+                path = None if directory is None else f"{directory}/out"
+                self._ticket = Ticket(handle, path, stored, lost)
+            except StoreError as error:
+                self.failure = str(error)
+        return None if self.failure else self._ticket
+
+    def commit(self, record: StoredRecord, indexes: Mapping[Stream, TokenIndex]) -> None:
+        """Store the output with its record and its indexes, or raise `StoreError`. Storing once is enough."""
+        if self._is_stored:
+            return
+        ticket = self.reserve()
+        if ticket is None:
+            raise StoreError(self.failure)
+        if ticket.lost_bytes["out"]:
+            # The beginning of a document is not a document.
+            record = record.but(shape="auto", total_count=None)
+        record = record.but(
+            handle=ticket.handle,
+            digest=self._digest,
+            # A wrong clock can show a time before 1970.
+            stored_at=max(int(self._now()), 0),
+            stored_bytes={name: size for name, size in ticket.stored_bytes.items() if size or name == "out"},
+            lost_bytes={name: size for name, size in ticket.lost_bytes.items() if size},
+        )
+        files = self._files(indexes, ticket.stored_bytes)
+        try:
+            self._open()[1].commit(record, self._spools, files)
+        except StoreError as error:
+            self.failure = str(error)
+            raise
+        self._is_stored = True
+
+    def close(self) -> None:
+        """Remove what was not stored. After storing, clean the store if that is due."""
+        for spool in self._spools.values():
+            spool.close()
+        if self._opened is None:
+            return
+        store, draft = self._opened
+        draft.close()
+        if self._is_stored and self._ticket:
+            from tokcap.store.base import Retention
+
+            retention = Retention(self._settings.retention_days, self._settings.retention_bytes)
+            store.clean_if_due(retention, sum(self._ticket.stored_bytes.values()), self._now())
+
+    def _open(self) -> tuple[Store, Draft]:
+        if self._opened is None:
+            store = self._open_store()
+            self._opened = store, store.draft()
+        return self._opened
+
+    def _open_file(self, stream: Stream) -> int:
+        try:
+            return self._open()[1].open_file(stream)
+        except StoreError as error:
+            # The output cannot be stored, but it need not fill the memory either.
+            self.failure = str(error)
+            return open_nameless_file()
+
+    def _files(
+        self, indexes: Mapping[Stream, TokenIndex], stored_bytes: Mapping[Stream, int]
+    ) -> dict[str, bytes]:
+        """Return the indexes as files, so that pages need not count again."""
+        from tokcap.store.base import LANDMARKS, index_name
+
+        files = {}
+        for stream, index in indexes.items():
+            # An index of more bytes than are stored would belong to another payload.
+            if index.storable and index.checkpoints.bytes[-1] <= stored_bytes[stream]:
+                name = index_name(stream, index.tokenizer)
+                files[name] = index.checkpoints.packed(stored_bytes[stream])
+        landmarks = self._spools["out"].landmarks
+        if landmarks.changed and landmarks.known_to <= stored_bytes["out"]:
+            files[LANDMARKS] = landmarks.packed()
+        return files

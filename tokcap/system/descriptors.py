@@ -1,0 +1,33 @@
+"""Write to and wait for file descriptors. No other module loops over `os.write`."""
+
+from __future__ import annotations
+
+import os
+
+
+def write_all(descriptor: int, data: bytes | bytearray | memoryview) -> None:
+    """Write all of `data`, or raise `OSError`. A full non-blocking descriptor is waited for."""
+    left = memoryview(data)
+    while left:
+        try:
+            left = left[os.write(descriptor, left) :]
+        except BlockingIOError:
+            wait_until_ready(descriptor, to_write=True)
+
+
+def wait_until_ready(descriptor: int, *, to_write: bool) -> None:
+    """Wait for a descriptor that another program made non-blocking, such as a terminal or a socket."""
+    import select
+
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT if to_write else select.POLLIN)
+    poll.poll()
+
+
+def is_readable_within(descriptor: int, seconds: float) -> bool:
+    """Return whether data, or the end of the input, arrives within `seconds`."""
+    import select
+
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))

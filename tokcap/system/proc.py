@@ -1,0 +1,184 @@
+"""Read what the system knows about processes: from `/proc`, or from `ps` on systems without it.
+
+This is the only module that reads `/proc`. Process ids are reused, so a process is identified by its id and
+the time at which it started.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# Positions in `/proc/PID/stat`, counted from the field after the name.
+STATE, PARENT, START_TICKS = 0, 1, 19
+ENDED_STATES = (b"Z", b"X")
+
+
+class ProcessIdentity(Record):
+    """A process id and the start time that tells it from an earlier process with the same id."""
+
+    pid: int
+    # Only compared: clock ticks since boot from `/proc`, a date from `ps`.
+    started: str
+
+
+class ProcessStatus(Record):
+    """One process at the moment it was looked at."""
+
+    identity: ProcessIdentity
+    parent: int
+    # It has ended, and its parent has not reaped it yet.
+    has_ended: bool
+
+
+def has_proc() -> bool:
+    """Return whether this system has `/proc`."""
+    return os.path.isdir("/proc/self")
+
+
+def status_of(pid: int) -> ProcessStatus | None:
+    """Return the status of one process from `/proc`; None if there is no such process."""
+    fields = stat_fields(pid)
+    if not fields:
+        return None
+    identity = ProcessIdentity(pid, fields[START_TICKS].decode())
+    return ProcessStatus(identity, int(fields[PARENT]), fields[STATE] in ENDED_STATES)
+
+
+def start_ticks(pid: int) -> int | None:
+    """Return when a process started, in clock ticks since boot; None if it has ended, reaped or not."""
+    fields = stat_fields(pid)
+    return int(fields[START_TICKS]) if fields and fields[STATE] not in ENDED_STATES else None
+
+
+def stat_fields(pid: int) -> list[bytes]:
+    """Return the fields of `/proc/PID/stat` after the name; empty if there is no such process."""
+    # The name is in parentheses and may contain parentheses and spaces itself.
+    return read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+
+
+def read(path: str) -> bytes:
+    """Return the content of a file in `/proc`; empty if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def all_processes() -> Iterator[ProcessStatus]:
+    """Yield every process that can be seen."""
+    if not has_proc():
+        yield from listed_by_ps()
+        return
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (status := status_of(int(name))):
+            yield status
+
+
+def listed_by_ps() -> Iterator[ProcessStatus]:
+    """Yield every process that `ps` lists."""
+    import subprocess
+
+    columns = ["-o", "pid=", "-o", "ppid=", "-o", "stat=", "-o", "lstart="]
+    done = subprocess.run(["ps", "-A", *columns], capture_output=True, text=True, check=False)
+    for line in done.stdout.splitlines():
+        pid, parent, state, started = line.split(None, 3)
+        yield ProcessStatus(ProcessIdentity(int(pid), started), int(parent), state.startswith("Z"))
+
+
+def descendants(pids: Iterable[int]) -> list[ProcessIdentity]:
+    """Return the children of the given processes, their children and so on, parents first.
+
+    A process whose parent has ended was adopted by another process and is not found.
+    """
+    children: dict[int, list[ProcessIdentity]] = {}
+    for status in all_processes():
+        children.setdefault(status.parent, []).append(status.identity)
+    found: list[ProcessIdentity] = []
+    waiting = list(pids)
+    seen = set(waiting)
+    while waiting:
+        for child in children.get(waiting.pop(0), ()):
+            if child.pid not in seen:
+                seen.add(child.pid)
+                found.append(child)
+                waiting.append(child.pid)
+    return found
+
+
+def still_running(processes: Iterable[ProcessIdentity]) -> list[ProcessIdentity]:
+    """Return those of the processes that have not ended."""
+    wanted = {process.pid: process for process in processes}
+    statuses = map(status_of, wanted) if has_proc() else all_processes()
+    return [
+        status.identity
+        for status in statuses
+        if status and wanted.get(status.identity.pid) == status.identity and not status.has_ended
+    ]
+
+
+def parent_and_command_line(pid: int) -> tuple[int, list[str] | None]:
+    """Return a process's parent, and its words or None; `(0, None)` if there is no such process."""
+    if not has_proc():
+        return parent_and_command_line_by_ps(pid)
+    status = status_of(pid)
+    if status is None:
+        return 0, None
+    return status.parent, words_of(read(f"/proc/{pid}/cmdline"))
+
+
+def words_of(command_line: bytes) -> list[str] | None:
+    """Split a command line of `/proc`; None if the process has overwritten it."""
+    # A title that a process gives itself is shorter than its words were, and zeros fill the rest.
+    if not command_line.endswith(b"\0") or command_line.endswith(b"\0\0"):
+        return None
+    return [word.decode("utf-8", "replace") for word in command_line[:-1].split(b"\0")]
+
+
+def parent_and_command_line_by_ps(pid: int) -> tuple[int, list[str] | None]:
+    import subprocess
+
+    done = subprocess.run(
+        ["ps", "-ww", "-o", "ppid=,args=", "-p", str(pid)],
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    words = done.stdout.decode("utf-8", "replace").split()
+    if done.returncode or not words or not words[0].isdigit():
+        return 0, None
+    return int(words[0]), words[1:]
+
+
+def is_own_process(pid: int) -> bool:
+    """Return whether a process belongs to this user. Without `/proc`, all but the first are taken to."""
+    if not has_proc():
+        return pid > 1
+    try:
+        return os.stat(f"/proc/{pid}").st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def boot_id() -> str:
+    """Return an id that changes with every boot; empty if the system has none."""
+    return read("/proc/sys/kernel/random/boot_id").decode("ascii", "replace").strip()
+
+
+def pid_namespace() -> str:
+    """Return the namespace in which process ids are counted; empty if the system has none."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def resident_bytes() -> int | None:
+    """Return the memory that this process holds now; None if the system does not tell."""
+    fields = read("/proc/self/statm").split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else None

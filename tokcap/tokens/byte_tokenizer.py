@@ -1,0 +1,42 @@
+"""The fallback when a tokenizer fails on a payload: every byte counts as one token."""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class ByteTokenizer:
+    """Every byte is a token. No tokenizer makes more tokens, so a cap that holds in bytes holds in tokens."""
+
+    name = "bytes"
+    stable = False
+    cuts_anywhere = False
+    longest_token_bytes = 1
+
+    def prepare(self) -> None:
+        """Do nothing: there is nothing to load."""
+
+    def count(self, text: str) -> int:
+        return len(text.encode())
+
+    def token_lengths(self, text: str) -> Sequence[int]:
+        return [1] * self.count(text)
+
+    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        cut = next_character(data, search_from + 1)
+        return cut if cut < len(data) else None
+
+    def find_safe_cut(self, data: bytes) -> int | None:
+        return None
+
+
+def next_character(data: bytearray, start: int) -> int:
+    """Return the first position from `start` on where a character, or an invalid byte, begins."""
+    # A lead byte has at most three continuation bytes. A fourth one is an invalid byte of its own.
+    furthest = min(start + 3, len(data))
+    while start < furthest and data[start] & 0xC0 == 0x80:
+        start += 1
+    return start

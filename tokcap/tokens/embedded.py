@@ -1,0 +1,116 @@
+"""The encodings whose vocabularies come with tokcap: small texts in plain Python, large ones by tiktoken.
+
+Every call loads this module, so it imports nothing else until a text is counted.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.tokens.bpe import BytePairTokenizer
+    from tokcap.tokens.safe_cuts import SafeCuts
+    from tokcap.tokens.small_text import SmallTextEncoder
+
+NAMES = ("cl100k_base", "o200k_base")
+DIRECTORY = os.path.join(os.path.dirname(__file__), "data")
+
+
+class EmbeddedTokenizer:
+    """One embedded encoding. Both ways to count give the same tokens."""
+
+    stable = True
+    cuts_anywhere = True
+    # True for both vocabularies.
+    longest_token_bytes = 128
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._small_text: SmallTextEncoder | None = None
+        self._byte_pair: BytePairTokenizer | None = None
+        self._cuts: SafeCuts | None = None
+
+    def prepare(self) -> None:
+        """Load tiktoken: it counts large texts faster."""
+        _ = self.byte_pair
+
+    @property
+    def byte_pair(self) -> BytePairTokenizer:
+        """The same encoding by tiktoken, loaded when first asked for."""
+        if self._byte_pair is None:
+            self._byte_pair = load_byte_pair(self.name)
+        return self._byte_pair
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether tiktoken is loaded."""
+        return self._byte_pair is not None
+
+    def count(self, text: str) -> int:
+        lengths = self._small_text_lengths(text)
+        return self.byte_pair.count(text) if lengths is None else len(lengths)
+
+    def token_lengths(self, text: str) -> Sequence[int]:
+        lengths = self._small_text_lengths(text)
+        return self.byte_pair.token_lengths(text) if lengths is None else lengths
+
+    def _small_text_lengths(self, text: str) -> Sequence[int] | None:
+        """Return the token lengths without tiktoken; None if tiktoken is loaded or has to be."""
+        if self._byte_pair is not None:
+            return None
+        if self._small_text is None:
+            from tokcap.tokens.small_text import SmallTextEncoder
+
+            self._small_text = SmallTextEncoder(self.name)
+        return self._small_text.token_lengths(text)
+
+    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        if self._cuts is None:
+            from tokcap.tokens.safe_cuts import SafeCuts
+
+            self._cuts = SafeCuts(self.name)
+        return self._cuts.first_after(data, search_from)
+
+    def find_safe_cut(self, data: bytes) -> int | None:
+        return self.byte_pair.find_safe_cut(data)
+
+
+def load_byte_pair(name: str) -> BytePairTokenizer:
+    """Build a tiktoken encoding from the embedded vocabulary, without the network."""
+    import tiktoken
+
+    from tokcap.tokens import vocabulary
+    from tokcap.tokens.bpe import BytePairTokenizer
+    from tokcap.tokens.pre_split import PRE_SPLIT, faster_for_tiktoken
+
+    table = vocabulary.load(name)
+    encoding = tiktoken.Encoding(
+        name, pat_str=faster_for_tiktoken(PRE_SPLIT[name]), mergeable_ranks=table.ranks(), special_tokens={}
+    )
+    longest = EmbeddedTokenizer.longest_token_bytes
+    return BytePairTokenizer(name, encoding, longest, PRE_SPLIT[name], table.lengths)
+
+
+# A program that uses tokcap as a library reads each vocabulary once. Threads may share the tokenizers.
+_opened: dict[str, EmbeddedTokenizer] = {}
+
+
+class EmbeddedFamily:
+    """The names of the vocabularies that come with tokcap."""
+
+    names = NAMES
+
+    def open(self, name: str) -> EmbeddedTokenizer | None:
+        if name not in NAMES:
+            return None
+        return _opened.get(name) or _opened.setdefault(name, EmbeddedTokenizer(name))
+
+    def examine(self, name: str) -> str | None:
+        return "" if name in NAMES else None
+
+
+FAMILY = EmbeddedFamily()
