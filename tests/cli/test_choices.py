@@ -9,6 +9,7 @@ from tokcap.cli.kinds import Choice
 from tokcap.cli.options import OPTIONS, Option
 from tokcap.core.request import DEFAULTS, Request, ShowRequest
 from tokcap.core.request import flag_of as flag_of_key
+from tokcap.forms import FORMS
 from tokcap.lean.table import Table
 
 
@@ -53,3 +54,13 @@ def test_every_default_is_a_valid_value():
     for option in OPTIONS:
         if isinstance(option.kind, Choice):
             assert option.kind.read(str(option.default)) == option.default
+
+
+def test_a_form_that_is_registered_from_outside_is_accepted_by_the_command_line(inside):
+    assert inside("-o", "plain", stdin=b"hi\n").status == 125
+    FORMS.add("plain", "tokcap.forms.text:TEXT")
+    try:
+        assert inside("-o", "plain", stdin=b"hi\n").out == b"hi\n"
+        assert b"text, json, jsonl, plain" in inside("show", "--help").out
+    finally:
+        FORMS.remove("plain")
