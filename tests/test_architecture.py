@@ -43,7 +43,13 @@ BESIDE = {
     "__main__": ("tokcap.cli",),
     "cli": ("tokcap.doctor", "tokcap.hooks", "tokcap.mcp", "tokcap.__main__"),
     # Option names, kinds and defaults are stated once, in the option table.
-    "api": ("tokcap.cli.options", "tokcap.cli.kinds", "tokcap.cli.arguments", "tokcap.cli.config"),
+    "api": (
+        "tokcap.cli.options",
+        "tokcap.cli.kinds",
+        "tokcap.cli.arguments",
+        "tokcap.cli.config",
+        "tokcap.cli.values",
+    ),
     "integrations": ("tokcap.api", "tokcap.cli.options", "tokcap.cli.kinds"),
     "mcp": ("tokcap.api", "tokcap.cli.options"),
     # The doctor examines the others.
@@ -155,6 +161,8 @@ SHORT_CALL = {
         "tokcap.cli.arguments",
         "tokcap.cli.kinds",
         "tokcap.cli.options",
+        "tokcap.cli.values",
+        "tokcap.cli.words",
     ),
     *("tokcap.core", "tokcap.core.cut", "tokcap.core.fit", "tokcap.core.mark", "tokcap.core.notice"),
     *("tokcap.core.request", "tokcap.core.seek_points", "tokcap.core.tokenizer"),

@@ -1,4 +1,4 @@
-"""Every command and option in help and README, held against the catalogue.
+"""Every command and option in help and README, held against the catalog.
 
 The same is held of man pages and completions in `test_man` and `test_completions`.
 """
@@ -10,12 +10,11 @@ import re
 import pytest
 
 from tests.conftest import ROOT
-from tokcap.cli.application import app
-from tokcap.cli.described import all_commands
+from tokcap.cli.catalog import all_commands
 from tokcap.cli.help import command_help, full_help
 from tokcap.system.screen import Screen
 
-COMMANDS = all_commands(app)
+COMMANDS = all_commands()
 README = (ROOT / "README.md").read_text()
 
 every_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.dotted)

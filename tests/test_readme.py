@@ -7,9 +7,8 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.guides import GUIDES, examples, filled, outputs, python_blocks, run_python
-from tokcap.cli.application import app
-from tokcap.cli.catalog import HELP, flag_of
-from tokcap.cli.described import all_commands
+from tokcap.cli.catalog import all_commands
+from tokcap.cli.description import HELP, flag_of
 from tokcap.cli.options import OPTIONS, options_of
 
 README = (ROOT / "README.md").read_text()
@@ -60,7 +59,7 @@ TABLES = {
     "options": option_table(options_of("run")),
     "show options": option_table([option for option in OPTIONS if option.forms == ("show",)]),
     # Those of the wrapper and of `show` have tables of their own.
-    "commands": command_table(all_commands(app)[2:]),
+    "commands": command_table(all_commands()[2:]),
 }
 
 
@@ -73,7 +72,7 @@ def with_tables(text: str) -> str:
     return text
 
 
-def test_the_tables_are_those_of_the_catalogue():
+def test_the_tables_are_those_of_the_catalog():
     assert with_tables(README) == README, "run python -m tests.test_readme --write"
 
 

@@ -89,7 +89,7 @@ def next_command(handle: str, view: View, stream: Stream = "out") -> str:
         wanted["stream"] = stream
     for key in POSITION_OPTIONS:
         if wanted[key] != ShowRequest.defaults()[key]:
-            from tokcap.system.shell import quoted
+            from tokcap.system.quoting import quoted
 
             command += f" --{key} {quoted(str(wanted[key]))}"
     return command

@@ -1,24 +1,25 @@
-"""The catalogue in mdoc(7) macros: options, lists, literal texts."""
+"""Write parts of the catalog in mdoc(7) macros: options, lists, literal texts."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tokcap.cli.catalog import Argument, Example, Flag
+    from tokcap.cli.description import Argument, Example, Flag
 
-# mandoc complains of longer lines.
+# mandoc warns about longer lines.
 WIDTH = 79
 
-# The heading of options that belong to no group.
+# The heading of options without a group.
 OTHER = "Other"
 
 
 def option_groups(flags: Sequence[Flag]) -> Iterator[str]:
-    """Options under the names of their groups."""
+    """Yield options under the headings of their groups."""
     for group in dict.fromkeys(flag.group for flag in flags):
         yield f".Ss {no_macros((group or OTHER).split())}"
         yield from option_list([flag for flag in flags if flag.group == group])
@@ -37,11 +38,11 @@ def option(flag: Flag) -> Iterator[str]:
     yield from sentence(flag.help)
     if flag.negation:
         yield f".Fl {flag.negation[1:]}"
-        yield "turns it off again."
+        yield "turns it off."
     if flag.required:
-        yield "It has to be given."
+        yield "It is required."
     if (flag.shown_default and flag.type != "boolean") or flag.variable:
-        # Not to be hyphenated: it is to be typed as it stands.
+        # Do not hyphenate what a reader may type.
         yield f"Default: \\%{escaped(flag.shown_default)}."
     if flag.variable:
         yield "Variable:"
@@ -51,14 +52,14 @@ def option(flag: Flag) -> Iterator[str]:
 
 
 def value(flag: Flag) -> str:
-    """The value in macros, with the blank before it; nothing for a switch."""
+    """Return the value in macros, after a space; empty for a switch."""
     if flag.choices:
         return f" Cm {no_macros(flag.choices, ' | ')}"
     return f" Ar {flag.metavar}" if flag.takes_value else ""
 
 
 def argument(argument: Argument) -> str:
-    """A word that is told by its place, as it stands in a synopsis."""
+    """Return an argument as a synopsis shows it."""
     words = argument.choices or (argument.metavar.lower(),)
     inside = f"{'Cm' if argument.choices else 'Ar'} {no_macros(words, ' | ')}"
     inside += " ..." if argument.repeatable else ""
@@ -75,7 +76,7 @@ def argument_list(arguments: Sequence[Argument]) -> Iterator[str]:
 
 
 def example_list(examples: Iterable[Example]) -> Iterator[str]:
-    """Each call, and above it what it does."""
+    """Yield each call, below what it does."""
     for number, example in enumerate(examples):
         if number:
             yield ".Pp"
@@ -86,7 +87,7 @@ def example_list(examples: Iterable[Example]) -> Iterator[str]:
 
 
 def tagged(rows: Iterable[tuple[str, str]], macro: str = "") -> Iterator[str]:
-    """Names and what they mean."""
+    """Yield names and what they mean."""
     yield ".Bl -tag -width indent"
     for name, meaning in rows:
         yield f".It {macro} {name}" if macro else f".It {name}"
@@ -95,7 +96,7 @@ def tagged(rows: Iterable[tuple[str, str]], macro: str = "") -> Iterator[str]:
 
 
 def enumerated(macro: str, names: Sequence[str], conjunction: str = "and") -> Iterator[str]:
-    """`a, b and c`, each in the given macro."""
+    """Yield `a, b and c`, each in the given macro."""
     *first, last = names
     yield f".{macro} {no_macros(first, ' , ')}"
     yield conjunction
@@ -103,21 +104,21 @@ def enumerated(macro: str, names: Sequence[str], conjunction: str = "and") -> It
 
 
 def no_macros(words: Sequence[str], between: str = " ") -> str:
-    """Words for a macro's line, where a word such as `In` would be a macro itself."""
+    """Escape words in the line of a macro: a word such as `In` would be a macro itself."""
     return between.join(f"\\&{word}" if word.istitle() else word for word in words)
 
 
 def sentence(text: str, end: str = ".") -> Iterator[str]:
-    """Text of the catalogue as a sentence; a name at its beginning keeps its spelling."""
+    """Yield a text of the catalog as sentences; a name at the beginning keeps its spelling."""
     text = " ".join(text.split())
     first = text.split(" ", 1)[0]
     whole = text[0].upper() + text[1:] if first.isalpha() else text
     if not whole.endswith((".", ":")):
         whole += end
-    # A new sentence begins a new line: what is between them is left to the formatter.
+    # Every sentence begins a new line, so that the formatter chooses the space between them.
     for one in whole.replace(". ", ".\n").split("\n"):
         for line in textwrap.wrap(one, WIDTH, break_on_hyphens=False):
-            # At the beginning of a line these two make a request of it.
+            # At the beginning of a line these two characters mark a macro.
             yield ("\\&" if line.startswith((".", "'")) else "") + escaped(line)
 
 
