@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokcap.core.fit import largest_fit, stderr_limit
+from tokcap.core.fit import largest_fit
+from tokcap.steps.stderr_share import stderr_limit
 
 
 @given(costs=st.lists(st.integers(0, 1000), max_size=60).map(sorted), limit=st.integers(0, 1000))

@@ -22,6 +22,10 @@ sys.excepthook = die_quietly
 import gc
 import os
 
+from tokcap.lean.own_modules import install  # isort: skip  # before the imports that it makes faster
+
+install()
+
 from tokcap.system.shortage import shortage_of  # isort: skip  # needed if the other imports fail
 
 from tokcap import exits

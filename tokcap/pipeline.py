@@ -9,13 +9,13 @@ from __future__ import annotations
 from tokcap.core.notice import Notice
 from tokcap.errors import StoreError, StreamError
 from tokcap.exits import OK, READER_GONE
+from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.steps import usage_notes
-from tokcap.steps.answer import answer_with_everything, certainly_fits, may_withhold
+from tokcap.steps.answer import answer_with_everything, certainly_fits, make_answer, may_withhold
 from tokcap.steps.capture import capture
-from tokcap.steps.delivery import deliver
+from tokcap.steps.delivery import Bill, deliver
 from tokcap.steps.destinations import open_destinations
-from tokcap.steps.fitting import Bill, complete, fit_answer
 from tokcap.steps.opening import Closing, open_call, open_show, open_source
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def run(
         given = destinations.as_input(captured, notices)
         bill = Bill(call.paying, call.tokenizer, call.stopwatch, destinations.tokens_passed(call))
         answer = answer_and_store(call, given, bill)
-        destinations.progress.close()
+        if destinations.progress:
+            destinations.progress.close()
         delivered = deliver(answer, given, call.request, bill, "run", env)
         failure = delivered.failure or captured.failure
         usage_notes.note_run(asked, call.tokenizer, answer, given, failure, env)
@@ -97,20 +98,24 @@ def make_answer_from(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
     tokenizer = call.tokenizer
     while True:
         try:
-            if certainly_fits(view, given):
-                everything = answer_with_everything(given, call.continuation(needs_handle=False))
-                return complete(everything, view, bill)
+            if not call.always_names_handle and certainly_fits(view, given):
+                return bill.complete(answer_with_everything(given))
             from tokcap.steps.examination import examine
 
             examined = examine(view, given, tokenizer)
             continuation = call.continuation(needs_handle=may_withhold(view, examined))
-            return fit_answer(view, examined, continuation, bill)
+            answer = make_answer(view, examined, continuation)
+            if bill.charge is None or not FORMS[view.output].has_envelope:
+                return bill.complete(answer)
+            from tokcap.steps.fitting import fit_answer
+
+            return fit_answer(answer, view, examined, continuation, bill, bill.charge)
         except Exception as error:
             from tokcap.steps.rescue import Attempt, rescue
 
             next_step = rescue(Attempt(view, given, tokenizer), error)
             if not isinstance(next_step, Attempt):
-                return complete(next_step, view, bill)
+                return bill.complete(next_step)
             view, given, tokenizer = next_step.view, next_step.given, next_step.tokenizer
 
 

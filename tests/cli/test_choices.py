@@ -29,7 +29,7 @@ def test_a_member_that_is_registered_later_is_accepted(animals):
 
 
 def test_help_and_manifest_name_a_member_that_is_registered_later(animals):
-    option = Option(name="shape", kind=Choice(family=animals), help="which animal", group="Animals")
+    option = Option(key="shape", kind=Choice(family=animals), help="which animal", group="Animals")
     flag = flag_of(option)
     animals.add("owl", "elsewhere:OWL")
     assert flag.choices == ("cat", "dog", "owl")

@@ -17,7 +17,6 @@ from tests.tokens.toy_family import WordTokenizer
 from tokcap.errors import TokenizerUnavailable
 from tokcap.tokens import (
     FAMILIES,
-    ByteTokenizer,
     Index,
     chunks,
     count_bytes,
@@ -27,6 +26,7 @@ from tokcap.tokens import (
     vocabulary,
 )
 from tokcap.tokens.bpe import BytePairTokenizer
+from tokcap.tokens.byte_tokenizer import ByteTokenizer
 from tokcap.tokens.plugins import PluginTokenizer
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, AnyStr, Generic
 
-from tokcap.errors import TokenizerFailed
 from tokcap.exits import OK, TIMED_OUT
 from tokcap.lean.record import Record
-from tokcap.tokens import ByteTokenizer, count_bytes, open_tokenizer
+from tokcap.tokens import open_tokenizer, safe_count
 
 if TYPE_CHECKING:
     from tokcap.core.notice import Notice
@@ -64,11 +63,7 @@ class ShownOutput(Record):
         return self.meta.truncation_hint
 
     def _count_shown(self) -> int:
-        try:
-            return count_bytes(self.data, open_tokenizer(self.meta.tokenizer))
-        except TokenizerFailed:
-            # Count bytes instead: there are never fewer bytes than tokens.
-            return count_bytes(self.data, ByteTokenizer())
+        return safe_count(self.data, open_tokenizer(self.meta.tokenizer))
 
 
 class Capped(Generic[AnyStr], ShownOutput):

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Option(Record):
     """One row of the table."""
 
-    name: str
+    # The key in `config.toml`, and the field in `Request`.
+    key: str
     kind: Kind
     help: str
     group: str
@@ -50,9 +51,8 @@ class Option(Record):
     example: str = ""
 
     @property
-    def key(self) -> str:
-        """The key in `config.toml`, and the field in `Request`."""
-        return self.name.replace("-", "_")
+    def name(self) -> str:
+        return self.key.replace("_", "-")
 
     @property
     def flag(self) -> str:
@@ -87,7 +87,7 @@ STORE, STORED, BUDGET = "The store", "From a stored output", "The budget"
 
 OPTIONS = (
     Option(
-        name="token-limit",
+        key="token_limit",
         short="n",
         kind=WholeNumber(minimum=1),
         metavar="N",
@@ -98,7 +98,7 @@ OPTIONS = (
         example="tokcap -n 500 -- git log",
     ),
     Option(
-        name="token-offset",
+        key="token_offset",
         kind=WholeNumber(minimum=0),
         metavar="N",
         group=WINDOW,
@@ -107,7 +107,7 @@ OPTIONS = (
         example="tokcap show @last --token-offset 464",
     ),
     Option(
-        name="token-count",
+        key="token_count",
         kind=Switch(),
         group=WINDOW,
         help="run to the end and print only the number of tokens",
@@ -115,21 +115,21 @@ OPTIONS = (
         example="tokcap --token-count -- cat notes.md",
     ),
     Option(
-        name="keep",
+        key="keep",
         kind=Choice(family=KEEPS),
         group=WINDOW,
         help="which part of an output over the limit to show",
         brief="part to show if over the limit",
     ),
     Option(
-        name="align",
+        key="align",
         kind=Choice(("record", "token")),
         group=WINDOW,
         help="cut between records (lines, rows, values) or at any token",
         brief="cut between records, or at any token",
     ),
     Option(
-        name="sentinel",
+        key="sentinel",
         kind=LineOfText(),
         metavar="TEXT",
         group=WINDOW,
@@ -137,14 +137,14 @@ OPTIONS = (
         brief="text of the mark; empty: no mark",
     ),
     Option(
-        name="exact-total",
+        key="exact_total",
         kind=Switch(),
         group=WINDOW,
         help="count all tokens of an output over 64 KiB instead of estimating the total",
         brief="count all; no estimate over 64 KiB",
     ),
     Option(
-        name="tokenizer",
+        key="tokenizer",
         kind=Name(expected="the name of a tokenizer"),
         metavar="NAME",
         names="tokenizers",
@@ -154,7 +154,7 @@ OPTIONS = (
         brief="also a model's name, or approx",
     ),
     Option(
-        name="output",
+        key="output",
         short="o",
         kind=Choice(family=FORMS),
         metavar="FORM",
@@ -164,14 +164,14 @@ OPTIONS = (
         example="tokcap -n 500 -o json -- git diff",
     ),
     Option(
-        name="shape",
+        key="shape",
         kind=Choice((AUTO,), SHAPES),
         group=FORMAT,
         help="what kind of data the output is; auto: detect it",
         brief="kind of data; auto: detect it",
     ),
     Option(
-        name="fields",
+        key="fields",
         kind=LineOfText(),
         metavar="NAMES",
         default_text="all",
@@ -180,14 +180,14 @@ OPTIONS = (
         brief="only these keys or columns: a,b.c",
     ),
     Option(
-        name="mode",
+        key="mode",
         kind=Choice(family=MODES),
         group=FORMAT,
         help="how much to show: the output itself, its records as a table, a summary, or one line",
         brief="how much to show",
     ),
     Option(
-        name="stderr",
+        key="stderr",
         kind=Choice(("separate", "merge", "pass", "drop")),
         group=COMMAND,
         help="what to do with the command's stderr: cap it separately, merge it into stdout in "
@@ -196,7 +196,7 @@ OPTIONS = (
         brief="what to do with stderr",
     ),
     Option(
-        name="pty",
+        key="pty",
         kind=Switch(),
         group=COMMAND,
         forms=("run",),
@@ -204,7 +204,7 @@ OPTIONS = (
         brief="run the command in a pseudo-terminal",
     ),
     Option(
-        name="timeout",
+        key="timeout",
         kind=Duration(),
         metavar="DURATION",
         default_text="none",
@@ -214,7 +214,7 @@ OPTIONS = (
         brief="stop the command after this time: 90, 1.5m",
     ),
     Option(
-        name="kill-after",
+        key="kill_after",
         kind=Duration(),
         metavar="DURATION",
         default_text="5s",
@@ -224,7 +224,7 @@ OPTIONS = (
         brief="time from TERM to KILL",
     ),
     Option(
-        name="kill-on-limit",
+        key="kill_on_limit",
         kind=Switch(),
         group=COMMAND,
         forms=("run",),
@@ -232,7 +232,7 @@ OPTIONS = (
         brief="stop the command when the window is full",
     ),
     Option(
-        name="clean",
+        key="clean",
         kind=Switch(),
         group=FORMAT,
         help="remove ANSI escapes, progress frames, trailing spaces and repeated blank lines: the output as "
@@ -241,7 +241,7 @@ OPTIONS = (
         brief="remove ANSI escapes, progress, extra blanks",
     ),
     Option(
-        name="spill",
+        key="spill",
         kind=Choice(("auto", "always", "never")),
         group=STORE,
         help="store the full output; auto: if any of it was not shown",
@@ -249,7 +249,7 @@ OPTIONS = (
         brief="store the output; auto: if cut",
     ),
     Option(
-        name="max-bytes",
+        key="max_bytes",
         kind=Size(),
         metavar="SIZE",
         default_text="256MiB",
@@ -259,7 +259,7 @@ OPTIONS = (
         forms=("run",),
     ),
     Option(
-        name="redact",
+        key="redact",
         kind=Switch(),
         group=STORE,
         help="mask what looks like a secret, both in what is shown and in what is stored",
@@ -267,7 +267,7 @@ OPTIONS = (
         brief="mask what looks like a secret",
     ),
     Option(
-        name="record-arguments",
+        key="record_arguments",
         kind=Switch(),
         group=STORE,
         help="store the command's arguments with its output",
@@ -275,7 +275,7 @@ OPTIONS = (
         brief="store its arguments too",
     ),
     Option(
-        name="spill-days",
+        key="spill_days",
         kind=WholeNumber(minimum=1),
         metavar="N",
         group=STORE,
@@ -284,7 +284,7 @@ OPTIONS = (
         brief="remove stored outputs older than N days",
     ),
     Option(
-        name="spill-total",
+        key="spill_total",
         kind=Size(),
         metavar="SIZE",
         default_text="2GiB",
@@ -294,14 +294,14 @@ OPTIONS = (
         brief="remove the oldest over this total size",
     ),
     Option(
-        name="account",
+        key="account",
         kind=Switch(),
         group=STORE,
         help="log this call for tokcap stats: sizes and the program's name, no arguments",
         brief="log this call for tokcap stats",
     ),
     Option(
-        name="session",
+        key="session",
         kind=LineOfText(),
         metavar="NAME",
         default_text="none",
@@ -312,7 +312,7 @@ OPTIONS = (
         example="tokcap --session review -- make test",
     ),
     Option(
-        name="turn",
+        key="turn",
         kind=LineOfText(),
         metavar="ID",
         default_text="none",
@@ -321,7 +321,7 @@ OPTIONS = (
         brief="count this result toward a turn",
     ),
     Option(
-        name="model",
+        key="model",
         kind=LineOfText(),
         metavar="NAME",
         default_text="none",
@@ -332,7 +332,7 @@ OPTIONS = (
         brief="model that reads it: gpt-4o, claude, …",
     ),
     Option(
-        name="context-window",
+        key="context_window",
         kind=WholeNumber(minimum=1),
         metavar="N",
         default_text="none",
@@ -341,7 +341,7 @@ OPTIONS = (
         brief="size of the reader's context window",
     ),
     Option(
-        name="result-pct",
+        key="result_pct",
         kind=Fraction(),
         metavar="FRACTION",
         group=BUDGET,
@@ -350,7 +350,7 @@ OPTIONS = (
         brief="part of the window for one result",
     ),
     Option(
-        name="turn-pct",
+        key="turn_pct",
         kind=Fraction(),
         metavar="FRACTION",
         group=BUDGET,
@@ -359,7 +359,7 @@ OPTIONS = (
         brief="part of the window for one turn",
     ),
     Option(
-        name="floor-tokens",
+        key="floor_tokens",
         kind=WholeNumber(minimum=0),
         metavar="N",
         group=BUDGET,
@@ -368,7 +368,7 @@ OPTIONS = (
         brief="tokens per result in a full window",
     ),
     Option(
-        name="compact-before-spill",
+        key="compact_before_spill",
         kind=Switch(),
         group=BUDGET,
         section="budget",
@@ -376,7 +376,7 @@ OPTIONS = (
         brief="when nearly full, run --compact-hook once",
     ),
     Option(
-        name="compact-hook",
+        key="compact_hook",
         kind=LineOfText(),
         metavar="COMMAND",
         default_text="none",
@@ -386,7 +386,7 @@ OPTIONS = (
         brief="shell command that compacts the context",
     ),
     Option(
-        name="stream",
+        key="stream",
         kind=Choice(("out", "err")),
         group=STORED,
         help="which stream of the command to read",
@@ -394,7 +394,7 @@ OPTIONS = (
         ambient=False,
     ),
     Option(
-        name="pointer",
+        key="pointer",
         kind=LineOfText(),
         metavar="POINTER",
         default_text="none: show all",
@@ -405,7 +405,7 @@ OPTIONS = (
         brief="only the value at this JSON pointer",
     ),
     Option(
-        name="grep",
+        key="grep",
         kind=LineOfText(),
         metavar="REGEX",
         default_text="none",
@@ -416,7 +416,7 @@ OPTIONS = (
         brief="only matching lines, with their positions",
     ),
     Option(
-        name="context",
+        key="context",
         kind=WholeNumber(minimum=0),
         metavar="N",
         group=STORED,
@@ -432,4 +432,11 @@ BY_KEY = {option.key: option for option in OPTIONS}
 
 def options_of(form: Form) -> tuple[Option, ...]:
     """Return the rows that one form of a call takes."""
-    return tuple(option for option in OPTIONS if form in option.forms)
+    return tuple([option for option in OPTIONS if form in option.forms])
+
+
+def options_by_flag(form: Form) -> dict[str, Option]:
+    """Return the same rows by their flags, long and short."""
+    rows = options_of(form)
+    by_flag = {"--" + option.key.replace("_", "-"): option for option in rows}
+    return by_flag | {"-" + option.short: option for option in rows if option.short}

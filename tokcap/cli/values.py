@@ -7,6 +7,7 @@ import os
 from tokcap.cli.kinds import LineOfText
 from tokcap.cli.options import options_of
 from tokcap.cli.words import decoded
+from tokcap.core.request import DEFAULTS
 from tokcap.errors import UsageError
 from tokcap.lean.record import TYPE_CHECKING, Record
 
@@ -35,14 +36,15 @@ def decide(given: Sequence[tuple[Option, str]], form: Form, env: Environment) ->
     from_flags = {option.key: read_value(option.kind, raw, option.flag) for option, raw in given}
     config = config_of(env)
     chosen: dict[str, Value] = {}
-    for option in options_of(form):
-        if option.key in from_flags:
-            chosen[option.key] = from_flags[option.key]
-        elif (raw := from_variable(option, env)) is not None:
-            chosen[option.key] = read_value(option.kind, decoded(raw), option.variable)
-        elif option.key in config.values:
-            chosen[option.key] = config.values[option.key]
-    return completed(chosen, form, config.models)
+    if config.values or any(name.startswith("TOKCAP_") for name in env.variables):
+        for option in options_of(form):
+            if option.key in from_flags:
+                continue
+            if (raw := from_variable(option, env)) is not None:
+                chosen[option.key] = read_value(option.kind, decoded(raw), option.variable)
+            elif option.key in config.values:
+                chosen[option.key] = config.values[option.key]
+    return completed({**chosen, **from_flags}, form, config.models)
 
 
 def from_variable(option: Option, env: Environment) -> str | None:
@@ -62,7 +64,12 @@ def completed(chosen: Mapping[str, Value], form: Form, models: Mapping[str, Mode
         # A context window or tokenizer that was chosen explicitly overrides that of the model.
         model = find_model(str(chosen["model"]), models)
         chosen = {**model.known(), **chosen}
-    return {option.key: chosen.get(option.key, option.default) for option in options_of(form)}
+    return {**defaults_of(form), **chosen}
+
+
+def defaults_of(form: Form) -> dict[str, Value]:
+    """Return the default of every option that one form of a call takes."""
+    return {option.key: DEFAULTS[option.key] for option in options_of(form)}
 
 
 def read_value(kind: Kind, raw: str, origin: str) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from tokcap.cli.kinds import Switch
-from tokcap.cli.options import options_of
+from tokcap.cli.options import options_by_flag
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def take_apart(argv: Sequence[str], form: Form) -> Words:
     If a command is to be run, the first word that is not an option begins the command, and all words that
     follow belong to it. `show` takes options after its handle as well.
     """
-    by_name = {option.flag: option for option in options_of(form)}
-    by_name |= {f"-{option.short}": option for option in by_name.values() if option.short}
+    by_name = options_by_flag(form)
     known = [*by_name, "--help", "--version"]
     called = "tokcap" if form == "run" else f"tokcap {form}"
     given: list[tuple[Option, str]] = []

@@ -88,6 +88,10 @@ if TYPE_CHECKING:
             ...
 
 
+# A limit covers both streams. One part in this many is reserved for stderr.
+STDERR_SHARE = 4
+
+
 class Kept(Record):
     """Bytes of the payload, unchanged."""
 

@@ -1,4 +1,4 @@
-"""Arithmetic of windows: how stdout and stderr share a limit, and the largest candidate that fits."""
+"""Search the largest candidate that fits into a limit."""
 
 from __future__ import annotations
 
@@ -7,19 +7,8 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# A limit covers both streams. One part in this many is reserved for stderr.
-STDERR_SHARE = 4
 # Costs grow nearly in proportion to what is shown, so a few proportional guesses come close.
 PROPORTIONAL_GUESSES = 4
-
-
-def stderr_limit(limit: int, out_tokens: int, err_tokens: int) -> int:
-    """Return how many of `limit` tokens stderr may use: what stdout leaves, but at least a quarter.
-
-    The quarter is rounded up, so that a small limit does not hide the error; one token stays for stdout.
-    """
-    quarter = min(-(-limit // STDERR_SHARE), limit - 1)
-    return min(err_tokens, max(quarter, limit - out_tokens, 0))
 
 
 def largest_fit(number: int, cost: Callable[[int], int], limit: int) -> int | None:

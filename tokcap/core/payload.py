@@ -61,10 +61,13 @@ if TYPE_CHECKING:
     class Payload(Protocol):
         """Bytes that can be read at any position."""
 
-        # Positions inside a structure where reading can start; filled by the code that walks over it.
-        seek_points: SeekPoints
         # Number of bytes that followed and were not kept.
         lost: int
+
+        @property
+        def seek_points(self) -> SeekPoints:
+            """Positions inside a structure where reading can start; the code that walks over it adds them."""
+            ...
 
         @property
         def size(self) -> int: ...

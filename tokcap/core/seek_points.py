@@ -66,6 +66,10 @@ class SeekPoints:
         """Return the content of their file: one line for each, with position and state."""
         return MAGIC + b"".join(b"%d %s\n" % pair for pair in self.pairs())
 
+    def restore(self, stored: SeekPoints) -> None:
+        """Take over what was read from the store."""
+        self.bytes, self.states, self.changed = stored.bytes, stored.states, False
+
     @classmethod
     def unpacked(cls, data: bytes) -> Self | None:
         """Read what `packed` wrote; None if it is something else. `ShapeSeekPoints` checks the states."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 
-from tokcap.core.seek_points import SeekPoints
 from tokcap.errors import StoreError, StreamError
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from mmap import mmap
+
+    from tokcap.core.seek_points import SeekPoints
 
 MEMORY_BYTES = 8 << 20
 TAIL_BYTES = 8 << 10
@@ -57,11 +58,20 @@ class Spool:
         self._needed_bytes = needed_bytes
         self._file: int | None = None
         self._file_size = 0
-        self.seek_points = SeekPoints()
+        self._seek_points: SeekPoints | None = None
         # Number of bytes that were not kept.
         self.lost = lost_bytes
         # Why the file could not be written; empty if nothing went wrong.
         self.failure: str = ""
+
+    @property
+    def seek_points(self) -> SeekPoints:
+        """Positions where reading can start; most payloads never have any."""
+        if self._seek_points is None:
+            from tokcap.core.seek_points import SeekPoints
+
+            self._seek_points = SeekPoints()
+        return self._seek_points
 
     @property
     def spool(self) -> Spool:

@@ -77,6 +77,10 @@ if TYPE_CHECKING:
             ...
 
 
+# The name of the tokenizer that counts bytes; it replaces one that fails.
+BYTES = "bytes"
+
+
 class Total(Record):
     """How many tokens a payload has, exactly or as an estimate."""
 

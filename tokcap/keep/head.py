@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tokcap.core.fit import largest_fit
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -22,6 +21,9 @@ class Head(Record):
 
     def choose(self, material: Material) -> Ranges | None:
         """Return the longest range from the first unit that fits."""
+        # Every call asks this policy for its facts, few for a choice.
+        from tokcap.core.fit import largest_fit
+
         ends = material.head_ends()
         best = largest_fit(len(ends), lambda n: material.price(((0, ends[n]),)), material.limit)
         return None if best is None else ((0, ends[best]),)

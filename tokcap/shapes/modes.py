@@ -6,11 +6,10 @@ No mode cuts to the limit: what it returns is cut as any other payload.
 from __future__ import annotations
 
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.shapes.base import Changed
 
 if TYPE_CHECKING:
     from tokcap.core.payload import Payload
-    from tokcap.shapes.base import RunFacts, Shape
+    from tokcap.shapes.base import Changed, RunFacts, Shape
 
 
 class Mode:
@@ -25,6 +24,8 @@ class Mode:
 
     def changed(self, payload: Payload, shape: Shape, facts: RunFacts) -> Changed:
         """Return the payload as this mode shows it."""
+        from tokcap.shapes.base import Changed
+
         return Changed(payload.read(0, payload.size), shape.name)
 
 
@@ -46,6 +47,7 @@ class SummaryMode(Mode):
     describes = True
 
     def changed(self, payload: Payload, shape: Shape, facts: RunFacts) -> Changed:
+        from tokcap.shapes.base import Changed
         from tokcap.shapes.summary import summary
 
         return Changed(summary(payload, shape, facts), "text")
@@ -59,6 +61,7 @@ class HandleOnlyMode(Mode):
     describes = True
 
     def changed(self, payload: Payload, shape: Shape, facts: RunFacts) -> Changed:
+        from tokcap.shapes.base import Changed
         from tokcap.shapes.summary import handle_only
 
         return Changed(handle_only(shape, facts), "text")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import text_window
-from tokcap.shapes.base import Changed, Sniffed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from tokcap.core.cut import Ask, Cost, Cut
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
-    from tokcap.shapes.base import FieldPath, RunFacts, Selected, Value
+    from tokcap.shapes.base import Changed, FieldPath, RunFacts, Selected, Sniffed, Value
 
 
 class Text(Record):
@@ -26,6 +25,8 @@ class Text(Record):
         return self.confirm(payload)
 
     def confirm(self, payload: Payload) -> Sniffed:
+        from tokcap.shapes.base import Sniffed
+
         return Sniffed(self.name)
 
     def cut(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
@@ -40,6 +41,7 @@ class Text(Record):
         raise NotFound("the stored output is text: there is nothing that a pointer could lead to; see --grep")
 
     def as_table(self, payload: Payload) -> Changed:
+        from tokcap.shapes.base import Changed
         from tokcap.shapes.binary import is_binary
         from tokcap.shapes.folding import folded
 

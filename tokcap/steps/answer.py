@@ -9,11 +9,12 @@ from __future__ import annotations
 from tokcap.core.cut import Ask
 from tokcap.core.notice import Notice
 from tokcap.core.response import Meta, Response
+from tokcap.core.tokenizer import BYTES
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import AUTO, FALLBACK, MODES
-from tokcap.tokens import ByteTokenizer, Index, count_bytes
+from tokcap.tokens import Index, count_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +49,15 @@ class Answer(Record):
         return self.but(response=response.but(meta=meta, notices=(*response.notices, *notices)))
 
 
+class ShownStderr(Record):
+    """What is shown of stderr."""
+
+    shown: bytes = b""
+    notices: tuple[Notice, ...] = ()
+    withheld: bool = False
+    indexes: Mapping[Stream, Index] = {}
+
+
 def respond(given: Input, payload: bytes | None, meta: Meta, notices: tuple[Notice, ...]) -> Response:
     """Return the response with the way in which the command ended."""
     return Response(given.status, payload, given.failure, notices, given.with_ending(meta))
@@ -68,10 +78,10 @@ def certainly_fits(view: View, given: Input) -> bool:
     return len(b"".join(given.whole()).decode("utf-8", "replace").encode()) <= limit
 
 
-def answer_with_everything(given: Input, continuation: Continuation) -> Answer:
+def answer_with_everything(given: Input) -> Answer:
     """Answer with both streams, which are certain to fit."""
     out, err = given.whole()
-    return named(Answer(respond(given, out, Meta(), given.notices), err), continuation)
+    return Answer(respond(given, out, Meta(), given.notices), err)
 
 
 def may_withhold(view: View, examined: Examined) -> bool:
@@ -85,13 +95,8 @@ def may_withhold(view: View, examined: Examined) -> bool:
 
 
 def make_answer(view: View, examined: Examined, continuation: Continuation) -> Answer:
-    """Count or cut."""
+    """Count or cut, and name the stored output in `meta` if there is more of it than is shown."""
     answer = count(view, examined, continuation) if view.token_count else cut(view, examined, continuation)
-    return named(answer, continuation)
-
-
-def named(answer: Answer, continuation: Continuation) -> Answer:
-    """Name the stored output in `meta` if there is more of it than is shown."""
     if continuation.handle and (answer.withheld or continuation.is_always_named):
         return answer.with_meta(*continuation.notices(answer.response.meta), **continuation.as_meta())
     return answer
@@ -99,14 +104,16 @@ def named(answer: Answer, continuation: Continuation) -> Answer:
 
 def count(view: View, examined: Examined, continuation: Continuation) -> Answer:
     """Answer `--token-count`: a number, and nothing of the payload."""
-    from tokcap.steps.stderr_share import cut_stderr
-
     given, tokenizer = examined.given, examined.tokenizer
     total = examined.index.total_tokens
     number = FORMS[view.output].compose_count(total)
     # stderr gets what the number leaves.
     left = None if view.token_limit is None else view.token_limit - count_bytes(number or b"", tokenizer)
-    stderr = cut_stderr(view.but(token_limit=left), given, 0, tokenizer, continuation)
+    stderr = ShownStderr()
+    if left is not None and given.err and given.err.size:
+        from tokcap.steps.stderr_share import cut_stderr
+
+        stderr = cut_stderr(given.err, view.but(token_limit=left), left, 0, examined, continuation)
     notices = given.notices + examined.notices + stderr.notices
     return Answer(
         respond(given, number, Meta(token_count=total), notices),
@@ -118,8 +125,6 @@ def count(view: View, examined: Examined, continuation: Continuation) -> Answer:
 
 def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
     """Answer with the window that was asked for, proven by a count of the bytes that will be written."""
-    from tokcap.steps.stderr_share import cut_stderr, stdout_tokens
-
     given, tokenizer, source = examined.given, examined.tokenizer, examined.index
     form, limit = FORMS[view.output], view.token_limit
     if view.exact_total:
@@ -129,9 +134,14 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         from tokcap.steps.examination import in_mode
 
         shown = in_mode(view, examined, continuation)
-    stderr = cut_stderr(view, given, stdout_tokens(view, shown), tokenizer, continuation)
+    stderr = ShownStderr()
+    if limit is not None and given.err and given.err.size:
+        from tokcap.steps.stderr_share import cut_stderr, stdout_tokens
+
+        out_tokens = stdout_tokens(view, limit, shown)
+        stderr = cut_stderr(given.err, view, limit, out_tokens, examined, continuation)
     proofs = Proofs(form, stderr.shown, tokenizer)
-    exact = not isinstance(tokenizer, ByteTokenizer)
+    exact = tokenizer.name != BYTES
     ask = Ask(
         limit,
         view.token_offset,

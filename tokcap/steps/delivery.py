@@ -1,10 +1,11 @@
-"""Write an answer to both streams, after its session was charged."""
+"""Complete an answer, charge its session, and write it to both streams."""
 
 from __future__ import annotations
 
 from tokcap.errors import ReaderGone, StreamError
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.tokens import safe_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,10 +14,36 @@ if TYPE_CHECKING:
     from tokcap.core.payload import Payload
     from tokcap.core.request import View
     from tokcap.core.response import Response
-    from tokcap.environment import Environment
+    from tokcap.core.tokenizer import Tokenizer
+    from tokcap.environment import Environment, Stopwatch
     from tokcap.steps.answer import Answer
-    from tokcap.steps.fitting import Bill
+    from tokcap.steps.charging import Charge
     from tokcap.steps.inputs import Input
+
+
+class Bill(Record):
+    """Who pays for an answer, in which tokens, and since when the call runs."""
+
+    # None if no session pays.
+    charge: Charge | None
+    tokenizer: Tokenizer
+    stopwatch: Stopwatch
+    # Tokens that were written before the answer, and are paid for with it.
+    already_written: int = 0
+
+    def complete(self, answer: Answer) -> Answer:
+        """Add what is known about every call: its duration, and the tokenizer that was asked for."""
+        return answer.with_meta(duration_ms=self.stopwatch.milliseconds, tokenizer=self.tokenizer.name)
+
+    def price(self, answer: Answer, view: View) -> int:
+        """Return what an answer costs its reader: all that is written, on both streams."""
+        written = FORMS[view.output].write(answer.response)
+        counts = (safe_count(data, self.tokenizer) for data in (written, answer.stderr))
+        return sum(counts) + self.already_written
+
+    def settle(self, answer: Answer, view: View, kind: str) -> tuple[Notice, ...]:
+        """Charge an answer to its session. Return a warning if that fails."""
+        return self.charge.settle(self.price(answer, view), kind) if self.charge else ()
 
 
 class Delivered(Record):

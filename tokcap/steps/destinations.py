@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tokcap.core.fit import STDERR_SHARE
+import os
+
+from tokcap.core.cut import STDERR_SHARE
 from tokcap.core.spool import Spool
 from tokcap.errors import TokenizerFailed
 from tokcap.filters import chain, notices_of
@@ -12,20 +14,21 @@ from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import AUTO, FALLBACK, MODES
 from tokcap.steps.capture import Filtered, Passing
 from tokcap.steps.inputs import RunInput
-from tokcap.steps.progress import TerminalProgress
 from tokcap.tokens import Index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Protocol
+    from typing import Protocol, TypeAlias
 
     from tokcap.core.notice import Notice
     from tokcap.core.payload import Sink, Source
     from tokcap.core.request import Request, Stream
     from tokcap.core.tokenizer import Tokenizer
+    from tokcap.environment import Environment
     from tokcap.filters.base import StreamFilter
     from tokcap.steps.capture import Captured
     from tokcap.steps.opening import Call, Closing
+    from tokcap.steps.progress import TerminalProgress
 
     class Destination(Sink, Protocol):
         """Where one stream goes."""
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
 
         def close(self) -> None: ...
 
+    # What writes to both streams: the environment, or the progress line, which makes room first.
+    Writer: TypeAlias = TerminalProgress | Environment
 
 # What a mark takes at most, apart from its own text and from options in the command for the rest.
 MARK_TOKENS = 64
@@ -60,7 +65,8 @@ class Destinations(Record):
     # What the source writes to: the destinations behind their filters.
     sinks: Mapping[Stream, Sink]
     filters: Mapping[Stream, Sequence[StreamFilter]]
-    progress: TerminalProgress
+    # None if there is no terminal to draw on.
+    progress: TerminalProgress | None
 
     @property
     def everything_is_out(self) -> bool:
@@ -102,21 +108,31 @@ class Destinations(Record):
 def open_destinations(call: Call, source: Source, closing: Closing) -> Destinations:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
     request = call.request
-    progress = closing.add(TerminalProgress(call.env))
-    out, err = closing.add(open_stdout(call)), closing.add(open_stderr(call, progress))
+    progress = open_progress(call.env, closing)
+    writer = progress or call.env
+    out, err = closing.add(open_stdout(call)), closing.add(open_stderr(call, writer))
     if call.recorder:
         closing.add(call.recorder)
     kept = None if out.is_out else out.spool
     if may_pass_live(call):
-        out, err = passed_live(call, progress, out, err)
+        out, err = passed_live(call, writer, out, err)
     filters: Mapping[Stream, Sequence[StreamFilter]] = {"out": chain(request), "err": chain(request)}
     sinks: Mapping[Stream, Sink] = {
         "out": filtered(until_full(out, request, call.tokenizer, source), filters["out"]),
         "err": filtered(err, filters["err"]),
     }
-    if kept and request.stderr != "pass":
+    if progress and kept and request.stderr != "pass":
         progress.start(lambda: kept.size)
     return Destinations(out, err, sinks, filters, progress)
+
+
+def open_progress(env: Environment, closing: Closing) -> TerminalProgress | None:
+    """Return a progress line if stderr is a terminal. Most calls have none, and do not load it."""
+    if env.stderr in env.closed or not env.is_program or not os.isatty(env.stderr):
+        return None
+    from tokcap.steps.progress import TerminalProgress
+
+    return closing.add(TerminalProgress(env))
 
 
 def open_stdout(call: Call) -> Destination:
@@ -130,7 +146,7 @@ def open_stdout(call: Call) -> Destination:
     return Passing(env.write_stdout, Spool() if tracked else None)
 
 
-def open_stderr(call: Call, progress: TerminalProgress) -> Destination:
+def open_stderr(call: Call, writer: Writer) -> Destination:
     request, recorder = call.request, call.recorder
     tracked = call.paying is not None
     if is_capped(call):
@@ -138,10 +154,10 @@ def open_stderr(call: Call, progress: TerminalProgress) -> Destination:
     # Not part of the answer: passed on, and kept if it is stored or paid for.
     if request.stderr == "separate":
         if recorder and (request.spill == "always" or not passes_everything(request)):
-            return Passing(progress.write_stderr, recorder.spool("err", whole=tracked))
+            return Passing(writer.write_stderr, recorder.spool("err", whole=tracked))
         if tracked:
-            return Passing(progress.write_stderr, Spool())
-    return Passing(progress.write_stderr)
+            return Passing(writer.write_stderr, Spool())
+    return Passing(writer.write_stderr)
 
 
 def passes_everything(request: Request) -> bool:
@@ -180,7 +196,7 @@ def may_pass_live(call: Call) -> bool:
 
 
 def passed_live(
-    call: Call, progress: TerminalProgress, out: Destination, err: Destination
+    call: Call, writer: Writer, out: Destination, err: Destination
 ) -> tuple[Destination, Destination]:
     """Pass on what is certain to be inside the window while it arrives."""
     from tokcap.shapes.beginning import certainly_text
@@ -196,9 +212,9 @@ def passed_live(
     is_text = (lambda _: True) if request.shape == FALLBACK else certainly_text
     room = request.token_limit - share - mark
     return (
-        Live(out.spool, progress.write_stdout, call.tokenizer, room, is_text),
+        Live(out.spool, writer.write_stdout, call.tokenizer, room, is_text),
         # stderr that is too long keeps both ends. What is passed on has to be part of the first one.
-        Live(err.spool, progress.write_stderr, call.tokenizer, share // 2 - mark, lambda _: True),
+        Live(err.spool, writer.write_stderr, call.tokenizer, share // 2 - mark, lambda _: True),
     )
 
 

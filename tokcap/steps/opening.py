@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tokcap.core.notice import Notice
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.steps.continuation import NOT_STORED, continuation_of
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
@@ -84,11 +83,18 @@ class Call(Record):
 
     def continuation(self, *, needs_handle: bool) -> Continuation:
         """Return how the rest of the output is fetched. This may take the digest of the output."""
-        always = self.request.spill == "always"
+        from tokcap.steps.continuation import NOT_STORED, continuation_of
+
+        always = self.always_names_handle
         if self.recorder is None or not (needs_handle or always):
             return NOT_STORED
         ticket = self.recorder.reserve()
         return continuation_of(ticket, self.request, always=always) if ticket else NOT_STORED
+
+    @property
+    def always_names_handle(self) -> bool:
+        """Whether the output is stored, and its handle named, even if nothing is withheld."""
+        return self.request.spill == "always"
 
 
 class ShowCall(Record):
@@ -107,12 +113,17 @@ class ShowCall(Record):
 
     def continuation(self, *, needs_handle: bool) -> Continuation:
         """Return how the rest is fetched: from the stored output, which is named in any case."""
+        from tokcap.steps.continuation import continuation_of
         from tokcap.store.base import Ticket
 
         stream, stored = self.request.stream, self.stored
         lost_bytes = {stream: stored.record.lost_bytes.get(stream, 0)}
         ticket = Ticket(stored.handle, stored.local_path(stream), stored.record.stored_bytes, lost_bytes)
         return continuation_of(ticket, self.request, always=True)
+
+    @property
+    def always_names_handle(self) -> bool:
+        return True
 
     def save_findings(self, answer: Answer) -> None:
         """Store what was counted and found out, for the next page."""

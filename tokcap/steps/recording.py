@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tokcap.core.tokenizer import BYTES
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.store.record import StoredRecord
-from tokcap.tokens import ByteTokenizer
 
 if TYPE_CHECKING:
     from tokcap.core.request import Request
@@ -27,7 +27,7 @@ def record_of(
         stream: index.total_tokens
         for stream, index in indexes.items()
         # After a tokenizer failed, the index counts bytes, not tokens.
-        if index.checkpoints.complete and index.tokenizer != ByteTokenizer.name
+        if index.checkpoints.complete and index.tokenizer != BYTES
     }
     # A shape given by the user is not recorded: later calls detect the shape themselves.
     detected = answered if request.shape == "auto" else None

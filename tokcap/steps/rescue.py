@@ -5,8 +5,7 @@ A failure costs exactness: give up the shape first, then the tokenizer, then eve
 
 from __future__ import annotations
 
-from tokcap.core.cut import Kept
-from tokcap.core.fit import STDERR_SHARE
+from tokcap.core.cut import STDERR_SHARE, Kept
 from tokcap.core.notice import Notice
 from tokcap.core.response import Failure, Meta
 from tokcap.errors import TokcapError, TokenizerFailed, TokenizerUnavailable
@@ -14,7 +13,7 @@ from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK
 from tokcap.steps.answer import Answer, respond
-from tokcap.tokens import ByteTokenizer
+from tokcap.tokens.byte_tokenizer import ByteTokenizer
 
 if TYPE_CHECKING:
     from tokcap.core.request import View

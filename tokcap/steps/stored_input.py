@@ -61,7 +61,7 @@ def load_seek_points(entry: StoredOutput) -> None:
     if found is None:
         entry.note_damage(SEEK_POINTS, "the output was read from its beginning")
     else:
-        out.seek_points = found
+        out.seek_points.restore(found)
 
 
 def at_pointer(part: StoredInput, request: ShowRequest) -> StoredInput:

@@ -7,9 +7,8 @@ only what is exported here.
 from tokcap.errors import TokenizerUnavailable
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.lean.table import Table
-from tokcap.tokens.byte_tokenizer import ByteTokenizer
 from tokcap.tokens.checkpoints import Checkpoints
-from tokcap.tokens.chunks import count_bytes
+from tokcap.tokens.chunks import count_bytes, safe_count
 from tokcap.tokens.index import Index
 
 if TYPE_CHECKING:
@@ -59,11 +58,11 @@ def unknown_tokenizer(name: str) -> TokenizerUnavailable:
 
 __all__ = [
     "FAMILIES",
-    "ByteTokenizer",
     "Checkpoints",
     "Index",
     "count_bytes",
     "examine_tokenizer_name",
     "open_tokenizer",
+    "safe_count",
     "tokenizer_names",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.core.tokenizer import BYTES
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 class ByteTokenizer:
     """Every byte is a token. No tokenizer makes more tokens, so a cap that holds in bytes holds in tokens."""
 
-    name = "bytes"
+    name = BYTES
     stable = False
     cuts_anywhere = False
     longest_token_bytes = 1

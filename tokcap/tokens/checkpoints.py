@@ -14,6 +14,21 @@ MAGIC = b"tokcap index 2\n"
 COMPLETE, VALID_UTF8 = 1, 2
 
 
+def last_at_most(ordered: Sequence[int], value: int) -> int:
+    """Return the index of the last number that is at most `value`; -1 if there is none.
+
+    Importing `bisect` takes longer than all searches of a call.
+    """
+    low, high = 0, len(ordered)
+    while low < high:
+        middle = (low + high) // 2
+        if ordered[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
 class Checkpoints:
     """Token `tokens[i]` begins at byte `bytes[i]`, and that is a safe cut."""
 

@@ -6,6 +6,7 @@ searches for one by encoding; where it finds none, the chunk gets as long as it 
 
 from __future__ import annotations
 
+from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,3 +64,13 @@ def count_bytes(data: bytes, tokenizer: Tokenizer) -> int:
 def as_text(data: bytes) -> str:
     """Return the text that tokenizers see for these bytes."""
     return data.decode("utf-8", "replace")
+
+
+def safe_count(data: bytes, tokenizer: Tokenizer) -> int:
+    """Return what a text costs; in bytes, which are never fewer, if the tokenizer fails on it."""
+    try:
+        return count_bytes(data, tokenizer)
+    except TokenizerFailed:
+        from tokcap.tokens.byte_tokenizer import ByteTokenizer
+
+        return count_bytes(data, ByteTokenizer())

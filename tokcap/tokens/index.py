@@ -8,12 +8,11 @@ first one.
 from __future__ import annotations
 
 from _thread import get_ident
-from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
 from tokcap.core.tokenizer import Total
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.tokens.checkpoints import Checkpoints
+from tokcap.tokens.checkpoints import Checkpoints, last_at_most
 from tokcap.tokens.chunks import as_text, split
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ class Index:
         while known.bytes[-1] < SAMPLE_BYTES and not known.complete:
             self._read_on()
         # Sample the same places however much was counted, so that the same output gives the same mark.
-        first = min(bisect_left(known.bytes, SAMPLE_BYTES), len(known) - 1)
+        first = min(last_at_most(known.bytes, SAMPLE_BYTES - 1) + 1, len(known) - 1)
         rest = whole - known.bytes[first]
         return Total(known.tokens[first] + round(rest * self._tokens_per_byte()), exact=False)
 
@@ -167,7 +166,7 @@ class Index:
     def starts(self, first: int, last: int) -> Sequence[int]:
         """Return the byte positions at which tokens `first` to `last` begin (see `TokenMap`)."""
         self.reach(last)
-        place = bisect_right(self.checkpoints.tokens, first) - 1
+        place = last_at_most(self.checkpoints.tokens, first)
         token = self.checkpoints.tokens[place]
         byte = self.checkpoints.bytes[place]
         found: list[int] = []
@@ -193,14 +192,14 @@ class Index:
             self._read_on()
         if byte >= self._payload.size:
             return self.total_tokens
-        place = bisect_right(self.checkpoints.bytes, byte) - 1
+        place = last_at_most(self.checkpoints.bytes, byte)
         ends = self._ends_after(place)
-        return self.checkpoints.tokens[place] + bisect_right(ends, byte - self.checkpoints.bytes[place])
+        return self.checkpoints.tokens[place] + last_at_most(ends, byte - self.checkpoints.bytes[place]) + 1
 
     def byte_at(self, token: int) -> int:
         """Return where a token begins, even inside a character; the payload's size past the end."""
         token = self.reach(token)
-        place = bisect_right(self.checkpoints.tokens, token) - 1
+        place = last_at_most(self.checkpoints.tokens, token)
         if place + 1 == len(self.checkpoints):
             return self.checkpoints.bytes[place]
         number = token - self.checkpoints.tokens[place]
