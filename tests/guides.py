@@ -1,8 +1,8 @@
 """Run the examples in README.md and docs/*.md, and return what a reader would see.
 
-A section is everything up to the next heading. The commands of one section run in one shell, in `docs/samples`,
-with an empty home. So no section depends on another one. Each section runs twice with the same home, because
-readers repeat what they read. `python -m tests.test_readme --write` fills in the outputs.
+A section is everything up to the next heading. The commands of one section run in one shell, in
+`docs/samples`, with an empty home. So no section depends on another one. Each section runs twice with the
+same home, because readers repeat what they read. `python -m tests.test_readme --write` fills in the outputs.
 """
 
 from __future__ import annotations

@@ -43,7 +43,9 @@ def test_the_layers_are_those_of_the_architecture_test():
 FAMILIES = [
     (table, place.removesuffix(".py").removesuffix("/__init__").replace("/", "."), members)
     for table, place, members in re.findall(
-        r"^\| [^|]+\|[^|]+\| `([A-Z]+)` in `([\w/]+\.py)`[^|]*\| ([^|]*) \|", section("Families"), re.MULTILINE
+        r"^\| [^|]+\|[^|]+\| `([A-Z]+)` in `([\w/]+\.py)`[^|]*\| ([^|]*) \|",
+        section("Families"),
+        re.MULTILINE,
     )
 ]
 
