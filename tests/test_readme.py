@@ -6,7 +6,16 @@ import sys
 import pytest
 
 from tests.conftest import ROOT
-from tests.guides import GUIDES, examples, filled, outputs, python_blocks, run_python
+from tests.guides import (
+    GUIDES,
+    examples,
+    filled,
+    outputs,
+    python_blocks,
+    run_python,
+    section_outputs,
+    sections,
+)
 from tokcap.cli.application import app
 from tokcap.cli.catalog import HELP, flag_of
 from tokcap.cli.described import all_commands
@@ -18,6 +27,12 @@ PYTHON = [
     pytest.param(code, id=f"{guide.stem} {number}")
     for guide in GUIDES
     for number, code in enumerate(python_blocks(guide.read_text()))
+]
+SECTIONS = [
+    pytest.param(section, id=f"{guide.stem}: {section.partition(chr(10))[0].strip('# ')}")
+    for guide in GUIDES
+    for section in sections(guide.read_text())
+    if examples(section)
 ]
 # The document with the tables of all options and commands.
 REFERENCE_FILE = ROOT / "docs" / "reference.md"
@@ -34,10 +49,9 @@ def test_there_are_examples(name):
     assert len(examples((ROOT / name).read_text())) >= 8
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
-def test_the_examples_of_a_guide_print_what_it_says(guide):
-    text = guide.read_text()
-    assert filled(text, outputs(guide)) == text, "run python -m tests.test_readme --write"
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_examples_of_a_section_print_what_it_says_and_can_be_repeated(section):
+    assert filled(section, section_outputs(section)) == section, "run python -m tests.test_readme --write"
 
 
 @pytest.mark.parametrize("code", PYTHON)
