@@ -15,6 +15,7 @@ from benchmarks import plots, report, startup
 from benchmarks.environments import Environments, SetUpFailed, default_cache, set_up
 from benchmarks.inputs import LARGE, OTHER_SIZES, SIZES, make_inputs
 from benchmarks.measure import Work, interleaved, peak_bytes
+from benchmarks.subcommands import subcommand_works
 from benchmarks.work import FLOOR, sizes_of, works_of
 
 PICTURES = ("cost-against-size.png", "start-up.png")
@@ -50,6 +51,8 @@ def run(rounds: int, cache: Path, *, large: bool) -> None:
             place, {name: size for name, size in sizes.items() if large or name not in LARGE}
         )
         works, lines = works_of(programs, inputs, place)
+        subcommands, targets = subcommand_works(programs, place)
+        works, lines = [*works, *subcommands], [*lines, *targets]
         times = interleaved(works, rounds, variables, tell)
         rows = report.rows_of(lines, times)
         rows += against_size(programs, inputs, place, variables, drawing=drawing)

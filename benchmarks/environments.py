@@ -1,4 +1,4 @@
-"""Set up what is measured: virtualenvs for tokcap, for tokcap[bulk] and for the peer, and a tiktoken cache.
+"""Set up what is measured: virtualenvs for tokcap, tokcap with all extras and the peer, and a tiktoken cache.
 
 The virtualenvs stay in a cache directory between runs. tokcap is reinstalled each time, not editable and with
 compiled bytecode, as users have it. All vocabularies come from the package.
@@ -40,8 +40,8 @@ class Environments:
     """The programs to measure, and their environment variables."""
 
     tokcap_bin: Path
-    # With the extra `bulk`.
-    bulk_bin: Path
+    # With all extras.
+    extras_bin: Path
     ttok_bin: Path
     vocabularies: Path
 
@@ -54,8 +54,8 @@ class Environments:
         return str(self.tokcap_bin / "tokcap")
 
     @property
-    def tokcap_bulk(self) -> str:
-        return str(self.bulk_bin / "tokcap")
+    def tokcap_extras(self) -> str:
+        return str(self.extras_bin / "tokcap")
 
     @property
     def ttok(self) -> str:
@@ -77,7 +77,7 @@ class Environments:
     def versions(self) -> str:
         peers = said([self.ttok_python, "-c", VERSIONS, "ttok"])
         own = said([self.python, "-c", VERSIONS, "tokcap", "tiktoken"])
-        extra = said([str(self.bulk_bin / "python"), "-c", VERSIONS, "gigatoken"])
+        extra = said([str(self.extras_bin / "python"), "-c", VERSIONS, "gigatoken"])
         return f"Python {sys.version.split()[0]}, {own}, {extra}, {peers}"
 
 
@@ -89,23 +89,23 @@ def default_cache() -> Path:
 def set_up(cache: Path) -> Environments:
     """Create or update what the run needs."""
     cache.mkdir(parents=True, exist_ok=True)
-    own, bulk, peer = cache / "tokcap", cache / "tokcap-bulk", cache / "ttok"
-    for place in (own, bulk, peer):
+    own, extras, peer = cache / "tokcap", cache / "tokcap-extras", cache / "ttok"
+    for place in (own, extras, peer):
         if not (place / "bin" / "pip").exists():
             step([sys.executable, "-m", "venv", str(place)])
         # The start script of an older pip imports `re` first.
         step([str(place / "bin" / "pip"), "install", "-q", "--upgrade", "pip"])
-    for place, package in ((own, str(ROOT)), (bulk, f"{ROOT}[bulk]")):
+    for place, package in ((own, str(ROOT)), (extras, f"{ROOT}[bulk,mcp,plot]")):
         step([str(place / "bin" / "pip"), "install", "-q", package])
         # The code may have changed although the version has not.
         step([str(place / "bin" / "pip"), "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)])
     step([str(peer / "bin" / "pip"), "install", "-q", "ttok"])
-    for place in (own, bulk, peer):
+    for place in (own, extras, peer):
         step([str(place / "bin" / "python"), "-m", "compileall", "-q", str(place / "lib")], tolerant=True)
     vocabularies = cache / "vocabularies"
     vocabularies.mkdir(exist_ok=True)
     step([str(own / "bin" / "python"), "-c", FILL_CACHE, str(vocabularies)])
-    return Environments(own / "bin", bulk / "bin", peer / "bin", vocabularies)
+    return Environments(own / "bin", extras / "bin", peer / "bin", vocabularies)
 
 
 def step(command: list[str], *, tolerant: bool = False) -> None:

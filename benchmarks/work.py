@@ -109,7 +109,7 @@ def works_of(programs: Environments, inputs: dict[str, Path], place: Path) -> tu
         )
         by_extra = Work(
             f"tokcap[bulk] --token-count, 100 MB, {encoding}",
-            (programs.tokcap_bulk, *named, "--token-count"),
+            (programs.tokcap_extras, *named, "--token-count"),
             hundred,
             variables=own,
             slow=True,
@@ -168,7 +168,7 @@ def sizes_of(programs: Environments, inputs: dict[str, Path], place: Path) -> di
         "cat": (("cat",), 10**9),
         "tokcap -n 500": ((programs.tokcap, "-n", "500"), 10**9),
         "tokcap --token-count": ((programs.tokcap, "--token-count"), 10**8),
-        "tokcap[bulk] --token-count": ((programs.tokcap_bulk, "--token-count"), 10**8),
+        "tokcap[bulk] --token-count": ((programs.tokcap_extras, "--token-count"), 10**8),
         "tiktoken, counting": ((programs.ttok_python, "-c", PLAIN_TIKTOKEN, "cl100k_base"), 10**8),
         "ttok -t 500": ((programs.ttok, "-t", "500", "-m", "gpt-4"), 10**7),
     }

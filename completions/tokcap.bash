@@ -104,7 +104,7 @@ _tokcap_words() {
     esac
 }
 
-# What can be the value of an option (`show --keep`), or stand in a place (`spill path 0`).
+# What can be the value of an option (`show --keep`) or an argument (`spill path 0`).
 _tokcap_offer() {
     case $1 in
         ' --keep' | 'show --keep') offered=(head tail ends) ;;
@@ -128,7 +128,7 @@ _tokcap_offer() {
     esac
 }
 
-# Names that only tokcap knows. It says nothing where something is wrong.
+# Names that only tokcap knows. On errors it prints nothing.
 _tokcap_list() {
     local name plain quote
     _tokcap_unquote "$2"
@@ -154,12 +154,12 @@ _tokcap_unquote() {
     done
 }
 
-# Whether a word is `-c`, or flags of a shell that end in it: what follows is the shell's own.
+# Whether a word is `-c`, or shell flags that end in it: the words that follow belong to the shell.
 _tokcap_begins_string() {
     [[ $1 == -c || ($1 == -[!-]*c && " $valued " != *" ${1:0:2} "*) ]]
 }
 
-# Have the command that begins at a word completed as if it stood alone.
+# Complete the command that begins at a word as if tokcap were not there.
 _tokcap_wrapped() {
     if declare -F _comp_command_offset >/dev/null; then
         _comp_command_offset "${starts[$1]}"
@@ -173,7 +173,7 @@ _tokcap_wrapped() {
     fi
 }
 
-# Answer with the words that go on from what is typed, quoted as it is.
+# Reply with the words that continue what is typed, quoted in the same way.
 _tokcap_reply() {
     local word rest plain quote kept
     _tokcap_unquote "$1"
@@ -197,7 +197,7 @@ _tokcap() {
     local words=() starts=() last=-1 piece='' i
     COMPREPLY=()
 
-    # Bash also splits at `=` and `:`. Here a word is what stands between blanks.
+    # Bash also splits at `=` and `:`. Here words are separated by blanks only.
     for ((i = 0; i <= COMP_CWORD; i++)); do
         if ((last < 0)) || [[ $line == [[:space:]]* ]]; then
             starts[++last]=$i
@@ -212,7 +212,7 @@ _tokcap() {
         fi
     done
 
-    # An option before a subcommand is refused: its name can only be the first word.
+    # Options before a subcommand are refused, so a subcommand can only be the first word.
     local below flags valued path='' at=1
     _tokcap_words ''
     while ((at < last)) && [[ " $below " == *" ${words[at]} "* ]]; do
@@ -220,7 +220,7 @@ _tokcap() {
         _tokcap_words "$path"
     done
 
-    # Find the word that begins the wrapped command, the option that awaits its value, or the place.
+    # Find the word that begins the wrapped command, the option that needs a value, or the position.
     local option='' command=0 place=0 ended=''
     for ((i = at; i < last; i++)); do
         if [[ $ended || ${words[i]} != -?* ]]; then
@@ -260,7 +260,7 @@ _tokcap() {
         offered=($below)
     fi
 
-    # Readline replaces only what stands behind the last character that parts words to it; `@` goes with it.
+    # Readline replaces only the text after the last word break character; `@` is replaced too.
     kept=${cur%"$piece"}
     kept=${kept%@}
     if [[ $piece == [=:] && $COMP_WORDBREAKS == *"$piece"* ]]; then

@@ -24,7 +24,7 @@ ROOMS = {
     "mcp": "mcp/",
     "pydantic": "mcp/",
     "matplotlib": "usage/plot.py",
-    "select": ("environment.py", "source/"),
+    "select": ("system/descriptors.py", "source/"),
 }
 
 # From the top down: a module imports only from lower layers, and from its own package. This includes imports
@@ -43,13 +43,19 @@ BESIDE = {
     "__main__": ("tokcap.cli",),
     "cli": ("tokcap.doctor", "tokcap.hooks", "tokcap.mcp", "tokcap.__main__"),
     # Option names, kinds and defaults are stated once, in the option table.
-    "api": ("tokcap.cli.options", "tokcap.cli.kinds", "tokcap.cli.arguments", "tokcap.cli.config"),
+    "api": (
+        "tokcap.cli.options",
+        "tokcap.cli.kinds",
+        "tokcap.cli.arguments",
+        "tokcap.cli.config",
+        "tokcap.cli.values",
+    ),
     "integrations": ("tokcap.api", "tokcap.cli.options", "tokcap.cli.kinds"),
     "mcp": ("tokcap.api", "tokcap.cli.options"),
     # The doctor examines the others.
     "doctor": ("tokcap.cli", "tokcap.hooks"),
     "pipeline": ("tokcap.steps",),
-    "environment": ("tokcap.errors", "tokcap.lean"),
+    "environment": ("tokcap.errors", "tokcap.lean", "tokcap.system.descriptors"),
     "errors": ("tokcap.exits",),
     "exits": ("tokcap.lean",),
     "system": ("tokcap.environment", "tokcap.errors", "tokcap.lean"),
@@ -155,6 +161,8 @@ SHORT_CALL = {
         "tokcap.cli.arguments",
         "tokcap.cli.kinds",
         "tokcap.cli.options",
+        "tokcap.cli.values",
+        "tokcap.cli.words",
     ),
     *("tokcap.core", "tokcap.core.cut", "tokcap.core.fit", "tokcap.core.mark", "tokcap.core.notice"),
     *("tokcap.core.request", "tokcap.core.seek_points", "tokcap.core.tokenizer"),
@@ -197,7 +205,7 @@ def test_the_wrapper_form_never_loads_typer():
 def test_a_small_document_is_cut_without_the_libraries_for_large_ones():
     loaded = modules_loaded_for("-n", "20", "-o", "json", stdin=b'[{"a": [1, 2, 3]}, "b", null]')
     assert loaded.isdisjoint({"orjson", "json", "re", "enum", "dataclasses", "datetime", "tiktoken"})
-    assert "tokcap.shapes.values" in loaded
+    assert "tokcap.shapes.json_window" in loaded
 
 
 @pytest.mark.parametrize("kind", ["config", "data"])

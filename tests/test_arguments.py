@@ -4,8 +4,8 @@ import pytest
 
 from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
 from tokcap.cli.kinds import Switch
-from tokcap.cli.options import OPTIONS, SUBCOMMANDS, options_of
-from tokcap.core.request import Request, ShowRequest
+from tokcap.cli.options import OPTIONS, options_of
+from tokcap.core.request import SUBCOMMANDS, Request, ShowRequest
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
 
@@ -60,7 +60,7 @@ def test_the_name_of_a_subcommand_is_one_only_as_the_first_word(read, name):
 
 
 def test_options_before_a_subcommand_are_refused(read):
-    with pytest.raises(UsageError, match="--token-limit stands before the subcommand 'show'"):
+    with pytest.raises(UsageError, match="--token-limit comes before the subcommand 'show'"):
         read("-n", "5", "show")
 
 
@@ -126,8 +126,8 @@ def test_show_takes_options_before_and_behind_its_handle(read):
     ("words", "message"),
     [
         ([], "show: which handle"),
-        (["3f2a", "91c0"], "show: one handle at a time, not 2"),
-        (["3f2a", "--context", "3"], "show: --context is for --grep"),
+        (["3f2a", "91c0"], "show: expected one handle, not 2"),
+        (["3f2a", "--context", "3"], "show: --context works only with --grep"),
         (["3f2a", "--spill", "never"], "show: unknown option --spill"),
         (["3f2a", "--gerp", "x"], r"show: unknown option --gerp; did you mean --grep\?"),
         (["3f2a", "-n", "0"], "show: --token-limit: '0' is not"),
@@ -250,18 +250,18 @@ def test_a_bad_variable_is_named(read):
         ("tokenlimit = 5", "config.toml:1: unknown key 'tokenlimit'"),
         ("token_limit = = 5", r"config.toml:1: .* \(column 15\)"),
         (f"token_limit = {'9' * 5000}", "config.toml:1: a number is too long"),
-        (f"token_limit = {'[' * 20000}", "config.toml:1: a number is too long, or a value too deep"),
+        (f"token_limit = {'[' * 20000}", "config.toml:1: a number is too long, or a value is nested"),
         (f"token_limit = 0x{'f' * 5000}", "config.toml:1: token_limit: the number is not"),
         (f"token_limit = [{'1,' * 20000}]", r"config.toml:1: token_limit: \[1, 1, .{20,40}\.\.\. is not"),
         ("keep = 1979-05-27", "config.toml:1: keep: .* is not one of"),
         ("result_pct = 0.5", "config.toml:1: unknown key 'result_pct'"),
         ("[budget]\nresult_pct = 2", "config.toml:2: budget.result_pct: '2' is not a fraction"),
         ("[budget]\nnope = 2", "config.toml:2: unknown key 'budget.nope'"),
-        ("budget = 2", r"config.toml:1: budget: a table \[budget\] is expected"),
+        ("budget = 2", r"config.toml:1: budget: expected a table \[budget\]"),
         ("[models.x]\nwindow = 2", "config.toml:2: unknown key 'models.x.window'"),
         ("[models.x]\ncontext_window = 0", "config.toml:2: models.x.context_window: 0 is not"),
         ("[models.x]\ntokenizer = 7", "config.toml:2: models.x.tokenizer: 7 is not"),
-        ("models = 1", "config.toml:1: models: tables of the form"),
+        ("models = 1", "config.toml:1: models: expected tables of the form"),
     ],
 )
 def test_a_bad_config_file_is_refused_with_its_name(read, config, message):

@@ -1,12 +1,13 @@
-"""The benchmarks measure what they say: peers without a network, targets as stated, a README kept intact."""
+"""The benchmarks measure what they say: peers without a network, targets as stated, no word lost."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from benchmarks import environments, inputs, report, startup, work
+from benchmarks import environments, inputs, measure, report, startup, subcommands, work
 from tests.conftest import ENCODINGS, ROOT
 
 COUNT = "import sys, tiktoken; print(tiktoken.get_encoding(sys.argv[1]).encode_ordinary('Well, well.'))"
@@ -62,14 +63,24 @@ def test_an_input_has_its_size_and_nothing_that_the_peer_gives_up_on(tmp_path):
     assert 30_000 < found["JSON"].stat().st_size < 40_000
 
 
+def test_every_subcommand_that_is_measured_succeeds(tmp_path):
+    """A call that fails ends the whole run."""
+    programs = environments.Environments(*[Path(sys.executable).parent] * 3, tmp_path)
+    works, lines = subcommands.subcommand_works(programs, tmp_path)
+    assert {line.work for line in lines} == {each.name for each in works}
+    for each in works:
+        measure.seconds(each, programs.variables(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("place", "step"),
     [
         ("lib/site-packages/tokcap/tokens/index.py:reach", "counting"),
-        ("tokcap/lib/site-packages/tokcap/store/local_draft.py:commit", "storing"),
+        ("tokcap/lib/site-packages/tokcap/store/shelf.py:put", "storing"),
         ("tokcap/lib/site-packages/tokcap/environment.py:write_stdout", "writing"),
         ("tokcap/lib/site-packages/tokcap/steps/capture.py:capture", "reading"),
+        ("tokcap/lib/site-packages/tokcap/cli/arguments.py:parse", "reading the call"),
     ],
 )
-def test_a_profile_is_divided_by_the_packages_of_the_code(place, step):
+def test_a_profile_is_divided_by_the_rooms_of_the_code(place, step):
     assert startup.step_of(place) == step

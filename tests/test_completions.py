@@ -27,17 +27,17 @@ from tests.shell.interactive import (
     world,
     zsh,
 )
-from tokcap.cli.application import app
-from tokcap.cli.catalog import HELP, Argument, Command, Flag
+from tokcap.cli.catalog import all_commands, all_groups
 from tokcap.cli.completions import SHELLS, script_for
 from tokcap.cli.completions.vocabulary import Vocabulary, offer_for, spellings_of
-from tokcap.cli.described import all_commands, groups
-from tokcap.cli.options import SUBCOMMANDS as NAMES
+from tokcap.cli.description import HELP, Argument, Command, Flag
+from tokcap.cli.kinds import Choice, LineOfText
+from tokcap.core.request import SUBCOMMANDS as NAMES
 from tokcap.hooks import AGENTS
 from tokcap.tokens import open_tokenizer, tokenizer_names
 
-COMMANDS = all_commands(app)
-VOCABULARY = Vocabulary(COMMANDS, groups(app))
+COMMANDS = all_commands()
+VOCABULARY = Vocabulary(COMMANDS, all_groups())
 WRAPPER, *SUBCOMMANDS = COMMANDS
 WRAPPER_FLAGS = {spelling.word for spelling in spellings_of(WRAPPER)}
 LONG_FLAGS = {word for word in WRAPPER_FLAGS if word.startswith("--")}
@@ -232,11 +232,11 @@ def test_tab_completes_the_word_at_the_cursor(shell, home):
 
 
 def test_a_command_that_is_added_is_completed_by_itself(shell, home, tmp_path, monkeypatch):
-    plot = Flag(("--plot",), "draw: [it's] there", "string", "a file", "FILE", names="files")
-    kind = Flag(("-k", "--kind"), "which", "choice", "one of png, svg", choices=("png", "svg"))
+    plot = Flag(("--plot",), "draw: [it's] there", LineOfText("a file"), "FILE", names="files")
+    kind = Flag(("-k", "--kind"), "which", Choice(("png", "svg")))
     pages = Argument("PAGE", "a file", names="files")
     added = Command(("draw",), "Draw it.", arguments=(pages,), flags=(plot, kind, HELP))
-    (tmp_path / SCRIPTS[shell]).write_text(script_for(shell, (*COMMANDS, added), groups(app)))
+    (tmp_path / SCRIPTS[shell]).write_text(script_for(shell, Vocabulary((*COMMANDS, added), all_groups())))
     monkeypatch.setattr(interactive, "DIRECTORY", tmp_path)
     (home / "pict ure").touch()
     with opened(shell, home) as terminal:

@@ -41,11 +41,11 @@ def refused(inside, tmp_path):
     [
         ("a = 1", ":1: unknown key 'a'; tokcap doctor --write-config"),
         ("# x\n\ntoken-limit = 5", ":3: unknown key 'token-limit'; did you mean token_limit?"),
-        ("keep = 'tail'\nresult_pct = 0.5", ":2: unknown key 'result_pct'; it belongs into [budget]"),
+        ("keep = 'tail'\nresult_pct = 0.5", ":2: unknown key 'result_pct'; it belongs in [budget]"),
         ("[budget]\ntoken_limit = 5", ":2: unknown key 'budget.token_limit'; it belongs before all tables"),
         ("[budgte]\nresult_pct = 0.5", ":1: unknown key 'budgte'; did you mean [budget]?"),
         ("resultpct = 0.5", ":1: unknown key 'resultpct'; did you mean result_pct in [budget]?"),
-        ("grep = 'x'", ":1: unknown key 'grep'; --grep is about one output"),
+        ("grep = 'x'", ":1: unknown key 'grep'; --grep cannot be configured"),
         ("budget = { floor_tokens = 1,\tturn_pct = 9 }", ":1: budget.turn_pct: '9' is not a fraction"),
         ("keep = '''\ntail\n'''", ":1: keep: 'tail\\n' is not one of"),
         ("fields = '''a\nb'''\nkeep = 1", ":1: fields: 'a\\nb' is not text"),

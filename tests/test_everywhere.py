@@ -10,14 +10,12 @@ import re
 import pytest
 
 from tests.conftest import ROOT
-from tokcap.cli.application import app
-from tokcap.cli.described import all_commands
+from tokcap.cli.catalog import all_commands
 from tokcap.cli.help import command_help, full_help
 from tokcap.system.screen import Screen
 
-COMMANDS = all_commands(app)
+COMMANDS = all_commands()
 README = (ROOT / "README.md").read_text()
-
 # It has a table of all subcommands.
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 

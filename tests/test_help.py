@@ -10,14 +10,12 @@ import pytest
 
 from tests.shell.terminal import on_a_terminal
 from tests.test_architecture import modules_loaded_for
-from tokcap.cli.application import app
-from tokcap.cli.catalog import SUBCOMMAND_BRIEFS
-from tokcap.cli.described import all_commands, commands_of, groups
+from tokcap.cli.catalog import SUBCOMMAND_BRIEFS, all_commands, all_groups, commands_of
 from tokcap.cli.help import command_help, full_help, group_help, show_help, usage
-from tokcap.cli.options import SUBCOMMANDS
+from tokcap.core.request import SUBCOMMANDS
 from tokcap.system.screen import Screen
 
-COMMANDS = all_commands(app)
+COMMANDS = all_commands()
 SUBCOMMAND_NAMES = {command.path[0] for command in COMMANDS if command.path}
 
 
@@ -26,7 +24,7 @@ def helps(screen):
     yield full_help(screen)
     for command in COMMANDS[1:]:
         yield command_help(command, screen)
-    for group in groups(app):
+    for group in all_groups():
         yield group_help(group, [one for one in COMMANDS if one.path[:1] == (group.name,)], screen)
 
 
@@ -75,14 +73,13 @@ def test_every_command_answers_to_help(command, inside):
         assert example.call.encode() in long.out
 
 
-@pytest.mark.parametrize("group", groups(app), ids=lambda group: group.name)
+@pytest.mark.parametrize("group", all_groups(), ids=lambda group: group.name)
 def test_a_group_lists_its_commands(group, inside):
     asked, bare = inside(group.name, "--help"), inside(group.name)
     assert (asked.status, asked.err, bare.status, bare.out) == (0, b"", 2, b"")
     assert asked.out == bare.err
-    for command in commands_of(app):
-        if command.path[0] == group.name:
-            assert re.search(rf"^  {command.path[1]} +\S".encode(), asked.out, re.MULTILINE)
+    for command in commands_of(group.name):
+        assert re.search(rf"^  {command.path[1]} +\S".encode(), asked.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["show", "--help"]])

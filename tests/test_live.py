@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import recount
 from tokcap.core.spool import Spool
+from tokcap.shapes import sniff
 from tokcap.shapes.beginning import certainly_text
-from tokcap.shapes.sniff import sniff
 from tokcap.steps.live import Live, RunningCount
 from tokcap.tokens import count_bytes, open_tokenizer
 
@@ -191,4 +191,4 @@ def test_kill_on_limit_ends_output_without_a_safe_cut(tokcap, args):
 @pytest.mark.parametrize("args", [["--token-count"], ["--keep", "tail"], ["--mode", "summary"]])
 def test_kill_on_limit_is_refused_if_the_end_is_needed(inside, args):
     ran = inside("-n", "10", "--kill-on-limit", *args, "--", "true")
-    assert (ran.status, b"--kill-on-limit is for a window at the beginning" in ran.err) == (125, True)
+    assert (ran.status, b"--kill-on-limit works only for a window at the beginning" in ran.err) == (125, True)

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import IMPORT_PATH
+from tests.conftest import IMPORT_PATH, PACKAGE
 from tokcap import exits
-from tokcap.cli.application import app
-from tokcap.cli.described import all_commands
+from tokcap.cli.catalog import all_commands
+from tokcap.core.notice import MEANINGS
 from tokcap.core.response import Meta
-from tokcap.errors import ReaderGone, TokcapError
+from tokcap.errors import COMMAND_FAILURES, ReaderGone, TokcapError
 
 DIRECTORY = Path(__file__).parent.parent / "man"
 PAGE = DIRECTORY / "tokcap.1"
-COMMANDS = all_commands(app)
+COMMANDS = all_commands()
 
 PATIENCE_SECONDS = 120
 
@@ -99,21 +99,25 @@ def page_of(command):
 
 
 def test_every_key_and_code_is_explained():
-    keys, errors, warnings = (words_of(name) for name in ("meta", "errors", "warnings"))
-    assert keys == list(Meta.__annotations__)
-    codes = {error.code for error in (TokcapError, *TokcapError.__subclasses__()) if error is not ReaderGone}
-    assert set(errors) == codes | {"COMMAND_FAILED", "COMMAND_KILLED", "TIMEOUT"}
-    source = "".join(path.read_text() for path in (DIRECTORY.parent / "tokcap").rglob("*.py"))
-    assert warnings == sorted(set(re.findall(r'Notice\(\s*"([A-Z_]+)"', source)))
     page = (DIRECTORY / "tokcap-json.5").read_text()
-    for word in (*keys, *errors, *warnings):
+    errors = {kind.code: kind.meaning for kind in error_classes()}
+    for word in (*Meta.__annotations__, *COMMAND_FAILURES, *errors, *MEANINGS):
         assert re.search(rf"^\.It (Va|Dv) {word}$", page, re.MULTILINE)
 
 
-def words_of(name):
-    return [
-        line.partition(": ")[0] for line in (DIRECTORY / "words" / f"{name}.txt").read_text().splitlines()
-    ]
+def error_classes():
+    return [kind for kind in (TokcapError, *TokcapError.__subclasses__()) if kind is not ReaderGone]
+
+
+def test_every_error_class_has_a_code_and_a_meaning_of_its_own():
+    classes = error_classes()
+    for name in ("code", "meaning"):
+        assert len({getattr(kind, name) for kind in classes}) == len(classes)
+
+
+def test_the_registry_has_every_code_of_a_warning():
+    source = "".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    assert sorted(set(re.findall(r'Notice\(\s*"([A-Z_]+)"', source))) == sorted(MEANINGS)
 
 
 def test_every_status_is_in_the_man_page():

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 
 import pytest
 
-from tokcap.cli.application import app
 from tokcap.cli.arguments import parse
-from tokcap.cli.catalog import HELP, Flag
-from tokcap.cli.commands.manifest import described
-from tokcap.cli.described import all_commands
-from tokcap.cli.reading import find, wants_help
+from tokcap.cli.catalog import all_commands
+from tokcap.cli.commands.manifest import manifest_of
+from tokcap.cli.description import HELP, Flag
+from tokcap.cli.kinds import Switch
+from tokcap.cli.subcommand_words import find, read_words
+from tokcap.cli.typer_command import typer_command
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
 
-COMMANDS = all_commands(app)
-MANIFEST = described(COMMANDS)
+COMMANDS = all_commands()
+MANIFEST = manifest_of(COMMANDS)
 
 
 def test_the_manifest_is_one_envelope_with_every_command(inside):
@@ -52,8 +54,8 @@ def test_an_etag_at_hand_spares_the_rest(inside):
 
 def test_the_etag_changes_when_an_option_is_registered():
     first, *rest = COMMANDS
-    more = first.but(flags=(*first.flags, Flag(("--new",), "something new", "boolean")))
-    assert described(COMMANDS)["etag"] == MANIFEST["etag"] != described((more, *rest))["etag"]
+    more = first.but(flags=(*first.flags, Flag(("--new",), "something new", Switch())))
+    assert manifest_of(COMMANDS)["etag"] == MANIFEST["etag"] != manifest_of((more, *rest))["etag"]
 
 
 def a_value(flag, types):
@@ -96,21 +98,28 @@ def test_a_call_built_from_the_manifest_alone_is_accepted(name):
         if name in ("run", "show"):
             parse(words, env)
             continue
-        command, rest = find(words, app)
-        assert wants_help(command, rest) == (words[-1] in HELP.spellings)
+        command, rest = find(words[0], words[1:])
+        values = read_words(command, rest)
+        assert (values is None) == (words[-1] in HELP.spellings)
+        if values is not None:
+            # The handler takes exactly these.
+            parameters = inspect.signature(command.handler).parameters
+            assert set(values) == {*parameters} - {"env"}
 
 
 @pytest.mark.parametrize("command", COMMANDS[2:], ids=lambda command: command.dotted)
 def test_typer_takes_what_the_manifest_promises(command):
     """The words go through Typer's own parser too, up to the point where the command would run."""
-    import typer
-
-    tree = typer.main.get_command(app)
-    for word in command.path:
-        tree = tree.commands[word]
+    by_typer = typer_command(command)
     for words in calls(MANIFEST["commands"][command.dotted]):
         if words[-1] not in HELP.spellings:
-            tree.make_context("tokcap", words[len(command.path) :])
+            parsed = by_typer.make_context("tokcap", words[len(command.path) :]).params
+            values = read_words(command, words[len(command.path) :])
+            assert {name: as_tuple(value) for name, value in parsed.items()} == values
+
+
+def as_tuple(value):
+    return tuple(value) if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize(
@@ -120,7 +129,7 @@ def test_typer_takes_what_the_manifest_promises(command):
         ("budget wibble", "budget: unknown command wibble; its commands are start, status, "),
         ("budget status --sesion x", "budget status: unknown option --sesion; did you mean --session?"),
         ("spill list --wibble", "spill list: unknown option --wibble; see tokcap spill list --help"),
-        ("spill rm", "spill rm: HANDLE is missing: handles, or enough of their digits, or @last"),
+        ("spill rm", "spill rm: HANDLE is missing: a handle, four or more of its digits, or @last"),
         ("spill path a b", "spill path: 'b' is one word too many; see tokcap spill path --help"),
         ("completion bsh", "completion: 'bsh' is not one of bash, zsh, fish; did you mean bash?"),
         ("completion", "completion: SHELL is missing: the shell to complete in, one of bash, zsh, fish"),
@@ -140,8 +149,8 @@ def test_typer_takes_what_the_manifest_promises(command):
 )
 def test_a_mistake_is_told_in_the_words_of_the_house(words, problem):
     with pytest.raises(UsageError) as refused:  # noqa: PT012  # either step may refuse
-        command, rest = find(words.split(), app)
-        wants_help(command, rest)
+        name, *arguments = words.split()
+        read_words(*find(name, arguments))
     assert str(refused.value).startswith(problem)
     assert refused.value.exit_status == 2
 

@@ -14,9 +14,10 @@ import typer
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from tokcap.cli.arguments import decide, take_apart
 from tokcap.cli.kinds import Choice, Duration, Fraction, LineOfText, Name, Size, Switch, WholeNumber
 from tokcap.cli.options import options_of
+from tokcap.cli.values import decide
+from tokcap.cli.words import take_apart
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
 

@@ -16,9 +16,8 @@ from tests.guides import (
     section_outputs,
     sections,
 )
-from tokcap.cli.application import app
-from tokcap.cli.catalog import HELP, flag_of
-from tokcap.cli.described import all_commands
+from tokcap.cli.catalog import all_commands
+from tokcap.cli.description import HELP, flag_of
 from tokcap.cli.options import OPTIONS, options_of
 
 README = (ROOT / "README.md").read_text()
@@ -83,7 +82,7 @@ TABLES = {
     "options": option_table(options_of("run")),
     "show options": option_table([option for option in OPTIONS if option.forms == ("show",)]),
     # The first two are the wrapper and `show`, which have tables of their own.
-    "commands": command_table(all_commands(app)[2:]),
+    "commands": command_table(all_commands()[2:]),
 }
 
 

@@ -188,8 +188,8 @@ def test_bad_usage_is_one_line_and_status_2(inside, args):
 def test_an_empty_account_is_a_friendly_line(inside, with_account):
     ran = inside("stats")
     assert (ran.status, ran.err) == (0, b"")
-    assert ran.out.startswith(b"nothing was run yet")
-    assert inside("stats", "--since", "3d", "--plot", "x.svg").out.startswith(b"nothing was run since 2")
+    assert ran.out.startswith(b"no calls were logged yet")
+    assert inside("stats", "--since", "3d", "--plot", "x.svg").out.startswith(b"no calls were logged since 2")
     assert told(inside)["totals"] == []
     assert not with_account.exists()
 

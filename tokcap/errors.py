@@ -1,6 +1,6 @@
-"""Everything tokcap refuses or fails at, as one tree. Raised anywhere, caught in `__main__`.
+"""All errors of tokcap in one tree. Raised anywhere, caught in `__main__`.
 
-    TokcapError
+    TokcapError                  INTERNAL
     ├── UsageError               USAGE
     │   ├── SessionNotStarted    USAGE
     │   └── BadNumber            USAGE
@@ -17,13 +17,20 @@
     ├── PackageMissing           PACKAGE_MISSING
     └── ReaderGone               (silent)
 
-Each class carries its stable `code` and its exit status; the message is one line that says what
-happened and what to do.
+Each class has a stable `code`, its exit status, and the `meaning` that the man page tokcap-json(5) prints.
+The message is one line that says what happened and what to do.
 """
 
 from __future__ import annotations
 
 from tokcap import exits
+
+# Codes of a command that ran and ended badly. Nothing is raised for these: the output is shown all the same.
+COMMAND_FAILURES = {
+    "COMMAND_FAILED": "the command ended with an exit status other than 0",
+    "COMMAND_KILLED": "the command was killed by a signal",
+    "TIMEOUT": "the command timed out (--timeout)",
+}
 
 
 class TokcapError(Exception):
@@ -31,12 +38,14 @@ class TokcapError(Exception):
 
     code = "INTERNAL"
     exit_status = exits.OWN_FAILURE
+    meaning = "any other failure of tokcap itself"
 
 
 class UsageError(TokcapError):
     """The call itself is wrong; nothing was run."""
 
     code = "USAGE"
+    meaning = "the call is wrong; nothing was run"
 
     def __init__(self, message: str, *, of_a_subcommand: bool = False) -> None:
         super().__init__(message)
@@ -45,31 +54,34 @@ class UsageError(TokcapError):
 
 
 class SessionNotStarted(UsageError):
-    """There is no such session; the message holds the line that starts it."""
+    """The session has not been started; the message contains the command that starts it."""
 
 
 class BadNumber(UsageError, ValueError):
-    """No number of tokens, or no share of a window."""
+    """A number of tokens, or a share of a window, is out of range."""
 
 
 class BudgetExhausted(TokcapError):
-    """Nothing is left of what a session or a turn may cost; nothing was run."""
+    """The budget of a session or a turn is used up; nothing was run."""
 
     code = "BUDGET_EXHAUSTED"
     exit_status = exits.BUDGET_EXHAUSTED
+    meaning = "the budget of the session or the turn is used up; nothing was run"
 
 
 class TokenizerUnavailable(TokcapError):
-    """No tokenizer of that name can be loaded here; nothing was run."""
+    """The tokenizer does not exist or cannot be loaded; nothing was run."""
 
     code = "TOKENIZER_UNAVAILABLE"
+    meaning = "the tokenizer does not exist or cannot be loaded; nothing was run"
 
 
 class CommandNotFound(TokcapError):
-    """There is no such command."""
+    """The command does not exist."""
 
     code = "COMMAND_NOT_FOUND"
     exit_status = exits.NOT_FOUND
+    meaning = "the command does not exist"
 
     def __init__(self, message: str, *, command: str = "") -> None:
         super().__init__(message)
@@ -78,33 +90,37 @@ class CommandNotFound(TokcapError):
 
 
 class CommandNotExecutable(TokcapError):
-    """The command exists and cannot be executed."""
+    """The command exists but cannot be executed."""
 
     code = "COMMAND_NOT_EXECUTABLE"
     exit_status = exits.NOT_EXECUTABLE
+    meaning = "the command exists but cannot be executed"
 
 
 class StreamError(TokcapError):
-    """Standard input cannot be read, an output cannot be written, or how a command ended cannot be learnt."""
+    """Input cannot be read, output cannot be written, or the status of a command cannot be determined."""
 
     code = "IO_ERROR"
+    meaning = "standard input could not be read, or the output could not be written"
 
 
 class NotFound(TokcapError):
-    """What was asked for is not there, or more than one thing could be meant."""
+    """What was asked for does not exist, or the name is ambiguous."""
 
     code = "NOT_FOUND"
     exit_status = exits.NO
+    meaning = "the handle, value, line or session does not exist"
 
 
 class StoreError(TokcapError):
     """The data directory cannot be used. While a command runs this is a warning, never a failure."""
 
     code = "STORE_ERROR"
+    meaning = "the data directory, or the ledger in it, cannot be used"
 
 
 class LedgerError(StoreError):
-    """The account of sessions cannot be read or written; without it no session runs a command."""
+    """The ledger of sessions cannot be read or written; without it no session runs a command."""
 
 
 class HookRefused(TokcapError):
@@ -112,26 +128,29 @@ class HookRefused(TokcapError):
 
     code = "HOOK_REFUSED"
     exit_status = exits.NO
+    meaning = "a hook for an agent cannot be installed, or not safely; no file was changed"
 
 
 class ConfigExists(TokcapError):
-    """A config file is there, and is not written over."""
+    """A config file exists already and is not overwritten."""
 
     code = "CONFIG_EXISTS"
     exit_status = exits.NO
+    meaning = "a config file exists already; it was not changed"
 
 
 class PackageMissing(TokcapError):
-    """An optional package is not installed; the message holds the line that installs it."""
+    """An optional package is not installed; the message contains the command that installs it."""
 
     code = "PACKAGE_MISSING"
+    meaning = "an optional package is not installed; the message names it"
 
 
 class ReaderGone(TokcapError):
-    """Whoever read tokcap's output has gone away; this is told by the exit status alone."""
+    """The reader of tokcap's output has closed it. Reported by the exit status alone."""
 
     exit_status = exits.READER_GONE
 
 
 class TokenizerFailed(Exception):
-    """A tokenizer failed on some text. Told as a warning: the pipeline counts bytes instead."""
+    """A tokenizer failed on some text. Becomes a warning: the pipeline counts bytes instead."""

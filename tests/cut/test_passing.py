@@ -1,4 +1,4 @@
-"""Passing over a payload gives what looking at each lexeme gives, with landmarks or without."""
+"""Passing over a payload gives what looking at each lexeme gives, with seek points or without."""
 
 import itertools
 import json
@@ -11,13 +11,14 @@ from tests.conftest import recount
 from tests.cut import test_table, test_values
 from tests.cut.test_values import CONTAINERS, DOCUMENTS, SEQUENCES
 from tests.tokens.test_index import payload_of
-from tokcap.core import seek_points as landmarks
-from tokcap.core.seek_points import Landmarks, Trail
+from tokcap.core import seek_points
+from tokcap.core.seek_points import SeekPoints, ShapeSeekPoints
 from tokcap.forms import FORMS
-from tokcap.shapes import table, tree
-from tokcap.shapes.jsontext import LEXEME
-from tokcap.shapes.passing import end_of_known_value
-from tokcap.shapes.tree import Reader
+from tokcap.shapes import table_window
+from tokcap.shapes.json_text import tree
+from tokcap.shapes.json_text.patterns import LEXEME
+from tokcap.shapes.json_text.scanner import end_of_value
+from tokcap.shapes.json_text.tree import Reader
 
 # So far apart that most documents here have many.
 STRIDE = 16
@@ -30,8 +31,8 @@ SOURCES = st.one_of(
 
 
 @pytest.fixture(autouse=True)
-def many_landmarks(monkeypatch):
-    for module in (landmarks, tree, table):
+def many_seek_points(monkeypatch):
+    for module in (seek_points, tree, table_window):
         monkeypatch.setattr(module, "STRIDE_BYTES", STRIDE)
 
 
@@ -79,10 +80,10 @@ def state_of(reader):
 def test_at_every_byte_a_glance_finds_what_a_look_at_each_lexeme_finds(source):
     text, lines = source
     data = text.encode("utf-8", "surrogatepass")
-    trail = Trail(Landmarks(), "json", data)
+    trail = ShapeSeekPoints(SeekPoints(), "json", data)
     for byte, expected in enumerate(lexeme_by_lexeme(data, lines)):
         for followed in (None, trail):
-            reader = Reader(data, lines=lines, trail=followed)
+            reader = Reader(data, lines=lines, seek_points=followed)
             reader.pass_over(byte)
             assert state_of(reader) == expected
             assert reader.complete == (reader.next_begin == len(data))
@@ -92,7 +93,7 @@ def test_at_every_byte_a_glance_finds_what_a_look_at_each_lexeme_finds(source):
 @given(text=DEEP)
 def test_a_value_ends_where_its_last_lexeme_ends(text):
     data = text.encode("utf-8", "surrogatepass")
-    assert end_of_known_value(data + b",[]]", 0) == len(data)
+    assert end_of_value(data + b",[]]", 0) == len(data)
 
 
 @settings(max_examples=100, deadline=None)
@@ -130,55 +131,55 @@ def windows(source, limit):
 
 @settings(max_examples=40, deadline=None)
 @given(payload=PAYLOADS, limit=st.integers(15, 60), data=st.data())
-def test_any_of_the_landmarks_give_the_windows_that_none_give(payload, limit, data):
+def test_any_of_the_seek_points_give_the_windows_that_none_give(payload, limit, data):
     source = source_of(payload)
     expected = []
     for keep, offset in WINDOWS:
-        source.payload.landmarks.forget()
+        source.payload.seek_points.clear()
         expected.append(source.window(limit, offset, keep))
     source.window(1, 10**6)
-    true_ones = source.payload.landmarks.pairs()
+    true_ones = source.payload.seek_points.pairs()
     some = data.draw(st.lists(st.sampled_from(true_ones), unique=True)) if true_ones else []
-    source.payload.landmarks.forget()
+    source.payload.seek_points.clear()
     for byte, state in some:
-        source.payload.landmarks.add(byte, state)
+        source.payload.seek_points.add(byte, state)
     assert windows(source, limit) == expected
 
 
 @settings(max_examples=40, deadline=None)
 @given(payload=PAYLOADS, other=PAYLOADS, limit=st.integers(15, 60), data=st.data())
-def test_landmarks_that_are_damaged_or_of_something_else_change_nothing(payload, other, limit, data):
+def test_seek_points_that_are_damaged_or_of_something_else_change_nothing(payload, other, limit, data):
     source, foreign = source_of(payload), source_of(other)
     expected = windows(source, limit)
     foreign.window(1, 10**6)
-    pairs = [*foreign.payload.landmarks.pairs()]
-    for byte, state in source.payload.landmarks.pairs():
+    pairs = [*foreign.payload.seek_points.pairs()]
+    for byte, state in source.payload.seek_points.pairs():
         place = data.draw(st.integers(0, len(state) - 1))
         changed = data.draw(st.sampled_from([b"", b"0", b" ", b"-", b"x"]))
         ruined = state[:place] + changed + state[place + 1 :]
         pairs.append((byte, ruined if ruined != state else b""))
     for byte, state in pairs[:: len(pairs) // 8 + 1]:
-        source.payload.landmarks.forget()
-        source.payload.landmarks.add(byte, state)
+        source.payload.seek_points.clear()
+        source.payload.seek_points.add(byte, state)
         assert windows(source, limit) == expected
 
 
-def test_a_landmark_of_one_shape_is_none_of_another():
+def test_a_seek_point_of_one_shape_is_none_of_another():
     text = "\n".join(json.dumps({"n": n, "list": [n]}) for n in range(200))
     as_lines = test_values.Source(text, lines=True)
     as_table = test_table.Source(text.encode())
     as_table.payload = as_lines.payload
     expected = windows(as_lines, 40), windows(as_table, 40)
-    assert as_lines.payload.landmarks.known_to
+    assert as_lines.payload.seek_points.last_byte
     assert (windows(as_lines, 40), windows(as_table, 40)) == expected
 
 
 class Ruined:
-    """A payload of which the first part cannot be read any more, with the landmarks of the whole."""
+    """A payload of which the first part cannot be read any more, with the seek points of the whole."""
 
     def __init__(self, payload, *, begin, end):
         self.payload = payload
-        self.landmarks = payload.landmarks
+        self.seek_points = payload.seek_points
         self.size = payload.size
         self._data = bytearray(payload.view())
         self._data[begin:end] = b'"' * (end - begin)
@@ -191,7 +192,7 @@ RECORDS = [{"id": n, "name": f"name {n}", "tags": ["a", {"b": [n]}]} for n in ra
 
 
 @pytest.mark.parametrize("shape", ["json", "jsonl", "csv"])
-def test_what_lies_before_a_landmark_is_not_read_again(shape):
+def test_what_lies_before_a_seek_point_is_not_read_again(shape):
     content = {
         "json": json.dumps(RECORDS),
         "jsonl": "".join(json.dumps(record) + "\n" for record in RECORDS),
@@ -200,12 +201,12 @@ def test_what_lies_before_a_landmark_is_not_read_again(shape):
     source = source_of((shape, content))
     offset = source.index.total_tokens * 9 // 10
     expected = source.window(60, offset)
-    assert source.payload.landmarks.known_to > source.payload.size * 8 // 10
+    assert source.payload.seek_points.last_byte > source.payload.size * 8 // 10
     source.payload = Ruined(source.payload, begin=20, end=source.payload.size // 2)
     assert source.window(60, offset) == expected
 
 
-def test_hidden_records_are_counted_over_landmarks():
+def test_hidden_records_are_counted_over_seek_points():
     source = test_values.Source(json.dumps(list(range(5000))))
     for _ in range(2):
         shown = json.loads(FORMS["json"].compose(source.window(60, keep="ends").parts))
@@ -215,20 +216,20 @@ def test_hidden_records_are_counted_over_landmarks():
 
 
 @pytest.mark.parametrize("wrap", ["%s", '{"a": 1, "b": %s, "c": [%s]}', "[[%s], %s]"])
-def test_both_ends_of_a_long_document_are_the_same_with_landmarks(wrap):
+def test_both_ends_of_a_long_document_are_the_same_with_seek_points(wrap):
     source = test_values.Source(wrap.replace("%s", json.dumps(RECORDS[:60])))
     for offset in range(0, 300, 7):
-        source.payload.landmarks.forget()
+        source.payload.seek_points.clear()
         expected = source.window(40, offset, "ends")
         source.window(1, 10**6)
         assert source.window(40, offset, "ends") == expected
 
 
-def test_deep_nesting_leaves_no_long_landmarks():
+def test_deep_nesting_leaves_no_long_seek_points():
     depth = 20_000
     source = test_values.Source("[1," * depth + "2" + "]" * depth)
     assert recount(FORMS["json"].compose(source.window(50, keep="tail").parts)) <= 50
-    pairs = source.payload.landmarks.pairs()
+    pairs = source.payload.seek_points.pairs()
     assert pairs
     assert max(len(state) for _, state in pairs) < 10_000
     assert sum(len(state) for _, state in pairs) < 1_000_000

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from tests.cut.test_values import DOCUMENTS
 from tests.tokens.test_index import payload_of
-from tokcap.shapes.jsontext import beginning_of_values, top_level_values
-from tokcap.shapes.sniff import LIGHT_BYTES, SAMPLE_BYTES, sniff
+from tokcap.shapes import sniff
+from tokcap.shapes.json_sniff import LIGHT_BYTES, SAMPLE_BYTES
+from tokcap.shapes.json_text.grammar import beginning_of_values, validated_values
 
 SHAPES = [
     ("json", b'{"a":1}'),
@@ -169,7 +170,7 @@ def test_every_beginning_of_valid_json_may_go_on(values, data):
     except UnicodeDecodeError:
         return
     found = beginning_of_values(text[:size])
-    whole = list(top_level_values(text))
+    whole = list(validated_values(text))
     assert found.values == whole[: len(found.values)]
     assert found.more or len(found.values) == sum(end <= size for _, end in whole)
 

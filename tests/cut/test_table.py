@@ -12,11 +12,13 @@ from tests.tokens.test_counting import TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tokcap.core.cut import Ask
 from tokcap.forms import FORMS
-from tokcap.shapes.table import cut_csv, cut_tsv
-from tokcap.shapes.tabletext import CSV, end_of_row, pass_rows
+from tokcap.keep import KEEPS
+from tokcap.shapes import SHAPES
+from tokcap.shapes.csv_text import CSV, end_of_row, pass_rows
 from tokcap.tokens import Index, count_bytes
 
 MARK = "[TRUNCATED]"
+cut_csv, cut_tsv = SHAPES["csv"].cut, SHAPES["tsv"].cut
 CELLS = st.one_of(st.text("abc ,\"\n\r\t'é漢0", max_size=8), st.integers().map(str))
 
 
@@ -47,7 +49,7 @@ class Source:
         def cost(parts):
             return count_bytes(FORMS[output].compose(parts), TOKENIZERS["cl100k_base"])
 
-        return self.cut_shape(self.payload, self.index, Ask(limit, offset, keep, "record", MARK), cost)
+        return self.cut_shape(self.payload, self.index, Ask(limit, offset, KEEPS[keep], "record", MARK), cost)
 
 
 @pytest.mark.parametrize(("delimiter", "cut_shape"), [(",", cut_csv), ("\t", cut_tsv)])

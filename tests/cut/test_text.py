@@ -11,14 +11,14 @@ from tests.tokens.test_counting import AWKWARD, TOKENIZERS
 from tests.tokens.test_index import payload_of
 from tokcap.core.cut import Ask, Kept, Mark
 from tokcap.forms import FORMS
-from tokcap.shapes.text import cut
+from tokcap.keep import KEEPS
+from tokcap.shapes.text_window import cut
 from tokcap.tokens import Index, count_bytes
 
 LINES = st.lists(
     st.one_of(AWKWARD.map(str.encode), st.binary(max_size=12), st.sampled_from([b"", b"word " * 30])),
     max_size=20,
 ).map(b"\n".join)
-KEEPS = ("head", "tail", "ends")
 
 
 class Text:
@@ -34,7 +34,7 @@ class Text:
         def cost(parts):
             return count_bytes(FORMS[output].compose(parts), TOKENIZERS[self.name])
 
-        return cut(self.payload, self.index, Ask(limit, offset, keep, align, sentinel), cost)
+        return cut(self.payload, self.index, Ask(limit, offset, KEEPS[keep], align, sentinel), cost)
 
     def shown(self, limit, output="text", **ask) -> bytes:
         return FORMS[output].compose(self.window(limit, output=output, **ask).parts)
@@ -57,7 +57,7 @@ class Text:
     data=LINES,
     limit=st.integers(1, 120),
     offset=st.integers(0, 60),
-    keep=st.sampled_from(KEEPS),
+    keep=st.sampled_from(list(KEEPS)),
     align=st.sampled_from(["record", "token"]),
     sentinel=st.sampled_from(["[TRUNCATED]", "", "✂", "… more …"]),
 )
@@ -96,7 +96,7 @@ def test_json_pages_join_to_the_original_text(text, limit):
 
 
 @settings(max_examples=100, deadline=None)
-@given(text=AWKWARD, limit=st.integers(1, 60), keep=st.sampled_from(KEEPS))
+@given(text=AWKWARD, limit=st.integers(1, 60), keep=st.sampled_from(list(KEEPS)))
 def test_no_cut_lies_inside_a_character(text, limit, keep):
     for part in Text(text.encode()).window(limit, keep=keep, align="token").parts:
         if isinstance(part, Kept):
@@ -116,14 +116,14 @@ def test_lines_that_fit_are_never_split(keep, lines, limit):
 
 
 @settings(max_examples=80, deadline=None)
-@given(data=LINES, room=st.integers(0, 9), keep=st.sampled_from(KEEPS))
+@given(data=LINES, room=st.integers(0, 9), keep=st.sampled_from(list(KEEPS)))
 def test_output_that_fits_is_passed_on_byte_for_byte(data, room, keep):
     text = Text(data)
     assert text.shown(max(text.index.total_tokens, 1) + room, keep=keep) == data
 
 
 @settings(max_examples=80, deadline=None)
-@given(lines=LINES, keep=st.sampled_from(KEEPS), limit=st.integers(60, 100))
+@given(lines=LINES, keep=st.sampled_from(list(KEEPS)), limit=st.integers(60, 100))
 def test_the_gap_is_exactly_what_is_not_shown(lines, keep, limit):
     data = lines + b"\nand so on" * 100
     text = Text(data)

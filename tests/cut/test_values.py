@@ -14,7 +14,8 @@ from tests.tokens.test_index import payload_of
 from tokcap import cap
 from tokcap.core.cut import Ask
 from tokcap.forms import FORMS
-from tokcap.shapes.values import cut_document, cut_lines
+from tokcap.keep import KEEPS
+from tokcap.shapes import SHAPES
 from tokcap.tokens import Index, count_bytes
 
 MARK = "[TRUNCATED]"
@@ -83,13 +84,15 @@ class Source:
     def __init__(self, text: str, *, lines: bool = False) -> None:
         self.payload = payload_of(text.encode("utf-8", "surrogatepass"))
         self.index = Index(self.payload, TOKENIZERS["cl100k_base"])
-        self.cut_shape = cut_lines if lines else cut_document
+        self.cut_shape = SHAPES["jsonl" if lines else "json"].cut
 
     def window(self, limit, offset=0, keep="head", output="json", sentinel=MARK):
         def cost(parts):
             return count_bytes(FORMS[output].compose(parts), TOKENIZERS["cl100k_base"])
 
-        return self.cut_shape(self.payload, self.index, Ask(limit, offset, keep, "record", sentinel), cost)
+        return self.cut_shape(
+            self.payload, self.index, Ask(limit, offset, KEEPS[keep], "record", sentinel), cost
+        )
 
     def shown(self, limit, output="json", **ask) -> bytes:
         return FORMS[output].compose(self.window(limit, output=output, **ask).parts)
@@ -142,7 +145,7 @@ TWO_IN_ONE_TOKEN = '[{"a":0,"a":0,"a":0,"a":["\\ud800","","\ud7fc\\u001f"],"b":[
 
 def shown_leaves(page):
     """The values of a page, without marks; containers without values are those of a page without room."""
-    content = parsed(FORMS["surrogatepass"].compose(page.parts, "json").decode("utf-8"))
+    content = parsed(FORMS["json"].compose(page.parts).decode("utf-8", "surrogatepass"))
     if not content:
         return []
     return [

@@ -108,6 +108,3 @@ class TestAFormAddedFromOutside:
 
     def test_it_answers_a_count(self, inside):
         assert inside("--token-count", "-o", "shouting", stdin=b"a b c\n").out == b"4 TOKENS\n"
-
-    def test_help_lists_it(self, inside):
-        assert b"shouting" in inside("--help").out

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokcap.shapes import sniff, table, tree
-from tokcap.shapes import values as cut_values
+from tokcap.shapes import json_sniff, record_window, table_window
+from tokcap.shapes.json_text import tree
 from tokcap.steps import capture, grep
 from tokcap.tokens import chunks, index
 
@@ -28,11 +28,10 @@ def small_constants(given: Input, knob: int) -> Iterator[None]:
             patch.setattr(chunks, "FIRST_CHUNK_BYTES", size // 2)
             patch.setattr(index, "READ_BYTES", size * 2)
             patch.setattr(tree, "STRIDE_BYTES", size * 3)
-            patch.setattr(table, "STRIDE_BYTES", size * 3)
-            patch.setattr(table, "FIRST_BYTES", size)
-            patch.setattr(cut_values, "FIRST_BYTES", size)
-            patch.setattr(sniff, "SMALL_BYTES", size * 4)
-            patch.setattr(sniff, "LIGHT_BYTES", size * 2)
+            patch.setattr(table_window, "STRIDE_BYTES", size * 3)
+            patch.setattr(record_window, "FIRST_BYTES", size)
+            patch.setattr(json_sniff, "SMALL_BYTES", size * 4)
+            patch.setattr(json_sniff, "LIGHT_BYTES", size * 2)
             patch.setattr(grep, "READ_BYTES", size)
             # The only default of its place; bound when the class was made.
             patch.setattr(capture.Spool.__init__, "__defaults__", (size,))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.hooks.nasty import EVERY_SHELL, ONLY_BASH
 from tokcap.hooks.base import Launch
 from tokcap.hooks.rewrite import rewritten, wrapped
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 # The program itself, under the name that the rewritten commands have for it.
 TOKCAP = f"""#!/bin/sh

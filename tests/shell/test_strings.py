@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tests.conftest import PACKAGE
 from tests.shell.terminal import Typist
 from tokcap.cli.arguments import parse
+from tokcap.cli.shell_flags import is_interactive, take_flags
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
-from tokcap.system.shell import is_interactive, shell_argv, shell_of, take_flags
+from tokcap.system.shell import shell_argv, shell_of
 
 
 @pytest.mark.parametrize(
@@ -58,12 +59,12 @@ def test_the_flags_of_bash_are_its_own(inside):
     assert inside("-xc", "true", env={"TOKCAP_SHELL": "bash"}).err == b"+ true\n"
 
 
-def test_the_options_of_tokcap_stand_before_the_string(inside):
+def test_options_of_tokcap_come_before_the_string(inside):
     assert inside("-n", "3", "--sentinel", "", "-c", "seq 100").out == b"1\n"
     for words in (["-c", "-n", "3", "seq 9"], ["-c", "-n3", "seq 9"], ["-c", "--output=json", "x"]):
         ran = inside(*words)
         assert ran.status == 125
-        assert b"options of tokcap stand before it" in ran.err
+        assert b"write options of tokcap before it" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_the_shell_is_the_one_that_is_named(inside):
     assert shell_of({"SHELL": "/bin/zsh"}) == "/bin/sh"
     assert inside("-c", "echo ${BASH_VERSION:+bash}", env={"TOKCAP_SHELL": "bash"}).out == b"bash\n"
     for own in ("tokcap-sh", "/usr/bin/tokcap", "bin/tokcap-sh"):
-        with pytest.raises(UsageError, match="for ever"):
+        with pytest.raises(UsageError, match="call itself without end"):
             shell_of({"TOKCAP_SHELL": own})
 
 

@@ -171,7 +171,7 @@ class TestPointer:
             ("/items/x", "/items has the elements 0 to 29"),
             ("/items/3/bdy", "/items/3 has the keys id, body"),
             ("/nope", "the document has the keys items, a/b"),
-            ("/items/3/id/x", "/items/3/id is no object or array"),
+            ("/items/3/id/x", "/items/3/id is not an object or array"),
         ],
     )
     def test_the_error_for_a_pointer_to_nothing_lists_what_exists(self, inside, stored, pointer, message):

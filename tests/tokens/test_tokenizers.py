@@ -193,7 +193,7 @@ def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, mo
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_where_not_even_a_cut_can_be_made_the_beginning_comes_out(inside, monkeypatch, output):
     """The command may have been the one that removes tokcap."""
-    monkeypatch.setitem(sys.modules, "tokcap.steps.shaping", None)
+    monkeypatch.setitem(sys.modules, "tokcap.steps.examination", None)
     ran = inside("-n", "60", "-o", output, "--", "sh", "-c", "seq 1 1000; echo no >&2; exit 3")
     assert (ran.status, b"no\n" in ran.err) == (3, True)
     shown = ran.out if output == "text" else ran.json["data"][0].encode()

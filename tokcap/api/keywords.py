@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypedDict
 
-from tokcap.cli.arguments import completed, decide, run_request, show_request
+from tokcap.cli.arguments import run_request, show_request
 from tokcap.cli.config.reading import value_of
 from tokcap.cli.options import options_of
+from tokcap.cli.values import completed, decide
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
 

@@ -1,20 +1,20 @@
-"""Help for people, one command on one screen: rendered from the catalogue, never from Typer.
+"""Help for people: one command on one screen, made from the descriptions without Typer.
 
-The full words of an option stand where they fit on one line, its brief ones where not; the man page has
-them all.
+The full text of an option is shown if it fits on one line, else its brief text. The man page has all texts.
 """
 
 from __future__ import annotations
 
-from tokcap.cli.catalog import HELP, STRING, SUBCOMMAND_BRIEFS, VERSION, show, wrapper
-from tokcap.cli.options import SUBCOMMANDS
+from tokcap.cli.catalog import STRING, SUBCOMMAND_BRIEFS, VERSION, run, show
+from tokcap.cli.description import HELP
+from tokcap.core.request import SUBCOMMANDS
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.system.screen import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokcap.cli.catalog import Command, Flag, Group
+    from tokcap.cli.description import Command, Flag, Group
 
 FORMS = (
     ("tokcap [OPTIONS] [--] COMMAND [ARG]...", "run COMMAND and cap its output"),
@@ -26,45 +26,45 @@ FORMS = (
 CLOSING = (
     "Every option has a variable (TOKCAP_TOKEN_LIMIT) and a key in config.toml (token_limit); "
     "--no-NAME turns a switch off. Exit status: the command's own; 128+N killed by signal N; "
-    "120 budget exhausted; 124 time was up; 125 tokcap's own failure; 126 cannot be executed; "
-    "127 not found. All of it, in full words: man tokcap"
+    "120 budget exhausted; 124 timed out; 125 tokcap itself failed; 126 cannot be executed; "
+    "127 not found. Full documentation: man tokcap"
 )
 
 SHELL_HELP = """\
 usage: tokcap-sh [SHELL OPTIONS] [-c STRING | SCRIPT] [ARG]...
 
-A shell whose output is capped as TOKCAP_* variables and config.toml say; every
-word of the call reaches the real shell, /bin/sh or what TOKCAP_SHELL names. For
-programs that take a shell by name:
+A shell whose output is capped as TOKCAP_* variables and config.toml say. All
+arguments are passed to the real shell: /bin/sh, or the one TOKCAP_SHELL names.
+For programs that take the name of a shell:
 
   TOKCAP_TOKEN_LIMIT=500 SHELL=tokcap-sh PROGRAM
 
-In front of a person at a terminal it is the real shell, uncapped. Options of
-tokcap: see tokcap --help
+An interactive shell at a terminal is not capped. For the options of tokcap see
+tokcap --help
 """
 
-# The widest left column: what is longer has its values told on the right.
+# The widest left column. If an option is longer, its values are listed on the right.
 WIDEST = 26
 GAP = 2
 
-# Defaults that go without saying.
-UNTOLD = ("", "off", "none")
-# The heading of options that belong to no group.
+# Defaults that are not shown.
+UNSHOWN = ("", "off", "none")
+# The heading of options without a group.
 OTHER = "Options"
-# Columns of the options that come with an example; on a narrower screen the example goes below.
+# Columns of the options with an example; on a narrower screen the example goes below.
 SPELLED, BRIEF, NARROWEST = 21, 20, 80
 
 
 def usage(screen: Screen) -> str:
-    """The forms of a call, in a few lines."""
+    """Return the forms of a call, in a few lines."""
     width = max(len(form) for form, _ in FORMS) + GAP
     lines = [f"{form:{width}}{meaning}" for form, meaning in FORMS]
     return screen.heading("usage:") + " " + "\n       ".join(lines) + "\n"
 
 
 def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are frozen
-    """The text of `tokcap --help`."""
-    flags = wrapper().flags
+    """Return the text of `tokcap --help`."""
+    flags = run().flags
     main = [flag for flag in flags if flag.example]
     rest = [flag for flag in flags if not flag.example and flag not in (HELP, VERSION, STRING)]
     other = f"  {screen.flag('-h, --help')}, {screen.flag('-V, --version')}\n"
@@ -82,12 +82,12 @@ def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are fr
 
 
 def show_help(screen: Screen = Screen()) -> str:  # noqa: B008  # as above
-    """The text of `tokcap show --help`."""
+    """Return the text of `tokcap show --help`."""
     return command_help(show(), screen)
 
 
 def command_help(command: Command, screen: Screen) -> str:
-    """The text of `tokcap … --help` for one command."""
+    """Return the text of `tokcap … --help` for one command."""
     parts = [f"{screen.heading('usage:')} {command.usage}\n\n", paragraph(command.summary, screen)]
     if command.details:
         parts.append("\n" + paragraph(command.details, screen))
@@ -105,7 +105,7 @@ def command_help(command: Command, screen: Screen) -> str:
 
 
 def group_help(group: Group, commands: Sequence[Command], screen: Screen) -> str:
-    """The text of `tokcap budget --help`: its commands."""
+    """Return the text of `tokcap budget --help`: its commands."""
     rows = [(command.path[-1], command.sentence) for command in commands]
     return (
         f"{screen.heading('usage:')} tokcap {group.name} COMMAND [OPTIONS] ...\n\n"
@@ -118,7 +118,7 @@ def group_help(group: Group, commands: Sequence[Command], screen: Screen) -> str
 
 
 def with_example(flag: Flag, screen: Screen) -> str:
-    """`-n, --token-limit N  at most N tokens  tokcap -n 500 -- git log`"""
+    """Return `-n, --token-limit N  at most N tokens  tokcap -n 500 -- git log`."""
     spelled = ", ".join(flag.spellings) + (f" {flag.metavar}" if flag.takes_value else "")
     if screen.columns < NARROWEST:
         return "".join(columns([(spelled, flag.brief)], screen, of_options=True)) + f"    {flag.example}\n"
@@ -126,7 +126,7 @@ def with_example(flag: Flag, screen: Screen) -> str:
 
 
 def subcommands(screen: Screen) -> str:
-    """Those of this version, two in a line where there is room."""
+    """Return all subcommands, two in a line if there is room."""
     if screen.columns < NARROWEST:
         rows = [(name, SUBCOMMAND_BRIEFS.get(name, "")) for name in SUBCOMMANDS]
         return "".join(columns(rows, screen, of_options=True))
@@ -143,7 +143,7 @@ def subcommands(screen: Screen) -> str:
 
 
 def option_groups(flags: Sequence[Flag], screen: Screen) -> str:
-    """Options under the names of their groups."""
+    """Return options under the headings of their groups."""
     blocks = []
     for group in dict.fromkeys(flag.group for flag in flags):
         rows = [option_row(flag, screen) for flag in flags if flag.group == group]
@@ -153,31 +153,31 @@ def option_groups(flags: Sequence[Flag], screen: Screen) -> str:
 
 
 def option_row(flag: Flag, screen: Screen) -> tuple[str, str]:
-    """What stands left and right; the longest words that fit into one line."""
+    """Return the left and right column, with the longest text that fits into one line."""
     left, values = flag.spelled, ""
     if len(left) > WIDEST and flag.choices:
         left = f"{', '.join(flag.spellings)} {flag.metavar or flag.name.upper()}"
         values = ", ".join(flag.choices)
-    default = f" [{flag.shown_default}]" if flag.shown_default.partition(":")[0] not in UNTOLD else ""
+    default = f" [{flag.shown_default}]" if flag.shown_default.partition(":")[0] not in UNSHOWN else ""
     required = " (required)" if flag.required else ""
     wordings = [f"{values}: {text}" if values else text for text in (flag.help, flag.brief) if text]
     if values:
         wordings.append(values)
     room = screen.columns - WIDEST - 2 * GAP
-    told = [text + default + required for text in wordings]
-    return left, next((text for text in told if len(text) <= room), told[-1])
+    texts = [text + default + required for text in wordings]
+    return left, next((text for text in texts if len(text) <= room), texts[-1])
 
 
 def columns(
     rows: Sequence[tuple[str, str]], screen: Screen, widest: int = WIDEST, *, of_options: bool = False
 ) -> Iterator[str]:
-    """Rows of two columns; what is too wide on the left has its words below it."""
+    """Return rows of two columns. If the left is too wide, the right starts below it."""
     import textwrap
 
-    # Options have one column everywhere, so that the groups of a page line up.
+    # Options use the same width everywhere, so that the groups of a page line up.
     fitting = [len(left) for left, _ in rows if len(left) <= widest]
     width = WIDEST if of_options else max(fitting, default=0)
-    # A call and what it does: below each other where they do not fit side by side.
+    # A call and what it does, one below the other if they do not fit side by side.
     if width + 2 * GAP + 24 > screen.columns:
         width = min(width, 4)
     for left, right in rows:

@@ -1,6 +1,6 @@
-"""The kinds of values: text in, the value out, or a `ValueError` that says what is expected.
+"""Kinds of values. Each reads a text and returns the value, or raises `ValueError` with what is expected.
 
-Options, config keys and Typer's own options are all judged here, so one mistake has one wording.
+Options, config keys and the options of subcommands all use these, so a mistake is worded the same everywhere.
 """
 
 from __future__ import annotations
@@ -8,17 +8,19 @@ from __future__ import annotations
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import TypeAlias
 
-    Value: TypeAlias = "int | float | bool | str | None"
+    # Others import it from here, together with the kinds.
+    from tokcap.core.request import Value as Value
 
 LARGEST_NUMBER = 2**63 - 1
-# Some thirty years: the kernel's own clocks take it.
+# About thirty years, which the clocks of the kernel can hold.
 LONGEST_SECONDS = 1e9
 
 
 class WholeNumber(Record):
-    """Decimal digits and nothing else: no sign, no blank, no `1e3`."""
+    """Only decimal digits: no sign, no space, no `1e3`."""
 
     type = "integer"
     minimum: int
@@ -26,7 +28,7 @@ class WholeNumber(Record):
     def read(self, raw: str) -> int:
         if not (raw.isascii() and raw.isdigit()):
             raise ValueError(f"{shortened(raw)} is not {self.expected}")
-        # The length is looked at first: Python refuses to convert several thousand digits.
+        # Check the length first: Python refuses to convert several thousand digits.
         digits = raw.lstrip("0") or "0"
         if len(digits) > 19 or int(digits) > LARGEST_NUMBER:
             raise ValueError(f"{shortened(raw)} is too large; at most {LARGEST_NUMBER}")
@@ -40,10 +42,18 @@ class WholeNumber(Record):
 
 
 class Choice(Record):
-    """One of a few words."""
+    """One of a few words: fixed ones, then the names of a family's `Table`.
+
+    The table is read each time, so a member that is registered later is a valid word too.
+    """
 
     type = "choice"
-    words: tuple[str, ...]
+    fixed: tuple[str, ...] = ()
+    family: Collection[str] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (*self.fixed, *self.family)
 
     def read(self, raw: str) -> str:
         if raw not in self.words:
@@ -56,7 +66,7 @@ class Choice(Record):
 
 
 class Name(Record):
-    """A word that is looked up later, before anything runs."""
+    """A word that is looked up later, but before anything runs."""
 
     type = "string"
     expected: str
@@ -68,7 +78,7 @@ class Name(Record):
 
 
 class LineOfText(Record):
-    """Any text that stays on one line, the empty one included."""
+    """Any text on one line; it may be empty."""
 
     type = "string"
     expected: str = "text without line breaks or control characters"
@@ -99,7 +109,7 @@ class Size(Record):
 
     @staticmethod
     def _scale(unit: str) -> int:
-        """How many bytes a unit is; 0 if it is none."""
+        """Return how many bytes a unit is; 0 if it is not a unit."""
         if unit in ("", "b"):
             return 1
         power = "kmgt".find(unit[0]) + 1
@@ -139,7 +149,7 @@ class Duration(Record):
 
 
 class Switch(Record):
-    """On or off. As a flag it takes no value, and `--no-NAME` turns it off again."""
+    """On or off. As a flag it takes no value, and `--no-NAME` turns it off."""
 
     type = "boolean"
     expected: str = "one of true, false, yes, no, on, off, 1, 0"
@@ -158,16 +168,16 @@ if TYPE_CHECKING:
 
 
 def has_surrogates(text: str) -> bool:
-    """Whether it has bytes of the command line that were no UTF-8."""
+    """Return whether a text has bytes of the command line that are not UTF-8."""
     return any("\ud800" <= ch <= "\udfff" for ch in text)
 
 
 def shortened(value: object) -> str:
-    """A value as it is shown in a message: quoted, and never longer than a line can bear."""
+    """Return a value as messages show it: quoted and cut to 40 characters."""
     if isinstance(value, str):
         return repr(value if len(value) <= 40 else value[:37] + "...")
     try:
         shown = repr(value)
     except ValueError:
-        return "the number"  # it has more digits than Python converts
+        return "the number"  # it has more digits than Python converts to text
     return shown if len(shown) <= 40 else shown[:37] + "..."

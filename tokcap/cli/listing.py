@@ -1,7 +1,7 @@
-"""Names that exist just now, for somebody who presses TAB: a kind in, lines of name, tab, description out.
+"""List names for completion: one line for each, with the name, a tab and a description.
 
-A person waits for it. So it loads little, waits for no other process, creates nothing, and where something is
-wrong it has nothing to say: that comes out when the command itself is run.
+A person who pressed TAB waits for it. So it loads little, does not wait for other processes, creates nothing,
+and on errors it prints nothing: the error shows when the command itself is run.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.store.base import ListedOutput
 
-# More than anybody reads through; further digits bring up what is not among them.
+# More than a person reads. More digits bring up handles that are not among them.
 MOST_HANDLES = 100
 DESCRIPTION_WIDTH = 60
-# Others hold the ledger for a millisecond each.
+# Other processes lock the ledger for about a millisecond each.
 PATIENCE_SECONDS = 0.2
 
 
 def run(arguments: Sequence[str], env: Environment) -> int:
-    """`tokcap completion --list KIND [BEGINNING]`, which the completion scripts call."""
+    """Run `tokcap completion --list KIND [BEGINNING]`, which the completion scripts call."""
     kind, beginning = (*arguments, "", "")[:2]
     if kind not in KINDS:
         raise UsageError(f"completion: --list takes one of {', '.join(KINDS)}", of_a_subcommand=True)
     lines = []
     try:
         for name, description in KINDS[kind](beginning, env):
-            # Keys of a config file may hold what no line can.
+            # A key of the config file may contain a line break.
             if name.isprintable():
                 lines.append(f"{name}\t{description}\n")
     except (TokcapError, OSError):
@@ -42,18 +42,18 @@ def run(arguments: Sequence[str], env: Environment) -> int:
 
 
 def handles(beginning: str, env: Environment) -> Iterator[tuple[str, str]]:
-    """Stored outputs, the latest first, and the name that means the latest."""
+    """Yield stored outputs, the latest first, and the name that means the latest."""
     from tokcap.store import open_store
     from tokcap.store.base import LATEST
 
     store, now = open_store(env), env.now()
     if LATEST.startswith(beginning) and (last := store.last()):
-        yield LATEST, f"the latest: {described(last, now)}"
+        yield LATEST, f"the latest: {entry_text(last, now)}"
     for entry in store.latest(MOST_HANDLES, beginning):
-        yield entry.handle, described(entry, now)
+        yield entry.handle, entry_text(entry, now)
 
 
-def described(entry: ListedOutput, now: float) -> str:
+def entry_text(entry: ListedOutput, now: float) -> str:
     age = age_of(now - entry.stored_at)
     if entry.record is None:
         return f"{age}, {size_of(entry.size_bytes)}"
@@ -63,7 +63,7 @@ def described(entry: ListedOutput, now: float) -> str:
 
 
 def sessions(_: str, env: Environment) -> Iterator[tuple[str, str]]:
-    """Sessions that run, and what is left of each."""
+    """Yield running sessions, and what each has used."""
     from tokcap.budget import open_ledger
 
     for session in open_ledger(env, PATIENCE_SECONDS).list():
@@ -73,13 +73,13 @@ def sessions(_: str, env: Environment) -> Iterator[tuple[str, str]]:
 
 
 def models(_: str, env: Environment) -> Iterator[tuple[str, str]]:
-    """Models of the user's own table, then of ours."""
+    """Yield models of the user's own table, then those that tokcap knows."""
     from tokcap.tokens.models import MODELS
 
     try:
-        from tokcap.cli.arguments import config_values
+        from tokcap.cli.values import config_of
 
-        own = config_values(env).models
+        own = config_of(env).models
     except TokcapError:
         own = {}
     for name, model in {**own, **MODELS, **own}.items():

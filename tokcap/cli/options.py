@@ -1,65 +1,70 @@
-"""The grammar of the wrapper form and of `show`, stated once: this table.
+"""The option table: every option of `tokcap` and `tokcap show`, stated once.
 
-Parsing, help, environment variables, config keys, man page, completions and the README's table all
-come from here. A row added is an option added everywhere.
+Parsing, help, environment variables, config keys, man page, completions and the README's table are made from
+it. To add an option, add a row here and a field with its default to `core.request`.
 """
 
 from __future__ import annotations
 
 from tokcap.cli.kinds import Choice, Duration, Fraction, LineOfText, Name, Size, Switch, WholeNumber
+from tokcap.core.request import DEFAULTS, flag_of
+from tokcap.forms import FORMS
+from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes import AUTO, MODES, SHAPES
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
-    from tokcap.cli.kinds import Kind, Value
+    from tokcap.cli.kinds import Kind
+    from tokcap.core.request import Value
 
     Form: TypeAlias = Literal["run", "show"]
 
-    # What can be listed while somebody types.
+    # What a shell can complete a value with.
     Names: TypeAlias = Literal["", "handles", "sessions", "tokenizers", "models", "agents", "files"]
-
-# First words that are tokcap's own. `tokcap -- show` runs a program of that name.
-SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest", "completion", "mcp")
 
 
 class Option(Record):
-    """One row of the grammar."""
+    """One row of the table."""
 
     name: str
     kind: Kind
-    default: Value
     help: str
     group: str
     metavar: str = ""
     short: str = ""
-    # What the help says of the default where the value itself does not speak.
+    # How help shows the default if the value itself is not clear.
     default_text: str = ""
     # Which forms of a call take it.
     forms: tuple[Form, ...] = ("run", "show")
-    # Whether a variable and the config file can set it too; not what is about one output only.
+    # Whether a variable and the config file can set it too. Not if it makes sense for one output only.
     ambient: bool = True
-    # The table of the config file that its key stands in; empty: at the top.
+    # The table of the config file that contains its key; empty: the top level.
     section: str = ""
-    # What is listed for its value while somebody types.
+    # What a shell completes its value with.
     names: Names = ""
-    # The same in a few words, for a help that fits a screen; empty: `help` is short enough.
+    # A shorter `help`, so that the help of all options fits a screen; empty: `help` is short enough.
     brief: str = ""
-    # A call that shows it at its best; those that have one head the help.
+    # A call that shows it. Options with an example come first in the help.
     example: str = ""
 
     @property
-    def flag(self) -> str:
-        return f"--{self.name}"
+    def key(self) -> str:
+        """The key in `config.toml`, and the field in `Request`."""
+        return self.name.replace("-", "_")
 
     @property
-    def key(self) -> str:
-        """Name in `config.toml`, and of the field in `Request`."""
-        return self.name.replace("-", "_")
+    def flag(self) -> str:
+        return flag_of(self.key)
 
     @property
     def variable(self) -> str:
         return f"TOKCAP_{self.key.upper()}"
+
+    @property
+    def default(self) -> Value:
+        return DEFAULTS[self.key]
 
     @property
     def value_name(self) -> str:
@@ -77,7 +82,7 @@ class Option(Record):
         return str(self.default)
 
 
-WINDOW, FORM, COMMAND = "What is shown", "In which form", "The command"
+WINDOW, FORMAT, COMMAND = "What is shown", "Output format", "The command"
 STORE, STORED, BUDGET = "The store", "From a stored output", "The budget"
 
 OPTIONS = (
@@ -86,10 +91,9 @@ OPTIONS = (
         short="n",
         kind=WholeNumber(minimum=1),
         metavar="N",
-        default=None,
         default_text="none: pass everything",
         group=WINDOW,
-        help="emit at most N tokens, the mark included",
+        help="show at most N tokens, including the mark",
         brief="at most N tokens",
         example="tokcap -n 500 -- git log",
     ),
@@ -97,7 +101,6 @@ OPTIONS = (
         name="token-offset",
         kind=WholeNumber(minimum=0),
         metavar="N",
-        default=0,
         group=WINDOW,
         help="start at token N of the full output",
         brief="start at token N",
@@ -106,51 +109,46 @@ OPTIONS = (
     Option(
         name="token-count",
         kind=Switch(),
-        default=False,
         group=WINDOW,
-        help="run to the end, emit only the number of tokens",
-        brief="only their number",
+        help="run to the end and print only the number of tokens",
+        brief="only the count",
         example="tokcap --token-count -- cat notes.md",
     ),
     Option(
         name="keep",
-        kind=Choice(("head", "tail", "ends")),
-        default="head",
+        kind=Choice(family=KEEPS),
         group=WINDOW,
-        help="which part of an oversized output survives",
+        help="which part of an output over the limit to show",
+        brief="part to show if over the limit",
     ),
     Option(
         name="align",
         kind=Choice(("record", "token")),
-        default="record",
         group=WINDOW,
-        help="cut between records (lines) or at any token",
+        help="cut between records (lines, rows, values) or at any token",
         brief="cut between records, or at any token",
     ),
     Option(
         name="sentinel",
         kind=LineOfText(),
         metavar="TEXT",
-        default="[TRUNCATED]",
         group=WINDOW,
-        help="text of the mark; empty: no mark, windows tile arithmetically",
-        brief="text of the mark; empty: none",
+        help="text of the mark; empty: no mark, and each window has exactly the limit",
+        brief="text of the mark; empty: no mark",
     ),
     Option(
         name="exact-total",
         kind=Switch(),
-        default=False,
         group=WINDOW,
-        help="count all of an output over 64 KiB too, instead of estimating how many tokens it has",
-        brief="count all, do not estimate beyond 64 KiB",
+        help="count all tokens of an output over 64 KiB instead of estimating the total",
+        brief="count all; no estimate over 64 KiB",
     ),
     Option(
         name="tokenizer",
         kind=Name(expected="the name of a tokenizer"),
         metavar="NAME",
-        default="cl100k_base",
         names="tokenizers",
-        group=FORM,
+        group=FORMAT,
         help="cl100k_base, o200k_base, any tiktoken encoding or model name, approx "
         "(characters / 4), or a registered plug-in",
         brief="also a model's name, or approx",
@@ -158,106 +156,95 @@ OPTIONS = (
     Option(
         name="output",
         short="o",
-        kind=Choice(("text", "json", "jsonl")),
+        kind=Choice(family=FORMS),
         metavar="FORM",
-        default="text",
-        group=FORM,
-        help="form of the response",
+        group=FORMAT,
+        help="format of the response",
         brief="text, json or jsonl",
         example="tokcap -n 500 -o json -- git diff",
     ),
     Option(
         name="shape",
-        kind=Choice(("auto", "text", "json", "jsonl", "csv", "tsv")),
-        default="auto",
-        group=FORM,
-        help="what the payload is; auto: found out from the payload",
-        brief="what the payload is",
+        kind=Choice((AUTO,), SHAPES),
+        group=FORMAT,
+        help="what kind of data the output is; auto: detect it",
+        brief="kind of data; auto: detect it",
     ),
     Option(
         name="fields",
         kind=LineOfText(),
         metavar="NAMES",
-        default="",
         default_text="all",
-        group=FORM,
-        help="keep only these keys or columns, before counting: a,b.c",
+        group=FORMAT,
+        help="show only these keys or columns, selected before counting: a,b.c",
         brief="only these keys or columns: a,b.c",
     ),
     Option(
         name="mode",
-        kind=Choice(("raw", "table", "summary", "handle_only")),
-        default="raw",
-        group=FORM,
-        help="how much to show: the output itself, its records as a table, what it is about, or one line",
+        kind=Choice(family=MODES),
+        group=FORMAT,
+        help="how much to show: the output itself, its records as a table, a summary, or one line",
         brief="how much to show",
     ),
     Option(
         name="stderr",
         kind=Choice(("separate", "merge", "pass", "drop")),
-        default="separate",
         group=COMMAND,
-        help="what becomes of the command's stderr: capped on its own descriptor, merged into "
-        "stdout in order, passed on untouched and uncounted, or dropped",
+        help="what to do with the command's stderr: cap it separately, merge it into stdout in "
+        "order, pass it on unchanged and uncounted, or drop it",
         forms=("run",),
-        brief="the command's stderr",
+        brief="what to do with stderr",
     ),
     Option(
         name="pty",
         kind=Switch(),
-        default=False,
         group=COMMAND,
         forms=("run",),
-        help="give the command a terminal of its own; its streams are merged",
-        brief="give the command a terminal of its own",
+        help="run the command in a pseudo-terminal; its streams are merged",
+        brief="run the command in a pseudo-terminal",
     ),
     Option(
         name="timeout",
         kind=Duration(),
         metavar="DURATION",
-        default=None,
         default_text="none",
         group=COMMAND,
         forms=("run",),
-        help="end the command, and all that it has started, after this time: 90, 1.5m, 500ms; exit 124",
-        brief="end the command after this time: 90, 1.5m",
+        help="stop the command and its child processes after this time: 90, 1.5m, 500ms; exit 124",
+        brief="stop the command after this time: 90, 1.5m",
     ),
     Option(
         name="kill-after",
         kind=Duration(),
         metavar="DURATION",
-        default=5.0,
         default_text="5s",
         group=COMMAND,
         forms=("run",),
-        help="how long they may take to end before they are killed",
-        brief="then kill what has not ended",
+        help="time between the TERM signal and the KILL signal",
+        brief="time from TERM to KILL",
     ),
     Option(
         name="kill-on-limit",
         kind=Switch(),
-        default=False,
         group=COMMAND,
         forms=("run",),
-        help="end the command once the window is full, instead of running it to its end",
-        brief="end the command once the window is full",
+        help="stop the command when the window is full, instead of running it to its end",
+        brief="stop the command when the window is full",
     ),
     Option(
         name="clean",
         kind=Switch(),
-        default=False,
-        group=FORM,
-        help="drop ANSI escapes, progress frames, trailing blanks and runs of blank lines: the output as "
-        "a terminal would finally show it",
+        group=FORMAT,
+        help="remove ANSI escapes, progress frames, trailing spaces and repeated blank lines: the output as "
+        "a terminal finally shows it",
         forms=("run",),
-        brief="drop ANSI escapes, progress, extra blanks",
+        brief="remove ANSI escapes, progress, extra blanks",
     ),
     Option(
         name="spill",
         kind=Choice(("auto", "always", "never")),
-        default="auto",
         group=STORE,
-        help="store the full output; auto: when anything of it was withheld",
+        help="store the full output; auto: if any of it was not shown",
         forms=("run",),
         brief="store the output; auto: if cut",
     ),
@@ -265,25 +252,23 @@ OPTIONS = (
         name="max-bytes",
         kind=Size(),
         metavar="SIZE",
-        default=256 << 20,
         default_text="256MiB",
         group=STORE,
-        help="most bytes stored of one output",
+        help="store at most this many bytes of one output",
+        brief="store at most this much of one output",
         forms=("run",),
     ),
     Option(
         name="redact",
         kind=Switch(),
-        default=False,
         group=STORE,
-        help="mask what looks like a secret, in what is shown and in what is stored",
+        help="mask what looks like a secret, both in what is shown and in what is stored",
         forms=("run",),
         brief="mask what looks like a secret",
     ),
     Option(
         name="record-arguments",
         kind=Switch(),
-        default=True,
         group=STORE,
         help="store the command's arguments with its output",
         forms=("run",),
@@ -293,40 +278,36 @@ OPTIONS = (
         name="spill-days",
         kind=WholeNumber(minimum=1),
         metavar="N",
-        default=14,
         group=STORE,
-        help="remove stored outputs that are older",
+        help="remove stored outputs older than N days",
         forms=("run",),
-        brief="remove stored outputs that are older",
+        brief="remove stored outputs older than N days",
     ),
     Option(
         name="spill-total",
         kind=Size(),
         metavar="SIZE",
-        default=2 << 30,
         default_text="2GiB",
         group=STORE,
-        help="remove the oldest stored outputs when all of them are larger",
+        help="remove the oldest stored outputs when all together exceed this size",
         forms=("run",),
-        brief="remove the oldest beyond this size",
+        brief="remove the oldest over this total size",
     ),
     Option(
         name="account",
         kind=Switch(),
-        default=True,
         group=STORE,
-        help="write one line on this call for tokcap stats: sizes and the program's name, no arguments",
-        brief="one line on it, for tokcap stats",
+        help="log this call for tokcap stats: sizes and the program's name, no arguments",
+        brief="log this call for tokcap stats",
     ),
     Option(
         name="session",
         kind=LineOfText(),
         metavar="NAME",
-        default="",
         default_text="none",
         names="sessions",
         group=BUDGET,
-        help="charge this session's budget; see tokcap budget",
+        help="charge the budget of this session; see tokcap budget",
         brief="charge this budget",
         example="tokcap --session review -- make test",
     ),
@@ -334,89 +315,81 @@ OPTIONS = (
         name="turn",
         kind=LineOfText(),
         metavar="ID",
-        default="",
         default_text="none",
         group=BUDGET,
-        help="count this result to a turn, which may take --turn-pct of the window",
-        brief="count this result to a turn",
+        help="count this result toward a turn; a turn may take --turn-pct of the context window",
+        brief="count this result toward a turn",
     ),
     Option(
         name="model",
         kind=LineOfText(),
         metavar="NAME",
-        default="",
         default_text="none",
         names="models",
         group=BUDGET,
-        help="the reader, for its window and tokenizer: gpt-4o, claude, or one of config.toml",
-        brief="the reader: gpt-4o, claude, …",
+        help="the model that reads the output; sets context window and tokenizer: gpt-4o, claude, or a name "
+        "in config.toml",
+        brief="model that reads it: gpt-4o, claude, …",
     ),
     Option(
         name="context-window",
         kind=WholeNumber(minimum=1),
         metavar="N",
-        default=None,
         default_text="none",
         group=BUDGET,
-        help="tokens of the reader's context; one result may take --result-pct of it",
-        brief="tokens of the reader's context",
+        help="size of the reader's context window in tokens; one result may take --result-pct of it",
+        brief="size of the reader's context window",
     ),
     Option(
         name="result-pct",
         kind=Fraction(),
         metavar="FRACTION",
-        default=0.25,
         group=BUDGET,
         section="budget",
-        help="what part of the window one result may take",
+        help="part of the context window that one result may take",
         brief="part of the window for one result",
     ),
     Option(
         name="turn-pct",
         kind=Fraction(),
         metavar="FRACTION",
-        default=0.5,
         group=BUDGET,
         section="budget",
-        help="what part of the window the results of one turn may take",
+        help="part of the context window that the results of one turn may take together",
         brief="part of the window for one turn",
     ),
     Option(
         name="floor-tokens",
         kind=WholeNumber(minimum=0),
         metavar="N",
-        default=2000,
         group=BUDGET,
         section="budget",
-        help="what one result may take even of a full window",
-        brief="what a result gets of a full window",
+        help="tokens that one result may take even if the context window is full",
+        brief="tokens per result in a full window",
     ),
     Option(
         name="compact-before-spill",
         kind=Switch(),
-        default=False,
         group=BUDGET,
         section="budget",
-        help="when the window is so full that the floor decides, run --compact-hook once and reckon again",
-        brief="run --compact-hook when the window is full",
+        help="when the context is nearly full, run --compact-hook once and retry",
+        brief="when nearly full, run --compact-hook once",
     ),
     Option(
         name="compact-hook",
         kind=LineOfText(),
         metavar="COMMAND",
-        default="",
         default_text="none",
         group=BUDGET,
         section="budget",
-        help="shell command that compacts the reader's context, and then runs tokcap budget compacted",
+        help="shell command that compacts the reader's context and then runs tokcap budget compacted",
         brief="shell command that compacts the context",
     ),
     Option(
         name="stream",
         kind=Choice(("out", "err")),
-        default="out",
         group=STORED,
-        help="which stream of the command is read",
+        help="which stream of the command to read",
         forms=("show",),
         ambient=False,
     ),
@@ -424,10 +397,9 @@ OPTIONS = (
         name="pointer",
         kind=LineOfText(),
         metavar="POINTER",
-        default="",
-        default_text="none: all of it",
+        default_text="none: show all",
         group=STORED,
-        help="only the value at this JSON pointer: /items/3/body; a string comes out as text",
+        help="show only the value at this JSON pointer: /items/3/body; a string is shown as plain text",
         forms=("show",),
         ambient=False,
         brief="only the value at this JSON pointer",
@@ -436,21 +408,19 @@ OPTIONS = (
         name="grep",
         kind=LineOfText(),
         metavar="REGEX",
-        default="",
         default_text="none",
         group=STORED,
-        help="only lines that match, with line number and token offset in front",
+        help="show only matching lines, each after its line number and token offset",
         forms=("show",),
         ambient=False,
-        brief="only lines that match, with their places",
+        brief="only matching lines, with their positions",
     ),
     Option(
         name="context",
         kind=WholeNumber(minimum=0),
         metavar="N",
-        default=0,
         group=STORED,
-        help="with --grep: also N lines before and after each match",
+        help="with --grep: also show N lines before and after each match",
         forms=("show",),
         ambient=False,
         brief="with --grep: N lines around each match",
@@ -461,5 +431,5 @@ BY_KEY = {option.key: option for option in OPTIONS}
 
 
 def options_of(form: Form) -> tuple[Option, ...]:
-    """The rows that one form of a call takes."""
+    """Return the rows that one form of a call takes."""
     return tuple(option for option in OPTIONS if form in option.forms)

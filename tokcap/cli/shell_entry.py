@@ -1,7 +1,7 @@
-"""`tokcap-sh`: a shell for whoever wants one, with its output capped as the settings say.
+"""`tokcap-sh`: a shell whose output is capped as variables and config file say.
 
-What runs is the real shell, with the very words of the call: a string, a script, or standard input. In
-front of a person at a terminal, tokcap steps aside.
+It runs the real shell with all arguments unchanged: a string, a script, or standard input. An interactive
+shell at a terminal is not capped.
 """
 
 from __future__ import annotations
@@ -10,22 +10,23 @@ import os
 import sys
 
 from tokcap.__main__ import call
+from tokcap.cli.shell_flags import is_interactive
 from tokcap.environment import STDERR, STDIN, Environment
 from tokcap.errors import TokcapError
 from tokcap.exits import NOT_EXECUTABLE, NOT_FOUND, OK
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.shell import is_interactive, shell_of
+from tokcap.system.shell import shell_of
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Sequence
 else:
-    # See `source.process`.
+    # The public module imports `enum`.
     import _signal as signal
 
 
 def main() -> int:
-    """The console script. Only a lone `--help` is tokcap's own."""
+    """Run the console script. tokcap itself handles only a lone `--help`."""
     words = sys.argv[1:]
     if words == ["--help"]:
         from tokcap.cli.help import SHELL_HELP
@@ -47,7 +48,7 @@ def main() -> int:
 
 def become(shell: str, words: Sequence[str], env: Environment) -> int:
     """Turn this process into the shell."""
-    # Python ignores them for itself, and what is ignored stays so.
+    # Python ignores these signals, and a program inherits what is ignored.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     try:

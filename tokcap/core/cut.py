@@ -1,7 +1,9 @@
-"""Cuts: which window of a payload is asked for, and what of the payload is shown in it.
+"""Cuts: which window of a payload is asked for, what of the payload is shown in it, and who chooses.
 
-*window*  the tokens from `offset` to `offset + limit`; the reader gets what fits
-*mark*    the sentinel text at the place where something was left out
+*window*    the tokens from `offset` to `offset + limit`; the reader gets what fits
+*mark*      the sentinel text at the place where something was left out
+*unit*      what a window shows whole or not at all: a line, a row, a JSON value
+*material*  an oversized payload as a row of units; a shape offers it, a keep policy chooses from it
 """
 
 from __future__ import annotations
@@ -9,19 +11,81 @@ from __future__ import annotations
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Literal, TypeAlias
+    from collections.abc import Callable, Sequence
+    from typing import Literal, Protocol, TypeAlias
 
     from tokcap.core.notice import Notice
-    from tokcap.core.payload import Payload
-    from tokcap.core.request import Align, Keep
-    from tokcap.core.tokenizer import TokenMap
+    from tokcap.core.request import Align
 
     ValuesStyle: TypeAlias = Literal["array", "object", "lines", "bare"]
     Part: TypeAlias = "Kept | Mark | Values"
-    # What a composed answer costs in tokens. Only a count of the final text is a proof.
+    # Returns what a composed answer costs in tokens. Only a count of the final text is a proof.
     Cost: TypeAlias = Callable[[tuple[Part, ...]], int]
-    CutShape: TypeAlias = Callable[[Payload, TokenMap, "Ask", Cost], "Cut"]
+    # Units that are shown, in order: each range from its first unit up to but not including its end.
+    Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+    class Material(Protocol):
+        """The units of an oversized payload, numbered from 0, and the price of showing some of them."""
+
+        @property
+        def limit(self) -> int:
+            """The most tokens that a choice may cost."""
+            ...
+
+        @property
+        def count(self) -> int:
+            """The number of units. Between the first and the last ones others may be unread."""
+            ...
+
+        @property
+        def both_ends_required(self) -> bool:
+            """Whether a choice of both ends needs a unit at each: else a finer division is tried."""
+            ...
+
+        @property
+        def one_end_allowed(self) -> bool:
+            """Whether this is the last division: then a policy for both ends may choose one of them."""
+            ...
+
+        @property
+        def gaps_are_marked(self) -> bool:
+            """Whether a reader sees where units are left out; if not, ranges must not stand side by side."""
+            ...
+
+        def head_ends(self) -> Sequence[int]:
+            """Return where a range from unit 0 may end, shortest first."""
+            ...
+
+        def tail_starts(self, hidden_from: int) -> Sequence[int]:
+            """Return where a range to the last unit may start after `hidden_from`, shortest range first."""
+            ...
+
+        def text_of(self, unit: int) -> bytes:
+            """Return the source text of a unit."""
+            ...
+
+        def price(self, shown: Ranges) -> int:
+            """Return what the answer costs in tokens if these units are shown, marks included."""
+            ...
+
+    class KeepPolicy(Protocol):
+        """Chooses which units of an oversized payload are shown."""
+
+        # Which parts of the payload it chooses from. What it does not need is not read.
+        @property
+        def needs_head(self) -> bool: ...
+        @property
+        def needs_tail(self) -> bool: ...
+        @property
+        def needs_middle(self) -> bool: ...
+        @property
+        def prefers_end(self) -> bool:
+            """Whether the end matters more than the beginning if there is room for only one."""
+            ...
+
+        def choose(self, material: Material) -> Ranges | None:
+            """Return the units to show, within the limit; None if none fits."""
+            ...
 
 
 class Kept(Record):
@@ -59,21 +123,19 @@ class Ask(Record):
 
     limit: int | None
     offset: int
-    keep: Keep
+    keep: KeepPolicy
     align: Align
     sentinel: str
     # The command that fetches the rest; `{}` is the next offset.
     way: str = "--token-offset {}"
     # What is counted, if not the output itself: "stderr ".
     label: str = ""
-    # What else the mark has to say.
+    # What else the mark says.
     remark: str = ""
     # False if bytes are counted instead of tokens.
     exact: bool = True
-    # Number of payload bytes already written: the window has to start with them.
+    # Number of payload bytes already written: the window must start with them.
     passed: int = 0
-    # Which end is kept if there is room for only one.
-    rather: Literal["head", "tail"] = "head"
 
 
 class Gap(Record):
@@ -90,13 +152,19 @@ class Cut(Record):
 
     parts: tuple[Part, ...]
     first_token: int
-    gap: Gap | None
+    # In order. The next window starts at the first of them.
+    gaps: tuple[Gap, ...] = ()
     hint: str = ""
     # For structured payloads: where the window starts and continues, and how many records it has.
     first_pointer: str | None = None
     next_pointer: str | None = None
     returned_count: int | None = None
     notices: tuple[Notice, ...] = ()
+
+    @property
+    def gap(self) -> Gap | None:
+        """The first gap; None if nothing was left out."""
+        return self.gaps[0] if self.gaps else None
 
     @property
     def empty(self) -> bool:
@@ -106,3 +174,16 @@ class Cut(Record):
             or (isinstance(part, Values) and any(not isinstance(item, Mark) for item in part.items))
             for part in self.parts
         )
+
+
+def gaps_between(shown: Ranges, count: int) -> Ranges:
+    """Return the ranges of units that are not shown, of `count` units in all."""
+    gaps = []
+    place = 0
+    for first, end in shown:
+        if place < first:
+            gaps.append((place, first))
+        place = end
+    if place < count:
+        gaps.append((place, count))
+    return tuple(gaps)

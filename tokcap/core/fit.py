@@ -1,4 +1,4 @@
-"""Pure arithmetic of windows: how a limit is shared, and the largest cut that fits into it."""
+"""Arithmetic of windows: how stdout and stderr share a limit, and the largest candidate that fits."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Of a limit that covers both streams, this part is kept for stderr as long as it needs it.
+# A limit covers both streams. One part in this many is reserved for stderr.
 STDERR_SHARE = 4
-# Costs grow nearly in proportion to what is kept: a few guesses by that rule come close.
+# Costs grow nearly in proportion to what is shown, so a few proportional guesses come close.
 PROPORTIONAL_GUESSES = 4
 
 
 def stderr_limit(limit: int, out_tokens: int, err_tokens: int) -> int:
-    """How many of `limit` tokens stderr may have: what stdout leaves, and a quarter in any case.
+    """Return how many of `limit` tokens stderr may use: what stdout leaves, but at least a quarter.
 
-    A quarter is rounded up, so that a small limit does not hide the error; one token is stdout's.
+    The quarter is rounded up, so that a small limit does not hide the error; one token stays for stdout.
     """
     quarter = min(-(-limit // STDERR_SHARE), limit - 1)
     return min(err_tokens, max(quarter, limit - out_tokens, 0))
 
 
 def largest_fit(number: int, cost: Callable[[int], int], limit: int) -> int | None:
-    """The largest of the candidates 0 … `number` - 1 whose cost is within the limit.
+    """Return the largest of the candidates 0 … `number` - 1 whose cost is within the limit.
 
     Candidates are ordered by size. Costs need not grow strictly (joined texts can cost a token more
-    or less): the one returned always fits, and None means that the first does not.
+    or less). The candidate returned always fits; None means that the first does not.
     """
     fitting, too_large = -1, number
     candidate = number - 1

@@ -1,17 +1,40 @@
-"""Notices: what the caller should know although the answer stands. A warning in the envelope."""
+"""Warnings: what a caller should know although the call succeeded. Every code is registered here."""
 
 from __future__ import annotations
 
 from tokcap.lean.record import Record
 
+# Every code that a `Notice` may have, and what it means. The man page tokcap-json(5) is made from this.
+MEANINGS = {
+    "BESIDE_TABLE": "values outside the records are not in the table",
+    "BUDGET_EXHAUSTED": "the total is used up; the next run is refused",
+    "COMMAND_STOPPED": "tokcap stopped the command: the window was full, or the call was interrupted",
+    "COMPACTION_ADVISED": "the reader's context window is full; compact it",
+    "CUT_FAILED": "no window could be cut; the beginning of the output is shown instead",
+    "FIELDS_IGNORED": "--fields was given, but the payload is text",
+    "FIELD_TRUNCATED": "a value is too long for any window of this limit; its pointer and size are given",
+    "FIELD_UNKNOWN": "a name in --fields matches nothing; the message lists the names that exist",
+    "HOOK_FAILED": "the compaction hook failed",
+    "LIMIT_TOO_SMALL": "the limit is too small for even one character",
+    "NOT_CHARGED": "the session could not be charged",
+    "NOT_STORED": "the output could not be stored; it is shown all the same",
+    "SECRETS_MASKED": "--redact masked this many secrets",
+    "SHAPE_MISMATCH": "the payload is not what --shape says; it was treated as text",
+    "SPILL_TRUNCATED": "only the beginning of the output is stored",
+    "STDERR_HIDDEN": "there was no room for standard error",
+    "STDERR_TRUNCATED": "standard error was cut",
+    "STORE_DAMAGED": "a stored record or index is damaged; the output was read without it",
+    "TOKENIZER_FAILED": "the tokenizer failed on this output; each byte was counted as one token",
+}
+
 
 class Notice(Record):
-    """One warning with its stable code."""
+    """One warning. Its code is one of `MEANINGS` and never changes."""
 
     code: str
     message: str
     pointer: str | None = None
     tokens: int | None = None
     tokens_estimate: int | None = None
-    # Whether it only says what was left out for lack of room: in text form the mark says that.
+    # Whether it only says what was left out for lack of room: in text form the mark already says that.
     of_the_cut: bool = False

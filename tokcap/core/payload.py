@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from tokcap.core.request import Stream
-    from tokcap.core.seek_points import Landmarks
+    from tokcap.core.seek_points import SeekPoints
     from tokcap.exits import Ending
 
     class Source(Protocol):
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         """Bytes that can be read at any position."""
 
         # Positions inside a structure where reading can start; filled by the code that walks over it.
-        landmarks: Landmarks
+        seek_points: SeekPoints
         # Number of bytes that followed and were not kept.
         lost: int
 

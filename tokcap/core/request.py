@@ -1,4 +1,7 @@
-"""What one call asks for: frozen records in which flags, environment, config file and defaults are merged."""
+"""What one call asks for: frozen records that merge flags, variables, config file and defaults.
+
+The defaults of all options are stated here and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,11 @@ if TYPE_CHECKING:
     StderrMode: TypeAlias = Literal["separate", "merge", "pass", "drop"]
     Stream: TypeAlias = Literal["out", "err"]
     SpillMode: TypeAlias = Literal["auto", "always", "never"]
+
+    Value: TypeAlias = "int | float | bool | str | None"
+
+# The first words that tokcap handles itself. `tokcap -- show` runs a program named `show`.
+SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest", "completion", "mcp")
 
 
 class View(Record):
@@ -45,7 +53,7 @@ class View(Record):
 
 
 class Request(View):
-    """One call that runs a command or reads standard input."""
+    """One call that runs a command, or reads standard input if there is no command."""
 
     command: tuple[str, ...] = ()
     stderr: StderrMode = "separate"
@@ -65,8 +73,22 @@ class Request(View):
 class ShowRequest(View):
     """One call of `show`: a stored output, or a part of it."""
 
-    handle: str = ""
+    handle: str = "@last"
     stream: Stream = "out"
     pointer: str = ""
     grep: str = ""
     context: int = 0
+
+
+# The default of every option by its key. The class values of a record are the defaults of its fields.
+DEFAULTS: dict[str, Value] = {
+    key: getattr(record, key)
+    for record in (ShowRequest, Request)
+    for key in record._fields
+    if key not in ("command", "handle")
+}
+
+
+def flag_of(key: str) -> str:
+    """Return the flag that sets a field: `--token-limit` for `token_limit`."""
+    return "--" + key.replace("_", "-")

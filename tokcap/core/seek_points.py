@@ -1,8 +1,8 @@
-"""Landmarks: places in a structured payload from which reading can begin, and what is known there.
+"""Seek points: byte positions in a structured payload where reading can start, with the state to start from.
 
-Who walks over a long payload leaves some behind, so that the next window does not have to begin at the
-beginning. What a state says is the business of the shape that wrote it; here it is only sealed, so that
-one that is damaged, or was written for another shape or payload, is never taken for true.
+Code that walks over a long payload records them, so that a later window need not start at the beginning. Only
+the shape that wrote a state understands it. Here each state gets a checksum: a damaged state, or one of
+another shape or payload, is never used.
 """
 
 from __future__ import annotations
@@ -16,58 +16,59 @@ if TYPE_CHECKING:
     from mmap import mmap
     from typing import Self
 
+# Files written by earlier versions begin with this line too.
 MAGIC = b"tokcap landmarks 1\n"
-# How far they are apart.
+# Distance between two seek points.
 STRIDE_BYTES = 1 << 18
-# Changes whenever an older state would be misunderstood.
-FORM = 1
-# So much of the payload on both sides of a landmark is sealed with it.
-SURROUNDINGS = 64
+# Increase it when older states would be misread.
+STATE_VERSION = 1
+# The checksum covers this many payload bytes on each side of a seek point.
+CHECKED_BYTES = 64
 
 
-class Landmarks:
-    """Of one payload, taken as one shape: byte positions in order, each with its state."""
+class SeekPoints:
+    """The seek points of one payload read as one shape: byte positions in order, each with its state."""
 
     def __init__(self) -> None:
         self.bytes: list[int] = []
         self.states: list[bytes] = []
-        # Whether there are others by now than those that are stored.
+        # Whether they differ from those in the store.
         self.changed = False
 
     def before(self, byte: int) -> tuple[int, bytes] | None:
-        """The last landmark at or before a byte."""
+        """Return the last seek point at or before a byte."""
         place = bisect_right(self.bytes, byte) - 1
         return None if place < 0 else (self.bytes[place], self.states[place])
 
     def add(self, byte: int, state: bytes) -> None:
-        """One more. Of two at the same place the first stays: they say the same."""
+        """Add a seek point. If there is one at this byte already, keep that one: both say the same."""
         place = bisect_left(self.bytes, byte)
         if self.bytes[place : place + 1] != [byte]:
             self.bytes.insert(place, byte)
             self.states.insert(place, state)
             self.changed = True
 
-    def forget(self) -> None:
-        """They are not those of this payload, or not of the shape that it is taken as now."""
+    def clear(self) -> None:
+        """Remove all: they belong to another payload or shape."""
         self.bytes.clear()
         self.states.clear()
         self.changed = True
 
     @property
-    def known_to(self) -> int:
-        """How far somebody has walked."""
+    def last_byte(self) -> int:
+        """The position of the last seek point; 0 if there is none."""
         return self.bytes[-1] if self.bytes else 0
 
     def pairs(self) -> Sequence[tuple[int, bytes]]:
         return list(zip(self.bytes, self.states, strict=True))
 
     def packed(self) -> bytes:
-        """As the content of a file: a line for each, its place and its state."""
+        """Return the content of their file: one line for each, with position and state."""
         return MAGIC + b"".join(b"%d %s\n" % pair for pair in self.pairs())
 
     @classmethod
     def unpacked(cls, data: bytes) -> Self | None:
-        """What `packed` wrote; None if it is something else. Seals are looked at when a state is used."""
+        """Read what `packed` wrote; None if it is something else. `ShapeSeekPoints` checks the states."""
         found = cls()
         try:
             head, *lines = data.split(b"\n")
@@ -79,34 +80,34 @@ class Landmarks:
         return found if head + b"\n" == MAGIC and in_order and lines[-1:] == [b""] else None
 
 
-class Trail:
-    """The landmarks of a payload as one shape sees them: a state is a row of numbers."""
+class ShapeSeekPoints:
+    """The seek points of a payload for one shape, which writes a state as a list of numbers."""
 
-    def __init__(self, landmarks: Landmarks, shape: str, data: bytes | mmap) -> None:
-        self._landmarks = landmarks
+    def __init__(self, points: SeekPoints, shape: str, data: bytes | mmap) -> None:
+        self._points = points
         self._shape = shape
         self._data = data
 
-    def leave(self, byte: int, numbers: Sequence[int]) -> None:
-        """A landmark at `byte`, which is the beginning of a record or value."""
+    def add(self, byte: int, numbers: Sequence[int]) -> None:
+        """Add a seek point at `byte`, where a record or value begins."""
         body = " ".join(map(str, numbers)).encode()
-        self._landmarks.add(byte, self._seal(byte, body) + b" " + body)
+        self._points.add(byte, self._checksum(byte, body) + b" " + body)
 
-    def nearest(self, byte: int) -> tuple[int, Sequence[int]] | None:
-        """The last landmark at or before `byte`. If it is not to be trusted, no other is either."""
-        found = self._landmarks.before(byte)
+    def before(self, byte: int) -> tuple[int, Sequence[int]] | None:
+        """Return the last seek point at or before `byte`. If its checksum is wrong, drop all of them."""
+        found = self._points.before(byte)
         if found is None:
             return None
         place, state = found
-        seal, _, body = state.partition(b" ")
-        if seal == self._seal(place, body):
+        checksum, _, body = state.partition(b" ")
+        if checksum == self._checksum(place, body):
             return place, [int(number) for number in body.split()]
-        self._landmarks.forget()
+        self._points.clear()
         return None
 
-    def _seal(self, byte: int, body: bytes) -> bytes:
+    def _checksum(self, byte: int, body: bytes) -> bytes:
         from zlib import crc32
 
-        around = self._data[max(byte - SURROUNDINGS, 0) : max(byte, 0) + SURROUNDINGS]
-        bound = f"{FORM} {self._shape} {byte} {len(self._data)} ".encode()
-        return b"%08x" % crc32(body, crc32(around, crc32(bound)))
+        around = self._data[max(byte - CHECKED_BYTES, 0) : max(byte, 0) + CHECKED_BYTES]
+        scope = f"{STATE_VERSION} {self._shape} {byte} {len(self._data)} ".encode()
+        return b"%08x" % crc32(body, crc32(around, crc32(scope)))

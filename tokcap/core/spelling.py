@@ -1,4 +1,4 @@
-"""A word that nobody knows in, the one that was probably meant out."""
+"""Find the known word that a misspelt word probably means."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# How alike two words have to be; below this a suggestion is a guess.
-LIKENESS = 0.7
-# Letters that tell what somebody has begun to write.
-LEAST_BEGINNING = 2
+# How similar two words must be, from 0 to 1. With a lower value suggestions become guesses.
+LEAST_SIMILARITY = 0.7
+# How many letters of a word must be written before it can be completed.
+LEAST_PREFIX_CHARACTERS = 2
 
 
-def nearest(word: str, known: Iterable[str], likeness: float = LIKENESS) -> str:
-    """The known word that alone begins with it, else the one that is most like it; empty if none is."""
+def nearest(word: str, known: Iterable[str], similarity: float = LEAST_SIMILARITY) -> str:
+    """Return the only known word that begins with this one, else the most similar word; empty if none is."""
     import difflib
 
     words = [*known]
-    longer = [one for one in words if one.startswith(word)]
-    if len(longer) == 1 and len(word.lstrip("-")) >= LEAST_BEGINNING:
+    longer = [candidate for candidate in words if candidate.startswith(word)]
+    if len(longer) == 1 and len(word.lstrip("-")) >= LEAST_PREFIX_CHARACTERS:
         return longer[0]
-    return next(iter(difflib.get_close_matches(word, words, n=1, cutoff=likeness)), "")
+    return next(iter(difflib.get_close_matches(word, words, n=1, cutoff=similarity)), "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from tokcap.core.seek_points import Landmarks
+from tokcap.core.seek_points import SeekPoints
 from tokcap.errors import StoreError, StreamError
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -57,7 +57,7 @@ class Spool:
         self._needed_bytes = needed_bytes
         self._file: int | None = None
         self._file_size = 0
-        self.landmarks = Landmarks()
+        self.seek_points = SeekPoints()
         # Number of bytes that were not kept.
         self.lost = lost_bytes
         # Why the file could not be written; empty if nothing went wrong.

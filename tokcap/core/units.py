@@ -1,4 +1,4 @@
-"""Ages, sizes, numbers and names as people read them, in a few characters."""
+"""Ages, sizes, counts and texts as people read them, in a few characters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ UNITS = ("B", "K", "M", "G", "T")
 
 
 def age_of(seconds: float) -> str:
-    """A time in the largest unit that fits: `5m`."""
+    """Return a time in the largest unit that fits: `5m`."""
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds >= length:
             return f"{int(seconds // length)}{unit}"
@@ -14,7 +14,7 @@ def age_of(seconds: float) -> str:
 
 
 def size_of(count: float) -> str:
-    """Bytes in the largest unit that fits: `1.5M`."""
+    """Return a number of bytes in the largest unit that fits: `1.5M`."""
     unit = 0
     while count >= 1024 and unit < len(UNITS) - 1:
         count, unit = count / 1024, unit + 1
@@ -22,13 +22,13 @@ def size_of(count: float) -> str:
 
 
 def count_of(number: int, one: str, many: str = "") -> str:
-    """`1 output`, `2,000 outputs`."""
+    """Return a number with its noun: `1 output`, `2,000 outputs`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def printable(text: str, width: int) -> str:
-    """A text on one line of a terminal, whatever it holds, and no wider than asked."""
-    # Bytes of an argument that are no UTF-8 came in as surrogates.
+    """Return a text that is safe to print on one line of a terminal, cut to a width."""
+    # Bytes of an argument that are not UTF-8 are surrogates here.
     decoded = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     shown = "".join(character if character.isprintable() else "?" for character in decoded)
     return shown if len(shown) <= width else shown[: width - 1] + "…"

@@ -9,7 +9,7 @@ from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import HookRefused
 from tokcap.hooks import manage
 from tokcap.hooks.base import Place
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tokcap.cli.arguments import config_bytes, decoded, from_variable
+from tokcap.cli.config.file import config_bytes
 from tokcap.cli.config.lines import line_of
 from tokcap.cli.config.reading import Contents, contents_of, located, parsed
 from tokcap.cli.options import OPTIONS
+from tokcap.cli.values import from_variable
+from tokcap.cli.words import decoded
 from tokcap.doctor.finding import Finding, Setting, note, ok, wrong
 from tokcap.errors import TokcapError, UsageError
-from tokcap.system.shell import quoted, shell_of
+from tokcap.system.quoting import quoted
+from tokcap.system.shell import shell_of
 from tokcap.tokens.models import find_model
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ def check(env: Environment) -> Iterator[Finding]:
     path = env.config_file()
     text, contents = "", Contents({}, {}, ())
     try:
-        data = config_bytes(path, env)
+        data = config_bytes(env)
         text, table = parsed(data, path)
         contents = contents_of(table)
     except UsageError as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokcap.core.units import size_of
 from tokcap.doctor.files import size_below
 from tokcap.doctor.finding import Finding, note, ok, wrong
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

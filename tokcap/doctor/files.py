@@ -7,7 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from tokcap.doctor.finding import Finding, ok, some_of, wrong
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from tokcap.budget.tables import FILE_NAME, MIGRATIONS
 from tokcap.core.units import count_of
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import LedgerError
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

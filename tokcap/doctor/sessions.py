@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokcap.budget import ledger_scheme, open_ledger
-from tokcap.cli.arguments import decide
+from tokcap.cli.values import decide
 from tokcap.doctor.finding import Finding, ok, wrong
 from tokcap.errors import TokcapError, UsageError
 from tokcap.lean.table import Table
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

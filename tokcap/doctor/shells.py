@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokcap.cli.completions import SHELLS
 from tokcap.doctor.finding import Finding, note, ok
 from tokcap.doctor.packages import pip
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

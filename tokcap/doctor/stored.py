@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokcap.cli.arguments import decide
 from tokcap.cli.options import BY_KEY
+from tokcap.cli.values import decide
 from tokcap.core.units import count_of, size_of
 from tokcap.doctor.files import check_files
 from tokcap.doctor.finding import Finding, note, ok, some_of, wrong

@@ -6,12 +6,12 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from tokcap.cli.arguments import decide
+from tokcap.cli.values import decide
 from tokcap.core.units import count_of, size_of
 from tokcap.doctor.files import READ_AND_WRITTEN, check_files, size_below
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import UsageError
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 from tokcap.usage.usage_log import DIRECTORY, LARGEST_DAY_BYTES, SUFFIX, day_of
 
 if TYPE_CHECKING:

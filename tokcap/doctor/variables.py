@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokcap.cli.options import OPTIONS
 from tokcap.core.spelling import nearest
 from tokcap.doctor.finding import Finding, note, ok, wrong
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

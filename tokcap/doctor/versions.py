@@ -12,7 +12,7 @@ import tokcap
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.doctor.packages import pip
 from tokcap.hooks.handler import own_program
-from tokcap.system.shell import quoted
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

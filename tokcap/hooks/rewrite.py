@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tokcap.hooks import commandline
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.shell import always_quoted, quoted
+from tokcap.system.quoting import always_quoted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

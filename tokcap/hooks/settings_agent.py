@@ -24,7 +24,7 @@ class SettingsAgent(Agent):
 
     def command(self, wanted: Installation) -> str:
         """Return the command of the entry."""
-        from tokcap.system.shell import quoted
+        from tokcap.system.quoting import quoted
 
         # With `|| true` the agent still works after tokcap has been uninstalled.
         words = (wanted.program, "hook", "run", self.name, *wanted.options)

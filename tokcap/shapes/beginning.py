@@ -1,13 +1,14 @@
-"""What the beginning of a payload already says of its shape. Light: most output is text, and needs no more.
+"""Whether the beginning of a payload shows that it is text. Light: most output needs no more.
 
-`certainly_text` may say no to a text; it never says yes to what `sniff` would find to be JSON or a table.
+`certainly_text` may return False for text. It never returns True for what `sniff` finds to be JSON or a
+table.
 """
 
 from __future__ import annotations
 
-# So much of an output is looked at before its shape is sought in earnest.
+# This much of an output is examined before its shape is sniffed.
 BEGINNING_BYTES = 1 << 16
-# And so much of it is held against the grammar of JSON.
+# This much of it is checked by the grammar of JSON.
 GRAMMAR_BYTES = 1 << 10
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -15,9 +16,9 @@ BLANKS = b" \t\r\n"
 # What a bare scalar begins with.
 BARE = b"-0123456789tfn"
 
-# And what can follow a bracket.
+# What can follow a bracket.
 INSIDE = {b"{": b'"}', b"[": b'[{]"' + BARE}
-# What a prompt ends with, and no name of a column has in it: who prompts waits for no newline.
+# What a prompt ends with. A prompt is not followed by a newline, and no column name contains one.
 PROMPTS = (": ", "? ", "> ")
 
 LONGEST_NAME = 40
@@ -25,27 +26,28 @@ MOST_WORDS = 4
 
 
 def certainly_text(beginning: bytes) -> bool:
-    """Whether what begins like this can be nothing but text, whatever follows."""
+    """Return whether output that begins like this is text, whatever follows."""
     begun = beginning.removeprefix(BYTE_ORDER_MARK).lstrip(BLANKS)
     return bool(begun) and is_no_json(begun) and is_no_table(beginning.removeprefix(BYTE_ORDER_MARK))
 
 
 def is_no_json(begun: bytes) -> bool:
+    """Return whether no JSON text can begin like this."""
     if begun[0] in BARE:
-        # One bare value may be a document, but not with anything behind it.
+        # One bare value may be a document, but not if anything follows it.
         word = begun.split(None, 1)[0]
         return bool(begun[len(word) :].strip(BLANKS))
     if begun[:1] == b'"':
         end = end_of_string(begun)
-        # A line break inside a string, or something behind it.
+        # A line break inside the string, or something after it.
         return bool(begun[end:].strip(BLANKS)) if end else b"\n" in begun
     if begun[:1] not in (b"{", b"["):
         return True
     inside = begun[1:].lstrip(BLANKS)
     if inside and inside[:1] not in INSIDE[begun[:1]]:
         return True
-    # `[ 10%] Building`: the grammar has to be asked. What is no JSON mostly shows it at once.
-    from tokcap.shapes.jsontext import beginning_of_values
+    # `[ 10%] Building`: only the grammar can tell, mostly after a few bytes.
+    from tokcap.shapes.json_text.grammar import beginning_of_values
 
     try:
         beginning_of_values(begun[:GRAMMAR_BYTES])
@@ -55,7 +57,7 @@ def is_no_json(begun: bytes) -> bool:
 
 
 def end_of_string(begun: bytes) -> int:
-    """Where a string ends that begins here, on the same line; 0 if it does not."""
+    """Return where the string at the beginning ends, if that is on the same line; else 0."""
     place = 1
     while place < len(begun) and begun[place] not in b'"\n':
         place += 2 if begun[place] == ord("\\") else 1
@@ -63,7 +65,7 @@ def end_of_string(begun: bytes) -> int:
 
 
 def is_no_table(beginning: bytes) -> bool:
-    """A table has a delimiter in its first line, and names between the delimiters."""
+    """Return whether the first line is not a header: delimiters with names between them."""
     line, newline, _ = beginning.partition(b"\n")
     text = line.rstrip(b"\r").decode("utf-8", "replace")
     if not newline:
@@ -76,7 +78,7 @@ def is_no_table(beginning: bytes) -> bool:
 
 
 def is_name(cell: str) -> bool:
-    """Whether a cell may head a column: a few words on one line that begin with a letter."""
+    """Return whether a cell can be a column name: a few words on one line that begin with a letter."""
     if not (cell[:1].isalpha() or cell[:1] == "_") or cell != cell.strip() or "\n" in cell:
         return False
     if (

@@ -10,14 +10,16 @@ from tokcap.core.cut import Ask
 from tokcap.core.notice import Notice
 from tokcap.core.response import Meta, Response
 from tokcap.forms import FORMS
+from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes import AUTO, FALLBACK, MODES
 from tokcap.tokens import ByteTokenizer, Index, count_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tokcap.core.cut import Part
-    from tokcap.core.request import Shape, Stream, View
+    from tokcap.core.request import Stream, View
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.forms.base import Form
     from tokcap.steps.continuation import Continuation
@@ -34,7 +36,7 @@ class Answer(Record):
     told: str = ""
     # Whether there is more than is shown.
     withheld: bool = False
-    shape: Shape = "auto"
+    shape: str = AUTO
     total_count: int | None = None
     indexes: Mapping[Stream, Index] = {}
     # What the text form costs on both streams, if that was counted.
@@ -51,15 +53,15 @@ def respond(given: Input, payload: bytes | None, meta: Meta, notices: tuple[Noti
     return Response(given.status, payload, given.failure, notices, given.with_ending(meta))
 
 
+def is_changed(view: View) -> bool:
+    """Return whether the answer is something else than the bytes of the output."""
+    return FORMS[view.output].has_envelope or bool(view.fields) or not MODES[view.mode].shows_payload
+
+
 def certainly_fits(view: View, given: Input) -> bool:
     """Return whether the output is so short that it needs no count: a token has at least one byte."""
     limit = view.token_limit
-    if (
-        FORMS[view.output].has_envelope
-        or view.shape not in ("auto", "text")
-        or view.fields
-        or view.mode != "raw"
-    ):
+    if is_changed(view) or view.shape not in (AUTO, FALLBACK):
         return False
     if limit is None or view.token_offset or view.token_count or given.size > limit or given.out.lost:
         return False
@@ -75,13 +77,7 @@ def answer_with_everything(given: Input, continuation: Continuation) -> Answer:
 def may_withhold(view: View, examined: Examined) -> bool:
     """Return whether the answer may leave something out; False only if it is certainly all of stdout."""
     given = examined.given
-    if (
-        FORMS[view.output].has_envelope
-        or view.token_count
-        or view.mode != "raw"
-        or view.fields
-        or view.token_offset
-    ):
+    if is_changed(view) or view.token_count or view.token_offset:
         return True
     if given.out.lost or (given.err is not None and given.err.size):
         return True
@@ -128,19 +124,18 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
     form, limit = FORMS[view.output], view.token_limit
     if view.exact_total:
         source.count_all()
-    if view.mode != "raw":
+    mode, shown = MODES[view.mode], examined
+    if not mode.shows_payload:
         from tokcap.steps.examination import in_mode
 
         shown = in_mode(view, examined, continuation)
-    else:
-        shown = examined
     stderr = cut_stderr(view, given, stdout_tokens(view, shown), tokenizer, continuation)
     proofs = Proofs(form, stderr.shown, tokenizer)
     exact = not isinstance(tokenizer, ByteTokenizer)
     ask = Ask(
         limit,
         view.token_offset,
-        view.keep,
+        KEEPS[view.keep],
         view.align,
         view.sentinel,
         continuation.out,
@@ -148,19 +143,18 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         exact=exact,
         passed=given.out_passed,
     )
-    window = shown.cut(shown.payload, shown.index, ask, proofs.cost)
+    window = shown.shape.cut(shown.payload, shown.index, ask, proofs.cost)
     payload = form.compose(window.parts)
     notices = given.notices + shown.notices + stderr.notices + window.notices
     if window.gap and window.empty and not window.gap.lost:
         too_small = f"limit {limit} is too small to show anything at this offset"
         notices += (Notice("LIMIT_TOO_SMALL", too_small, of_the_cut=True),)
-    # A summary is about the output: all of the output itself is withheld.
-    is_about = view.mode in ("summary", "handle_only")
-    total = source.total if is_about else shown.index.total
+    # A description of the output withholds all of it.
+    total = source.total if mode.describes else shown.index.total
     is_total_exact = exact and total.exact
     is_partial = window.gap is not None or window.first_token > 0
     meta = Meta(
-        truncated=window.gap is not None or bool(window.notices) or is_about,
+        truncated=window.gap is not None or bool(window.notices) or mode.describes,
         token_limit=limit,
         token_offset=window.first_token if is_partial else None,
         returned_tokens=count_bytes(payload, tokenizer) if exact and form.has_envelope else None,
@@ -172,17 +166,17 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         next_pointer=window.next_pointer,
         returned_count=window.returned_count if shown.total_count is not None else None,
         total_count=shown.total_count,
-        shape=shown.shape,
-        mode=view.mode if view.mode != "raw" else None,
+        shape=shown.shape.name,
+        mode=None if mode.shows_payload else view.mode,
         binary=True if not shown.index.valid_utf8 else None,
     )
     return Answer(
         respond(given, payload, meta, notices),
         stderr.shown,
         withheld=bool(
-            meta.truncated or window.first_token or view.fields or stderr.withheld or view.mode != "raw"
+            meta.truncated or window.first_token or view.fields or stderr.withheld or not mode.shows_payload
         ),
-        shape=shown.shape if shown.is_whole_stream else "auto",
+        shape=shown.shape.name if shown.is_whole_stream else AUTO,
         total_count=shown.total_count if shown.is_whole_stream else None,
         indexes={**examined.indexes, **stderr.indexes},
         proven_tokens=proofs.tokens_of(payload) if exact and not form.has_envelope else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tokcap.core.notice import Notice
 from tokcap.core.request import ShowRequest
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,8 +39,9 @@ class Continuation(Record):
 
     def notices(self, meta: Meta | None) -> tuple[Notice, ...]:
         """Warn if the store does not have everything."""
-        # A mark in a text says it too.
-        marked = meta is not None and meta.shape == "text" and bool(meta.truncated)
+        shape = SHAPES[meta.shape] if meta and meta.shape and meta.truncated else None
+        # A mark with a note says it too.
+        marked = shape is not None and shape.mark_has_note
         return tuple(
             Notice(
                 "SPILL_TRUNCATED",
@@ -87,7 +89,7 @@ def next_command(handle: str, view: View, stream: Stream = "out") -> str:
         wanted["stream"] = stream
     for key in POSITION_OPTIONS:
         if wanted[key] != ShowRequest.defaults()[key]:
-            from tokcap.system.shell import quoted
+            from tokcap.system.quoting import quoted
 
             command += f" --{key} {quoted(str(wanted[key]))}"
     return command

@@ -7,7 +7,9 @@ from tokcap.core.spool import Spool
 from tokcap.errors import TokenizerFailed
 from tokcap.filters import chain, notices_of
 from tokcap.forms import FORMS
+from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes import AUTO, FALLBACK, MODES
 from tokcap.steps.capture import Filtered, Passing
 from tokcap.steps.inputs import RunInput
 from tokcap.steps.progress import TerminalProgress
@@ -105,7 +107,7 @@ def open_destinations(call: Call, source: Source, closing: Closing) -> Destinati
     if call.recorder:
         closing.add(call.recorder)
     kept = None if out.is_out else out.spool
-    if shows_beginning_of_text(call) and not FORMS[request.output].has_envelope and not request.token_offset:
+    if may_pass_live(call):
         out, err = passed_live(call, progress, out, err)
     filters: Mapping[Stream, Sequence[StreamFilter]] = {"out": chain(request), "err": chain(request)}
     sinks: Mapping[Stream, Sink] = {
@@ -145,7 +147,7 @@ def open_stderr(call: Call, progress: TerminalProgress) -> Destination:
 def passes_everything(request: Request) -> bool:
     """Return whether nothing of an output is left out or changed: then it is passed on at once."""
     changed = request.token_limit or request.token_offset or request.token_count or request.fields
-    return not changed and request.mode == "raw" and not FORMS[request.output].has_envelope
+    return not changed and MODES[request.mode].shows_payload and not FORMS[request.output].has_envelope
 
 
 def is_capped(call: Call) -> bool:
@@ -160,10 +162,20 @@ def shows_beginning_of_text(call: Call) -> bool:
     request = call.request
     return (
         is_capped(call)
-        and request.keep == "head"
-        and request.mode == "raw"
+        and KEEPS[request.keep].reads_only_head
+        and MODES[request.mode].shows_payload
         and not (request.fields or request.token_count or request.exact_total)
-        and request.shape in ("auto", "text")
+        and request.shape in (AUTO, FALLBACK)
+    )
+
+
+def may_pass_live(call: Call) -> bool:
+    request = call.request
+    return (
+        shows_beginning_of_text(call)
+        and KEEPS[request.keep].may_pass_live
+        and not FORMS[request.output].has_envelope
+        and not request.token_offset
     )
 
 
@@ -181,7 +193,7 @@ def passed_live(
     mark = MARK_TOKENS + len(request.sentinel.encode()) + len(request.tokenizer) // 2
     has_stderr = bool(request.command) and request.stderr == "separate"
     share = -(-request.token_limit // STDERR_SHARE) if has_stderr else 0
-    is_text = (lambda _: True) if request.shape == "text" else certainly_text
+    is_text = (lambda _: True) if request.shape == FALLBACK else certainly_text
     room = request.token_limit - share - mark
     return (
         Live(out.spool, progress.write_stdout, call.tokenizer, room, is_text),
@@ -199,7 +211,9 @@ def filtered(sink: Sink, filters: Sequence[StreamFilter]) -> Sink:
 
 def until_full(sink: Sink, request: Request, tokenizer: Tokenizer, source: Source) -> Sink:
     """With `--kill-on-limit`: stop the command when there is more than the window can show."""
-    shows_beginning = request.keep == "head" and request.mode == "raw" and not request.token_count
+    shows_beginning = (
+        KEEPS[request.keep].may_stop_early and MODES[request.mode].shows_payload and not request.token_count
+    )
     if not request.kill_on_limit or request.token_limit is None or not shows_beginning:
         return sink
     from tokcap.steps.live import UntilFull

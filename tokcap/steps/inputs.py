@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.notice import Notice
     from tokcap.core.payload import Payload
-    from tokcap.core.request import Shape, Stream
+    from tokcap.core.request import Stream
     from tokcap.core.response import Meta
     from tokcap.exits import Ending
     from tokcap.tokens import Checkpoints, Index
@@ -23,7 +23,7 @@ class Knowledge(Record):
 
     # Where its tokens are, as far as they were counted.
     checkpoints: Checkpoints | None = None
-    shape: Shape = "auto"
+    shape: str = "auto"
     total_count: int | None = None
 
 

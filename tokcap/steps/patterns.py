@@ -8,14 +8,14 @@ Run it after one of these patterns has changed. A test fails until then.
 from __future__ import annotations
 
 from tokcap.lean.patterns import READY_FILE, key_of
-from tokcap.shapes import jsontext, passing
+from tokcap.shapes.json_text.patterns import READY as JSON_PATTERNS
 from tokcap.tokens import safe_cuts
 from tokcap.tokens.small_text import CLASS_PRE_SPLIT
 
 # Source and flags of each pattern.
 PATTERNS = (
     *((source, 0) for source in (*CLASS_PRE_SPLIT.values(), safe_cuts.WORDS_AND_LINES)),
-    *((pattern.pattern, pattern.flags) for pattern in (*jsontext.PATTERNS, *passing.PATTERNS)),
+    *((pattern.pattern, pattern.flags) for pattern in JSON_PATTERNS),
 )
 
 

@@ -12,6 +12,7 @@ from tokcap.core.response import Failure, Meta
 from tokcap.errors import TokcapError, TokenizerFailed, TokenizerUnavailable
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes import FALLBACK
 from tokcap.steps.answer import Answer, respond
 from tokcap.tokens import ByteTokenizer
 
@@ -41,15 +42,15 @@ def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
         if not given.has_run:
             raise error
         return first_bytes(attempt, Notice("CUT_FAILED", f"cutting failed: {error!r}"))
-    if not isinstance(error, TokenizerFailed) and view.shape != "text":
+    if not isinstance(error, TokenizerFailed) and view.shape != FALLBACK:
         # The shape may be the only problem. As text, the output has the same tokens.
         notice = Notice("CUT_FAILED", f"cutting failed: {error!r}; treated as text")
-        return attempt.but(view=view.but(shape="text"), given=given.but(notices=(*given.notices, notice)))
+        return attempt.but(view=view.but(shape=FALLBACK), given=given.but(notices=(*given.notices, notice)))
     reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {error!r}"
     notice = Notice("TOKENIZER_FAILED", f"{reason}; counted every byte as a token instead")
     # What the first attempt at a text said no longer holds.
     kept = tuple(known for known in given.notices if known.code != notice.code and known.code != "CUT_FAILED")
-    return Attempt(view.but(shape="text"), given.but(notices=(*kept, notice)), ByteTokenizer())
+    return Attempt(view.but(shape=FALLBACK), given.but(notices=(*kept, notice)), ByteTokenizer())
 
 
 def failed_count(attempt: Attempt, error: Exception) -> Answer:

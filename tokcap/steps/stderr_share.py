@@ -6,8 +6,10 @@ from tokcap.core.cut import Ask
 from tokcap.core.fit import stderr_limit
 from tokcap.core.notice import Notice
 from tokcap.forms import FORMS
+from tokcap.keep import KEEPS
+from tokcap.keep.ends import RATHER_THE_END
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.shapes import text as text_shape
+from tokcap.shapes import FALLBACK, MODES, SHAPES
 from tokcap.tokens import Index, count_bytes
 
 if TYPE_CHECKING:
@@ -38,8 +40,8 @@ def stdout_tokens(view: View, shown: Examined) -> int:
     tokens = max(shown.index.reach(view.token_offset + limit + 1) - view.token_offset, 0)
     if tokens <= limit and form.has_envelope:
         # In JSON, escapes and brackets cost extra tokens, even if the payload is empty.
-        everything = Ask(None, view.token_offset, view.keep, view.align, view.sentinel)
-        rest = shown.cut(shown.payload, shown.index, everything, lambda _parts: 0).parts
+        everything = Ask(None, view.token_offset, KEEPS[view.keep], view.align, view.sentinel)
+        rest = shown.shape.cut(shown.payload, shown.index, everything, lambda _parts: 0).parts
         tokens = count_bytes(form.compose(rest), shown.tokenizer)
     return tokens
 
@@ -51,7 +53,7 @@ def cut_stderr(
     limit = view.token_limit
     if limit is None or given.err is None or not given.err.size:
         return Stderr()
-    if view.mode in ("summary", "handle_only"):
+    if MODES[view.mode].describes:
         # The summary covers stderr too.
         return Stderr(withheld=True)
     index = Index(given.err, tokenizer)
@@ -68,19 +70,18 @@ def cut_stderr(
     ask = Ask(
         share,
         0,
-        "ends",
+        RATHER_THE_END,
         "record",
         view.sentinel,
         continuation.err,
         label="stderr ",
         remark=continuation.remark("err"),
         passed=given.err_passed,
-        rather="tail",
     )
 
     def cost(parts: tuple[Part, ...]) -> int:
         return count_bytes(text.compose(parts), tokenizer)
 
-    shown = text_shape.cut(given.err, index, ask, cost)
+    shown = SHAPES[FALLBACK].cut(given.err, index, ask, cost)
     notices = (Notice("STDERR_TRUNCATED", shown.hint, of_the_cut=True),) if shown.gap else ()
     return Stderr(text.compose(shown.parts), notices, withheld=shown.gap is not None, indexes=indexes)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from tokcap.core.seek_points import Landmarks
+from tokcap.core.seek_points import SeekPoints
 from tokcap.core.spool import in_memory
 from tokcap.exits import Ending
+from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.shapes import AUTO, FALLBACK, SHAPES, sniff
 from tokcap.steps.inputs import Knowledge, StoredInput
-from tokcap.store.base import LANDMARKS, index_name
+from tokcap.store.base import SEEK_POINTS, index_name
 from tokcap.tokens import Checkpoints, Index
 
 if TYPE_CHECKING:
-    from tokcap.core.request import Shape, ShowRequest, Stream
+    from tokcap.core.request import ShowRequest, Stream
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.steps.answer import Answer
     from tokcap.store.base import StoredOutput
@@ -22,7 +24,8 @@ def open_part(entry: StoredOutput, request: ShowRequest, tokenizer: Tokenizer) -
     stored = entry.streams[request.stream]
     known = Knowledge(checkpoints_of(entry, request.stream, tokenizer))
     if request.stream == "out" and entry.is_whole("out"):
-        known = known.but(shape=entry.record.shape, total_count=entry.record.total_count)
+        shape = entry.record.shape if entry.record.shape in SHAPES else AUTO
+        known = known.but(shape=shape, total_count=entry.record.total_count)
     ending = None
     if entry.record.exit_status is not None:
         ending = Ending(entry.record.exit_status, entry.record.signal)
@@ -30,7 +33,7 @@ def open_part(entry: StoredOutput, request: ShowRequest, tokenizer: Tokenizer) -
     if request.pointer:
         part = at_pointer(part, request)
     elif request.stream == "out" and not request.grep:
-        load_landmarks(entry)
+        load_seek_points(entry)
     if request.grep:
         part = matching_lines(part, request, tokenizer)
     return part
@@ -48,26 +51,25 @@ def checkpoints_of(entry: StoredOutput, stream: Stream, tokenizer: Tokenizer) ->
     return found
 
 
-def load_landmarks(entry: StoredOutput) -> None:
+def load_seek_points(entry: StoredOutput) -> None:
     """Load the positions where windows of a structured output can start, as far as an earlier call went."""
-    data = entry.read_file(LANDMARKS)
+    data = entry.read_file(SEEK_POINTS)
     if data is None:
         return
     out = entry.streams["out"]
-    found = Landmarks.unpacked(data)
+    found = SeekPoints.unpacked(data)
     if found is None:
-        entry.note_damage(LANDMARKS, "the output was read from its beginning")
+        entry.note_damage(SEEK_POINTS, "the output was read from its beginning")
     else:
-        out.landmarks = found
+        out.seek_points = found
 
 
 def at_pointer(part: StoredInput, request: ShowRequest) -> StoredInput:
     """Return the value at a pointer. A string is text; everything else is JSON, unchanged."""
     from tokcap.shapes.pointer import value_at
-    from tokcap.shapes.sniff import sniff
 
-    shape: Shape = part.known.shape
-    if request.shape != "auto" or shape == "auto":
+    shape = part.known.shape
+    if request.shape != AUTO or shape == AUTO:
         shape = sniff(part.out, request.shape).shape
     value = value_at(part.out, shape, request.pointer)
     return StoredInput(in_memory(value.data), known=Knowledge(shape=value.shape), derived=True)
@@ -80,12 +82,12 @@ def matching_lines(part: StoredInput, request: ShowRequest, tokenizer: Tokenizer
     index = Index(part.out, tokenizer, part.known.checkpoints)
     # A window with an offset needs all lines before it as well.
     enough_tokens = None
-    if request.token_limit is not None and request.keep == "head" and not request.token_count:
+    if request.token_limit is not None and KEEPS[request.keep].reads_only_head and not request.token_count:
         enough_tokens = request.token_offset + request.token_limit
     found = grep(part.out, index, request.grep, request.context, enough_tokens)
     lines = in_memory(found.data)
     lines.lost = found.left_out_bytes
-    known = Knowledge(shape="text", total_count=found.matches)
+    known = Knowledge(shape=FALLBACK, total_count=found.matches)
     return StoredInput(lines, known=known, derived=True, index=index)
 
 
@@ -99,10 +101,10 @@ def save_findings(entry: StoredOutput, request: ShowRequest, answer: Answer) -> 
     if stream != "out":
         return
     out = entry.streams["out"]
-    if out.landmarks.changed:
-        entry.write_file(LANDMARKS, out.landmarks.packed())
+    if out.seek_points.changed:
+        entry.write_file(SEEK_POINTS, out.seek_points.packed())
     # A shape that the caller insisted on is not what the next call would find.
-    found = answer.shape != "auto" and request.shape == "auto" and entry.is_whole("out")
-    if found and entry.record.digest and entry.record.shape == "auto":
+    found = answer.shape != AUTO and request.shape == AUTO and entry.is_whole("out")
+    if found and entry.record.digest and entry.record.shape == AUTO:
         record = entry.record.but(shape=answer.shape, total_count=answer.total_count)
         entry.write_record(record)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from tokcap.core.seek_points import Landmarks
+from tokcap.core.seek_points import SeekPoints
 from tokcap.errors import StoreError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.store.local_layout import LARGEST_RECORD_BYTES, RECORD
@@ -31,7 +31,7 @@ class LocalStream:
         self._path = path
         self.size = os.fstat(self._descriptor).st_size
         self.lost = lost
-        self.landmarks = Landmarks()
+        self.seek_points = SeekPoints()
 
     def read(self, start: int, stop: int) -> bytes:
         parts = []

@@ -7,7 +7,7 @@ from tokcap.lean.record import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tokcap.core.request import Shape, Stream
+    from tokcap.core.request import Stream
 
 SCHEMA_VERSION = 1
 
@@ -22,7 +22,7 @@ class StoredRecord(Record):
     # For each stream: bytes in the store, and bytes that followed and were not stored.
     stored_bytes: Mapping[Stream, int] = {}
     lost_bytes: Mapping[Stream, int] = {}
-    shape: Shape = "auto"
+    shape: str = "auto"
     total_count: int | None = None
     # By tokenizer, then by stream. Streams that were not counted to their end are missing.
     tokens: Mapping[str, Mapping[Stream, int]] = {}
@@ -92,7 +92,8 @@ CHECKS: dict[str, Callable[[object], bool]] = {
     "stored_at": is_count,
     "stored_bytes": lambda value: is_count_by_stream(value) and "out" in value,  # type: ignore[operator]  # a dict
     "lost_bytes": is_count_by_stream,
-    "shape": lambda value: value in ("auto", "text", "json", "jsonl", "csv", "tsv"),
+    # A shape that this version does not know is detected again when it is read.
+    "shape": is_text,
     "total_count": lambda value: value is None or is_count(value),
     "tokens": lambda value: isinstance(value, dict) and all(map(is_count_by_stream, value.values())),
     "token_limit": lambda value: value is None or (is_count(value) and value != 0),

@@ -232,7 +232,7 @@ class Recorder:
         self, indexes: Mapping[Stream, TokenIndex], stored_bytes: Mapping[Stream, int]
     ) -> dict[str, bytes]:
         """Return the indexes as files, so that pages need not count again."""
-        from tokcap.store.base import LANDMARKS, index_name
+        from tokcap.store.base import SEEK_POINTS, index_name
 
         files = {}
         for stream, index in indexes.items():
@@ -240,7 +240,7 @@ class Recorder:
             if index.storable and index.checkpoints.bytes[-1] <= stored_bytes[stream]:
                 name = index_name(stream, index.tokenizer)
                 files[name] = index.checkpoints.packed(stored_bytes[stream])
-        landmarks = self._spools["out"].landmarks
-        if landmarks.changed and landmarks.known_to <= stored_bytes["out"]:
-            files[LANDMARKS] = landmarks.packed()
+        seek_points = self._spools["out"].seek_points
+        if seek_points.changed and seek_points.last_byte <= stored_bytes["out"]:
+            files[SEEK_POINTS] = seek_points.packed()
         return files

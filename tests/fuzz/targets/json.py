@@ -10,8 +10,8 @@ import orjson
 from tests.fuzz import corpus
 from tests.fuzz.target import Input, target
 from tokcap.lean import plainjson
-from tokcap.shapes import jsontext
-from tokcap.shapes.tree import Reader
+from tokcap.shapes.json_text import grammar, scanner
+from tokcap.shapes.json_text.tree import Reader
 
 TEXTS = [*corpus.TRICKY_JSON, *corpus.case_inputs("json*")]
 # The standard library goes so deep without fail.
@@ -32,7 +32,7 @@ def is_deep(data: bytes) -> bool:
 
 def expected_values(data: bytes) -> list[tuple[int, int]]:
     """The values of a sequence by the standard library, as places in the bytes."""
-    text = data.removeprefix(jsontext.BYTE_ORDER_MARK).decode()
+    text = data.removeprefix(scanner.BYTE_ORDER_MARK).decode()
     before = len(data) - len(text.encode())
     spans, at = [], 0
     while True:
@@ -48,7 +48,7 @@ def expected_values(data: bytes) -> list[tuple[int, int]]:
 
 def found_values(data: bytes) -> list[tuple[int, int]] | None:
     try:
-        return [*jsontext.top_level_values(data)]
+        return [*grammar.validated_values(data)]
     except ValueError:
         return None
 
@@ -68,10 +68,10 @@ def json_scanner(given: Input) -> None:
         return
     # Whatever begins like this may go on.
     cut = given.knobs[0] * 256 + given.knobs[1]
-    beginning = jsontext.beginning_of_values(data.removeprefix(jsontext.BYTE_ORDER_MARK)[:cut])
+    beginning = grammar.beginning_of_values(data.removeprefix(scanner.BYTE_ORDER_MARK)[:cut])
     assert beginning.more or len(beginning.values) <= len(expected)
     for start, end in expected:
-        assert DECODER.decode(jsontext.compact(data[start:end]).decode()) == DECODER.decode(
+        assert DECODER.decode(scanner.compact(data[start:end]).decode()) == DECODER.decode(
             data[start:end].decode()
         )
 

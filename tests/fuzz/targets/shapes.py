@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.fuzz import corpus
 from tests.fuzz.target import Input, target
 from tests.tokens.test_index import payload_of
+from tokcap.shapes import sniff
 from tokcap.shapes.beginning import certainly_text
-from tokcap.shapes.sniff import sniff
 
 
 @target([*corpus.TRICKY_JSON, *corpus.TRICKY_TABLES, *corpus.case_inputs(), *corpus.TRICKY_TEXT])

@@ -13,7 +13,8 @@ from tests.fuzz.target import Input, target
 from tests.fuzz.targets.windows import DEEPEST, DOCUMENTS, LONGER, TABLES
 from tests.fuzz.world import world
 from tokcap.shapes.fields import select
-from tokcap.shapes.jsontext import BYTE_ORDER_MARK, top_level_values
+from tokcap.shapes.json_text.grammar import validated_values
+from tokcap.shapes.json_text.scanner import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
     from tests.conftest import Ran
@@ -27,7 +28,7 @@ STRUCTURED = [*LONGER, *DOCUMENTS, *TABLES, *corpus.case_inputs()]
 
 @target(STRUCTURED, examples=15)
 def stored_pages(given: Input) -> None:
-    """Pages of a stored output, found by indexes and landmarks, are those of the output itself."""
+    """Pages of a stored output, found by indexes and seek points, are those of the output itself."""
     limit = str(given.pick(0, (20, 33, 60)))
     args = ["-n", limit, "-o", "json", "--tokenizer", given.pick(1, ("cl100k_base", "o200k_base", "approx"))]
     if given.pick(2, (False, False, True)):
@@ -72,7 +73,7 @@ def pointers(given: Input) -> None:
     """A pointer leads to the value that the standard library finds: a string as text."""
     data = given.payload
     try:
-        ((start, end),) = top_level_values(data)
+        ((start, end),) = validated_values(data)
     except ValueError:
         return
     text = data[start:end].decode()
@@ -166,7 +167,7 @@ FIELDS = ("a", "id,name", "a.b", "/a/b", "items", "", "a,a.b,/", "x..y", ".", "[
 def fields(given: Input) -> None:
     """What is selected is a part of the payload, of the same shape, and selecting again changes nothing."""
     from tests.tokens.test_index import payload_of
-    from tokcap.shapes.sniff import sniff
+    from tokcap.shapes import sniff
 
     shape = sniff(payload_of(given.payload), "auto").shape
     chosen = given.pick(0, FIELDS)
@@ -179,7 +180,7 @@ def fields(given: Input) -> None:
     before, after = (
         [
             value
-            for start, end in top_level_values(data)
+            for start, end in validated_values(data)
             for _, value in leaves(parsed(data[start:end].decode()))
         ]
         for data in (given.payload.removeprefix(BYTE_ORDER_MARK), once.data)

@@ -14,7 +14,7 @@ from tests.fuzz.world import World, check_told, world
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.base import SessionView
 from tokcap.budget.sqlite import SqliteLedger
-from tokcap.core.seek_points import Landmarks, Trail
+from tokcap.core.seek_points import SeekPoints, ShapeSeekPoints
 from tokcap.errors import TokcapError
 from tokcap.lean.digest import checksum
 from tokcap.store.record import StoredRecord
@@ -74,25 +74,27 @@ def index_file(given: Input) -> None:
         assert len(found.tokens) == len(found.bytes) == len(found)
 
 
-def landmarks(data: bytes) -> bytes:
-    made = Landmarks()
-    trail = Trail(made, "json", data)
+def seek_points(data: bytes) -> bytes:
+    made = SeekPoints()
+    points = ShapeSeekPoints(made, "json", data)
     for place in (0, 5, 12):
-        trail.leave(place, [place, 1, 2])
+        points.add(place, [place, 1, 2])
     return made.packed()
 
 
 WALKED = b'[1,2,{"a":[3,4]},"five"]'
 
 
-@target([landmarks(WALKED), landmarks(b""), b"tokcap landmarks 1\n", b"tokcap landmarks 1\n5 00000000 1\n"])
-def landmarks_file(given: Input) -> None:
-    found = Landmarks.unpacked(given.payload)
+@target(
+    [seek_points(WALKED), seek_points(b""), b"tokcap landmarks 1\n", b"tokcap landmarks 1\n5 00000000 1\n"]
+)
+def seek_points_file(given: Input) -> None:
+    found = SeekPoints.unpacked(given.payload)
     if found is None:
         return
     assert found.bytes == sorted(set(found.bytes))
     for byte in (0, 7, 100):
-        nearest = Trail(found, "json", WALKED).nearest(byte)
+        nearest = ShapeSeekPoints(found, "json", WALKED).before(byte)
         assert nearest is None or nearest[0] <= byte
 
 

@@ -13,7 +13,7 @@ from tests.fuzz import corpus
 from tests.fuzz.constants import small_constants
 from tests.fuzz.target import Input, target
 from tests.fuzz.world import World, world
-from tokcap.shapes.jsontext import top_level_values
+from tokcap.shapes.json_text.grammar import validated_values
 from tokcap.tokens.chunks import as_text
 
 PAYLOADS = [*corpus.TRICKY_JSON, *corpus.TRICKY_TABLES, *corpus.TRICKY_TEXT, *corpus.case_inputs()]
@@ -132,7 +132,7 @@ def rows_of(text: str, delimiter: str) -> list[list[str]]:
 
 def check_leaves(payload: bytes, shown: list[Page], kind: str, warned: list[str]) -> None:
     """Every leaf is there once and in order, but for those that a warning names."""
-    texts = [payload[start:end].decode() for start, end in top_level_values(payload)]
+    texts = [payload[start:end].decode() for start, end in validated_values(payload)]
     if any(text.count("[") + text.count("{") > DEEPEST for text in texts):
         return
     source = [

@@ -7,13 +7,14 @@ import shlex
 
 from tests.fuzz.target import Input, target
 from tests.fuzz.world import world
+from tokcap.cli import shell_flags
 from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
 from tokcap.cli.options import OPTIONS
 from tokcap.core.request import Request, ShowRequest
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
 from tokcap.hooks import commandline
-from tokcap.system import shell
+from tokcap.system import quoting, shell
 
 # Words of a call are divided by NUL, as in /proc.
 CALLS = [
@@ -127,10 +128,10 @@ def shell_words(given: Input) -> None:
     text = given.payload.decode("utf-8", "surrogateescape")
     words = text.split("\0")
     if "\0" not in text:
-        assert shlex.split(shell.always_quoted(text)) == [text]
-    assert shlex.split(" ".join(map(shell.quoted, words))) == words
-    assert shell.is_interactive(words, at_terminal=bool(given.knobs[0] % 2)) in (True, False)
-    flags = shell.take_flags(words)
+        assert shlex.split(quoting.always_quoted(text)) == [text]
+    assert shlex.split(" ".join(map(quoting.quoted, words))) == words
+    assert shell_flags.is_interactive(words, at_terminal=bool(given.knobs[0] % 2)) in (True, False)
+    flags = shell_flags.take_flags(words)
     if flags:
         assert list(flags.flags) == words[: len(flags.flags)]
     for look in (

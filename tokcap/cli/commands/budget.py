@@ -1,285 +1,336 @@
-"""`tokcap budget …`: sessions, started, looked at and settled, for people, loops and agents."""
+"""`tokcap budget …`: start, show and settle sessions, for people, loops and agents.
+
+Agents call most of these in loops, so libraries are imported where they are needed.
+"""
 
 from __future__ import annotations
 
-import os
-import time
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
-
 from tokcap import exits
-from tokcap.budget import open_ledger
-from tokcap.budget.arithmetic import Settings
-from tokcap.budget.base import SessionView, session_name
-from tokcap.cli.arguments import config_values, read_value
-from tokcap.cli.described import Lists, about
-from tokcap.cli.options import BY_KEY
-from tokcap.cli.responses import Output, Reply
-from tokcap.cli.standing import account_numbers, bar_of, described, numbers
-from tokcap.core.notice import Notice
-from tokcap.errors import NotFound, SessionNotStarted, UsageError
-from tokcap.system.shell import quoted
-from tokcap.tokens.models import find_model
+from tokcap.cli.description import OUTPUT, Argument, Flag, Group, command, flag_like
+from tokcap.cli.kinds import Choice, LineOfText, WholeNumber
+from tokcap.cli.reply import Reply
+from tokcap.cli.sessions import exported, found, named, new_name, session_of
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tokcap.budget.arithmetic import Account
+    from tokcap.cli.sessions import Shell
+    from tokcap.core.notice import Notice
+    from tokcap.core.request import Output
     from tokcap.environment import Environment
 
-application = typer.Typer(help="Sessions: token budgets that many processes share.")
+GROUP = Group("budget", "Manage sessions: token budgets that many processes share.")
 
-Shell = Annotated[Literal["sh", "fish"], typer.Option(help="the shell that evaluates the line")]
-Session = Annotated[
-    str, typer.Option("--session", help="the session; TOKCAP_SESSION if not given"), Lists("sessions")
-]
-Name = Annotated[str, typer.Argument(help="the session; TOKCAP_SESSION if not given"), Lists("sessions")]
+NAME = Argument("NAME", "the session; default: TOKCAP_SESSION", required=False, names="sessions")
+SESSION = flag_like("session", "the session; default: TOKCAP_SESSION")
+SHELL = Flag(("--shell",), "the shell that evaluates the line", Choice(("sh", "fish")), "", "sh", "sh")
 
 NO_SESSION = "there is no such session"
 
 
-@application.command("start")
-@about(
-    ("tokcap budget start review --total 100000", "print the line to eval: export TOKCAP_SESSION=review"),
+@command(
+    "budget",
+    "start",
+    arguments=(NAME,),
+    flags=(
+        Flag(("--total",), "the budget in tokens; none: nothing is refused", WholeNumber(1), "N"),
+        flag_like("context_window", "size of the reader's context window in tokens"),
+        flag_like("model", "the model that reads the output; sets the context window"),
+        flag_like("result_pct", "part of the window for one result"),
+        flag_like("turn_pct", "part of the window for one turn"),
+        flag_like("floor_tokens", "tokens that one result may take even if the window is full"),
+        SHELL,
+        SESSION,
+        OUTPUT,
+    ),
+    examples=(
+        ("tokcap budget start review --total 100000", "print the line to eval: export TOKCAP_SESSION=review"),
+    ),
     danger="writes",
 )
 def start(
-    context: typer.Context,
-    name: Name = "",
-    total: Annotated[
-        int | None, typer.Option(min=1, help="the budget in tokens; none: nothing is refused")
-    ] = None,
-    context_window: Annotated[int | None, typer.Option(min=1, help="tokens of the reader's context")] = None,
-    model: Annotated[str, typer.Option(help="the reader, for its window"), Lists("models")] = "",
-    result_pct: Annotated[float | None, typer.Option(help="part of the window for one result")] = None,
-    turn_pct: Annotated[float | None, typer.Option(help="part of the window for one turn")] = None,
-    floor_tokens: Annotated[
-        int | None, typer.Option(min=0, help="what one result gets of a full window")
-    ] = None,
-    shell: Shell = "sh",
-    session: Session = "",
-    output: Output = None,
+    env: Environment,
+    *,
+    name: str | None,
+    session: str | None,
+    total: int | None,
+    context_window: int | None,
+    model: str | None,
+    result_pct: float | None,
+    turn_pct: float | None,
+    floor_tokens: int | None,
+    shell: Shell,
+    output: Output | None,
 ) -> int:
     """Start a session and print the line to evaluate. With the same settings again, nothing changes."""
-    reply = Reply(context, output)
-    variables = reply.env.variables
-    name = session_name(name or session or variables.get("TOKCAP_SESSION") or made_up("s"))
+    from tokcap.budget import open_ledger
+    from tokcap.budget.arithmetic import Settings
+    from tokcap.budget.base import session_name
+
+    reply = Reply(env, output)
+    variables = env.variables
+    name = session_name(name or session or variables.get("TOKCAP_SESSION") or new_name("s"))
     model = model or variables.get("TOKCAP_MODEL", "")
     if context_window is None and model:
-        context_window = find_model(model, config_values(reply.env).models).context_window
+        from tokcap.cli.values import config_of
+        from tokcap.tokens.models import find_model
+
+        context_window = find_model(model, config_of(env).models).context_window
     settings = Settings(total, context_window, result_pct, turn_pct, floor_tokens)
-    started = open_ledger(reply.env).start(name, settings)
+    started = open_ledger(env).start(name, settings)
     if reply.is_text:
         return reply.say(exported("TOKCAP_SESSION", name, shell))
-    return reply.give({"session": name, "started": started, **numbers(settings)})
+    from tokcap.cli.session_status import settings_numbers
+
+    return reply.give({"session": name, "started": started, **settings_numbers(settings)})
 
 
-@application.command("status")
-@about(("tokcap budget status review", "a bar, what is left, and how answers come"), no=NO_SESSION)
-def status(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
-    """How a session stands: used, reserved, left, and the mode that answers come in."""
-    reply = Reply(context, output)
-    name, storage = opened(name, session, reply.env)
-    return tell(name, storage.read(), reply)
+@command(
+    "budget",
+    "status",
+    arguments=(NAME,),
+    flags=(SESSION, OUTPUT),
+    examples=(("tokcap budget status review", "a bar, what is left, and the mode of the next answer"),),
+    no=NO_SESSION,
+    quick=True,
+)
+def status(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
+    """Show the state of a session: tokens used, reserved and left, and the mode of the next answer."""
+    reply = Reply(env, output)
+    name, storage = session_of(name, session, env)
+    return tell(name, found(storage.read), reply)
 
 
-@application.command("list")
-@about(("tokcap budget list", "every session with its bar"))
-def list_sessions(context: typer.Context, output: Output = None) -> int:
-    """All sessions that run."""
-    reply = Reply(context, output)
-    sessions = open_ledger(reply.env).list()
+@command("budget", "list", flags=(OUTPUT,), examples=(("tokcap budget list", "every session with its bar"),))
+def list_sessions(env: Environment, *, output: Output | None) -> int:
+    """List all running sessions."""
+    import time
+
+    from tokcap.budget import open_ledger
+    from tokcap.cli.session_status import account_numbers, bar_of
+
+    reply = Reply(env, output)
+    sessions = open_ledger(env).list()
     if not reply.is_text:
         rows = [
-            {"session": found.name, "created": int(found.created), **account_numbers(found.account)}
-            for found in sessions
+            {"session": each.name, "created": int(each.created), **account_numbers(each.account)}
+            for each in sessions
         ]
         return reply.give(rows)
     if not sessions:
-        return reply.say("no session runs; start one: tokcap budget start NAME --total N\n")
-    width = max(len(found.name) for found in sessions)
-    now = reply.env.now()
+        return reply.say("no session is running; start one: tokcap budget start NAME --total N\n")
+    width = max(len(each.name) for each in sessions)
+    now = env.now()
     lines = []
-    for found in sessions:
-        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(min(found.created, now)))
-        lines.append(f"{found.name.ljust(width)}  {started}  {bar_of(found.account)}\n")
+    for each in sessions:
+        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(min(each.created, now)))
+        lines.append(f"{each.name.ljust(width)}  {started}  {bar_of(each.account)}\n")
     return reply.say("".join(lines))
 
 
-@application.command("record")
-@about(
-    ("tokcap budget record --input 1200 --output 300 --id turn-7", "count a turn of the model, once"),
+@command(
+    "budget",
+    "record",
+    arguments=(NAME,),
+    flags=(
+        Flag(("--input",), "tokens the model read", WholeNumber(0), "N", 0, "0", passed_as="input_tokens"),
+        Flag(
+            ("--output",),
+            "tokens the model wrote",
+            WholeNumber(0),
+            "N",
+            0,
+            "0",
+            passed_as="output_tokens",
+        ),
+        Flag(("--id",), "count the tokens only once under this key", LineOfText(), "TEXT", passed_as="key"),
+        SESSION,
+        # Here --output is a number of tokens, so the format has only its letter.
+        OUTPUT.but(spellings=("-o",), metavar="", shown_default="", passed_as="output"),
+    ),
+    examples=(
+        ("tokcap budget record --input 1200 --output 300 --id turn-7", "count a turn of the model, once"),
+    ),
     danger="writes",
     no=NO_SESSION,
+    quick=True,
 )
 def record(
-    context: typer.Context,
-    name: Name = "",
-    input_tokens: Annotated[int, typer.Option("--input", min=0, help="tokens that the model read")] = 0,
-    output_tokens: Annotated[int, typer.Option("--output", min=0, help="tokens that the model wrote")] = 0,
-    key: Annotated[
-        str | None, typer.Option("--id", help="a key under which they are counted only once")
-    ] = None,
-    session: Session = "",
-    # Here --output is a number of tokens, so the form has its letter only.
-    form: Annotated[
-        Literal["text", "json", "jsonl"] | None, typer.Option("-o", help="form of the response")
-    ] = None,
+    env: Environment,
+    *,
+    name: str | None,
+    input_tokens: int,
+    output_tokens: int,
+    key: str | None,
+    session: str | None,
+    output: Output | None,
 ) -> int:
-    """Add the caller's own model tokens. What passes the total is recorded too; the next run is refused."""
-    reply = Reply(context, form)
-    name, storage = opened(name, session, reply.env)
-    recorded = storage.record(input_tokens, output_tokens, key)
+    """Add tokens that the caller's own model used. They are recorded even above the total; then the next run
+    is refused.
+    """
+    from tokcap.cli.session_status import account_numbers, account_text
+
+    reply = Reply(env, output)
+    name, storage = session_of(name, session, env)
+    recorded = found(lambda: storage.record(input_tokens, output_tokens, key))
     account = recorded.account
-    over = account.total is not None and account.used >= account.total
-    notices: tuple[Notice, ...] = ()
-    if over:
-        words = f"the budget is exhausted: {account.used} of {account.total} tokens are used"
-        notices = (Notice("BUDGET_EXHAUSTED", f"{words}; the next run is refused"),)
+    notices = exhausted_notice(account)
     if reply.is_text:
         counted = "" if recorded.counted else f"{key!r} was counted before\n"
-        status = reply.say(counted + described(name, account))
+        status = reply.say(counted + account_text(name, account))
         for notice in notices:
-            reply.env.tell(f"warning: {notice.message}")
+            env.tell(f"warning: {notice.message}")
         return status
     data = {"session": name, "counted": recorded.counted, **account_numbers(account)}
-    return reply.give(data, notices, truncated=True if over else None)
+    return reply.give(data, notices, truncated=True if notices else None)
 
 
-@application.command("check")
-@about(
-    ("tokcap budget check --need 500 || exit", "stop a loop that cannot afford its next step"),
+@command(
+    "budget",
+    "check",
+    arguments=(NAME,),
+    flags=(
+        Flag(
+            ("--need",),
+            "tokens that must be left; a run with -o json needs 150",
+            WholeNumber(1),
+            "N",
+            1,
+            "1",
+        ),
+        SESSION,
+        OUTPUT,
+    ),
+    examples=(("tokcap budget check --need 500 || exit", "stop a loop that cannot afford its next step"),),
     no="not enough is left, or there is no such session",
+    quick=True,
 )
 def check(
-    context: typer.Context,
-    name: Name = "",
-    need: Annotated[
-        int, typer.Option(min=1, help="tokens that have to be left; with -o json a run needs 150")
-    ] = 1,
-    session: Session = "",
-    output: Output = None,
+    env: Environment, *, name: str | None, need: int, session: str | None, output: Output | None
 ) -> int:
-    """Whether enough is left: status 0, or 1 if not. Says nothing; made for loops."""
-    reply = Reply(context, output)
-    name, storage = opened(name, session, reply.env)
-    account = storage.read()
+    """Check whether enough is left: exit status 0 if so, 1 if not. Prints nothing; made for loops."""
+    reply = Reply(env, output)
+    name, storage = session_of(name, session, env)
+    account = found(storage.read)
     is_enough = account.remaining is None or account.remaining >= need
     status = exits.OK if is_enough else exits.NO
     if reply.is_text:
         return status
+    from tokcap.cli.session_status import account_numbers
+
     return reply.give({"session": name, "ok": is_enough, **account_numbers(account)}, status=status)
 
 
-@application.command("turn")
-@about(('eval "$(tokcap budget turn)"', "begin a turn in this shell"), danger="writes", no=NO_SESSION)
+@command(
+    "budget",
+    "turn",
+    arguments=(
+        Argument("ID", "a name for the turn; default: a new one", required=False, passed_as="identifier"),
+    ),
+    flags=(SHELL, SESSION, OUTPUT),
+    examples=(('eval "$(tokcap budget turn)"', "begin a turn in this shell"),),
+    danger="writes",
+    no=NO_SESSION,
+    quick=True,
+)
 def turn(
-    context: typer.Context,
-    identifier: Annotated[
-        str, typer.Argument(metavar="ID", help="a name for the turn; made up if not given")
-    ] = "",
-    shell: Shell = "sh",
-    session: Session = "",
-    output: Output = None,
+    env: Environment, *, identifier: str | None, shell: Shell, session: str | None, output: Output | None
 ) -> int:
-    """Begin a turn: print the line to evaluate. Its results together get --turn-pct of the window."""
-    reply = Reply(context, output)
-    name, storage = opened("", session, reply.env)
-    identifier = identifier or made_up("t")
-    # As --turn will read it.
-    read_value(BY_KEY["turn"], identifier, "turn")
+    """Begin a turn and print the line to evaluate. The results of a turn together may take --turn-pct of the
+    context window.
+    """
+    from tokcap.cli.options import BY_KEY
+    from tokcap.cli.values import read_value
+
+    reply = Reply(env, output)
+    name, storage = session_of(None, session, env)
+    found(storage.read)
+    identifier = identifier or new_name("t")
+    # Refuse what --turn would refuse later.
+    read_value(BY_KEY["turn"].kind, identifier, "turn")
     storage.turn(identifier)
     if reply.is_text:
         return reply.say(exported("TOKCAP_TURN", identifier, shell))
     return reply.give({"session": name, "turn": identifier})
 
 
-@application.command("compacted")
-@about(
-    ("tokcap budget compacted --used 4000", "the context holds 4,000 tokens now"),
+@command(
+    "budget",
+    "compacted",
+    arguments=(NAME,),
+    flags=(
+        Flag(("--used",), "tokens that the context holds now", WholeNumber(0), "N", required=True),
+        SESSION,
+        OUTPUT,
+    ),
+    examples=(("tokcap budget compacted --used 4000", "the context now holds 4,000 tokens"),),
     danger="writes",
     no=NO_SESSION,
+    quick=True,
 )
 def compacted(
-    context: typer.Context,
-    used: Annotated[int, typer.Option("--used", min=0, help="tokens that the context holds now")],
-    name: Name = "",
-    session: Session = "",
-    output: Output = None,
+    env: Environment, *, name: str | None, used: int, session: str | None, output: Output | None
 ) -> int:
-    """Say that the reader's context was compacted. The session's total is not given back by that."""
-    reply = Reply(context, output)
-    name, storage = opened(name, session, reply.env)
-    return tell(name, storage.compacted(used), reply)
+    """Record that the reader's context was compacted. The used part of the session's total stays used."""
+    reply = Reply(env, output)
+    name, storage = session_of(name, session, env)
+    return tell(name, found(lambda: storage.compacted(used)), reply)
 
 
-@application.command("reset")
-@about(
-    ("tokcap budget reset review", "begin anew with the same total"),
+@command(
+    "budget",
+    "reset",
+    arguments=(NAME,),
+    flags=(SESSION, OUTPUT),
+    examples=(("tokcap budget reset review", "start again with the same total"),),
     danger="destructive",
     no=NO_SESSION,
 )
-def reset(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
-    """Begin a session anew with its settings: nothing used, nothing reserved."""
-    reply = Reply(context, output)
-    name = named(name, session, reply.env)
-    account = found(lambda: open_ledger(reply.env).reset(name))
-    return tell(name, account, reply)
+def reset(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
+    """Restart a session with its settings: nothing used, nothing reserved."""
+    from tokcap.budget import open_ledger
+
+    reply = Reply(env, output)
+    name = named(name, session, env)
+    return tell(name, found(lambda: open_ledger(env).reset(name)), reply)
 
 
-@application.command("end")
-@about(
-    ("tokcap budget end review", "it can no longer be charged"),
+@command(
+    "budget",
+    "end",
+    arguments=(NAME,),
+    flags=(SESSION, OUTPUT),
+    examples=(("tokcap budget end review", "it can no longer be charged"),),
     danger="destructive",
     no=NO_SESSION,
 )
-def end(context: typer.Context, name: Name = "", session: Session = "", output: Output = None) -> int:
-    """End a session. What was used in it stays in the history."""
-    reply = Reply(context, output)
-    name = named(name, session, reply.env)
-    account = found(lambda: open_ledger(reply.env).end(name))
+def end(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
+    """End a session. Its usage stays in the history."""
+    from tokcap.budget import open_ledger
+
+    reply = Reply(env, output)
+    name = named(name, session, env)
+    account = found(lambda: open_ledger(env).end(name))
     return tell(name, account, reply, f"ended {name}: {account.used} tokens were used\n")
 
 
+COMMANDS = (start, status, list_sessions, record, check, turn, compacted, reset, end)
+
+
 def tell(name: str, account: Account, reply: Reply, text: str = "") -> int:
-    """How a session stands; people may be told something else instead."""
+    """Report the state of a session; `text` replaces what people are told."""
+    from tokcap.cli.session_status import account_numbers, account_text
+
     if reply.is_text:
-        return reply.say(text or described(name, account))
+        return reply.say(text or account_text(name, account))
     return reply.give({"session": name, **account_numbers(account)})
 
 
-def named(name: str, session: str, env: Environment) -> str:
-    """The session that is meant: the argument, the option, or the variable."""
-    meant = name or session or env.variables.get("TOKCAP_SESSION", "")
-    if not meant:
-        raise UsageError("which session? name it, or set TOKCAP_SESSION")
-    return session_name(meant)
+def exhausted_notice(account: Account) -> tuple[Notice, ...]:
+    """Return the warning that the total is used up, if it is."""
+    if account.total is None or account.used < account.total:
+        return ()
+    from tokcap.core.notice import Notice
 
-
-def opened(name: str, session: str, env: Environment) -> tuple[str, SessionView]:
-    """The session's account. Not to be there is an answer here: status 1."""
-    meant = named(name, session, env)
-    storage = SessionView(open_ledger(env), meant)
-    found(storage.read)
-    return meant, storage
-
-
-def found(step: Callable[[], Account]) -> Account:
-    try:
-        return step()
-    except SessionNotStarted as error:
-        raise NotFound(str(error)) from None
-
-
-def made_up(letter: str) -> str:
-    """A name that nobody else has."""
-    return letter + os.urandom(4).hex()
-
-
-def exported(variable: str, value: str, shell: Literal["sh", "fish"]) -> str:
-    """The line that sets a variable, for `eval`."""
-    if shell == "fish":
-        inside = value.replace("\\", "\\\\").replace("'", "\\'")
-        return f"set -gx {variable} " + (value if value.isalnum() else f"'{inside}'") + "\n"
-    return f"export {variable}={quoted(value)}\n"
+    words = f"the budget is exhausted: {account.used} of {account.total} tokens are used"
+    return (Notice("BUDGET_EXHAUSTED", f"{words}; the next run is refused"),)

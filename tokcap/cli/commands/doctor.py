@@ -2,55 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
-
 from tokcap import exits
-from tokcap.cli.config import writing
-from tokcap.cli.described import about
-from tokcap.cli.responses import Output, Reply
-from tokcap.doctor.examination import examine
-from tokcap.doctor.report import group_text, summary
-from tokcap.steps.continuation import readable
-from tokcap.system.screen import screen_of
+from tokcap.cli.description import OUTPUT, Flag, command
+from tokcap.cli.kinds import Switch
+from tokcap.cli.reply import Reply
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tokcap.core.request import Output
     from tokcap.doctor.examination import Group
+    from tokcap.environment import Environment
 
 
-@about(
-    ("tokcap doctor", "check everything that is installed, stored and configured"),
-    ("tokcap doctor --write-config", "write a commented config.toml, if there is none"),
+@command(
+    "doctor",
+    flags=(
+        Flag(
+            ("--write-config",),
+            "only write a commented config.toml, if there is none",
+            Switch(),
+            "",
+            False,
+            "off",
+        ),
+        OUTPUT,
+    ),
+    examples=(
+        ("tokcap doctor", "check everything that is installed, stored and configured"),
+        ("tokcap doctor --write-config", "write a commented config.toml, if there is none"),
+    ),
     danger="writes",
     no="something is wrong, or the config file already exists",
 )
-def doctor(
-    context: typer.Context,
-    write_config: Annotated[
-        bool,
-        typer.Option("--write-config", help="only write a commented config.toml, if there is none"),
-    ] = False,
-    output: Output = None,
-) -> int:
+def doctor(env: Environment, *, write_config: bool, output: Output | None) -> int:
     """Check versions, packages, vocabularies, stored outputs, sessions, the usage log, hooks, shells and
     configuration.
 
     Prints what to do about each finding, and changes nothing.
     """
-    reply = Reply(context, output)
+    reply = Reply(env, output)
     return write_config_file(reply) if write_config else report(reply)
+
+
+COMMANDS = (doctor,)
 
 
 def write_config_file(reply: Reply) -> int:
     """Write a config file, and print its path."""
+    from tokcap.cli.config.writing import write_config
+    from tokcap.steps.continuation import readable
+
     path = reply.env.config_file()
-    writing.write_config(path)
+    write_config(path)
     return reply.say(f"{path}\n") if reply.is_text else reply.give({"path": readable(path)})
 
 
 def report(reply: Reply) -> int:
     """Run all checks. As text, each group is printed as soon as it is done."""
+    from tokcap.doctor.examination import examine
+    from tokcap.doctor.report import group_text, summary
+    from tokcap.system.screen import screen_of
+
     env = reply.env
     started = env.clock()
     colours = screen_of(env, env.stdout).colours
@@ -70,6 +82,8 @@ def report(reply: Reply) -> int:
 
 def records_of(group: Group) -> list[dict[str, object]]:
     """Return the findings of a group as JSON objects."""
+    from tokcap.steps.continuation import readable
+
     return [
         {
             "group": group.name,

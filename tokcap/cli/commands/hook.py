@@ -1,99 +1,109 @@
-"""`tokcap hook list | install | remove | print`: hooks that make coding agents run commands under tokcap.
+"""`tokcap hook …`: install hooks, so that coding agents run their commands under tokcap.
 
-`tokcap hook run`, which the agents call, is handled by `tokcap.hooks.handler` without loading this module.
+Agents call `tokcap hook run` before each of their commands; see `tokcap.hooks.handler`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
-
 from tokcap import exits
-from tokcap.budget.base import session_name
-from tokcap.cli.described import Lists, about
-from tokcap.cli.responses import Reply
-from tokcap.environment import one_line
-from tokcap.hooks import manage
+from tokcap.cli.description import Argument, Flag, Group, command, flag_like
+from tokcap.cli.kinds import Switch
+from tokcap.cli.reply import Reply
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment
 
-application = typer.Typer(help="Make a coding agent run its shell commands under tokcap.")
+GROUP = Group("hook", "Make a coding agent run its shell commands under tokcap.")
 
-AgentName = Annotated[
-    str, typer.Argument(metavar="NAME", help="an agent listed by tokcap hook list"), Lists("agents")
-]
-Limit = Annotated[
-    int | None,
-    typer.Option("-n", "--token-limit", min=1, show_default="as configured", help="tokens per command"),
-]
-Session = Annotated[str | None, typer.Option("--session", help="the session to charge"), Lists("sessions")]
-InProject = Annotated[
-    bool, typer.Option("--project", help="use the settings of the current directory instead of the user's")
-]
+AGENT = Argument("NAME", "an agent listed by tokcap hook list", names="agents")
+LIMIT = flag_like("token_limit", "tokens per command", shown_default="as configured")
+SESSION = flag_like("session", "the session to charge")
+PROJECT = Flag(
+    ("--project",),
+    "use the settings of the current directory instead of the user's",
+    Switch(),
+    "",
+    False,
+    "off",
+)
 
 
-@application.command("list")
-@about(("tokcap hook list", "which agents are supported, and where a hook is installed"))
-def list_agents(context: typer.Context) -> int:
+@command(
+    "hook",
+    "list",
+    examples=(("tokcap hook list", "which agents are supported, and where a hook is installed"),),
+)
+def list_agents(env: Environment) -> int:
     """List agents: hook installed, available, or why unsupported."""
-    reply = Reply(context, "text")
-    lines = manage.list_lines(manage.place_here(reply.env))
-    return reply.say("".join(f"{one_line(line)}\n" for line in lines))
+    from tokcap.environment import one_line
+    from tokcap.hooks import manage
+
+    lines = manage.list_lines(manage.place_here(env))
+    return Reply(env, "text").say("".join(f"{one_line(line)}\n" for line in lines))
 
 
-@application.command("install")
-@about(
-    ("tokcap hook install claude-code -n 2000", "cap every command at 2,000 tokens from now on"),
+@command(
+    "hook",
+    "install",
+    arguments=(AGENT,),
+    flags=(LIMIT, SESSION, PROJECT),
+    examples=(("tokcap hook install claude-code -n 2000", "cap every command at 2,000 tokens from now on"),),
     danger="writes",
     no="there is no hook for this agent, or it is not safe here; no file was changed",
 )
 def install(
-    context: typer.Context,
-    name: AgentName,
-    token_limit: Limit = None,
-    session: Session = None,
-    project: InProject = False,
+    env: Environment, *, name: str, token_limit: int | None, session: str | None, project: bool
 ) -> int:
     """Add the hook to the agent's settings; all other settings stay unchanged."""
-    env: Environment = context.obj
+    from tokcap.hooks import manage
+
     options = options_of(token_limit, session)
     env.tell("hook: " + manage.install(name, manage.place_here(env), options, project=project))
     return exits.OK
 
 
-@application.command("remove")
-@about(
-    ("tokcap hook remove claude-code", "restore the settings"),
+@command(
+    "hook",
+    "remove",
+    arguments=(AGENT,),
+    flags=(PROJECT,),
+    examples=(("tokcap hook remove claude-code", "restore the settings"),),
     danger="writes",
     no="no hook is installed, or the settings file cannot be changed",
 )
-def remove(context: typer.Context, name: AgentName, project: InProject = False) -> int:
+def remove(env: Environment, *, name: str, project: bool) -> int:
     """Remove the hook from the agent's settings."""
-    env: Environment = context.obj
+    from tokcap.hooks import manage
+
     message = manage.remove(name, manage.place_here(env), project=project)
     env.tell(f"hook: {message or f'no hook is installed there for {name}'}")
     return exits.OK if message else exits.NO
 
 
-@application.command("print")
-@about(
-    ("tokcap hook print claude-code", "show the settings that install would write"),
+@command(
+    "hook",
+    "print",
+    arguments=(AGENT,),
+    flags=(LIMIT, SESSION, PROJECT),
+    examples=(("tokcap hook print claude-code", "show the settings that install would write"),),
     no="there is no hook for this agent",
 )
 def print_entry(
-    context: typer.Context,
-    name: AgentName,
-    token_limit: Limit = None,
-    session: Session = None,
-    project: InProject = False,
+    env: Environment, *, name: str, token_limit: int | None, session: str | None, project: bool
 ) -> int:
     """Print the settings that install would write, to add them by hand."""
-    return Reply(context, "text").say(manage.printed(name, options_of(token_limit, session), project=project))
+    from tokcap.hooks import manage
+
+    return Reply(env, "text").say(manage.printed(name, options_of(token_limit, session), project=project))
+
+
+COMMANDS = (list_agents, install, remove, print_entry)
 
 
 def options_of(token_limit: int | None, session: str | None) -> tuple[str, ...]:
     """Return the options that the installed hook gives to tokcap."""
+    from tokcap.budget.base import session_name
+
     limit = () if token_limit is None else ("--token-limit", str(token_limit))
     return limit if session is None else (*limit, "--session", session_name(session))

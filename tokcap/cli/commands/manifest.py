@@ -1,26 +1,19 @@
-"""`tokcap manifest`: every command and option for programs, so that a call can be built without help."""
+"""`tokcap manifest`: describe every command and option for programs, so that they can build any call."""
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import orjson
-import typer
-
-from tokcap import __version__
-from tokcap.cli.described import about, all_commands
-from tokcap.cli.responses import Reply
-from tokcap.core.response import SCHEMA_VERSION
-from tokcap.hooks import AGENTS
-from tokcap.tokens import tokenizer_names
-from tokcap.tokens.models import MODELS
+from tokcap.cli.description import OUTPUT, Flag, command
+from tokcap.cli.kinds import Choice, LineOfText
+from tokcap.cli.reply import Reply
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Literal
 
-    from tokcap.cli.catalog import Argument, Command, Danger, Flag
+    from tokcap.cli.description import Argument, Command, Danger
     from tokcap.cli.options import Names
+    from tokcap.environment import Environment
 
 # What a value of each type looks like on the command line.
 TYPES: dict[str, dict[str, object]] = {
@@ -29,11 +22,11 @@ TYPES: dict[str, dict[str, object]] = {
     "string": {"description": "text on one line", "examples": ["name"]},
     "boolean": {"description": "takes no value: the flag itself turns it on", "examples": []},
     "choice": {"description": "one of the words in `enum`", "examples": []},
-    "size": {"description": "bytes, with a unit if you like", "examples": ["4096", "64KiB", "2G"]},
-    "duration": {"description": "seconds, with a unit if you like", "examples": ["90", "1.5m", "500ms"]},
+    "size": {"description": "bytes, with an optional unit", "examples": ["4096", "64KiB", "2G"]},
+    "duration": {"description": "seconds, with an optional unit", "examples": ["90", "1.5m", "500ms"]},
 }
 
-# What a caller has to be allowed to do on this machine; tokcap itself asks nobody.
+# What a caller must be allowed to do on this machine. tokcap itself does not check it.
 SCOPES: dict[Danger, list[str]] = {
     "safe": ["read"],
     "writes": ["read", "write"],
@@ -42,43 +35,47 @@ SCOPES: dict[Danger, list[str]] = {
 }
 
 
-# Names that are the same for everybody; those of sessions and handles come and go.
-SUGGESTED: dict[Names, list[str]] = {
-    "models": [*MODELS],
-    "tokenizers": [*tokenizer_names()],
-    "agents": [*AGENTS],
-}
-
-
-@about(
-    ("tokcap manifest", "every command and option, in one envelope"),
-    ("tokcap manifest --etag E", "data is null if nothing has changed since E"),
+@command(
+    "manifest",
+    flags=(
+        Flag(("--etag",), "the etag of a manifest that the caller has", LineOfText(), "E"),
+        Flag(OUTPUT.spellings, OUTPUT.help, Choice(("json", "text")), "", "json", "json"),
+    ),
+    examples=(
+        ("tokcap manifest", "every command and option, in one envelope"),
+        ("tokcap manifest --etag E", "data is null if nothing has changed since E"),
+    ),
 )
-def manifest(
-    context: typer.Context,
-    etag: Annotated[str, typer.Option("--etag", metavar="E", help="the etag of a manifest at hand")] = "",
-    output: Annotated[
-        Literal["json", "text"], typer.Option("-o", "--output", help="form of the response")
-    ] = "json",
-) -> int:
+def manifest(env: Environment, *, etag: str | None, output: Literal["json", "text"]) -> int:
     """Describe every command for programs: its options, their values, exit statuses and examples.
 
     The answer is JSON unless text is asked for, whatever TOKCAP_OUTPUT and config.toml say.
     """
-    from tokcap.cli.application import app
+    from tokcap.cli.catalog import all_commands
 
-    reply = Reply(context, output)
-    commands = all_commands(app)
+    reply = Reply(env, output)
+    commands = all_commands()
     if reply.is_text:
         width = max(len(command.name) for command in commands)
         return reply.say("".join(f"{one.name.ljust(width)}  {one.sentence}\n" for one in commands))
-    found = described(commands)
+    found = manifest_of(commands)
     return reply.give(None, not_modified=True) if etag == found["etag"] else reply.give(found)
 
 
-def described(commands: Sequence[Command]) -> dict[str, object]:
-    """The whole manifest."""
-    registered = {command.dotted: command_json(command) for command in commands}
+COMMANDS = (manifest,)
+
+
+def manifest_of(commands: Sequence[Command]) -> dict[str, object]:
+    """Return the whole manifest."""
+    import hashlib
+
+    import orjson
+
+    from tokcap import __version__
+    from tokcap.core.response import SCHEMA_VERSION
+
+    suggested = suggested_names()
+    registered = {command.dotted: command_json(command, suggested) for command in commands}
     content: dict[str, object] = {
         "schema_version": SCHEMA_VERSION,
         "framework_version": __version__,
@@ -94,42 +91,51 @@ def described(commands: Sequence[Command]) -> dict[str, object]:
     }
 
 
-def command_json(command: Command) -> dict[str, object]:
+def suggested_names() -> dict[Names, list[str]]:
+    """Return names that are the same for everybody, unlike those of sessions and handles."""
+    from tokcap.hooks import AGENTS
+    from tokcap.tokens import tokenizer_names
+    from tokcap.tokens.models import MODELS
+
+    return {"models": [*MODELS], "tokenizers": [*tokenizer_names()], "agents": [*AGENTS]}
+
+
+def command_json(command: Command, suggested: Mapping[Names, list[str]]) -> dict[str, object]:
     return {
-        # The words to begin a call with.
+        # The words that a call begins with.
         "argv": ["tokcap", *command.path],
         "description": command.summary,
         "details": command.details,
         "danger_level": command.danger,
         "required_scopes": SCOPES[command.danger],
-        "arguments": [argument_json(argument) for argument in command.arguments],
-        "flags": {flag.name: flag_json(flag) for flag in command.flags},
+        "arguments": [argument_json(argument, suggested) for argument in command.arguments],
+        "flags": {flag.name: flag_json(flag, suggested) for flag in command.flags},
         "exit_codes": command.exit_meanings,
         "output_formats": list(command.output_formats),
         "examples": [{"call": example.call, "does": example.does} for example in command.examples],
     }
 
 
-def argument_json(argument: Argument) -> dict[str, object]:
+def argument_json(argument: Argument, suggested: Mapping[Names, list[str]]) -> dict[str, object]:
     return {
         "name": argument.metavar,
         "description": argument.help,
         "required": argument.required,
         "repeatable": argument.repeatable,
         "enum": list(argument.choices) or None,
-        "suggested": SUGGESTED.get(argument.names, []),
+        "suggested": suggested.get(argument.names, []),
         "names": argument.names or None,
     }
 
 
-def flag_json(flag: Flag) -> dict[str, object]:
-    """One flag. What stands behind `enum` is there only where it applies."""
+def flag_json(flag: Flag, suggested: Mapping[Names, list[str]]) -> dict[str, object]:
+    """Return one flag. The keys after `enum` are there only if they apply."""
     long = [spelling for spelling in flag.spellings if spelling.startswith("--")]
     short = [spelling for spelling in flag.spellings if not spelling.startswith("--")]
     rest = {
         **bounds(flag),
         "names": flag.names,
-        "suggested": SUGGESTED.get(flag.names),
+        "suggested": suggested.get(flag.names),
         "expected": flag.expected,
         "negation": flag.negation,
         "variable": flag.variable,
@@ -141,7 +147,8 @@ def flag_json(flag: Flag) -> dict[str, object]:
         "description": flag.help,
         "type": flag.type,
         "required": flag.required,
-        "repeatable": flag.repeatable,
+        # No option of tokcap can be given several times with several values.
+        "repeatable": False,
         "default": flag.default,
         "enum": list(flag.choices) or None,
         **{name: value for name, value in rest.items() if value not in ("", None)},

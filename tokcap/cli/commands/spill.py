@@ -1,51 +1,52 @@
-"""`tokcap spill list | path | rm | gc`: stored outputs, for people and for scripts."""
+"""`tokcap spill …`: list, find and remove stored outputs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
-
-from tokcap.cli.arguments import decide
-from tokcap.cli.described import Lists, about
-from tokcap.cli.responses import Output, Reply
+from tokcap.cli.description import OUTPUT, Argument, Group, command, flag_like
+from tokcap.cli.reply import Reply
 from tokcap.core.units import age_of, printable, size_of
 from tokcap.errors import NotFound
-from tokcap.steps.continuation import readable
-from tokcap.store import open_store
-from tokcap.store.base import Retention
-from tokcap.system.screen import screen_of
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.core.request import Output, Stream
+    from tokcap.environment import Environment
     from tokcap.store.base import ListedOutput, Store
     from tokcap.system.screen import Screen
 
-application = typer.Typer(help="List, find and remove stored outputs.")
+GROUP = Group("spill", "List, find and remove stored outputs.")
 
-Handle = Annotated[
-    str, typer.Argument(help="a handle, four or more of its digits, or @last"), Lists("handles")
-]
+HANDLE = Argument("HANDLE", "a handle, four or more of its digits, or @last", names="handles")
+NO_OUTPUT = "there is no such output"
 
 HEAD = ("HANDLE", "AGE", "SIZE", "TOKENS", "EXIT", "COMMAND")
-# What is shown of a command even on the narrowest screen.
-LEAST_COMMAND = 12
-# And what is looked at of it, however wide the screen is.
-LONGEST_COMMAND = 400
+# How much of a command is shown even on the narrowest screen, and at most.
+LEAST_COMMAND_CHARACTERS = 12
+LONGEST_COMMAND_CHARACTERS = 400
 
 
-@application.command("list")
-@about(("tokcap spill list", "what is stored, the latest first"))
-def list_entries(context: typer.Context, output: Output = None) -> int:
-    """Stored outputs, the latest first: handle, age, size, tokens, exit status, command.
+@command(
+    "spill",
+    "list",
+    flags=(OUTPUT,),
+    examples=(("tokcap spill list", "all stored outputs, the latest first"),),
+    quick=True,
+)
+def list_entries(env: Environment, *, output: Output | None) -> int:
+    """List stored outputs, the latest first: handle, age, size, tokens, exit status, command.
 
-    Tokens are those of standard output, and `-` where nobody has counted all of them yet.
+    Tokens are those of standard output, or `-` if they have not all been counted yet.
     """
-    reply = Reply(context, output)
-    env = reply.env
+    from tokcap.store import open_store
+    from tokcap.system.screen import screen_of
+
+    reply = Reply(env, output)
     store = open_store(env)
     entries = sorted(store.outputs(), key=lambda entry: -entry.stored_at)
     if not reply.is_text:
-        return reply.give([described(entry, store) for entry in entries])
+        return reply.give([entry_numbers(entry, store) for entry in entries])
     if not entries:
         return reply.say("nothing is stored\n")
     now = env.now()
@@ -53,43 +54,47 @@ def list_entries(context: typer.Context, output: Output = None) -> int:
     return reply.say(table(rows, screen_of(env, env.stdout)))
 
 
-@application.command("path")
-@about(
-    ('less "$(tokcap spill path @last)"', "read the last stored output with another tool"),
-    no="there is no such output",
+@command(
+    "spill",
+    "path",
+    arguments=(HANDLE,),
+    flags=(flag_like("stream", "which stream of the command").but(default="out"), OUTPUT),
+    examples=(('less "$(tokcap spill path @last)"', "read the latest stored output with another tool"),),
+    no=NO_OUTPUT,
+    quick=True,
 )
-def path(
-    context: typer.Context,
-    handle: Handle,
-    stream: Annotated[Literal["out", "err"], typer.Option(help="which stream of the command")] = "out",
-    output: Output = None,
-) -> int:
-    """The file that holds a stored output: plain bytes, for any tool."""
-    reply = Reply(context, output)
-    stored = open_store(reply.env).open(handle, stream)
+def path(env: Environment, *, handle: str, stream: Stream, output: Output | None) -> int:
+    """Print the path of the file that holds a stored output: plain bytes, for any tool."""
+    from tokcap.store import open_store
+
+    reply = Reply(env, output)
+    stored = open_store(env).open(handle, stream)
     stored.close()
     local_path = stored.local_path(stream)
     if local_path is None:
         raise NotFound(f"this store has no local files; read it with tokcap show {stored.handle}")
     if reply.is_text:
         return reply.say(f"{local_path}\n")
+    from tokcap.steps.continuation import readable
+
     return reply.give({"handle": stored.handle, "path": readable(local_path)})
 
 
-@application.command("rm")
-@about(
-    ("tokcap spill rm 3f2a @last", "remove two of them"), danger="destructive", no="there is no such output"
+@command(
+    "spill",
+    "rm",
+    arguments=(HANDLE.but(repeatable=True, passed_as="handles"),),
+    flags=(OUTPUT,),
+    examples=(("tokcap spill rm 3f2a @last", "remove two outputs"),),
+    danger="destructive",
+    no=NO_OUTPUT,
 )
-def remove(
-    context: typer.Context,
-    handles: Annotated[
-        list[str], typer.Argument(help="handles, or enough of their digits, or @last"), Lists("handles")
-    ],
-    output: Output = None,
-) -> int:
-    """Remove stored outputs. None is removed if one of them cannot be found."""
-    reply = Reply(context, output)
-    store = open_store(reply.env)
+def remove(env: Environment, *, handles: Sequence[str], output: Output | None) -> int:
+    """Remove stored outputs. If one of them cannot be found, none is removed."""
+    from tokcap.store import open_store
+
+    reply = Reply(env, output)
+    store = open_store(env)
     removed = [*dict.fromkeys(store.find(handle) for handle in handles)]
     for handle in removed:
         store.remove(handle)
@@ -98,21 +103,30 @@ def remove(
     return reply.give({"removed": removed})
 
 
-@application.command("gc")
-@about(("tokcap spill gc", "what storing does by itself, now"), danger="destructive")
-def collect(context: typer.Context, output: Output = None) -> int:
-    """Remove what is too old or too much, and what those left behind who were killed while storing.
+@command(
+    "spill",
+    "gc",
+    flags=(OUTPUT,),
+    examples=(("tokcap spill gc", "do now what storing does from time to time"),),
+    danger="destructive",
+)
+def collect(env: Environment, *, output: Output | None) -> int:
+    """Remove outputs over the limits of age and total size, and leftovers of interrupted runs.
 
-    This is part of storing, too; --spill-days and --spill-total, their variables and config keys say how much
-    is kept. What was stored or read within the hour is kept in any case.
+    Storing does the same from time to time. --spill-days and --spill-total, their variables and config keys
+    set the limits. What was stored or read within the last hour is always kept.
     """
-    reply = Reply(context, output)
-    settings = decide((), "run", reply.env)
+    from tokcap.cli.values import decide
+    from tokcap.store import open_store
+    from tokcap.store.base import Retention
+
+    reply = Reply(env, output)
+    settings = decide((), "run", env)
     retention = Retention(int(settings["spill_days"] or 0), int(settings["spill_total"] or 0))
-    cleaned = open_store(reply.env).clean(retention, reply.env.now())
+    cleaned = open_store(env).clean(retention, env.now())
     freed = sum(entry.size_bytes for entry in cleaned.removed)
     if reply.is_text:
-        left_overs = f", {cleaned.left_overs} left over by others" if cleaned.left_overs else ""
+        left_overs = f", {cleaned.left_overs} leftovers of interrupted runs" if cleaned.left_overs else ""
         return reply.say(
             f"removed {len(cleaned.removed)} ({size_of(freed)}){left_overs}; "
             f"kept {cleaned.kept} ({size_of(cleaned.kept_bytes)})\n"
@@ -122,8 +136,13 @@ def collect(context: typer.Context, output: Output = None) -> int:
     return reply.give({"removed": removed, **counts, "left_overs": cleaned.left_overs})
 
 
-def described(entry: ListedOutput, store: Store) -> dict[str, object]:
-    """An entry for programs. One whose record is damaged has what its files tell."""
+COMMANDS = (list_entries, path, remove, collect)
+
+
+def entry_numbers(entry: ListedOutput, store: Store) -> dict[str, object]:
+    """Return an entry for programs. If its record is damaged, it has only what the files tell."""
+    from tokcap.steps.continuation import readable
+
     local_path = store.local_path(entry.handle)
     found: dict[str, object] = {
         "handle": entry.handle,
@@ -150,21 +169,21 @@ def described(entry: ListedOutput, store: Store) -> dict[str, object]:
 
 
 def row_of(entry: ListedOutput, now: float) -> tuple[str, ...]:
-    """An entry for people."""
+    """Return an entry for people."""
     record, age = entry.record, age_of(now - entry.stored_at)
     if record is None:
         return (entry.handle, age, size_of(entry.size_bytes), "-", "-", "(record is damaged)")
     totals = [streams["out"] for streams in record.tokens.values() if "out" in streams]
     status = "-" if record.exit_status is None else str(record.exit_status)
-    shown = printable(" ".join(record.command), LONGEST_COMMAND) if record.command else "-"
+    shown = printable(" ".join(record.command), LONGEST_COMMAND_CHARACTERS) if record.command else "-"
     size = size_of(sum(record.stored_bytes.values())) + ("" if record.complete else " of more")
     return (entry.handle, age, size, str(totals[0]) if totals else "-", status, shown)
 
 
 def table(rows: list[tuple[str, ...]], screen: Screen) -> str:
-    """Columns as wide as they need to be, but for the last: it gets what is left of the screen."""
+    """Align columns. The last one gets the rest of the screen, and is cut there."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    room = max(screen.columns - sum(widths) - 2 * len(widths), LEAST_COMMAND)
+    room = max(screen.columns - sum(widths) - 2 * len(widths), LEAST_COMMAND_CHARACTERS)
     lines = []
     for *cells, last in rows:
         shown = last if len(last) <= room else last[: room - 1] + "…"

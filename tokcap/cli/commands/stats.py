@@ -1,60 +1,60 @@
-"""`tokcap stats`: what was run, shown, withheld and saved, for people and for programs."""
+"""`tokcap stats`: how many tokens were shown, withheld and saved, for people and for programs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, get_args
-
-import typer
-
-from tokcap.cli.described import Lists, about
-from tokcap.cli.responses import Output, Reply
-from tokcap.cli.usage_history import read_history
+from tokcap.cli.description import OUTPUT, Flag, command
+from tokcap.cli.kinds import Choice, LineOfText
+from tokcap.cli.reply import Reply
 from tokcap.errors import UsageError
-from tokcap.system.screen import screen_of
-from tokcap.usage import plot as plots
-from tokcap.usage.history import day_before, is_day
-from tokcap.usage.report import make_report
-from tokcap.usage.sums import By
-from tokcap.usage.text_report import report_text
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tokcap.core.request import Output
     from tokcap.environment import Environment
     from tokcap.usage.report import Report
+    from tokcap.usage.sums import By
 
-GROUPS: tuple[By, ...] = get_args(By)
-UNITS = {"d": 1, "w": 7}
+GROUPS: tuple[By, ...] = ("day", "command", "session")
+DAYS_OF_UNITS = {"d": 1, "w": 7}
 
 
-@about(
-    ("tokcap stats --since 7d", "what the last seven days have saved"),
-    ("tokcap stats --by command -o json", "all commands, for a program"),
-    ("tokcap stats --plot saved.svg", "the same as a picture"),
+@command(
+    "stats",
+    flags=(
+        Flag(("--by",), "show only this table, with all of its rows; default: all three", Choice(GROUPS)),
+        Flag(("--since",), "from 2026-11-01 on, or the last 7d or 2w, including today", LineOfText(), "DAY"),
+        Flag(
+            ("--plot",),
+            "also draw a chart, to FILE.png or FILE.svg (needs matplotlib)",
+            LineOfText(),
+            "FILE",
+            names="files",
+        ),
+        OUTPUT,
+    ),
+    examples=(
+        ("tokcap stats --since 7d", "what the last seven days have saved"),
+        ("tokcap stats --by command -o json", "all commands, for a program"),
+        ("tokcap stats --plot saved.svg", "the same as a picture"),
+    ),
+    quick=True,
 )
 def stats(
-    context: typer.Context,
-    by: Annotated[
-        By | None,
-        typer.Option(help="one table only, with all of its rows; all three if not given"),
-    ] = None,
-    since: Annotated[
-        str, typer.Option(metavar="DAY", help="from 2026-11-01 on, or the last 7d or 2w, today included")
-    ] = "",
-    plot: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="also draw it, to FILE.png or FILE.svg (needs matplotlib)"),
-        Lists("files"),
-    ] = "",
-    output: Output = None,
+    env: Environment, *, by: By | None, since: str | None, plot: str | None, output: Output | None
 ) -> int:
-    """What was run, shown, withheld and saved, in exact tokens, by day, command and session.
+    """Show how many tokens were shown, withheld and saved, by day, command and session.
 
-    Saved is what runs withheld at first, less what reading it later by tokcap show has cost. It is below zero
-    where that was more. What nobody has counted is in no sum: it is counted as runs.
+    Saved is what runs withheld, minus what reading it later with tokcap show has cost. It is negative if
+    reading cost more. Outputs whose tokens were not counted are in no sum; they are listed as runs.
     """
-    reply = Reply(context, output)
-    env = reply.env
-    first_day = first_day_of(since, env.now())
+    from tokcap.cli.usage_history import read_history
+    from tokcap.usage.report import make_report
+
+    reply = Reply(env, output)
+    first_day = first_day_of(since or "", env.now())
     if plot:
+        from tokcap.usage import plot as plots
+
         plots.format_of(plot)
         plots.require_matplotlib()
     history = read_history(env)
@@ -62,35 +62,43 @@ def stats(
     if plot and found.totals:
         plots.plot(found, plot)
     if reply.is_text:
-        return reply.say(described(found, env, all_rows=by is not None))
+        return reply.say(text_for_people(found, env, all_rows=by is not None))
     if reply.output == "jsonl":
         return reply.give([row.as_json(group) for group, rows in found.by.items() for row in rows])
-    return reply.give(numbers(found))
+    return reply.give(report_numbers(found))
+
+
+COMMANDS = (stats,)
 
 
 def first_day_of(since: str, now: float) -> str:
-    """`7d`, `2w` or a day -> the first day that is meant; empty: from the beginning."""
+    """Return the first day that `7d`, `2w` or a day means; empty: from the beginning."""
+    from tokcap.usage.history import day_before, is_day
+
     number, unit = since[:-1], since[-1:]
-    if unit in UNITS and number.isascii() and number.isdigit() and len(number) < 6 and int(number):
-        return day_before(now, int(number) * UNITS[unit] - 1)
+    if unit in DAYS_OF_UNITS and number.isascii() and number.isdigit() and len(number) < 6 and int(number):
+        return day_before(now, int(number) * DAYS_OF_UNITS[unit] - 1)
     if since and not is_day(since):
         raise UsageError(
-            f"--since: {since[:40]!r} is neither a day such as 2026-11-01 nor a time such as 7d or 2w"
+            f"--since: {since[:40]!r} is neither a day such as 2026-11-01 nor a period such as 7d or 2w"
         )
     return since
 
 
-def described(found: Report, env: Environment, *, all_rows: bool) -> str:
-    """A report for people."""
+def text_for_people(found: Report, env: Environment, *, all_rows: bool) -> str:
+    """Return a report for people."""
+    from tokcap.system.screen import screen_of
+    from tokcap.usage.text_report import report_text
+
     if not found.totals:
         when = f" since {found.since}" if found.since else " yet"
-        return f"nothing was run{when}, as far as the account knows (--account writes it)\n"
+        return f"no calls were logged{when} (see --account)\n"
     screen = screen_of(env, env.stdout)
     return report_text(found, screen.columns, coloured=screen.colours, all_rows=all_rows)
 
 
-def numbers(found: Report) -> dict[str, object]:
-    """A report for programs."""
+def report_numbers(found: Report) -> dict[str, object]:
+    """Return a report for programs."""
     return {
         "since": found.since or None,
         "totals": [row.as_json() for row in found.totals],

@@ -1,4 +1,4 @@
-"""The script for bash: a walk along the line, then tables of words by command, option and place."""
+"""The script for bash: walk along the line, then look up words by command, option and position."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tokcap.cli.catalog import Command
     from tokcap.cli.completions.vocabulary import Offer, Vocabulary
+    from tokcap.cli.description import Command
 
 TEMPLATE = r"""# bash completion for tokcap
 
@@ -23,14 +23,14 @@ _tokcap_words() {
     esac
 }
 
-# What can be the value of an option (`show --keep`), or stand in a place (`spill path 0`).
+# What can be the value of an option (`show --keep`) or an argument (`spill path 0`).
 _tokcap_offer() {
     case $1 in
         @offers@
     esac
 }
 
-# Names that only tokcap knows. It says nothing where something is wrong.
+# Names that only tokcap knows. On errors it prints nothing.
 _tokcap_list() {
     local name plain quote
     _tokcap_unquote "$2"
@@ -56,12 +56,12 @@ _tokcap_unquote() {
     done
 }
 
-# Whether a word is `-c`, or flags of a shell that end in it: what follows is the shell's own.
+# Whether a word is `-c`, or shell flags that end in it: the words that follow belong to the shell.
 _tokcap_begins_string() {
     [[ $1 == -c || ($1 == -[!-]*c && " $valued " != *" ${1:0:2} "*) ]]
 }
 
-# Have the command that begins at a word completed as if it stood alone.
+# Complete the command that begins at a word as if tokcap were not there.
 _tokcap_wrapped() {
     if declare -F _comp_command_offset >/dev/null; then
         _comp_command_offset "${starts[$1]}"
@@ -75,7 +75,7 @@ _tokcap_wrapped() {
     fi
 }
 
-# Answer with the words that go on from what is typed, quoted as it is.
+# Reply with the words that continue what is typed, quoted in the same way.
 _tokcap_reply() {
     local word rest plain quote kept
     _tokcap_unquote "$1"
@@ -99,7 +99,7 @@ _tokcap() {
     local words=() starts=() last=-1 piece='' i
     COMPREPLY=()
 
-    # Bash also splits at `=` and `:`. Here a word is what stands between blanks.
+    # Bash also splits at `=` and `:`. Here words are separated by blanks only.
     for ((i = 0; i <= COMP_CWORD; i++)); do
         if ((last < 0)) || [[ $line == [[:space:]]* ]]; then
             starts[++last]=$i
@@ -114,7 +114,7 @@ _tokcap() {
         fi
     done
 
-    # An option before a subcommand is refused: its name can only be the first word.
+    # Options before a subcommand are refused, so a subcommand can only be the first word.
     local below flags valued path='' at=1
     _tokcap_words ''
     while ((at < last)) && [[ " $below " == *" ${words[at]} "* ]]; do
@@ -122,7 +122,7 @@ _tokcap() {
         _tokcap_words "$path"
     done
 
-    # Find the word that begins the wrapped command, the option that awaits its value, or the place.
+    # Find the word that begins the wrapped command, the option that needs a value, or the position.
     local option='' command=0 place=0 ended=''
     for ((i = at; i < last; i++)); do
         if [[ $ended || ${words[i]} != -?* ]]; then
@@ -162,7 +162,7 @@ _tokcap() {
         offered=($below)
     fi
 
-    # Readline replaces only what stands behind the last character that parts words to it; `@` goes with it.
+    # Readline replaces only the text after the last word break character; `@` is replaced too.
     kept=${cur%"$piece"}
     kept=${kept%@}
     if [[ $piece == [=:] && $COMP_WORDBREAKS == *"$piece"* ]]; then
@@ -185,7 +185,7 @@ def script(vocabulary: Vocabulary) -> str:
 
 
 def described(command: Command, below: Iterable[str]) -> str:
-    """What can follow one command."""
+    """Return what can follow one command."""
     spellings = list(spellings_of(command))
     parts = {
         "below": below,
@@ -197,7 +197,7 @@ def described(command: Command, below: Iterable[str]) -> str:
 
 
 def offers(vocabulary: Vocabulary) -> Iterable[str]:
-    """What can be suggested, each with all the places in which it is."""
+    """Return what can be suggested, each with all positions where it is."""
     places: dict[Offer, list[str]] = {}
     for command in vocabulary.commands:
         path = " ".join(command.path)

@@ -1,4 +1,4 @@
-"""The script for fish: one `complete` for every option and place, with the condition under which it holds."""
+"""The script for fish: one `complete` line for every option and position, with its condition."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokcap.cli.catalog import Command, Flag
     from tokcap.cli.completions.vocabulary import Offer, Vocabulary
+    from tokcap.cli.description import Command, Flag
 
 TEMPLATE = r"""# fish completion for tokcap
 
 # Print the words of the wrapped command, but not the one at the cursor.
-# Status 1: the options go on. Status 2: a string for the shell, of which there is nothing to complete.
+# Status 1: still among the options. Status 2: a string for the shell, which cannot be completed.
 function __tokcap_command
     set -l words (commandline -opc)
     set -e words[1]
@@ -59,20 +59,20 @@ function __tokcap_in_options
     test $status -eq 1
 end
 
-# Whether the words before the cursor are tokcap and these, no option among them.
-function __tokcap_behind
+# Whether the words before the cursor are tokcap and these words, without options.
+function __tokcap_after
     set -l words (commandline -opc)
     test "$words[2..]" = "$argv"
 end
 
-# Whether the line is about this subcommand.
+# Whether the command line is for this subcommand.
 function __tokcap_in
     set -l words (commandline -opc)
     set -l end (math 1 + (count $argv))
     test "$words[2..$end]" = "$argv"
 end
 
-# Whether the cursor is at the argument of that number of this subcommand.
+# Whether the cursor is at this argument (by number) of this subcommand.
 function __tokcap_place
     __tokcap_in $argv[2..]
     or return
@@ -93,19 +93,19 @@ function __tokcap_place
     test $count = $argv[1]
 end
 
-# Names that only tokcap knows, the latest first. It says nothing where something is wrong.
+# Names that only tokcap knows, the latest first. On errors it prints nothing.
 function __tokcap_list
-    # An option can stand here as well; with its value attached it is asked for a name, too.
+    # The word may be an option. If its value is attached, a name is completed.
     string match -qr '^-[^=]*$' -- (commandline -ct)
     and return
     set -l program (string replace -r '^~/' "$HOME/" -- (commandline -opc)[1])
-    # By env: what fish says of a program that cannot be started goes to the terminal whatever is redirected.
+    # Use env: if a program cannot be started, fish itself writes to the terminal in spite of redirection.
     command env $program completion --list $argv 2>/dev/null </dev/null
 end
 
 complete -c tokcap -f
 @flags@
-# An option before a subcommand is refused: its name can only be the first word.
+# Options before a subcommand are refused, so a subcommand can only be the first word.
 @names@
 @subcommands@
 complete -c tokcap -n 'not contains -- (commandline -opc)[2] @first@' -a '(__tokcap_complete_command)'
@@ -115,7 +115,7 @@ complete -c tokcap -n 'not contains -- (commandline -opc)[2] @first@' -a '(__tok
 def script(vocabulary: Vocabulary) -> str:
     first = vocabulary.below()
     names = [
-        f"complete -c tokcap -n {quoted(' '.join(('__tokcap_behind', *path)))} -a {word} -d {quoted(summary)}"
+        f"complete -c tokcap -n {quoted(' '.join(('__tokcap_after', *path)))} -a {word} -d {quoted(summary)}"
         for path in ((), *((group.name,) for group in vocabulary.groups))
         for word, summary in vocabulary.below(*path).items()
     ]
@@ -131,7 +131,7 @@ def script(vocabulary: Vocabulary) -> str:
 
 
 def lines_of(command: Command) -> Iterator[str]:
-    """The options and arguments of one subcommand."""
+    """Return the lines for the options and arguments of one subcommand."""
     path = " ".join(command.path)
     for flag in command.flags:
         yield flag_line(flag, f"__tokcap_in {path}")
@@ -143,7 +143,7 @@ def lines_of(command: Command) -> Iterator[str]:
 
 
 def flag_line(flag: Flag, condition: str) -> str:
-    """One option; if it is a switch that can be turned off again, that too."""
+    """Return the line of one option, and of its negation if it has one."""
     names = [f"-l {word[2:]}" if word.startswith("--") else f"-s {word[1:]}" for word in flag.spellings]
     start = f"complete -c tokcap -n {quoted(condition)}"
     offer = offer_for(flag)
@@ -154,7 +154,7 @@ def flag_line(flag: Flag, condition: str) -> str:
     line = f"{start} {' '.join(names)} -d {quoted(flag.help)}"
     if not flag.negation:
         return line
-    turned_off = f"turn {flag.spellings[-1]} off again"
+    turned_off = f"turn {flag.spellings[-1]} off"
     return f"{line}\n{start} -l {flag.negation[2:]} -d {quoted(turned_off)}"
 
 
@@ -167,7 +167,7 @@ def action(offer: Offer, beginning: str = "") -> str:
 
 
 def quoted(text: str) -> str:
-    """A word as fish reads it; inside single quotes a backslash is one only before a quote or another."""
+    """Quote a word for fish. In single quotes, a backslash escapes only a quote or a backslash."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     plain = text.replace("_", "").replace("-", "").isalnum() and text.isascii()
     return text if plain else f"'{escaped}'"

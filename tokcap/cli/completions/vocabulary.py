@@ -1,8 +1,8 @@
-"""What can be typed where, as all three shells need it: read from the catalogue."""
+"""What can be typed where, for all three shells; read from the catalog."""
 
 from __future__ import annotations
 
-from tokcap.cli.catalog import STRING
+from tokcap.cli.catalog import STRING, all_commands, all_groups
 from tokcap.hooks import AGENTS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.tokens import tokenizer_names
@@ -10,11 +10,11 @@ from tokcap.tokens import tokenizer_names
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokcap.cli.catalog import Argument, Command, Flag, Group
+    from tokcap.cli.description import Argument, Command, Flag, Group
 
 
 class Offer(Record):
-    """What is offered in one place: some words, or names listed while somebody types, or files."""
+    """What is offered in one place: some words, or names that tokcap lists, or files."""
 
     words: tuple[str, ...] = ()
     listed: str = ""
@@ -35,7 +35,7 @@ class Spelling(Record):
 
 
 class Vocabulary(Record):
-    """Every command, and the names that lead to them."""
+    """All commands and groups."""
 
     commands: tuple[Command, ...]
     groups: tuple[Group, ...]
@@ -49,7 +49,7 @@ class Vocabulary(Record):
         return tuple(command for command in self.commands if command.path)
 
     def below(self, *path: str) -> dict[str, str]:
-        """The words that may follow a group's name, or `tokcap` itself, each with what it does."""
+        """Return the words that may follow the name of a group or `tokcap`, with what they do."""
         of_groups = {group.name: group.sentence for group in self.groups}
         found: dict[str, str] = {}
         for command in self.subcommands:
@@ -60,26 +60,31 @@ class Vocabulary(Record):
         return found
 
     def valued(self) -> list[str]:
-        """All spellings that a value may follow as the next word, of any command; `-c` is no such thing."""
+        """Return all spellings, of any command, that take the next word as value, except `-c`."""
         spellings = (s for command in self.commands for s in spellings_of(command) if s.valued)
         return list(dict.fromkeys(s.word for s in spellings if s.flag != STRING))
 
     def valued_letters(self) -> list[str]:
-        """Those of one letter: what follows the letter in the same word is its value."""
+        """Return the letters after which the rest of the same word is the value."""
         return [word[1] for word in self.valued() if len(word) == 2]
 
 
+def vocabulary_of_tokcap() -> Vocabulary:
+    """Return the vocabulary of all commands of tokcap."""
+    return Vocabulary(all_commands(), all_groups())
+
+
 def spellings_of(command: Command) -> Iterator[Spelling]:
-    """Everything that begins with a dash."""
+    """Return all words that begin with a dash."""
     for flag in command.flags:
         for word in flag.spellings:
             yield Spelling(word, flag.help, flag, bool(flag.expected))
         if flag.negation:
-            yield Spelling(flag.negation, f"turn {flag.spellings[-1]} off again", flag, False)
+            yield Spelling(flag.negation, f"turn {flag.spellings[-1]} off", flag, False)
 
 
 def offer_for(item: Flag | Argument) -> Offer:
-    """What an option's value or an argument may be, as far as anything can be suggested."""
+    """Return what can be suggested for the value of an option, or for an argument."""
     if item.choices:
         return Offer(item.choices)
     if item.names == "tokenizers":
@@ -92,7 +97,7 @@ def offer_for(item: Flag | Argument) -> Offer:
 
 
 def filled(template: str, **parts: str) -> str:
-    """A template with its @names@ replaced; further lines of a part are indented as its first."""
+    """Replace the @names@ in a template; all lines of a part are indented like its first."""
     lines = []
     for line in template.split("\n"):
         indent = "\n" + line[: len(line) - len(line.lstrip())]

@@ -11,14 +11,14 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tokcap.cli.catalog import Argument, Command
     from tokcap.cli.completions.vocabulary import Offer, Spelling, Vocabulary
+    from tokcap.cli.description import Argument, Command
 
 TEMPLATE = r"""#compdef tokcap
 
-# Names that only tokcap knows, the latest first. It says nothing where something is wrong.
+# Names that only tokcap knows, the latest first. On errors it prints nothing.
 _tokcap_list() {
-    # An option can stand here as well.
+    # The word may be an option.
     [[ $PREFIX == -* ]] && return 1
     local line name
     local -a call described
@@ -42,7 +42,7 @@ _tokcap() {
     local -A opt_args
     local -a below typed=("$words[@]")
     local string='-[^-@letters@]*c'
-    # An option before a subcommand is refused: its name can only be the first word.
+    # Options before a subcommand are refused, so a subcommand can only be the first word.
     local -i first=$((CURRENT == 2))
 
     if ((!first)) && [[ " @names@ " == *" $words[2] "* ]]; then
@@ -52,20 +52,20 @@ _tokcap() {
         return
     fi
 
-    # -S: `--` ends the options; -A: so does the first word that is none.
+    # -S: `--` ends the options; -A: so does the first word that is not an option.
     _arguments -C -S -A '-*' : \
         @flags@
         '*:: :->command' && ret=0
 
     if [[ $state == command ]]; then
-        # With no option before it, `--` is still there.
+        # Without an option before it, `--` is still there.
         if [[ $CURRENT -gt 1 && $words[1] == -- ]]; then
             shift words
             ((CURRENT--))
         fi
-        # Flags of a shell that end in `-c`: what follows is the shell's own.
+        # Shell flags that end in `-c`: the words that follow belong to the shell.
         [[ $words[1] == ${~string} || $typed[-$#words-1] == ${~string} ]] && return ret
-        # To a lenient matcher, `-` begins every command with a dash in its name.
+        # A lenient matcher would complete `-` to any command with a dash in its name.
         [[ $CURRENT -eq 1 && $PREFIX == -* ]] && return ret
         if ((first)); then
             below=(
@@ -78,7 +78,7 @@ _tokcap() {
     return ret
 }
 
-# Autoloaded from $fpath, this file is the body of the function; else it is being sourced.
+# If autoloaded from $fpath, this file is the body of the function; otherwise it is sourced.
 if [[ $funcstack[1] == _tokcap ]]; then
     _tokcap "$@"
 else
@@ -117,22 +117,22 @@ def script(vocabulary: Vocabulary) -> str:
 
 
 def described(below: Mapping[str, str]) -> str:
-    """Words with what they do, as `_describe` takes them."""
+    """Return words with what they do, as `_describe` takes them."""
     return "\n".join(shlex.quote(f"{word}:{summary}") for word, summary in below.items())
 
 
 def branch_of(command: Command) -> str:
-    """The case of one subcommand."""
+    """Return the case of one subcommand."""
     specs = [*flag_specs(command), *argument_specs(command)]
     lines = ["_arguments -S :", *specs]
     return f"{shlex.quote(' '.join(command.path))})\n    " + " \\\n        ".join(lines) + "\n    ;;"
 
 
 def flag_specs(command: Command) -> Iterator[str]:
-    """The options of a command in the language of `_arguments`, once per spelling."""
+    """Return the options of a command as `_arguments` takes them, one per spelling."""
     for spelling in spellings_of(command):
         if spelling.flag is STRING:
-            # All that follows is the shell's own.
+            # All words that follow belong to the shell.
             yield shlex.quote(f"(-)-c[{escaped(spelling.help)}]:{escaped(spelling.flag.expected)}: :*:: : ")
         else:
             yield flag_spec(spelling)
@@ -141,11 +141,10 @@ def flag_specs(command: Command) -> Iterator[str]:
 def flag_spec(spelling: Spelling) -> str:
     flag = spelling.flag
     others = f"({' '.join(flag.spellings)})" if len(flag.spellings) > 1 else ""
-    # A value may be the next word, or be attached: to a letter as it is, to a name with `=`.
+    # A value may be the next word, or be attached: directly to a letter, with `=` to a name.
     attached = "" if not spelling.valued else "=" if spelling.word.startswith("--") else "+"
     value = f":{escaped(flag.expected)}:{action(offer_for(flag))}" if spelling.valued else ""
-    repeated = "*" if flag.repeatable else others
-    return shlex.quote(f"{repeated}{spelling.word}{attached}[{escaped(spelling.help)}]{value}")
+    return shlex.quote(f"{others}{spelling.word}{attached}[{escaped(spelling.help)}]{value}")
 
 
 def argument_specs(command: Command) -> Iterator[str]:
@@ -160,11 +159,11 @@ def message(argument: Argument) -> str:
 
 def action(offer: Offer) -> str:
     if offer == NOTHING:
-        # A blank: something is needed, and nothing can be suggested.
+        # A blank means: a value is needed, and nothing can be suggested.
         return " "
     if offer.files:
         return "_files"
-    # Without the blank it would be given options of `compadd`, which are not for it.
+    # Without the blank, zsh would pass it options for `compadd`.
     return f" _tokcap_list {offer.listed}" if offer.listed else f"({' '.join(offer.words)})"
 
 

@@ -1,1 +1,1 @@
-"""The user's `config.toml`: how it is read, in which line a key stands, and how a first one is written."""
+"""The user's `config.toml`: the file, its values, the lines of its keys, and how a first one is written."""

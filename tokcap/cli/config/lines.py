@@ -1,7 +1,6 @@
-"""In which line each key of a TOML text stands: text in, keys with their lines out.
+"""Find the line of each key in a TOML text, for messages and reports: `tomllib` does not tell it.
 
-Wanted only when something is wrong with a key, or for a report: `tomllib` itself does not tell. Of a text
-that is no TOML, the keys before the place where it ceases to be one are found.
+In a text that is not valid TOML, the keys before the first error are found.
 """
 
 from __future__ import annotations
@@ -17,42 +16,42 @@ if TYPE_CHECKING:
 
     Keys: TypeAlias = tuple[str, ...]
 
-# No key that means anything stands deeper; below, the names of the tables around it are not told apart.
+# No known key is nested more deeply. Below this depth, the names of the tables are not distinguished.
 DEEPEST = 8
 
 BLANK = re.compile(r"(?:\s+|#[^\n]*)*")
 PART = re.compile(r"""[ \t]*(?:([A-Za-z0-9_-]+)|("(?:[^"\\\n]|\\.)*"|'[^'\n]*'))[ \t]*""")
 BARE = r"""[^\s,#=\[\]{}"']"""
 VALUE = re.compile(
-    # Two quotation marks more than the three that end it belong to a text of several lines.
+    # Up to two quotation marks before the three that end a multi-line string belong to it.
     r'"{3}(?:[^\\]|\\.)*?"{3,5}' + r"|'{3}.*?'{3,5}" + r'|"(?:[^"\\\n]|\\.)*"' + r"|'[^'\n]*'"
-    # A date and its time may have a blank between them.
+    # A date and its time may be separated by a space.
     rf"|[0-9-]{{10}}[ ][0-9:.]+{BARE}*|{BARE}+",
     re.DOTALL,
 )
 
 
 class Placed(Record):
-    """A key, or the head of a table, with the names of all tables around it."""
+    """A key, or the header of a table, with the names of all tables around it."""
 
     keys: Keys
     line: int
-    # Where it begins in the text, and whether it stands in no other value.
+    # Where it begins in the text, and whether it is outside of any value.
     start: int
     is_statement: bool
 
 
 def line_of(keys: Sequence[str], text: str) -> int | None:
-    """The first line that says anything about a key."""
+    """Return the first line that mentions a key."""
     wanted = tuple(keys)
     return next((found.line for found in placed_keys(text) if found.keys[: len(wanted)] == wanted), None)
 
 
 def placed_keys(text: str) -> Iterator[Placed]:
-    """All keys in their order, those of inline tables included."""
+    """Yield all keys in their order, including those of inline tables."""
     table: Keys = ()
     keys: Keys = ()
-    # The values that are open: whether each is a table, and its keys.
+    # The open arrays and inline tables: whether each is a table, and its keys.
     around: list[tuple[bool, Keys]] = []
     wants_key = True
     position, line, counted = 0, 1, 0
@@ -92,7 +91,7 @@ def placed_keys(text: str) -> Iterator[Placed]:
 
 
 def dotted_key(text: str, position: int) -> tuple[Keys, int]:
-    """The names of a key, and where it ends; none if there is no key."""
+    """Return the names of a key and where it ends; no names if there is no key."""
     names: list[str] = []
     while part := PART.match(text, position):
         bare, quoted = part.groups()

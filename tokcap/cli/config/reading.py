@@ -1,6 +1,6 @@
-"""Bytes of a config file in, its values and models out; what is wrong in it is told with file and line.
+"""Read a config file: from its bytes to its values and models. Problems are reported with file and line.
 
-Loaded only where there is such a file.
+Loaded only if there is such a file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokcap.cli.options import Option
 
 MODELS = "models"
-# What a model can have, and what is expected of it.
+# The keys of a model, and what is expected as value.
 MODEL_KEYS = {"context_window": "a whole number of at least 1", "tokenizer": "the name of a tokenizer"}
 SECTIONS = tuple(sorted({option.section for option in OPTIONS if option.section}))
 
@@ -32,7 +32,7 @@ class Problem(Record):
 
 
 class Contents(Record):
-    """All that a config file says, and what is wrong with it."""
+    """What a config file says, and what is wrong with it."""
 
     values: dict[str, Value]
     models: dict[str, Model]
@@ -40,7 +40,7 @@ class Contents(Record):
 
 
 def read_config(data: bytes, path: str) -> Contents:
-    """What stands in the file; `UsageError` if anything is wrong, with the first line where that is so."""
+    """Return what the file says; `UsageError` with the first wrong line if anything is wrong."""
     text, table = parsed(data, path)
     found = contents_of(table)
     if found.problems:
@@ -49,7 +49,7 @@ def read_config(data: bytes, path: str) -> Contents:
 
 
 def located(problems: Iterable[Problem], text: str, path: str) -> list[tuple[int, str]]:
-    """Line and message of each problem, in the order of the lines."""
+    """Return line and message of each problem, in the order of the lines."""
     from tokcap.cli.config.lines import line_of
 
     found = [(line_of(problem.keys, text) or 0, problem.message) for problem in problems]
@@ -60,11 +60,11 @@ def located(problems: Iterable[Problem], text: str, path: str) -> list[tuple[int
 
 
 def parsed(data: bytes, path: str) -> tuple[str, dict[str, object]]:
-    """The text of the file and what TOML makes of it."""
+    """Return the text of the file, and the parsed TOML."""
     import tomllib
 
     try:
-        # As tomllib has it: columns and lines are counted behind it.
+        # As tomllib does, so that lines and columns agree with its messages.
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
@@ -74,18 +74,18 @@ def parsed(data: bytes, path: str) -> tuple[str, dict[str, object]]:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}:{syntax_problem(str(error), text)}") from None
     except (ValueError, RecursionError):
-        # Numbers and nesting that Python itself refuses.
+        # Python itself refuses long numbers and deep nesting.
         line = refused_line(text)
-        raise UsageError(f"{path}:{line}: a number is too long, or a value too deep") from None
+        raise UsageError(f"{path}:{line}: a number is too long, or a value is nested too deeply") from None
 
 
 def syntax_problem(message: str, text: str) -> str:
-    """`3: Invalid value (column 7)`, from tomllib's own words."""
+    """Return `3: Invalid value (column 7)`, made from the message of tomllib."""
     problem, _, place = message.rstrip(")").rpartition(" (at ")
     words = place.replace(",", "").split()
     if words[:1] == ["line"]:
         return f"{words[1]}: {problem} (column {words[-1]})"
-    # Something is never closed: the last statement is where that began.
+    # Something is never closed. It began in the last statement.
     from tokcap.cli.config.lines import placed_keys
 
     lines = [found.line for found in placed_keys(text) if found.is_statement]
@@ -93,7 +93,7 @@ def syntax_problem(message: str, text: str) -> str:
 
 
 def refused_line(text: str) -> int:
-    """The line of the first statement that Python cannot hold."""
+    """Return the line of the first statement that Python refuses."""
     import tomllib
 
     from tokcap.cli.config.lines import placed_keys
@@ -111,7 +111,7 @@ def refused_line(text: str) -> int:
 
 
 def contents_of(table: dict[str, object]) -> Contents:
-    """The values and models in a parsed file."""
+    """Return the values and models in a parsed file."""
     problems: list[Problem] = []
     table = dict(table)
     models = models_in(table.pop(MODELS, {}), problems)
@@ -121,13 +121,13 @@ def contents_of(table: dict[str, object]) -> Contents:
         if isinstance(entries, dict):
             values |= values_in(entries, section, problems)
         else:
-            problems.append(Problem((section,), f"{section}: a table [{section}] is expected"))
+            problems.append(Problem((section,), f"{section}: expected a table [{section}]"))
     values |= values_in(table, "", problems)
     return Contents(values, models, tuple(problems))
 
 
 def values_in(entries: dict[str, object], section: str, problems: list[Problem]) -> dict[str, Value]:
-    """The values of one table of the file."""
+    """Return the values of one table of the file."""
     values: dict[str, Value] = {}
     for key, value in entries.items():
         keys = (section, key) if section else (key,)
@@ -136,7 +136,7 @@ def values_in(entries: dict[str, object], section: str, problems: list[Problem])
             problems.append(Problem(keys, f"unknown key {shortened('.'.join(keys))}{advice(key, section)}"))
             continue
         if value == "" and option.default is None:
-            # As an empty variable: not set. There is no other way to write that there is none.
+            # Not set, as an empty variable: TOML has no other way to write that there is no value.
             continue
         try:
             values[key] = value_of(option, value)
@@ -146,30 +146,30 @@ def values_in(entries: dict[str, object], section: str, problems: list[Problem])
 
 
 def value_of(option: Option, value: object) -> Value:
-    """A value of the file as the option's own; `ValueError` if it is none."""
+    """Return a value of the file as the option reads it; `ValueError` if it is not valid."""
     kinds = (int, float, str) if isinstance(option.kind, Fraction | Duration) else (int, str)
     fits = isinstance(value, bool) == isinstance(option.kind, Switch) and isinstance(value, kinds)
-    # A number may have more digits than Python turns into text.
+    # A number may have more digits than Python converts to text.
     if not fits or (isinstance(value, int) and value.bit_length() > 64):
         raise ValueError(f"{shortened(value)} is not {option.kind.expected}")
     return option.kind.read(("false", "true")[value] if isinstance(value, bool) else str(value))
 
 
 def models_in(table: object, problems: list[Problem]) -> dict[str, Model]:
-    """The `[models]` of the file."""
+    """Return the `[models]` of the file."""
     found: dict[str, Model] = {}
     if not isinstance(table, dict):
-        problems.append(Problem((MODELS,), f"{MODELS}: tables of the form [{MODELS}.NAME] are expected"))
+        problems.append(Problem((MODELS,), f"{MODELS}: expected tables of the form [{MODELS}.NAME]"))
         return found
     for name, entry in table.items():
         where = f"{MODELS}.{name}"
         if not isinstance(entry, dict):
-            problems.append(Problem((MODELS, name), f"{where}: a table [{where}] is expected"))
+            problems.append(Problem((MODELS, name), f"{where}: expected a table [{where}]"))
             continue
         for key, value in entry.items():
             expected = MODEL_KEYS.get(key)
             if expected is None:
-                hint = "it can have context_window and tokenizer, and nothing else"
+                hint = "the keys are context_window and tokenizer"
                 near = nearest(key, tuple(MODEL_KEYS))
                 hint = f"did you mean {near}?" if near else hint
                 problems.append(
@@ -189,21 +189,21 @@ def is_model_value(key: str, value: object) -> bool:
 
 
 def advice(key: str, section: str) -> str:
-    """What somebody may have meant by a key that is not there."""
+    """Return a hint for an unknown key."""
     option = BY_KEY.get(key)
     if option and not option.ambient:
-        return f"; {option.flag} is about one output, and no setting"
+        return f"; {option.flag} cannot be configured: it is for one output"
     if option:
-        return f"; it belongs into [{option.section}]" if option.section else "; it belongs before all tables"
+        return f"; it belongs in [{option.section}]" if option.section else "; it belongs before all tables"
     own = [option.key for option in OPTIONS if option.ambient and option.section == section]
     if near := nearest(key, own) or nearest(key, [option.key for option in OPTIONS if option.ambient]):
         where = BY_KEY[near].section
         return f"; did you mean {near}{f' in [{where}]' if where and where != section else ''}?"
     if not section and (table := nearest(key, [*SECTIONS, MODELS])):
         return f"; did you mean [{table}]?"
-    return "; tokcap doctor --write-config writes a file with all keys there are"
+    return "; tokcap doctor --write-config writes a file with all keys"
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """Keys are written in small letters, with underscores."""
+    """Find the nearest key. Keys are lower case, with underscores."""
     return spelling.nearest(word.lower().replace("-", "_"), known)

@@ -1,17 +1,17 @@
-"""A first config file: every key there is, with its meaning and its default, all of them commented out.
+"""Write a first config file: every key with its meaning and its default, all commented out.
 
-Prose begins with `# `. A line that begins with `#` alone is a setting: without that sign it says the default.
+Prose begins with `# `. A line that begins with `#` and no space is a setting with its default value.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from tokcap.cli.config.reading import MODELS, SECTIONS
 from tokcap.cli.kinds import Duration, Size, Switch
 from tokcap.cli.options import OPTIONS, Option
 from tokcap.errors import ConfigExists, StreamError
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.models import MODELS as KNOWN_MODELS
 
 if TYPE_CHECKING:
@@ -20,29 +20,28 @@ if TYPE_CHECKING:
 WIDTH = 100
 
 HEAD = """\
-# Settings of tokcap, for all of its calls. An option on the command line wins over a variable
-# (TOKCAP_TOKEN_LIMIT), a variable over this file. What stands here are the defaults: to change one,
-# remove the # at the beginning of its line. tokcap doctor shows what is in force, and why.
+# Settings of tokcap for all calls. An option on the command line overrides a variable
+# (TOKCAP_TOKEN_LIMIT), and a variable overrides this file. These are the defaults: to change one,
+# remove the # at the beginning of its line. tokcap doctor shows which settings apply, and why.
 """
 
 MODELS_HEAD = """\
-# Readers, for --model: tokens of their context, and their tokenizer if it is published. A name stands
-# for all that begin with it: gpt-4o for gpt-4o-mini. Yours win over those that tokcap knows, which are
-# these:
+# Models for --model: size of the context window in tokens, and tokenizer if it is published. A name
+# also matches longer names: gpt-4o matches gpt-4o-mini. Your entries override those that tokcap knows:
 """
 
 
 def write_config(path: str) -> None:
-    """Put a commented file where none is; its directory is made if need be."""
+    """Write a commented file if there is none; create its directory if necessary."""
     try:
         if directory := os.path.dirname(path):
             os.makedirs(directory, 0o700, exist_ok=True)
-        # It fails, too, where a link leads nowhere: whoever put it there had a reason.
+        # This also fails for a dangling symlink, which somebody put there for a reason.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         if not os.path.lexists(path):
-            raise StreamError(f"cannot write {path}: there is no directory for it") from None
-        raise ConfigExists(f"{path} is there already, and stays as it is; edit it, or move it away") from None
+            raise StreamError(f"cannot write {path}: its directory does not exist") from None
+        raise ConfigExists(f"{path} exists already and was not changed; edit it, or move it away") from None
     except OSError as error:
         raise StreamError(f"cannot write {path}: {error.strerror}") from None
     try:
@@ -54,19 +53,19 @@ def write_config(path: str) -> None:
 
 
 def config_text() -> str:
-    """The content of the file."""
-    blocks = [HEAD, *(described(option) for option in OPTIONS if option.ambient and not option.section)]
+    """Return the content of the file."""
+    blocks = [HEAD, *(option_text(option) for option in OPTIONS if option.ambient and not option.section)]
     for section in SECTIONS:
         blocks.append(f"[{section}]\n")
-        blocks += [described(option) for option in OPTIONS if option.ambient and option.section == section]
+        blocks += [option_text(option) for option in OPTIONS if option.ambient and option.section == section]
     return "\n".join([*blocks, f"[{MODELS}]\n", MODELS_HEAD + "".join(model_lines())])
 
 
-def described(option: Option) -> str:
-    """What an option does, what it takes, and its default."""
+def option_text(option: Option) -> str:
+    """Return what an option does, what it takes, and its default."""
     import textwrap
 
-    # The kind of a switch names all words that a variable may have; here it is one of two.
+    # A variable of a switch takes more words; the config file takes only these two.
     kind = "true or false" if isinstance(option.kind, Switch) else option.kind.expected
     otherwise = f'; "": {option.shown_default}' if option.default is None else ""
     prose = f"{option.flag}: {option.help}. Takes {kind}{otherwise}."
@@ -75,7 +74,7 @@ def described(option: Option) -> str:
 
 
 def default_value(option: Option) -> str:
-    """An option's default in TOML."""
+    """Return the default of an option in TOML."""
     if option.default is None:
         return '""'
     if isinstance(option.default, bool):
@@ -95,7 +94,7 @@ def model_lines() -> Iterator[str]:
 
 
 def in_quotes(text: str) -> str:
-    """A line of text as a TOML string, which for such a line is written as in JSON."""
+    """Return a line of text as a TOML string, which is the same as a JSON string."""
     import json
 
     return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,102 @@
+"""What every keep policy promises, checked for every policy over every shape."""
+
+import pytest
+
+from tests.conftest import recount
+from tests.shapes.samples import MARK, SAMPLES, Sample
+from tokcap.keep import KEEPS
+from tokcap.shapes import SHAPES
+
+every_policy = pytest.mark.parametrize("keep", list(KEEPS))
+every_shape = pytest.mark.parametrize("shape", list(SHAPES))
+
+
+class Units:
+    """Material of a hundred units that cost ten tokens each, and five for each gap."""
+
+    count = 100
+    one_end_allowed = True
+    gaps_are_marked = True
+
+    def __init__(self, limit, *, both_ends_required=False):
+        self.limit = limit
+        self.both_ends_required = both_ends_required
+
+    def head_ends(self):
+        return range(1, self.count)
+
+    def tail_starts(self, hidden_from):
+        return range(self.count - 1, hidden_from, -1)
+
+    def text_of(self, unit):
+        return b"unit %d\n" % unit
+
+    def price(self, shown):
+        units = sum(end - first for first, end in shown)
+        return 10 * units + 5 * max(len(shown), 1)
+
+
+@every_policy
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_choice_is_in_order_and_within_the_limit(keep, strict):
+    for limit in range(400):
+        material = Units(limit, both_ends_required=strict)
+        shown = KEEPS[keep].choose(material)
+        if shown is None:
+            assert limit < 25
+            continue
+        assert material.price(shown) <= limit
+        places = [place for pair in shown for place in pair]
+        assert places == sorted(places)
+        assert all(first < end for first, end in shown)
+        assert 0 <= places[0] < places[-1] <= material.count
+
+
+@every_policy
+def test_nothing_more_would_fit(keep):
+    material = Units(200)
+    shown = KEEPS[keep].choose(material)
+    assert material.price(shown) + 10 > 200
+
+
+@every_policy
+def test_facts_agree_with_each_other(keep):
+    policy = KEEPS[keep]
+    assert policy.needs_head or policy.needs_tail or policy.needs_middle
+    only_head = policy.needs_head and not (policy.needs_tail or policy.needs_middle)
+    assert not policy.reads_only_head or only_head
+    assert not policy.may_pass_live or policy.reads_only_head
+    assert not policy.may_stop_early or policy.reads_only_head
+
+
+@every_policy
+@every_shape
+@pytest.mark.parametrize("output", ["text", "json", "jsonl"])
+@pytest.mark.parametrize("limit", [3, 15, 60, 300])
+def test_a_window_recounts_to_at_most_the_limit(keep, shape, output, limit):
+    for offset in (0, 25):
+        sample = Sample(SAMPLES[shape], shape)
+        assert recount(sample.shown(limit, offset=offset, keep=keep, output=output)) <= limit
+
+
+@every_policy
+@every_shape
+def test_every_gap_has_a_mark_in_its_place(keep, shape):
+    sample = Sample(SAMPLES[shape], shape)
+    cut = sample.window(200, keep=keep)
+    assert cut.gaps
+    assert sample.shown(200, keep=keep).count(MARK.encode()) == len(cut.gaps)
+
+
+@every_policy
+@every_shape
+def test_without_a_sentinel_there_is_no_mark(keep, shape):
+    cut = Sample(SAMPLES[shape], shape).window(200, keep=keep, sentinel="")
+    assert cut.gaps
+    assert b"TRUNCATED" not in Sample(SAMPLES[shape], shape).shown(200, keep=keep, sentinel="")
+
+
+@every_policy
+@every_shape
+def test_what_fits_is_shown_whole(keep, shape):
+    assert Sample(SAMPLES[shape], shape).shown(100_000, keep=keep) == SAMPLES[shape]

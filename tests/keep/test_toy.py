@@ -1,0 +1,66 @@
+"""A keep policy that is added to the table works everywhere, and leaves as many gaps as it likes."""
+
+import json
+
+import pytest
+
+from tests.conftest import recount
+from tests.shapes.samples import MARK, SAMPLES
+from tokcap.keep import KEEPS
+from tokcap.shapes import SHAPES
+
+
+@pytest.fixture(autouse=True)
+def middle():
+    KEEPS.add("middle", "tests.keep.toy:MIDDLE")
+    yield
+    KEEPS.remove("middle")
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+@pytest.mark.parametrize("output", ["text", "json", "jsonl"])
+@pytest.mark.parametrize("limit", ["30", "150", "600"])
+def test_it_cuts_every_shape_within_the_limit(inside, shape, output, limit):
+    ran = inside("-n", limit, "--keep", "middle", "-o", output, stdin=SAMPLES[shape])
+    assert ran.status == 0
+    assert b"CUT_FAILED" not in ran.out + ran.err
+    if output == "text":
+        assert recount(ran.out) <= int(limit)
+    if output == "json":
+        assert ran.json["meta"]["shape"] == shape
+        # In the smallest window the mark may replace the first value.
+        assert ran.json["meta"]["next_offset"] == 0 or limit == "30"
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_both_gaps_have_a_mark_in_their_place(inside, shape):
+    ran = inside("-n", "200", "--keep", "middle", stdin=SAMPLES[shape])
+    assert ran.out.count(MARK.encode()) == 2
+    assert b"60" in ran.out
+    assert b"119" not in ran.out.replace(b"119 hidden", b"")
+
+
+def test_the_marks_in_text_say_what_each_gap_hides(inside):
+    ran = inside("-n", "120", "--keep", "middle", stdin=SAMPLES["text"])
+    first, *_, last = ran.out.decode().splitlines()
+    assert first.startswith(f"{MARK} tokens 0-")
+    assert "lines) hidden; next: --token-offset 0" in first
+    assert last.startswith(f"{MARK} tokens ")
+    assert last.endswith("lines) hidden")
+
+
+def test_two_marks_in_one_object_have_different_keys(inside):
+    document = json.dumps({f"key {n}": "some words" for n in range(60)}).encode()
+    ran = inside("-n", "100", "--keep", "middle", stdin=document)
+    assert [key for key in json.loads(ran.out) if key.startswith(MARK)] == [MARK, MARK + "_"]
+
+
+def test_it_is_a_choice_of_the_option(inside):
+    assert b"middle" in inside("--help").out
+    refused = inside("--keep", "nothing", stdin=b"")
+    assert refused.status == 125
+    assert b"middle" in refused.err
+
+
+def test_it_does_not_go_with_kill_on_limit(inside):
+    assert inside("-n", "9", "--keep", "middle", "--kill-on-limit", "--", "true").status == 125

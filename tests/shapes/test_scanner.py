@@ -1,0 +1,128 @@
+"""The JSON scanner: spans in valid text, comments where they are allowed, pointers, any depth."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokcap.shapes.json_text.grammar import validated_value
+from tokcap.shapes.json_text.pointers import as_step, has_bad_escape, index_of, steps_of
+from tokcap.shapes.json_text.scanner import (
+    CLOSED,
+    OPENED,
+    NotJson,
+    elements,
+    end_of_value,
+    members,
+    string_text,
+    values,
+    walk,
+)
+
+DEPTH = 100_000
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=30,
+)
+INDENTS = st.sampled_from([None, 0, 2])
+SETTINGS = b"""// first { comment
+{
+  "a": 1, /* "b": [ */
+  "c": [1, /* ] */ 2,],  // one } more
+  "d": {"e": "// no comment",},
+}
+"""
+
+
+@given(value=VALUES, indent=INDENTS)
+def test_spans_hold_what_a_parser_finds(value, indent):
+    data = json.dumps(value, indent=indent).encode()
+    assert end_of_value(data, 0) == len(data)
+    if isinstance(value, list):
+        assert [json.loads(data[slice(*span)]) for span in elements(data, 0)] == value
+    if isinstance(value, dict):
+        found = [(string_text(data[slice(*key)]), data[slice(*span)]) for key, span in members(data, 0)]
+        assert [(key, json.loads(text)) for key, text in found] == list(value.items())
+
+
+@given(many=st.lists(VALUES, max_size=5), blank=st.sampled_from([" ", "\n", "\r\n\t"]))
+def test_values_in_a_row_are_told_apart(many, blank):
+    data = blank.join(map(json.dumps, many)).encode()
+    assert [json.loads(data[slice(*span)]) for span in values(data, 0)] == many
+
+
+@given(value=VALUES, indent=INDENTS)
+def test_a_walk_opens_and_closes_every_container_and_meets_every_scalar(value, indent):
+    data = json.dumps(value, indent=indent).encode()
+    depth, scalars = 0, 0
+    for event, _, start, end in walk(data, 0):
+        depth += (event == OPENED) - (event == CLOSED)
+        if event not in (OPENED, CLOSED):
+            json.loads(data[start:end])
+            scalars += 1
+    assert depth == 0
+    assert scalars == count_scalars(value)
+
+
+def count_scalars(value) -> int:
+    if isinstance(value, dict):
+        return sum(map(count_scalars, value.values()))
+    return sum(map(count_scalars, value)) if isinstance(value, list) else 1
+
+
+def test_members_are_found_among_comments_and_trailing_commas():
+    start, end = validated_value(SETTINGS, 0, tolerant=True)
+    assert SETTINGS[start:end].startswith(b"{")
+    assert end == len(SETTINGS) - 1
+    found = {
+        string_text(SETTINGS[slice(*key)]): SETTINGS[slice(*value)]
+        for key, value in members(SETTINGS, start, tolerant=True)
+    }
+    assert found == {"a": b"1", "c": b"[1, /* ] */ 2,]", "d": b'{"e": "// no comment",}'}
+    inside = SETTINGS.index(b"[1,")
+    assert [SETTINGS[slice(*span)] for span in elements(SETTINGS, inside, tolerant=True)] == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("text", [b"[1,]", b"[1 // one\n]", b'{"a":1,}', b"/* x */ 1"])
+def test_comments_and_trailing_commas_are_not_json(text):
+    validated_value(text, 0, tolerant=True)
+    with pytest.raises(NotJson):
+        validated_value(text, 0)
+
+
+@pytest.mark.parametrize("text", [b"[,]", b"{,}", b'{"a"}', b"[1 2]", b"/* open 1", b"[1}"])
+def test_other_mistakes_are_found_even_if_it_is_tolerant(text):
+    with pytest.raises(NotJson):
+        validated_value(text, 0, tolerant=True)
+
+
+@pytest.mark.parametrize("opener", ["[", '{"a":'])
+def test_nesting_may_be_100_000_levels_deep(opener):
+    closer = "]" if opener == "[" else "}"
+    data = (opener * DEPTH + "1" + closer * DEPTH).encode()
+    assert validated_value(data, 0) == (0, len(data))
+    assert end_of_value(data, 0) == len(data)
+    assert sum(1 for _ in walk(data, 0)) == 2 * DEPTH + 1
+    found = next(elements(data, 0)) if opener == "[" else next(members(data, 0))[1]
+    assert found == (len(opener), len(data) - 1)
+
+
+@given(keys=st.lists(st.text(), min_size=1))
+def test_steps_of_a_pointer_are_the_keys_that_it_was_made_from(keys):
+    pointer = "".join("/" + as_step(key) for key in keys)
+    assert list(steps_of(pointer)) == keys
+    assert not has_bad_escape(pointer)
+
+
+@pytest.mark.parametrize(
+    ("step", "index"), [("0", 0), ("12", 12), ("01", -1), ("-1", -1), ("", -1), ("²", -1)]
+)
+def test_an_index_has_no_leading_zero(step, index):
+    assert index_of(step) == index
+
+
+@pytest.mark.parametrize("pointer", ["/~", "/a~2", "/~~0"])
+def test_an_escape_must_be_0_or_1(pointer):
+    assert has_bad_escape(pointer)

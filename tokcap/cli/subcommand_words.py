@@ -1,0 +1,127 @@
+"""Check the words of a subcommand against its description, and read their values.
+
+Help and messages about mistakes are the same for all subcommands, whether Typer parses the words or not.
+"""
+
+from __future__ import annotations
+
+from tokcap.cli.catalog import commands_of, group_of
+from tokcap.cli.description import HELP
+from tokcap.cli.kinds import Choice
+from tokcap.cli.words import decoded, split_option, unknown_option
+from tokcap.errors import UsageError
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn, TypeAlias
+
+    from tokcap.cli.description import Command
+    from tokcap.core.request import Value
+
+    # The values of a call, by the parameters of the handler.
+    Values: TypeAlias = "dict[str, Value | tuple[str, ...]]"
+
+
+def find(name: str, arguments: Sequence[str]) -> tuple[Command | None, Sequence[str]]:
+    """Return the command that is meant, and the words after its name.
+
+    The command is None if only a group is named; then the words are what asks for help, or nothing.
+    """
+    commands = commands_of(name)
+    if group_of(name) is None:
+        return commands[0], arguments
+    if not arguments or arguments[0] in HELP.spellings:
+        return None, arguments
+    by_name = {command.path[1]: command for command in commands}
+    word = arguments[0]
+    if word not in by_name:
+        from tokcap.core.spelling import nearest
+
+        what = "option" if word.startswith("-") else "command"
+        near = nearest(word, [*by_name, *HELP.spellings] if what == "command" else HELP.spellings)
+        hint = f"did you mean tokcap {name} {near}?" if near else f"its commands are {', '.join(by_name)}"
+        refuse(name, f"unknown {what} {decoded(word)}; {hint}")
+    return by_name[word], arguments[1:]
+
+
+def read_words(command: Command, words: Sequence[str]) -> Values | None:
+    """Return the values of a call; None if help is asked for, `UsageError` for a mistake."""
+    by_name = {spelling: flag for flag in command.flags for spelling in flag.spellings}
+    given: dict[str, Value] = {}
+    rest: list[str] = []
+    problems: list[str] = []
+    position = 0
+    while position < len(words):
+        word = words[position]
+        position += 1
+        if word == "--":
+            rest += words[position:]
+            break
+        if not word.startswith("-") or word == "-":
+            rest.append(word)
+            continue
+        spelling, attached, raw = split_option(word)
+        flag = by_name.get(spelling)
+        if flag == HELP:
+            return None
+        if flag is None:
+            problems.append(unknown_option(spelling, [*by_name], command.name))
+            continue
+        if flag.takes_value and not attached:
+            if position == len(words):
+                problems.append(f"{spelling} needs a value: {flag.expected}")
+                break
+            raw = words[position]
+            position += 1
+        if attached and not flag.takes_value:
+            problems.append(f"{spelling} takes no value")
+        try:
+            given[flag.parameter] = flag.kind.read(decoded(raw)) if flag.takes_value else True
+        except ValueError as error:
+            problems.append(f"{spelling}: {error}")
+            given[flag.parameter] = None
+    problems += missing_options(command, given)
+    problems += problems_of_arguments(command, rest)
+    if problems:
+        refuse(" ".join(command.path), problems[0])
+    defaults: Values = {flag.parameter: flag.default for flag in command.flags if flag != HELP}
+    return {**defaults, **given, **arguments_of(command, rest)}
+
+
+def missing_options(command: Command, given: Mapping[str, Value]) -> list[str]:
+    missing = [flag for flag in command.flags if flag.required and flag.parameter not in given]
+    return [f"{flag.spellings[-1]} is missing: {flag.help}" for flag in missing]
+
+
+def problems_of_arguments(command: Command, words: Sequence[str]) -> list[str]:
+    """Return what is wrong with the words that are not options."""
+    needed = [argument for argument in command.arguments if argument.required]
+    if len(words) < len(needed):
+        missing = needed[len(words)]
+        choices = f", {Choice(missing.choices).expected}" if missing.choices else ""
+        return [f"{missing.metavar} is missing: {missing.help}{choices}"]
+    if len(words) > len(command.arguments) and not any(arg.repeatable for arg in command.arguments):
+        extra = decoded(words[len(command.arguments)])
+        return [f"{extra!r} is one word too many; see {command.name} --help"]
+    for argument, word in zip(command.arguments, words, strict=False):
+        if argument.choices and word not in argument.choices:
+            from tokcap.core.spelling import nearest
+
+            near = nearest(word, argument.choices)
+            hint = f"; did you mean {near}?" if near else ""
+            return [f"{decoded(word)!r} is not {Choice(argument.choices).expected}{hint}"]
+    return []
+
+
+def arguments_of(command: Command, words: Sequence[str]) -> Values:
+    """Return the values of the words that are not options. Only the last argument can be repeatable."""
+    found: Values = {}
+    for place, argument in enumerate(command.arguments):
+        one = words[place] if place < len(words) else None
+        found[argument.parameter] = tuple(words[place:]) if argument.repeatable else one
+    return found
+
+
+def refuse(name: str, problem: str) -> NoReturn:
+    raise UsageError(f"{name}: {problem}", of_a_subcommand=True)

@@ -1,0 +1,95 @@
+"""Decide the value of every option: from its flag, variable, config key or default, in this order."""
+
+from __future__ import annotations
+
+import os
+
+from tokcap.cli.kinds import LineOfText
+from tokcap.cli.options import options_of
+from tokcap.cli.words import decoded
+from tokcap.errors import UsageError
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokcap.cli.kinds import Kind
+    from tokcap.cli.options import Form, Option
+    from tokcap.core.request import Value
+    from tokcap.environment import Environment
+    from tokcap.tokens.models import Model
+
+
+class Config(Record):
+    """What the config file sets."""
+
+    values: Mapping[str, Value]
+    models: Mapping[str, Model]
+
+
+NO_CONFIG = Config({}, {})
+
+
+def decide(given: Sequence[tuple[Option, str]], form: Form, env: Environment) -> dict[str, Value]:
+    """Merge the four sources of values; `UsageError` for the first bad value."""
+    from_flags = {option.key: read_value(option.kind, raw, option.flag) for option, raw in given}
+    config = config_of(env)
+    chosen: dict[str, Value] = {}
+    for option in options_of(form):
+        if option.key in from_flags:
+            chosen[option.key] = from_flags[option.key]
+        elif (raw := from_variable(option, env)) is not None:
+            chosen[option.key] = read_value(option.kind, decoded(raw), option.variable)
+        elif option.key in config.values:
+            chosen[option.key] = config.values[option.key]
+    return completed(chosen, form, config.models)
+
+
+def from_variable(option: Option, env: Environment) -> str | None:
+    """Return what the variable of an option says; None if nothing.
+
+    An empty variable is a value only for options that take any text.
+    """
+    raw = env.variables.get(option.variable) if option.ambient else None
+    return raw if raw or isinstance(option.kind, LineOfText) else None
+
+
+def completed(chosen: Mapping[str, Value], form: Form, models: Mapping[str, Model]) -> dict[str, Value]:
+    """Return the chosen values, completed by what is known of the model and by the defaults."""
+    if chosen.get("model"):
+        from tokcap.tokens.models import find_model
+
+        # A context window or tokenizer that was chosen explicitly overrides that of the model.
+        model = find_model(str(chosen["model"]), models)
+        chosen = {**model.known(), **chosen}
+    return {option.key: chosen.get(option.key, option.default) for option in options_of(form)}
+
+
+def read_value(kind: Kind, raw: str, origin: str) -> Value:
+    """Return the value that a text stands for; `UsageError` names the flag or variable it came from."""
+    try:
+        return kind.read(raw)
+    except ValueError as error:
+        raise UsageError(f"{origin}: {error}") from None
+
+
+def config_of(env: Environment) -> Config:
+    """Return what the config file sets."""
+    if not may_have_config(env):
+        return NO_CONFIG
+    from tokcap.cli.config.file import read_file
+
+    found = read_file(env)
+    return Config(found.values, found.models) if found else NO_CONFIG
+
+
+def may_have_config(env: Environment) -> bool:
+    """Return whether a config file has to be read. If not, the modules that read it are not loaded."""
+    try:
+        os.stat(env.config_file())
+    except (FileNotFoundError, NotADirectoryError):
+        # A file that is named explicitly must exist.
+        return bool(env.variables.get("TOKCAP_CONFIG"))
+    except OSError:
+        pass  # reported when the file is read
+    return True

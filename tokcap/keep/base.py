@@ -1,0 +1,32 @@
+"""What every keep policy has: the choice that shapes ask for, and facts that the flow asks for.
+
+A policy sees units, their text and prices. It does not know which shape they come from, and reads and writes
+nothing.
+"""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from tokcap.core.cut import KeepPolicy
+
+    class Keep(KeepPolicy, Protocol):
+        """A member of the family."""
+
+        @property
+        def reads_only_head(self) -> bool:
+            """Whether the beginning of the payload is enough to make the answer."""
+            ...
+
+        @property
+        def may_pass_live(self) -> bool:
+            """Whether output at the beginning can be passed on while the command still runs."""
+            ...
+
+        @property
+        def may_stop_early(self) -> bool:
+            """Whether the command can be stopped once the window is full (`--kill-on-limit`)."""
+            ...

@@ -1,0 +1,30 @@
+"""`--keep head`: the beginning of the payload, as much as fits."""
+
+from __future__ import annotations
+
+from tokcap.core.fit import largest_fit
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from tokcap.core.cut import Material, Ranges
+
+
+class Head(Record):
+    """Shows the first units."""
+
+    needs_head: bool = True
+    needs_tail: bool = False
+    needs_middle: bool = False
+    prefers_end: bool = False
+    reads_only_head: bool = True
+    may_pass_live: bool = True
+    may_stop_early: bool = True
+
+    def choose(self, material: Material) -> Ranges | None:
+        """Return the longest range from the first unit that fits."""
+        ends = material.head_ends()
+        best = largest_fit(len(ends), lambda n: material.price(((0, ends[n]),)), material.limit)
+        return None if best is None else ((0, ends[best]),)
+
+
+HEAD = Head()

@@ -1,0 +1,39 @@
+"""`--keep tail`: the end of the payload, as much as fits."""
+
+from __future__ import annotations
+
+from tokcap.core.fit import largest_fit
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from tokcap.core.cut import Material, Ranges
+
+
+class Tail(Record):
+    """Shows the last units."""
+
+    needs_head: bool = False
+    needs_tail: bool = True
+    needs_middle: bool = False
+    prefers_end: bool = True
+    reads_only_head: bool = False
+    may_pass_live: bool = False
+    may_stop_early: bool = False
+
+    def choose(self, material: Material) -> Ranges | None:
+        """Return the longest range to the last unit that fits."""
+        return with_largest_tail(material, ())
+
+
+TAIL = Tail()
+
+
+def with_largest_tail(material: Material, head: Ranges) -> Ranges | None:
+    """Return `head` and the longest range to the last unit that fits beside it; None if none fits."""
+    starts = material.tail_starts(head[-1][1] if head else 0)
+
+    def shown(number: int) -> Ranges:
+        return (*head, (starts[number], material.count))
+
+    best = largest_fit(len(starts), lambda n: material.price(shown(n)), material.limit)
+    return None if best is None else shown(best)

@@ -1,0 +1,118 @@
+"""What every shape can do, and the records that it returns. A shape reads payloads; it writes nothing."""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from typing import Protocol, TypeAlias
+
+    from tokcap.core.cut import Ask, Cost, Cut
+    from tokcap.core.notice import Notice
+    from tokcap.core.payload import Payload
+    from tokcap.core.tokenizer import TokenMap
+
+    # The keys that lead to a field.
+    FieldPath: TypeAlias = tuple[str, ...]
+
+    class Shape(Protocol):
+        """What an output is: text, JSON, a table."""
+
+        @property
+        def name(self) -> str: ...
+
+        @property
+        def mark_has_note(self) -> bool:
+            """Whether a mark in it says what is hidden and how to get it; if not, it is the bare sentinel."""
+            ...
+
+        @property
+        def search_option(self) -> str:
+            """The option of `show` that finds a part of such an output; empty if there is none."""
+            ...
+
+        def sniff(self, payload: Payload) -> Sniffed | None:
+            """Return what the payload is if this shape recognizes it, else None."""
+            ...
+
+        def confirm(self, payload: Payload) -> Sniffed:
+            """Check a payload that the caller declared to be this; text with a notice if it is not."""
+            ...
+
+        def cut(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
+            """Return the window that `ask` describes, within its limit."""
+            ...
+
+        def select(self, data: bytes, paths: Sequence[FieldPath]) -> Selected | None:
+            """Return the payload with only these fields; None if payloads of this shape have no fields."""
+            ...
+
+        def value_at(self, payload: Payload, pointer: str) -> Value:
+            """Return the value at a JSON pointer; `NotFound` says what there is instead."""
+            ...
+
+        def as_table(self, payload: Payload) -> Changed:
+            """Return the same records in fewer tokens: as a table if possible, else compacted."""
+            ...
+
+        def summarize(self, payload: Payload, facts: RunFacts) -> Iterator[str]:
+            """Yield the lines of a summary, the most important first. The first one is the headline."""
+            ...
+
+
+class Sniffed(Record):
+    """The shape of a payload, the number of records if known, and what is wrong with it."""
+
+    shape: str
+    total_count: int | None = None
+    notices: tuple[Notice, ...] = ()
+
+
+class Selected(Record):
+    """A payload with some fields only: what was found of those asked for, and which fields there are."""
+
+    data: bytes
+    found: Collection[FieldPath]
+    names: Sequence[str]
+
+
+class Value(Record):
+    """What a pointer leads to: text if it is a string or a cell, else JSON."""
+
+    data: bytes
+    shape: str
+
+
+class Changed(Record):
+    """A payload in another form."""
+
+    data: bytes
+    shape: str
+    # What stood beside the records in a document that has become a table.
+    notices: tuple[Notice, ...] = ()
+
+
+class RunFacts(Record):
+    """What is known about the run whose output is summarized."""
+
+    # Empty if nothing was stored.
+    handle: str = ""
+    exit_status: int | None = None
+    signal: int | None = None
+    out_bytes: int = 0
+    err_bytes: int = 0
+    out_tokens: int | None = None
+    out_tokens_exact: bool = True
+    err: Payload | None = None
+    total_count: int | None = None
+    # Bytes of stdout that are not in the store.
+    lost_bytes: int = 0
+
+    @property
+    def failed(self) -> bool:
+        return self.signal is not None or self.exit_status not in (None, 0)
+
+    @property
+    def succeeded(self) -> bool:
+        return self.signal is None and self.exit_status == 0

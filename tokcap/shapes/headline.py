@@ -1,0 +1,59 @@
+"""One line for an output: what it is, how large, how the command ended, how to read it."""
+
+from __future__ import annotations
+
+from tokcap.core.tokenizer import Total
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokcap.shapes.base import RunFacts
+
+
+def headline(facts: RunFacts, what: str, count: str, search_option: str = "") -> str:
+    """Return one line: what the output is, `count` records, sizes, how the run ended, how to read it."""
+    said = ["nothing on stdout" if facts.err_bytes else "no output"]
+    if facts.out_bytes:
+        said = [what, count, size_words(facts.out_bytes)] if count else [what, size_words(facts.out_bytes)]
+        if facts.out_tokens is not None:
+            total = Total(facts.out_tokens, facts.out_tokens_exact)
+            said.append(f"{total.words} {'token' if total == Total(1) else 'tokens'}")
+    if facts.err_bytes:
+        said.append(f"stderr {size_words(facts.err_bytes)}")
+    if facts.signal is not None:
+        said.append(f"killed by {signal_name(facts.signal)}")
+    elif facts.exit_status is not None:
+        said.append(f"exit {facts.exit_status}")
+    line = ", ".join(said)
+    if facts.handle:
+        way = f" [{search_option}]" if search_option else ""
+        way = way if facts.out_bytes or not facts.err_bytes else " --stream err" + way
+        line = f"[{facts.handle}] {line}; tokcap show {facts.handle}{way}"
+    else:
+        line += "; not stored"
+    if facts.lost_bytes:
+        line += f" (all but {size_words(facts.lost_bytes)}, which were not stored)"
+    return line
+
+
+def numbered(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def size_words(size: int) -> str:
+    """Return a size in words; three digits are enough."""
+    if size < 1000:
+        return numbered(size, "byte")
+    # Round before the unit is chosen, so that 999.9 KB is 1.0 MB.
+    for unit, scale in (("KB", 1000), ("MB", 10**6), ("GB", 10**9)):
+        if round(size / scale) < 1000 or unit == "GB":
+            break
+    return f"{size / scale:.1f} {unit}" if size < 9.95 * scale else f"{size / scale:.0f} {unit}"
+
+
+def signal_name(number: int) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

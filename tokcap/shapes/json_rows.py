@@ -1,0 +1,162 @@
+"""JSON records as rows of one TSV table. What is not a table is written without insignificant white space.
+
+TSV costs least. Measured on six kinds of records with `cl100k_base` and `o200k_base`, it takes as many tokens
+as CSV for flat records (commas win only before minus signs), 3 % fewer for prose, 11 % fewer for mixed and 32
+% fewer for nested ones, where CSV doubles the quotes. A cell is quoted only if necessary. Numbers and nested
+values are copied, strings are decoded. A missing key, null and an empty string are all empty cells: to tell
+them apart would cost a token each.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tokcap.core.notice import Notice
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes.base import Changed
+from tokcap.shapes.json_text.scanner import (
+    NotJson,
+    compact,
+    elements,
+    members,
+    printable,
+    skip_blanks,
+    start_of_text,
+    string_text,
+    values,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokcap.shapes.json_text.scanner import Span, View
+
+BLANKS = b" \t\r\n"
+# The members beside the records of a document may have this many bytes. A notice shows them in full.
+BESIDE_BYTES = 400
+# A cell with one of these needs quotes.
+NEEDS_QUOTES = re.compile(r'^"|[\t\r\n]')
+
+
+class Rows(Record):
+    """Records as a table, and the members beside them in their document."""
+
+    data: bytes
+    beside: bytes = b""
+
+
+def as_table(data: View, name: str, *, lines: bool) -> Changed:
+    """Return the records as a table if they are one, else the payload compacted."""
+    begin = start_of_text(data)
+    try:
+        table = table_of(data, begin, lines=lines)
+    except ValueError:
+        table = None
+    if table is None:
+        return Changed(compacted(data, begin, lines=lines), name)
+    beside = f"beside the rows: {table.beside.decode('utf-8', 'replace')}"
+    notices = (Notice("BESIDE_TABLE", beside),) if table.beside else ()
+    return Changed(table.data, "tsv", notices)
+
+
+def compacted(data: View, begin: int, *, lines: bool) -> bytes:
+    """Return JSON without insignificant white space, one value per line."""
+    if not lines:
+        return compact(data[begin:]) + b"\n"
+    out = []
+    try:
+        for start, end in values(data, begin):
+            out.append(compact(data[start:end]) + b"\n")
+            begin = end
+    except NotJson:
+        # The rest is not JSON: it stays as it is.
+        out.append(data[begin:].strip(BLANKS) + b"\n")
+    return b"".join(out)
+
+
+def table_of(data: View, begin: int, *, lines: bool) -> Rows | None:
+    """Return the records of an array, of lines, or of the only array of objects at the top of an object."""
+    if lines:
+        return rows(data, values(data, begin))
+    start = skip_blanks(data, begin)
+    if data[start : start + 1] == b"[":
+        return rows(data, elements(data, start))
+    if data[start : start + 1] != b"{":
+        return None
+    found = None
+    beside = []
+    beside_bytes = 0
+    for key, (first, end) in members(data, start):
+        if data[first : first + 1] == b"[" and opens_with_object(data, first):
+            if found is not None:
+                return None
+            found = first
+            continue
+        beside_bytes += end - first + key[1] - key[0]
+        # White space inside does not count, but there should not be megabytes of it.
+        if beside_bytes > 10 * BESIDE_BYTES:
+            return None
+        beside.append(data[slice(*key)] + b":" + compact(data[first:end]))
+    others = b"{" + b",".join(beside) + b"}" if beside else b""
+    if found is None or len(others) > BESIDE_BYTES:
+        return None
+    table = rows(data, elements(data, found))
+    return table and table.but(beside=others)
+
+
+def rows(data: View, records: Iterator[Span]) -> Rows | None:
+    """Return objects as rows; None if a record is no object, has a key twice, or most cells are empty."""
+    columns: dict[bytes, int] = {}
+    names: dict[str, int] = {}
+    table: list[list[bytes]] = []
+    most_bytes = len(data)
+    for start, _ in records:
+        if data[start : start + 1] != b"{":
+            return None
+        row: list[bytes] = [b""] * len(columns)
+        seen = set()
+        for key_span, (first, end) in members(data, start):
+            key = data[slice(*key_span)]
+            column = columns.get(key)
+            if column is None:
+                # The same key may be written with other escapes.
+                name = printable(string_text(key))
+                column = columns[key] = names.setdefault(name, len(names))
+            if column in seen:
+                return None
+            seen.add(column)
+            row += [b""] * (column + 1 - len(row))
+            row[column] = cell_of(data[first:end])
+        table.append(row)
+        if len(table) * len(names) > most_bytes:
+            return None
+    if not names:
+        return None
+    table.insert(0, [quoted(name) for name in names])
+    for row in table:
+        row += [b""] * (len(names) - len(row))
+    # One empty cell would make a blank line, and blank lines are not rows.
+    written = b"".join((b"\t".join(row) or b'""') + b"\n" for row in table)
+    return Rows(written) if len(written) <= most_bytes else None
+
+
+def cell_of(source: bytes) -> bytes:
+    """Return a value as a cell."""
+    sign = source[:1]
+    if sign == b'"':
+        return source[1:-1] if b"\\" not in source else quoted(printable(string_text(source)))
+    if sign in (b"{", b"["):
+        return compact(source)
+    return b"" if source == b"null" else source
+
+
+def quoted(text: str) -> bytes:
+    """Return a text as a cell, quoted if necessary."""
+    cell = text.encode()
+    return b'"' + cell.replace(b'"', b'""') + b'"' if NEEDS_QUOTES.search(text) else cell
+
+
+def opens_with_object(data: View, start: int) -> bool:
+    """Return whether the first element of an array is an object."""
+    inside = skip_blanks(data, start + 1)
+    return data[inside : inside + 1] == b"{"

@@ -1,0 +1,199 @@
+"""Spans of values in JSON text that is known to be valid: members, elements, values in a row, and their ends.
+
+Comes in: the source bytes and a position. Goes out: positions. With `tolerant`, comments and a comma after
+the last element are passed over, so that an editor of settings files finds members in its text.
+"""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.shapes.json_text.patterns import (
+    BLANKS,
+    CONTAINER_CONTENT,
+    DEEPER,
+    HIGHER,
+    LEXEME,
+    MEMBER,
+    SCALARS,
+    SHALLOW_CONTAINER,
+    STRING_OR_NO_BLANKS,
+    TOLERANT_BLANKS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from mmap import mmap
+    from typing import TypeAlias
+
+    # Where a value begins and ends. There may be millions, so they are not records.
+    Span: TypeAlias = tuple[int, int]
+    # A payload in place: slices are bytes, and patterns accept it.
+    View: TypeAlias = bytes | mmap
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+CLOSERS = {b"[": b"]", b"{": b"}"}
+# Events of `walk`.
+SCALAR, OPENED, CLOSED = range(3)
+BETWEEN, OPENING, CLOSING = b",:", b"[{", b"]}"
+OBJECT_OPENER = ord("{")
+# The end of a payload is searched backwards in steps of this size.
+TRAILING_BYTES = 1 << 12
+
+
+class NotJson(ValueError):
+    """The text is not JSON; the error is at `place`."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(f"not JSON at byte {place}")
+        self.place = place
+
+
+def start_of_text(data: View) -> int:
+    """Return the position after a byte order mark."""
+    return len(BYTE_ORDER_MARK) if data[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK else 0
+
+
+def skip_blanks(data: View, place: int, *, tolerant: bool = False) -> int:
+    """Return the first position from `place` on that is not blank (and, if `tolerant`, not in a comment)."""
+    found = (TOLERANT_BLANKS if tolerant else BLANKS).match(data, place)
+    return found.end() if found else place
+
+
+def without_trailing(data: View, signs: bytes) -> int:
+    """Return the length of a text without these characters at its end."""
+    end = len(data)
+    while end:
+        block = data[max(end - TRAILING_BYTES, 0) : end]
+        kept = len(block.rstrip(signs))
+        if kept:
+            return end - len(block) + kept
+        end -= len(block)
+    return 0
+
+
+def end_of_value(data: View, start: int, *, tolerant: bool = False) -> int:
+    """Return the end of the value that begins at `start`; the end of the text if it is cut off."""
+    if data[start : start + 1] not in CLOSERS:
+        scalar = LEXEME.match(data, start)
+        if scalar is None:
+            raise NotJson(start)
+        return scalar.end()
+    if tolerant:
+        # A comment may hold brackets and quotes.
+        from tokcap.shapes.json_text.grammar import validated_value
+
+        return validated_value(data, start, tolerant=True)[1]
+    if whole := SHALLOW_CONTAINER.match(data, start):
+        return whole.end()
+    depth = 1
+    for found in CONTAINER_CONTENT.finditer(data, start + 1):
+        if found.lastindex == DEEPER:
+            depth += 1
+        elif found.lastindex == HIGHER:
+            depth -= 1
+            if not depth:
+                return found.end()
+    return len(data)
+
+
+def members(data: View, start: int, *, tolerant: bool = False) -> Iterator[tuple[Span, Span]]:
+    """Yield key and value of each member of the object at `start`."""
+    place = skip_blanks(data, start + 1, tolerant=tolerant)
+    while data[place : place + 1] != b"}":
+        member = None if tolerant else MEMBER.match(data, place)
+        if member and member[2] is not None:
+            key, value = member.span(1), member.span(2)
+        else:
+            key = place, end_of_value(data, place)
+            colon = skip_blanks(data, key[1], tolerant=tolerant)
+            if data[place] != ord('"') or data[colon : colon + 1] != b":":
+                raise NotJson(place)
+            first = skip_blanks(data, colon + 1, tolerant=tolerant)
+            value = first, end_of_value(data, first, tolerant=tolerant)
+        yield key, value
+        place = after_comma(data, value[1], b"}", tolerant=tolerant)
+
+
+def elements(data: View, start: int, *, tolerant: bool = False) -> Iterator[Span]:
+    """Yield the elements of the array at `start`."""
+    place = skip_blanks(data, start + 1, tolerant=tolerant)
+    while data[place : place + 1] != b"]":
+        end = end_of_value(data, place, tolerant=tolerant)
+        yield place, end
+        place = after_comma(data, end, b"]", tolerant=tolerant)
+
+
+def after_comma(data: View, end: int, closer: bytes, *, tolerant: bool) -> int:
+    """Return where the next element begins after one that ends at `end`, or where the closing sign is."""
+    place = skip_blanks(data, end, tolerant=tolerant)
+    sign = data[place : place + 1]
+    if sign == b",":
+        return skip_blanks(data, place + 1, tolerant=tolerant)
+    if sign != closer:
+        raise NotJson(place)
+    return place
+
+
+def values(data: View, place: int) -> Iterator[Span]:
+    """Yield the values of a sequence, from `place` on."""
+    place = skip_blanks(data, place)
+    while place < len(data):
+        end = end_of_value(data, place)
+        yield place, end
+        place = skip_blanks(data, end)
+
+
+def walk(data: View, place: int, open_containers: bytes = b"") -> Iterator[tuple[int, Span | None, int, int]]:
+    """Yield an event for each scalar and for each container that opens or closes: (event, key, start, end).
+
+    `open_containers` are the opening signs of the containers around `place`. The text may end anywhere.
+    """
+    around = bytearray(open_containers)
+    in_object = around[-1:] == b"{"
+    key: Span | None = None
+    for lexeme in LEXEME.finditer(data, place):
+        start, end = lexeme.span()
+        sign = data[start]
+        if sign in BETWEEN:
+            continue
+        if sign in CLOSING:
+            if around:
+                around.pop()
+                in_object = around[-1:] == b"{"
+                yield CLOSED, None, start, end
+            continue
+        if in_object and key is None:
+            key = start, end
+            continue
+        if sign in OPENING:
+            around.append(sign)
+            in_object = sign == OBJECT_OPENER
+            yield OPENED, key, start, end
+        else:
+            yield SCALAR, key, start, end
+        key = None
+
+
+def count_scalars(data: View, start: int, end: int, *, separated: bool) -> int:
+    """Return the number of scalars in a run of them; `separated` if commas lie between them."""
+    if separated and data.find(b'"', start, end) < 0:
+        return data[start:end].count(b",") + 1
+    return len(SCALARS.findall(data, start, end))
+
+
+def compact(text: bytes) -> bytes:
+    """Return the same value without insignificant white space."""
+    return b"".join(STRING_OR_NO_BLANKS.findall(text))
+
+
+def string_text(raw: bytes) -> str:
+    """Return the text of a string or key, given its source with quotes."""
+    import json
+
+    # orjson would refuse lone surrogates, and a string may have one.
+    return str(json.loads(raw))
+
+
+def printable(text: str) -> str:
+    """Return a text that can be encoded: half a surrogate pair is replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

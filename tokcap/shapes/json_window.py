@@ -1,0 +1,298 @@
+"""Windows over JSON and JSON Lines: every window is valid, and each value in it is copied from the source."""
+
+from __future__ import annotations
+
+from tokcap.core.cut import Cut, Gap, Mark, Values, gaps_between
+from tokcap.core.fit import largest_fit
+from tokcap.core.mark import note_of
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes.json_notices import missed_notice, replaced_notice
+from tokcap.shapes.json_text.scanner import end_of_value
+from tokcap.shapes.json_text.tree import ARRAY, OBJECT, Reader
+from tokcap.shapes.json_units import UnitFinder
+from tokcap.shapes.json_writer import STYLES, Hidden, Unit, common_container, hidden_children, written
+from tokcap.shapes.record_window import RecordWindow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.core.cut import Ask, Cost, Ranges
+    from tokcap.core.notice import Notice
+    from tokcap.core.payload import Payload
+    from tokcap.core.tokenizer import TokenMap
+    from tokcap.shapes.json_text.tree import Node
+
+
+class Following(Record):
+    """Where the next window begins, if there is one, and what neither window shows."""
+
+    gaps: tuple[Gap, ...] = ()
+    pointer: str | None = None
+    notices: tuple[Notice, ...] = ()
+
+
+class JsonWindow(RecordWindow):
+    """One JSON payload and one limit."""
+
+    def __init__(
+        self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost, *, lines: bool, shape: str
+    ) -> None:
+        super().__init__(payload, tokens, ask, cost, shape)
+        self._lines = lines
+        self._root = self._reader().root
+        # Between the first `head_count` units and the others some may be unread.
+        self._units: Sequence[Unit] = ()
+
+    def _reader(self) -> Reader:
+        return Reader(self._data, lines=self._lines, seek_points=self._seek_points)
+
+    def _whole(self) -> Cut:
+        """Return all of it at any cost. Only values at the top are looked at one by one."""
+        reader = self._reader()
+        self._root = reader.root
+        reader.read_top()
+        units = [Unit(node) for node in reader.root.children]
+        return self._finished(self._written(units, source=self._data[:]), units)
+
+    def _rest(self) -> Cut:
+        self._read(len(self._data))
+        return self._finished(self._written(self._units), self._units)
+
+    def _read(self, size: int) -> None:
+        keep, length = self._ask.keep, len(self._data)
+        reader = self._reader()
+        self._root = reader.root
+        reader.pass_over(self._first_byte)
+        begin = reader.next_begin
+        only_head = not (keep.needs_tail or keep.needs_middle)
+        if only_head or keep.needs_middle or begin + 2 * size >= length:
+            reader.read_until(begin + size if only_head else length)
+            tail_begin, self.complete = length, reader.complete
+        else:
+            reader.read_until(begin + size if keep.needs_head else begin)
+            reader.pass_over(length - size)
+            tail_begin, self.complete = reader.next_begin, False
+            reader.read_until(length)
+        longest = self._tokens.longest_token_bytes
+        finder = UnitFinder(self._data, reader, self._ask.limit, longest, self._ask.sentinel, self._cost)
+        self._units = finder.find(self._first_byte)
+        self.count = len(self._units)
+        self.head_count = sum(unit.node.begin < tail_begin for unit in self._units)
+
+    def tail_starts(self, hidden_from: int) -> Sequence[int]:
+        # The unit before a tail must be known: the mark stands in the container that holds both.
+        least = hidden_from if self.complete else max(hidden_from, self.head_count) + 1
+        return range(self.count - 1, least - 1, -1)
+
+    def text_of(self, unit: int) -> bytes:
+        node = self._units[unit].node
+        return self._data[node.begin : node.end] if node.end >= 0 else self._data[node.begin :]
+
+    def price(self, shown: Ranges) -> int:
+        if not shown:
+            return self._cost((Values(STYLES[self._root.kind], (Mark(self._ask.sentinel),)),))
+        return self._cost((self._written(self._pieces(shown)),))
+
+    def _written(self, pieces: Sequence[Unit | Hidden], source: bytes = b"") -> Values:
+        return written(self._data, self._root, self._ask.sentinel, pieces, source)
+
+    def _pieces(self, shown: Ranges) -> Sequence[Unit | Hidden]:
+        """Return the units of these ranges in order, and what is hidden between them."""
+        units = self._units
+        pieces: list[Unit | Hidden] = []
+        place = 0
+        for first, end in shown:
+            if place < first:
+                before = units[place - 1].node if place else None
+                container = common_container(before or units[first - 1].node, units[first].node)
+                pieces.append(Hidden(container, hidden_children(before, container, units[first].node)))
+            pieces += units[first:end]
+            place = end
+        if place < len(units):
+            pieces.append(self._hidden_after(place))
+        return pieces
+
+    def _hidden_after(self, end: int) -> Hidden:
+        """Return what is hidden after the unit before `end`."""
+        units = self._units
+        return Hidden(common_container(units[end - 1].node, units[end].node))
+
+    def _largest(self) -> Cut | None:
+        units, keep = self._units, self._ask.keep
+        if not units:
+            return self._finished(None, ()) if self.complete else None
+        shown = keep.choose(self)
+        if not self.complete and self._may_fit_more(shown):
+            return None
+        if shown is not None:
+            return self._shown(shown)
+        if keep.needs_tail:
+            return self._instead_of(units[-1 if keep.prefers_end else 0].node)
+        return self._without_mark() or self._instead_of(units[0].node)
+
+    def _may_fit_more(self, shown: Ranges | None) -> bool:
+        """Whether the units that were read are too few to say what fits."""
+        needs_tail = self._ask.keep.needs_tail
+        if shown is None:
+            # A single long and cheap value fits, but what follows it must be known.
+            return needs_tail or (self.count == 1 and not self._units[0].opaque)
+        first, end = shown[0]
+        if len(shown) > 1:
+            return False
+        if first:
+            return first <= self.head_count + 1
+        return needs_tail or end == self.count - 1
+
+    def _shown(self, shown: Ranges) -> Cut:
+        """Return the cut that shows these units."""
+        units = self._units
+        if shown[-1][1] < len(units) and len(shown) == 1 and not shown[0][0]:
+            # Values that begin in one token stay together: else the next window would show one of them again.
+            fitting = end = shown[0][1]
+            while end and not self._begins_later(units[end - 1].node, units[end].node):
+                end -= 1
+            if not end:
+                return self._apart(fitting)
+            shown = ((0, end),)
+        hidden = gaps_between(shown, len(units))
+        kept = [unit for first, end in shown for unit in units[first:end]]
+        gaps = tuple(
+            Gap(
+                self._tokens.token_at(units[first].node.begin) if first else self._first_token,
+                None if end == len(units) else self._tokens.token_at(units[end].node.begin),
+            )
+            for first, end in hidden
+        )
+        pointer = units[hidden[0][0]].node.pointer() if hidden else None
+        return self._finished(self._written(self._pieces(shown)), kept, gaps, pointer)
+
+    def _apart(self, fitting: int) -> Cut:
+        """Return the first of the units that should stay together, where there is no room for all."""
+        units = self._units
+        following = self._following(units[fitting].node.begin, self._last_begin(units[fitting - 1].node))
+        shown = units[:fitting]
+        values = self._written([*shown, self._hidden_after(fitting)])
+        cut = self._finished(values, shown, following.gaps, following.pointer)
+        return cut.but(notices=cut.notices + following.notices)
+
+    def _following(self, byte: int, begun: int) -> Following:
+        """Return what begins at `byte` or later, after a window whose last value began at `begun`.
+
+        A window begins with a token. If the next value begins in a token that began before, the next window
+        can only begin with the token after that. Values that begin in between are in no window: notices name
+        them.
+        """
+        reader = self._reader()
+        reader.pass_over(byte)
+        if reader.next_begin >= len(self._data):
+            return Following()
+        token = self._tokens.token_at(reader.next_begin)
+        notices: tuple[Notice, ...] = ()
+        if token <= self._first_token or self._tokens.byte_at(token) <= begun:
+            token = max(token, self._first_token) + 1
+            reader.read_until(self._tokens.byte_at(token))
+            notices = tuple(
+                missed_notice(leaf.pointer()) for leaf in reader.root.leaves() if leaf.begin >= byte
+            )
+            reader = self._reader()
+            reader.pass_over(self._tokens.byte_at(token))
+            if reader.next_begin >= len(self._data):
+                return Following(notices=notices)
+        reader.read_until(reader.next_begin + 1)
+        return Following((Gap(token),), reader.first_read.pointer(), notices)
+
+    def _without_mark(self) -> Cut | None:
+        """Return the first value alone, if the limit has no room for a mark after it."""
+        units = self._units
+        values = self._written(units[:1])
+        if units[0].opaque or len(units) < 2 or self._cost((values,)) > self.limit:
+            return None
+        if not self._begins_later(units[0].node, units[1].node):
+            return None
+        gap = Gap(self._tokens.token_at(units[1].node.begin))
+        return self._finished(values, units[:1], (gap,), units[1].node.pointer())
+
+    def _begins_later(self, before: Node, after: Node) -> bool:
+        """Whether the token in which a value begins starts after the beginning of all values before it."""
+        return self._tokens.byte_at(self._tokens.token_at(after.begin)) > self._last_begin(before)
+
+    def _last_begin(self, node: Node) -> int:
+        """Return where the last value inside a value begins; its own beginning if it is empty or a scalar."""
+        while node.children and node.children[-1].index == node.count - 1:
+            node = node.children[-1]
+        if not node.count or node.end < 0:
+            return node.begin
+        # Its last child was passed over.
+        inside = Reader(self._data[node.start : node.end], lines=False)
+        inside.read_until(node.end)
+        return node.start + max(leaf.begin for leaf in inside.root.leaves())
+
+    def _instead_of(self, node: Node) -> Cut:
+        """Return the mark in place of a value that does not fit, or in place of a container around it."""
+        around = [node]
+        while (parent := around[-1].parent) is not None and parent.parent is not None:
+            around.append(parent)
+        around.reverse()
+
+        def marked(node: Node, hidden_in: Node | None) -> Values:
+            unit = Unit(node, opaque=True)
+            return self._written([unit] if hidden_in is None else [unit, Hidden(hidden_in)])
+
+        best = largest_fit(
+            len(around), lambda n: self._cost((marked(around[n], around[n].parent),)), self.limit
+        )
+        # If not even a key fits, one mark stands for the member and for what follows it.
+        nothing = self._nothing()
+        if best is None and not any(values.items for values in nothing.parts if isinstance(values, Values)):
+            return nothing
+        hidden = around[best or 0]
+        end = hidden.end if hidden.end >= 0 else end_of_value(self._data, hidden.start)
+        following = Following() if self._ask.keep.prefers_end else self._following(end, hidden.begin)
+        more = following.gaps or following.notices
+        values = None if best is None else marked(hidden, hidden.parent if more else None)
+        cut = self._finished(values, [Unit(hidden, opaque=True)], following.gaps, following.pointer)
+        parts = nothing.parts if best is None else cut.parts
+        return cut.but(parts=parts, notices=cut.notices + following.notices)
+
+    def _nothing(self) -> Cut:
+        """Return one mark for everything, an empty container, or nothing: the first of them that fits."""
+        style = STYLES[self._root.kind]
+        gaps = (Gap(self._first_token),)
+        marked = () if not self._ask.sentinel else (Values(style, (Mark(self._ask.sentinel),)),)
+        for values in (*marked, Values(style, ())):
+            if self._cost((values,)) <= self.limit and (values.items or style in ("array", "object")):
+                return Cut((values,), self._first_token, gaps)
+        return Cut((), self._first_token, gaps)
+
+    def _finished(
+        self,
+        values: Values | None,
+        kept: Sequence[Unit],
+        gaps: tuple[Gap, ...] = (),
+        next_pointer: str | None = None,
+    ) -> Cut:
+        return Cut(
+            parts=() if values is None else (values,),
+            first_token=self._first_token,
+            gaps=gaps,
+            hint=note_of(gaps[0], self._first_token, self._tokens.total, self._ask) if gaps else "",
+            first_pointer=kept[0].node.pointer() if kept else None,
+            next_pointer=next_pointer,
+            returned_count=self._records(kept),
+            notices=tuple(
+                replaced_notice(unit.node, self._data, self._tokens) for unit in kept if unit.opaque
+            ),
+        )
+
+    def _records(self, kept: Sequence[Unit]) -> int:
+        """Return how many whole records are shown: elements of an array at the top or one level below."""
+        if self._root.kind != OBJECT:
+            return sum(unit.node.parent is self._root and not unit.opaque for unit in kept)
+        count = 0
+        for unit in kept:
+            parent = unit.node.parent
+            if unit.node.kind == ARRAY and parent is self._root and not unit.opaque:
+                count += unit.node.count
+            elif parent is not None and parent.kind == ARRAY and parent.parent is self._root:
+                count += not unit.opaque
+        return count

@@ -1,0 +1,13 @@
+"""What happens to a payload that is not what the caller declared: it is text, and a notice says why."""
+
+from __future__ import annotations
+
+from tokcap.core.notice import Notice
+from tokcap.shapes.base import Sniffed
+
+
+def taken_as_text(expected: str, reason: str = "") -> Sniffed:
+    """Return the result for a payload that is not valid `expected`."""
+    why = f": {reason}" if reason else ""
+    message = f"the payload is not valid {expected}{why}; taken as text"
+    return Sniffed("text", notices=(Notice("SHAPE_MISMATCH", message),))

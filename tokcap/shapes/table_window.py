@@ -1,0 +1,210 @@
+"""Windows over CSV and TSV: rows are records, every window repeats the header.
+
+The mark is a row with the mark in its first column and as many columns as the header, so that a window reads
+back as a table. If a row is too long for any window, its longest cells are replaced by the mark.
+"""
+
+from __future__ import annotations
+
+from tokcap.core.cut import Cut, Gap, Kept, Mark, gaps_between
+from tokcap.core.mark import note_of
+from tokcap.core.notice import Notice
+from tokcap.core.seek_points import STRIDE_BYTES
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes.csv_text import (
+    BYTE_ORDER_MARK,
+    cell_text,
+    cells_of,
+    end_of_row,
+    pass_rows,
+    quoted_cell,
+)
+from tokcap.shapes.record_window import RecordWindow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.core.cut import Ask, Cost, Ranges
+    from tokcap.core.payload import Payload
+    from tokcap.core.tokenizer import TokenMap
+    from tokcap.shapes.csv_text import Dialect
+
+
+class Row(Record):
+    """A row of the source, with its line end. Rows count from 0 after the header."""
+
+    number: int
+    start: int
+    end: int
+
+
+class TableWindow(RecordWindow):
+    """One table and one limit."""
+
+    def __init__(
+        self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost, dialect: Dialect, shape: str
+    ) -> None:
+        super().__init__(payload, tokens, ask, cost, shape)
+        self._dialect = dialect
+        self._header_end = end_of_row(self._data, 0, dialect)
+        self._header = self._data[: self._header_end]
+        self._begin = max(self._first_byte, self._header_end)
+        header = self._header.removeprefix(BYTE_ORDER_MARK)
+        self._names = [cell_text(cell) for cell in cells_of(header, dialect)]
+        self._line_end = b"\r\n" if self._header.endswith(b"\r\n") else b"\n"
+        # Between the first `head_count` rows and the others some may be unread.
+        self._rows: Sequence[Row] = ()
+
+    def _whole(self) -> Cut:
+        return Cut((Kept(self._data[:]),) if self._data else (), 0)
+
+    def _rest(self) -> Cut:
+        rest = self._data[self._first_row(self._begin)[0] :]
+        return Cut((Kept(self._header + rest),), self._first_token)
+
+    def _read(self, size: int) -> None:
+        length, keep = len(self._data), self._ask.keep
+        whole = keep.needs_middle or (keep.needs_tail and self._begin + 2 * size >= length)
+        head = self._rows_between(self._begin, length if whole else self._begin + size)
+        tail: Sequence[Row] = ()
+        self.complete = whole or not head or head[-1].end >= length
+        if keep.needs_tail and not whole:
+            tail = self._rows_between(max(length - size, head[-1].end if head else 0), length)
+            self.complete = False
+        self._rows = [*head, *tail]
+        self.count, self.head_count = len(self._rows), len(head)
+
+    def _rows_between(self, begin: int, stop: int) -> Sequence[Row]:
+        """Return the rows that begin at `begin` or later and before `stop`; at least one if there is one."""
+        rows: list[Row] = []
+        start, number = self._first_row(begin)
+        while start < len(self._data) and (start < stop or not rows):
+            end = end_of_row(self._data, start, self._dialect)
+            rows.append(Row(number, start, end))
+            start, number = end, number + 1
+        return rows
+
+    def _first_row(self, byte: int) -> tuple[int, int]:
+        """Return where the first row at or after `byte` begins, and its number."""
+        start, number = self._header_end, 0
+        seek_point = self._seek_points.before(byte)
+        if seek_point is not None:
+            start, (number,) = seek_point
+        while start < byte and start < len(self._data):
+            border = (start // STRIDE_BYTES + 1) * STRIDE_BYTES
+            start, passed = pass_rows(self._data, start, min(border, byte), self._dialect)
+            number += passed
+            if border < byte and start < len(self._data):
+                self._seek_points.add(start, [number])
+        return start, number
+
+    def tail_starts(self, hidden_from: int) -> Sequence[int]:
+        least = hidden_from if self.complete else max(hidden_from, self.head_count)
+        return range(self.count - 1, least - 1, -1)
+
+    def text_of(self, unit: int) -> bytes:
+        row = self._rows[unit]
+        return self._data[row.start : row.end]
+
+    def price(self, shown: Ranges) -> int:
+        return self._cost(self._parts(shown))
+
+    def _largest(self) -> Cut | None:
+        rows = self._rows
+        if not rows:
+            return Cut((), self._first_token) if self.complete else None
+        if not self.head_ends() and not self.complete:
+            return None
+        shown = self._ask.keep.choose(self)
+        if shown is None:
+            return self._shortened(rows[0])
+        if not self.complete and self._touches_unread(shown):
+            return None
+        return self._cut_of(self._together(shown))
+
+    def _touches_unread(self, shown: Ranges) -> bool:
+        """Whether a range ends or starts where rows are unread: then it may fit more."""
+        border = self.head_count if self.head_count < self.count else self.head_count - 1
+        return any(border in (first, end) for first, end in shown)
+
+    def _together(self, shown: Ranges) -> Ranges:
+        """Return a head that ends so that the next window can begin in a later token than its last row."""
+        ((first, end), *others) = shown
+        rows = self._rows
+        if first or others or end == len(rows) or self._ask.keep.needs_tail:
+            return shown
+        while end > 1 and not self._begins_later(rows[end - 1], rows[end]):
+            end -= 1
+        return ((0, end),)
+
+    def _cut_of(self, shown: Ranges) -> Cut:
+        rows = self._rows
+        gaps = tuple(
+            Gap(
+                self._tokens.token_at(rows[first].start) if first else self._first_token,
+                self._tokens.token_at(rows[end].start) if end < len(rows) else None,
+            )
+            for first, end in gaps_between(shown, len(rows))
+        )
+        return self._finished(self._parts(shown), gaps)
+
+    def _parts(self, shown: Ranges) -> tuple[Kept | Mark, ...]:
+        """Return header, rows, and a mark for each gap; it has the number of hidden rows if rows follow."""
+        rows = self._rows
+        parts: list[Kept | Mark] = []
+        text, place = self._header, 0
+        for first, end in shown:
+            if place < first:
+                parts += (Kept(text), *self._marks(rows[first].number - rows[place].number))
+                text = b""
+            text += self._data[rows[first].start : rows[end - 1].end]
+            place = end
+        parts.append(Kept(text))
+        if place < len(rows):
+            parts += self._marks(None)
+        return tuple(parts)
+
+    def _marks(self, hidden: int | None) -> Sequence[Mark]:
+        """Return the mark as a row, in a list; an empty list if the caller asked for no mark."""
+        if not self._ask.sentinel:
+            return ()
+        text = self._ask.sentinel if hidden is None else f"{self._ask.sentinel} {hidden} hidden"
+        columns = len(self._names)
+        row = quoted_cell(text, self._dialect) + self._dialect.delimiter * (columns - 1) + self._line_end
+        return (Mark(self._ask.sentinel, hidden=hidden, row=row),)
+
+    def _begins_later(self, before: Row, after: Row) -> bool:
+        """Whether the token in which a row begins starts after the beginning of the row before."""
+        return self._tokens.byte_at(self._tokens.token_at(after.start)) > before.start
+
+    def _shortened(self, row: Row) -> Cut:
+        """Return a row that fits into no window, with the mark in place of as many cells as necessary."""
+        cells = list(cells_of(self._data[row.start : row.end], self._dialect))
+        longest_first = sorted(range(len(cells)), key=lambda column: -len(cells[column]))
+        more = row.end < len(self._data)
+        notices = []
+        mark: tuple[Kept | Mark, ...] = tuple(self._marks(None)) if more else ()
+        after_row = (Gap(max(self._tokens.token_at(row.end), self._first_token + 1)),)
+        for column in longest_first:
+            notices.append(self._notice(row, column))
+            cells[column] = quoted_cell(self._ask.sentinel or "…", self._dialect)
+            shown = self._header + self._dialect.delimiter.join(cells) + self._line_end
+            parts: tuple[Kept | Mark, ...] = (Kept(shown), *mark)
+            if self._cost(parts) <= self.limit:
+                return self._finished(parts, after_row if more else ()).but(notices=tuple(notices))
+        # No cell fits: header and mark stand for the row, or the mark alone, or nothing.
+        for parts in ((Kept(self._header), *mark), mark):
+            if parts and mark and self._cost(parts) <= self.limit:
+                return self._finished(parts, after_row).but(notices=tuple(notices))
+        return self._finished((), (Gap(self._first_token),))
+
+    def _notice(self, row: Row, column: int) -> Notice:
+        tokens = self._tokens.token_at(row.end - 1) + 1 - self._tokens.token_at(row.start)
+        name = self._names[column] if column < len(self._names) else str(column)
+        pointer = f"/{row.number}/{name}"
+        message = f"the cell at {pointer} is in a row of {tokens} tokens, more than a window can show"
+        return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=tokens)
+
+    def _finished(self, parts: tuple[Kept | Mark, ...], gaps: tuple[Gap, ...]) -> Cut:
+        hint = note_of(gaps[0], self._first_token, self._tokens.total, self._ask) if gaps else ""
+        return Cut(parts, self._first_token, gaps, hint)

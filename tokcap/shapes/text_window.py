@@ -1,0 +1,232 @@
+"""Windows over text: lines are records. Comes in: payload, token positions, what is asked. Goes out: a cut.
+
+Every cut lies where a token and a character end, and where a line ends unless a line is longer than any
+window. `cost` proves each candidate by counting the composed answer.
+"""
+
+from __future__ import annotations
+
+from tokcap.core.cut import Cut, Gap, Kept
+from tokcap.core.mark import forms_of, inner_note, marks, note_of
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.core.cut import Ask, Cost, Part, Ranges
+    from tokcap.core.mark import MarkForm
+    from tokcap.core.payload import Payload
+    from tokcap.core.request import Align
+    from tokcap.core.tokenizer import TokenMap
+
+# A character has at most four bytes, so at most three tokens begin inside it.
+TOKENS_INSIDE_A_CHARACTER = 3
+NEWLINE = ord("\n")
+# Lines are counted in blocks of this size.
+BLOCK_BYTES = 1 << 20
+
+
+def cut(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
+    """Return the window that `ask` describes: as much of the payload as fits into the limit."""
+    first, first_byte = start_of_window(tokens, ask.offset)
+    if ask.limit is None or tokens.reach(first + ask.limit + 1) - first <= ask.limit:
+        data = payload.read(first_byte, payload.size)
+        rest = (Kept(data),) if data else ()
+        # If bytes after it were lost, a mark must say so, and that takes room.
+        if ask.limit is None or (not payload.lost and cost(rest) <= ask.limit):
+            return Cut(rest, first)
+    window = Window(payload, tokens, ask, ask.limit, first, cost)
+    for align, form in attempts(ask):
+        lines = Lines(window, align, form)
+        shown = ask.keep.choose(lines)
+        if shown:
+            return lines.cut(shown)
+    if ask.passed:
+        # No mark fits after what is already written.
+        return Cut((Kept(payload.read(0, ask.passed)),), 0, (Gap(tokens.token_at(ask.passed)),))
+    for form in forms_of(ask):
+        # The limit does not allow one character: show the mark alone, if that fits.
+        marked = Lines(window, ask.align, form).cut(())
+        if cost(marked.parts) <= ask.limit:
+            return marked
+    return Cut((), first, (Gap(first),))
+
+
+def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
+    """Return token `offset` and its byte; if that lies inside a character, where the character begins."""
+    if offset == 0:
+        return 0, 0
+    token = tokens.reach(offset)
+    earliest = max(token - TOKENS_INSIDE_A_CHARACTER, 0)
+    starts = tokens.starts(earliest, token)
+    while starts[token - earliest] < 0:
+        token -= 1
+    return token, starts[token - earliest]
+
+
+def attempts(ask: Ask) -> Sequence[tuple[Align, MarkForm]]:
+    """Return what is tried, best first: whole lines, then any token; without a mark only if none fits."""
+    marked = [form for form in forms_of(ask) if form != "none"]
+    ways: tuple[Align, ...] = ("record", "token") if ask.align == "record" else ("token",)
+    return [(way, form) for way in ways for form in marked] + [(way, "none") for way in ways]
+
+
+class Stretch:
+    """The tokens from `first` to `last` with their bytes, and where a cut is allowed among them."""
+
+    def __init__(self, payload: Payload, tokens: TokenMap, first: int, last: int) -> None:
+        self.first = first
+        self.last = last
+        self._starts = tokens.starts(first, last)
+        allowed = [byte for byte in self._starts if byte >= 0]
+        # One byte more, to see whether the first position is the start of a line.
+        self._base = max(allowed[0] - 1, 0)
+        self._data = payload.read(self._base, allowed[-1])
+
+    def cuts(self, align: Align, from_byte: int = 0) -> Sequence[int]:
+        """Return the tokens before which a cut is allowed, in order; none before that byte."""
+        data, before = self._data, self._base + 1
+        return [
+            self.first + number
+            for number, byte in enumerate(self._starts)
+            if byte >= from_byte
+            if align == "token" or (byte >= before and data[byte - before] == NEWLINE)
+        ]
+
+    def between(self, first: int, end: int) -> bytes:
+        """Return the bytes of the tokens from `first` up to `end`."""
+        start, stop = self._starts[first - self.first], self._starts[end - self.first]
+        return self._data[start - self._base : stop - self._base]
+
+
+class Window:
+    """An oversized payload and one limit: the stretches that the policy chooses from."""
+
+    def __init__(
+        self, payload: Payload, tokens: TokenMap, ask: Ask, limit: int, first: int, cost: Cost
+    ) -> None:
+        self.ask = ask
+        self.limit = limit
+        self.first = first
+        self.cost = cost
+        self.total = tokens.total
+        self.head: Stretch | None = None
+        self.tail: Stretch | None = None
+        self.end: int | None = None
+        self.end_of_store = -1
+        keep = ask.keep
+        if keep.needs_tail or keep.needs_middle:
+            self.end = tokens.total_tokens
+            self._line_ends = line_ends(payload, tokens.byte_at(first))
+        if keep.needs_middle:
+            self.head = self.tail = Stretch(payload, tokens, first, tokens.total_tokens)
+            self.hides_nothing = tokens.total_tokens
+        elif keep.needs_head:
+            # Nothing further than `limit` tokens from either end can be shown.
+            self.head = Stretch(payload, tokens, first, tokens.reach(first + limit))
+            # A head that ends here hides nothing, unless the end of the payload was lost.
+            self.hides_nothing = tokens.reach(first + limit + 1)
+            if payload.lost and self.hides_nothing <= first + limit:
+                self.end_of_store = self.hides_nothing
+                self.hides_nothing += 1
+        if keep.needs_tail and self.end is not None and self.tail is None:
+            self.tail = Stretch(payload, tokens, max(self.end - limit, first), self.end)
+        self._lines: dict[int, int] = {}
+
+    def between(self, first: int, end: int) -> bytes:
+        """Return the bytes of tokens that lie in the head or in the tail."""
+        stretch = self.head if self.head and end <= self.head.last else self.tail
+        assert stretch
+        return stretch.between(first, end)
+
+    def lines_before(self, token: int) -> int:
+        """Return how many lines end between the start of the window and a token in the head or tail."""
+        if token == self.first:
+            return 0
+        if token not in self._lines:
+            if self.head and token <= self.head.last:
+                count = self.head.between(self.first, token).count(b"\n")
+            else:
+                assert self.tail
+                assert self.end is not None
+                count = self._line_ends - self.tail.between(token, self.end).count(b"\n")
+            self._lines[token] = count
+        return self._lines[token]
+
+
+class Lines:
+    """The units of a window in one alignment, with marks in one form. Implements `core.cut.Material`."""
+
+    def __init__(self, window: Window, align: Align, form: MarkForm) -> None:
+        self._window = window
+        self._form = form
+        self.limit = window.limit
+        self.both_ends_required = True
+        self.one_end_allowed = form == "none"
+        # Without a mark between them two ends would read as one text, unless the caller asked for no mark.
+        self.gaps_are_marked = form != "none" or not window.ask.sentinel
+        heads = window.head.cuts(align, window.ask.passed) if window.head else ()
+        tails = window.tail.cuts(align) if window.tail else ()
+        self._head_ends = [token for token in heads if window.first < token < window.hides_nothing]
+        end = window.end
+        self._tail_starts = [token for token in tails if end is not None and window.first < token < end]
+        # Unit n lies between borders n and n + 1.
+        borders = {window.first, *self._head_ends, *self._tail_starts}
+        self._borders = sorted(borders if end is None else {*borders, end})
+        self._number = {token: number for number, token in enumerate(self._borders)}
+        self.count = len(self._borders) - 1
+
+    def head_ends(self) -> Sequence[int]:
+        return [self._number[token] for token in self._head_ends]
+
+    def tail_starts(self, hidden_from: int) -> Sequence[int]:
+        starts = [self._number[token] for token in self._tail_starts]
+        return [start for start in reversed(starts) if start > hidden_from]
+
+    def text_of(self, unit: int) -> bytes:
+        return self._window.between(self._borders[unit], self._borders[unit + 1])
+
+    def price(self, shown: Ranges) -> int:
+        return self._window.cost(self.cut(shown).parts)
+
+    def cut(self, shown: Ranges) -> Cut:
+        """Return the cut that shows these units, with a mark at each gap."""
+        borders, place = self._borders, self._window.first
+        parts: list[Part] = []
+        gaps: list[Gap] = []
+        notes: list[str] = []
+
+        def leave_out(gap: Gap) -> None:
+            notes.append(self._note(gap, is_first=not gaps))
+            gaps.append(gap)
+            parts.extend(marks(self._form, notes[-1], self._window.ask))
+
+        for first, end in shown:
+            if place < borders[first]:
+                leave_out(Gap(place, borders[first]))
+            parts.append(Kept(self._window.between(borders[first], borders[end])))
+            place = borders[end]
+        if self._leaves_out_end(shown):
+            leave_out(Gap(place, self._window.end if gaps else None, lost=place == self._window.end_of_store))
+        return Cut(tuple(parts), self._window.first, tuple(gaps), hint=notes[0] if notes else "")
+
+    def _leaves_out_end(self, shown: Ranges) -> bool:
+        if not shown or self._window.end is None or shown[-1][1] < self.count:
+            return True
+        # All that is stored is shown, but the end of the payload was lost.
+        return len(shown) == 1 and not shown[0][0] and self._window.end == self._window.end_of_store
+
+    def _note(self, gap: Gap, *, is_first: bool) -> str:
+        window = self._window
+        lines = None if gap.end is None else window.lines_before(gap.end) - window.lines_before(gap.first)
+        if is_first:
+            return note_of(gap, window.first, window.total, window.ask, lines)
+        return inner_note(gap, window.total, window.ask, lines)
+
+
+def line_ends(payload: Payload, start: int) -> int:
+    """Return how many lines end in a payload from one byte on."""
+    return sum(
+        payload.read(place, min(place + BLOCK_BYTES, payload.size)).count(b"\n")
+        for place in range(start, payload.size, BLOCK_BYTES)
+    )
