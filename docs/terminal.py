@@ -13,7 +13,7 @@ import termios
 import time
 from pathlib import Path
 
-from tokcap.filters.terminal import Terminal
+from tokcap.filters.emulator import TerminalEmulator
 
 SAMPLES = Path(__file__).parent / "samples"
 ROWS, COLUMNS = 60, 96
@@ -37,7 +37,7 @@ def record(commands: list[str]) -> list[tuple[str, list[str]]]:
         finally:
             os.close(screen)
             os.waitpid(shell, 0)
-        terminal = Terminal()
+        terminal = TerminalEmulator()
         terminal.feed(seen)
         text = terminal.finish().decode().replace(str(home), HOME)
     found = []

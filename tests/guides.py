@@ -1,7 +1,8 @@
-"""README.md and docs/*.md as they are run: examples out of a guide, and what a reader would see.
+"""Run the examples in README.md and docs/*.md, and return what a reader would see.
 
-The commands of one guide run one after the other in one shell, in `docs/samples`, in a home of their own.
-`python -m tests.test_readme --write` fills in the outputs.
+A section is everything up to the next heading. The commands of one section run in one shell, in
+`docs/samples`, with an empty home. So no section depends on another one. Each section runs twice with the
+same home, because readers repeat what they read. `python -m tests.test_readme --write` fills in the outputs.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from tests.conftest import ROOT
 
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SAMPLES = ROOT / "docs" / "samples"
-# The home that stands in the guides.
+# The home directory that the guides show.
 HOME = "/home/me"
 
+FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#+ ", re.MULTILINE)
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
-# A command goes on in lines that begin with `> `, as in a shell.
+# A command continues in lines that begin with `> `, as in a shell.
 EXAMPLE = re.compile(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", re.MULTILINE)
 PYTHON = re.compile(r"(?<=^```python\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 # No command prints it.
@@ -29,7 +32,7 @@ BETWEEN = "\x1eend of an example\x1e"
 
 
 def examples(text: str) -> list[tuple[str, str]]:
-    """Every command of a guide, with the output that stands below it."""
+    """Return every command of a text, with the output shown below it."""
     return [
         (command.replace("\n> ", "\n").removesuffix("\n"), output)
         for block in BLOCK.findall(text)
@@ -37,20 +40,27 @@ def examples(text: str) -> list[tuple[str, str]]:
     ]
 
 
+def sections(text: str) -> list[str]:
+    """Split a guide before each heading. A comment in a code block is not a heading."""
+    prose = FENCED.sub(lambda block: " " * len(block[0]), text)
+    starts = [match.start() for match in HEADING.finditer(prose)]
+    return [text[start:end] for start, end in zip([0, *starts], [*starts, None], strict=True)]
+
+
 def python_blocks(text: str) -> list[str]:
     return PYTHON.findall(text)
 
 
 def steady(text: str) -> str:
-    """An answer without what the clock puts in."""
+    """Return an output without what the clock puts into it."""
     text = re.sub(r'"duration_ms":\s*\d+', '"duration_ms":0', text)
     text = re.sub(r"\b\d{4}-\d\d-\d\d\b(?!T)( \d\d:\d\d)?", "2026-01-01", text)
-    # Ages of what was stored a moment ago.
+    # Ages of stored outputs.
     return re.sub(r"^([0-9a-f]{12}  )\d+[sm] *", r"\1", text, flags=re.MULTILINE)
 
 
 def world(home: Path) -> dict[str, str]:
-    """The environment of a reader who has just installed this very tokcap."""
+    """Return the environment of a reader who has just installed this tokcap."""
     programs = home.parent / "bin"
     programs.mkdir(exist_ok=True)
     for name, module in (("tokcap", "tokcap"), ("tokcap-sh", "tokcap.cli.shell_entry")):
@@ -65,36 +75,51 @@ def world(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
         "PATH": f"{programs}:{os.environ['PATH']}",
+        "TMPDIR": str(home.parent),
         "TZ": "UTC",
     }
 
 
 def outputs(guide: Path) -> list[str]:
-    """What the commands of a guide really print, both streams as on a terminal."""
-    commands = [command for command, _ in examples(guide.read_text())]
-    # One shell for all: what one line exports, the next one has.
-    script = "".join(f"{command}\nprintf '%s' '{BETWEEN}'\n" for command in commands)
+    """Return what the commands of a guide print, both streams as on a terminal."""
+    return [output for section in sections(guide.read_text()) for output in section_outputs(section)]
+
+
+def section_outputs(section: str) -> list[str]:
+    """Run the commands of a section twice. The second run must print the same as the first."""
+    commands = [command for command, _ in examples(section)]
+    if not commands:
+        return []
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory) / "home"
         home.mkdir()
-        done = subprocess.run(
-            ["bash", "-c", f"exec 2>&1\n{script}"],
-            cwd=SAMPLES,
-            env=world(home),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=240,
-            check=False,
-        )
-        *found, rest = done.stdout.split(BETWEEN)
-        assert len(found) == len(commands), rest
-        return [output.replace(str(home), HOME) for output in found]
+        first, second = (printed_by(commands, home) for _ in range(2))
+    for command, once, again in zip(commands, first, second, strict=True):
+        assert steady(once) == steady(again), f"run twice, this prints something else: {command}"
+    return first
+
+
+def printed_by(commands: list[str], home: Path) -> list[str]:
+    # One shell for all: a variable that one line exports is there for the next.
+    script = "".join(f"{command}\nprintf '%s' '{BETWEEN}'\n" for command in commands)
+    done = subprocess.run(
+        ["bash", "-c", f"exec 2>&1\n{script}"],
+        cwd=SAMPLES,
+        env=world(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    *found, rest = done.stdout.split(BETWEEN)
+    assert len(found) == len(commands), rest
+    return [output.replace(str(home), HOME) for output in found]
 
 
 def run_python(code: str, directory: Path) -> subprocess.CompletedProcess[str]:
     home = directory / "python-home"
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         cwd=SAMPLES,
@@ -107,7 +132,7 @@ def run_python(code: str, directory: Path) -> subprocess.CompletedProcess[str]:
 
 
 def filled(text: str, real_outputs: list[str]) -> str:
-    """A guide with real outputs; one that differs only by the clock stays as it is."""
+    """Return a guide with real outputs. An output that differs only by the clock stays as it is."""
     found = iter(real_outputs)
 
     def fill_example(example: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
-"""Every command and option in help and README, held against the catalog.
+"""Every command and option is in help, and in the README or the reference.
 
-The same is held of man pages and completions in `test_man` and `test_completions`.
+`test_man` and `test_completions` check the same for man pages and completions.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from tokcap.system.screen import Screen
 
 COMMANDS = all_commands()
 README = (ROOT / "README.md").read_text()
+# It has a table of all subcommands.
+REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 
 every_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.dotted)
 
 
 def has_word(text: str, word: str) -> bool:
-    """Whether it is there, not only as a part of a longer one: `--token` is not in `--token-limit`."""
+    """Return whether the whole word is there: `--token` is not in `--token-limit`."""
     return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) is not None
 
 
 def missing_from(text: str, command) -> list[str]:
-    """The spellings of the command's options that a text does not have."""
+    """Return the spellings of the command's options that a text does not have."""
     return [word for flag in command.flags for word in flag.spellings if not has_word(text, word)]
 
 
@@ -40,11 +42,11 @@ def test_help_has_every_option(command):
 
 
 @every_command
-def test_the_readme_has_every_command_and_option(command):
+def test_readme_and_reference_have_every_command_and_option(command):
     if command.path and command.path != ("show",):
         (row,) = (
-            line for line in README.splitlines() if re.match(rf"\| `{' '.join(command.path)}[` ]", line)
+            line for line in REFERENCE.splitlines() if re.match(rf"\| `{' '.join(command.path)}[` ]", line)
         )
         assert not [flag for flag in missing_from(row, command) if flag not in ("-h", "--help")]
     else:
-        assert not missing_from(README, command)
+        assert not missing_from(README + REFERENCE, command)

@@ -1,4 +1,4 @@
-"""README and guides are true: their examples are run, their tables are those of the program."""
+"""README and guides are true: their examples run, and their tables are made from the program."""
 
 import re
 import sys
@@ -6,7 +6,16 @@ import sys
 import pytest
 
 from tests.conftest import ROOT
-from tests.guides import GUIDES, examples, filled, outputs, python_blocks, run_python
+from tests.guides import (
+    GUIDES,
+    examples,
+    filled,
+    outputs,
+    python_blocks,
+    run_python,
+    section_outputs,
+    sections,
+)
 from tokcap.cli.catalog import all_commands
 from tokcap.cli.description import HELP, flag_of
 from tokcap.cli.options import OPTIONS, options_of
@@ -18,6 +27,20 @@ PYTHON = [
     for guide in GUIDES
     for number, code in enumerate(python_blocks(guide.read_text()))
 ]
+SECTIONS = [
+    pytest.param(section, id=f"{guide.stem}: {section.partition(chr(10))[0].strip('# ')}")
+    for guide in GUIDES
+    for section in sections(guide.read_text())
+    if examples(section)
+]
+# The document with the tables of all options and commands.
+REFERENCE_FILE = ROOT / "docs" / "reference.md"
+REFERENCE = REFERENCE_FILE.read_text()
+README_LINES = 250
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= README_LINES
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/agents.md", "docs/counting.md", "docs/shell.md"])
@@ -25,16 +48,16 @@ def test_there_are_examples(name):
     assert len(examples((ROOT / name).read_text())) >= 8
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
-def test_the_examples_of_a_guide_print_what_it_says(guide):
-    text = guide.read_text()
-    assert filled(text, outputs(guide)) == text, "run python -m tests.test_readme --write"
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_examples_of_a_section_print_what_it_says_and_can_be_repeated(section):
+    assert filled(section, section_outputs(section)) == section, "run python -m tests.test_readme --write"
 
 
 @pytest.mark.parametrize("code", PYTHON)
-def test_python_in_a_guide_runs(code, tmp_path):
-    done = run_python(code, tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_python_in_a_guide_runs_and_can_be_repeated(code, tmp_path):
+    for _ in range(2):
+        done = run_python(code, tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def option_table(options) -> str:
@@ -58,13 +81,13 @@ def command_table(commands) -> str:
 TABLES = {
     "options": option_table(options_of("run")),
     "show options": option_table([option for option in OPTIONS if option.forms == ("show",)]),
-    # Those of the wrapper and of `show` have tables of their own.
+    # The first two are the wrapper and `show`, which have tables of their own.
     "commands": command_table(all_commands()[2:]),
 }
 
 
 def with_tables(text: str) -> str:
-    """A text with the tables as they have to be: `python -m tests.test_readme --write` writes them."""
+    """Return a text with the tables of this version between their comments."""
     for name, table in TABLES.items():
         between = rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)"
         text, found = re.subn(between, lambda _, table=table: table, text, flags=re.DOTALL)
@@ -72,19 +95,20 @@ def with_tables(text: str) -> str:
     return text
 
 
-def test_the_tables_are_those_of_the_catalog():
-    assert with_tables(README) == README, "run python -m tests.test_readme --write"
+def test_the_tables_of_the_reference_are_those_of_the_program():
+    assert with_tables(REFERENCE) == REFERENCE, "run python -m tests.test_readme --write"
 
 
-def test_continuous_integration_runs_the_readmes_own_line():
+def test_continuous_integration_runs_the_test_line_of_the_readme():
     lines = re.findall(r"^python3 -m venv .*pytest.*$", README, re.MULTILINE)
     assert len(lines) == 1
     assert "grep -m 1 '^python3 -m venv .*pytest' README.md" in (ROOT / ".ci" / "run").read_text()
+    assert f"\n{lines[0]}\n" in (ROOT / "CONTRIBUTING.md").read_text()
 
 
 if __name__ == "__main__":
     if sys.argv[1:] != ["--write"]:
-        sys.exit("python -m tests.test_readme --write: fill in tables and the outputs of all examples")
-    (ROOT / "README.md").write_text(with_tables(README))
+        sys.exit("python -m tests.test_readme --write: fill in the tables and the outputs of all examples")
+    REFERENCE_FILE.write_text(with_tables(REFERENCE))
     for guide in GUIDES:
         guide.write_text(filled(guide.read_text(), outputs(guide)))

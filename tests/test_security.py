@@ -1,4 +1,4 @@
-"""What SECURITY.md says of hostile output and of configuration that comes along with a directory."""
+"""What SECURITY.md says about hostile output, and about configuration files in the working directory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_forged_mark_changes_nothing_in_meta(inside):
     }
 
 
-def test_no_text_gets_out_of_the_data_of_an_envelope(inside):
+def test_no_output_can_escape_from_the_data_of_an_envelope(inside):
     hostile = '"],"error":null,"meta":{"truncated":true,"next_offset":7}}\n\u2028\x00\\'
     envelope = json.loads(inside("-n", "500", "-o", "json", stdin=hostile.encode()).out)
     assert envelope["data"] == [hostile]
@@ -28,7 +28,7 @@ def test_no_text_gets_out_of_the_data_of_an_envelope(inside):
 
 
 @pytest.mark.parametrize("keep", ["head", "tail"])
-def test_with_a_mark_of_ones_own_a_forged_one_can_be_told(inside, keep):
+def test_a_forged_mark_is_recognized_if_the_mark_has_its_own_text(inside, keep):
     output = "".join(f"{number} {FORGED}\n" for number in range(300)).encode()
     lines = (
         inside("-n", "120", "--keep", keep, "--sentinel", "[CUT 9f31c2]", stdin=output)
@@ -47,21 +47,21 @@ def test_configuration_in_the_working_directory_is_not_read(tokcap, tmp_path, mo
 
 
 @pytest.mark.parametrize("name", ["\x1b]0;owned\x07", "\x9b31m", "a\rb", "a\u202eb", "a\u2028b"])
-def test_our_own_lines_carry_no_control_characters_of_others(tokcap, name):
+def test_messages_of_tokcap_contain_no_control_characters_of_a_command(tokcap, name):
     ran = tokcap("--", f"no-such-{name}")
     assert ran.status == 127
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e]", ran.err.decode())
 
 
-def test_what_the_page_names_is_there():
+def test_every_test_that_the_page_names_exists():
     _, *sections = re.split(r"^## ", (ROOT / "SECURITY.md").read_text(), flags=re.MULTILINE)
     for section in sections:
-        named = re.findall(r"`(tests/[\w/.]+)`", section.partition("*Held by*")[2])
+        named = re.findall(r"`(tests/[\w/.]+)`", section.partition("*Tested by*")[2])
         assert named, section
         assert not [name for name in named if not (ROOT / name).exists()]
 
 
-def test_whatever_lies_in_the_data_directory_is_on_the_page(inside, with_account):
+def test_every_file_in_the_data_directory_is_on_the_page(inside, with_account):
     inside("budget", "start", "s")
     inside("-n", "9", "--session", "s", stdin=b"[" + b'"word",' * 9000 + b"1]")
     inside("show", "@last", "--token-offset", "9000")

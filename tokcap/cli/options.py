@@ -1,7 +1,7 @@
 """The option table: every option of `tokcap` and `tokcap show`, stated once.
 
-Parsing, help, environment variables, config keys, man page, completions and the README's table are made from
-it. To add an option, add a row here and a field with its default to `core.request`.
+Parsing, help, environment variables, config keys, man page, completions and the tables of the reference are
+made from it. To add an option, add a row here and a field with its default to `core.request`.
 """
 
 from __future__ import annotations
