@@ -194,7 +194,7 @@ def test_a_command_reads_its_own_input_and_never_the_protocol(agent, tmp_path):
 def test_a_timeout_is_a_result(agent):
     answer = agent.call("run", argv=["sleep", "60"], timeout="200ms")
     assert (answer.facts["exit_code"], answer.code) == (124, "TIMEOUT")
-    assert "time was up" in answer.text
+    assert "timed out" in answer.text
 
 
 @pytest.mark.parametrize("limit", [7, 40, LIMIT])

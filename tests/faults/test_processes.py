@@ -189,7 +189,7 @@ class TestKilled:
         assert all(name.exists() for name in names), "somebody may be writing them"
         for name in names:
             os.utime(name, (1, 1))
-        assert b"3 left over by others" in run_tokcap("spill", "gc").out
+        assert b"3 leftovers of interrupted runs" in run_tokcap("spill", "gc").out
         assert not left_behind(with_store)
         assert run_tokcap("show", stored, "-n", "100000").out == LINES
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tokcap.core import spool
 from tokcap.shapes import json_sniff, record_window, table_window
 from tokcap.shapes.json_text import tree
-from tokcap.steps import capture, grep
+from tokcap.steps import grep
 from tokcap.tokens import chunks, index
 
 if TYPE_CHECKING:
@@ -34,5 +35,5 @@ def small_constants(given: Input, knob: int) -> Iterator[None]:
             patch.setattr(json_sniff, "LIGHT_BYTES", size * 2)
             patch.setattr(grep, "READ_BYTES", size)
             # The only default of its place; bound when the class was made.
-            patch.setattr(capture.Spool.__init__, "__defaults__", (size,))
+            patch.setattr(spool.Spool.__init__, "__defaults__", (size,))
         yield

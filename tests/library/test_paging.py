@@ -89,7 +89,7 @@ def test_paging_much_text_counts_it_once():
 
 
 def test_a_limit_that_admits_nothing_is_refused_instead_of_going_round_for_ever():
-    with pytest.raises(UsageError, match="ask for more"):
+    with pytest.raises(UsageError, match="use a larger limit"):
         list(pages("🧑‍🚀" * 20, 1))
 
 

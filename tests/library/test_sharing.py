@@ -106,7 +106,7 @@ def test_an_existing_session_is_joined_only_with_its_own_settings(with_store):
         pass
     with open_session("tracked") as budget:
         assert budget.remaining is None
-    with pytest.raises(UsageError, match="no name"), open_session("no/name"):
+    with pytest.raises(UsageError, match="invalid session name"), open_session("no/name"):
         pass
 
 

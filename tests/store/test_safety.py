@@ -440,7 +440,6 @@ class TestEntriesThatHeal:
             ("token_limit", "abc"),
             ("token_limit", -5),
             ("token_limit", 1.5),
-            ("shape", "xml"),
             ("shape", []),
             ("command", "seq"),
             ("stored_bytes", {"out": -1}),

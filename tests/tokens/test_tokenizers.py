@@ -110,7 +110,7 @@ def test_a_plug_in_says_how_long_its_tokens_are_at_the_most(tokcap, plugin):
         == b"one two "
     )
     ran = tokcap("--tokenizer", "words", "-n", "2", stdin=b"three words here", env=world)
-    assert b"has a token above its longest_token_bytes; every byte was taken" in ran.err
+    assert b"has a token above its longest_token_bytes; counted every byte" in ran.err
 
 
 @pytest.mark.parametrize("value", ["0", "True", "'many'", "None"])
@@ -187,7 +187,7 @@ def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, mo
     ran = inside("-n", "30", "--", "sh", "-c", "seq 9000; exit 3")
     assert ran.status == 3
     assert ran.out.startswith(b"1\n2\n")
-    assert b"every byte was taken for a token instead" in ran.err
+    assert b"counted every byte as a token instead" in ran.err
 
 
 @pytest.mark.parametrize("output", ["text", "json"])

@@ -16,7 +16,15 @@ from tokcap.system import private_files as private
 
 try:
     # `sqlite3` also imports converters for dates, which take a third of its import time.
-    from _sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, DatabaseError, OperationalError, connect
+    from _sqlite3 import (
+        SQLITE_BUSY,
+        SQLITE_CANTOPEN,
+        SQLITE_CORRUPT,
+        SQLITE_NOTADB,
+        DatabaseError,
+        OperationalError,
+        connect,
+    )
 except ImportError:
     raise LedgerError("this Python was built without SQLite, which sessions need") from None
 
@@ -31,6 +39,8 @@ if TYPE_CHECKING:
 # SQLite's own retries slow down to one in a tenth of a second, while a hundred other processes get ahead.
 # Restarting its wait this often keeps the retries frequent.
 RETRY_SECONDS = 0.05
+# A transaction has the database, its journal and, for a moment, their directory open.
+SQLITE_DESCRIPTORS = 4
 
 
 class Database(Record):
@@ -225,7 +235,23 @@ def ledger_error(error: DatabaseError, path: str, patience_seconds: float) -> Le
         )
     if code in (SQLITE_CORRUPT, SQLITE_NOTADB):
         return LedgerError(damaged(path, str(error)))
+    if code == SQLITE_CANTOPEN and (shortage := lack_of_descriptors()):
+        return LedgerError(f"{path}: {shortage}")
     return LedgerError(f"{path}: {error}")
+
+
+def lack_of_descriptors() -> str:
+    """Return what the system says if SQLite's files cannot all be opened now; SQLite does not pass that on."""
+    opened = []
+    try:
+        for _ in range(SQLITE_DESCRIPTORS):
+            opened.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return str(error.strerror)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return ""
 
 
 def damaged(path: str, reason: str) -> str:
