@@ -241,10 +241,10 @@ def ledger_error(error: DatabaseError, path: str, patience_seconds: float) -> Le
 
 
 def lack_of_descriptors() -> str:
-    """Return what the system says if SQLite's files cannot all be opened now; SQLite does not pass that on."""
-    opened = []
+    """Return what the system says if SQLite cannot open all its files now; SQLite does not pass it on."""
+    opened: list[int] = []
     try:
-        for _ in range(SQLITE_DESCRIPTORS):
+        while len(opened) < SQLITE_DESCRIPTORS:
             opened.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
     except OSError as error:
         return str(error.strerror)
