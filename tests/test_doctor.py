@@ -285,7 +285,7 @@ class TestLedger:
             [sys.executable, "-c", code, ledger.parent], stdout=subprocess.PIPE, env={**os.environ}
         )
         assert holder.stdout.readline() == b"held\n"
-        assert examined()["ledger.reservations"][0]["message"] == "1, all of living processes"
+        assert examined()["ledger.reservations"][0]["message"] == "1, all of running processes"
         holder.kill()
         holder.communicate()
         for _ in range(2):

@@ -73,7 +73,7 @@ class Database(Record):
         try:
             connection = connect(temporary, isolation_level=None)
             try:
-                # No journal on disk: a process killed here leaves one file that nobody reads.
+                # No journal on disk: a process killed here leaves only one unused file.
                 connection.execute("PRAGMA journal_mode = MEMORY")
                 connection.execute("BEGIN IMMEDIATE")
                 self.migrate(connection, 0)

@@ -25,7 +25,11 @@ def forms_of(ask: Ask) -> tuple[MarkForm, ...]:
 def note_of(gap: Gap, first_token: int, total: Total, ask: Ask, hidden_lines: int | None = None) -> str:
     """Return what is shown or hidden, and the command that fetches the rest."""
     # Replace only the first braces: options in the command may have braces too.
-    way = "the rest was not stored" if gap.lost else f"next: {ask.way.replace('{}', str(gap.first), 1)}"
+    way = (
+        "the rest was not stored"
+        if gap.lost
+        else f"next: {ask.next_command.replace('{}', str(gap.first), 1)}"
+    )
     words = total.but(exact=total.exact and ask.exact).words
     remark = f"{ask.remark}; " if ask.remark and not gap.lost else ""
     if gap.end is None:

@@ -1,4 +1,4 @@
-"""The lines of summaries: what a reader needs to know first, a few KB at most."""
+"""Write summaries of outputs: what a reader needs to know first, in at most `MOST_BYTES`."""
 
 from __future__ import annotations
 

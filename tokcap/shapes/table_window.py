@@ -192,7 +192,7 @@ class TableWindow(RecordWindow):
             parts: tuple[Kept | Mark, ...] = (Kept(shown), *mark)
             if self._cost(parts) <= self.limit:
                 return self._finished(parts, after_row if more else ()).but(notices=tuple(notices))
-        # No cell fits: header and mark stand for the row, or the mark alone, or nothing.
+        # No cell fits: show the header and the mark, or only the mark, or nothing.
         for parts in ((Kept(self._header), *mark), mark):
             if parts and mark and self._cost(parts) <= self.limit:
                 return self._finished(parts, after_row).but(notices=tuple(notices))

@@ -1,7 +1,7 @@
-"""Windows over text: lines are records. Comes in: payload, token positions, what is asked. Goes out: a cut.
+"""Windows over text: lines are records.
 
-Every cut lies where a token and a character end, and where a line ends unless a line is longer than any
-window. `cost` proves each candidate by counting the composed answer.
+Text is cut only where both a token and a character end, and where a line ends, unless a line is longer than
+any window. `cost` proves each candidate by counting the composed answer.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def cut(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
 
 
 def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
-    """Return token `offset` and its byte; if that lies inside a character, where the character begins."""
+    """Return token `offset` and its byte; if that is inside a character, where the character begins."""
     if offset == 0:
         return 0, 0
     token = tokens.reach(offset)
@@ -67,8 +67,10 @@ def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
 def attempts(ask: Ask) -> Sequence[tuple[Align, MarkForm]]:
     """Return what is tried, best first: whole lines, then any token; without a mark only if none fits."""
     marked = [form for form in forms_of(ask) if form != "none"]
-    ways: tuple[Align, ...] = ("record", "token") if ask.align == "record" else ("token",)
-    return [(way, form) for way in ways for form in marked] + [(way, "none") for way in ways]
+    alignments: tuple[Align, ...] = ("record", "token") if ask.align == "record" else ("token",)
+    return [(align, form) for align in alignments for form in marked] + [
+        (align, "none") for align in alignments
+    ]
 
 
 class Stretch:
@@ -134,7 +136,7 @@ class Window:
         self._lines: dict[int, int] = {}
 
     def between(self, first: int, end: int) -> bytes:
-        """Return the bytes of tokens that lie in the head or in the tail."""
+        """Return the bytes of tokens in the head or in the tail."""
         stretch = self.head if self.head and end <= self.head.last else self.tail
         assert stretch
         return stretch.between(first, end)
@@ -170,7 +172,7 @@ class Lines:
         self._head_ends = [token for token in heads if window.first < token < window.hides_nothing]
         end = window.end
         self._tail_starts = [token for token in tails if end is not None and window.first < token < end]
-        # Unit n lies between borders n and n + 1.
+        # Unit n is between borders n and n + 1.
         borders = {window.first, *self._head_ends, *self._tail_starts}
         self._borders = sorted(borders if end is None else {*borders, end})
         self._number = {token: number for number, token in enumerate(self._borders)}

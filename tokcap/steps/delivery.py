@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Bill(Record):
-    """Who pays for an answer, in which tokens, and since when the call runs."""
+    """The session that pays for an answer, the tokenizer that counts it, and the call's stopwatch."""
 
     # None if no session pays.
     charge: Charge | None
@@ -64,7 +64,7 @@ def deliver(answer: Answer, given: Input, view: View, bill: Bill, kind: str, env
     except (StreamError, ReaderGone) as error:
         failure = error
     env.write_stderr(rest_of(answer.stderr, given.err, given.err_passed))
-    messages = [answer.told] if answer.told else []
+    messages = [answer.message] if answer.message else []
     messages += warnings_of(charging)
     if not form.has_envelope:
         messages += warnings_of(response.notices)
@@ -76,7 +76,7 @@ def rest_of(written: bytes, payload: Payload | None, passed: int) -> bytes:
     """Return what is left to write of an answer whose beginning is already written."""
     if payload is None or not passed:
         return written
-    # If it does not start with what is written, all of it still has to come out.
+    # If it does not start with what is written, write all of it.
     return written[passed:] if written.startswith(payload.read(0, passed)) else written
 
 

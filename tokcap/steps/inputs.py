@@ -72,7 +72,7 @@ class Input(Record):
 
     @property
     def status(self) -> int:
-        """The exit status that the source alone would give."""
+        """The exit status that belongs to this input."""
         return OK
 
     @property
@@ -80,7 +80,7 @@ class Input(Record):
         return None
 
     def with_ending(self, meta: Meta) -> Meta:
-        """Return `meta` with the way in which the command ended."""
+        """Return `meta`, including how the command ended."""
         return meta
 
 

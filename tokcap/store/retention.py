@@ -1,4 +1,4 @@
-"""Which outputs are kept: a pure decision from their ages, sizes and the time of the last use."""
+"""Decide which outputs are kept, from their ages, sizes and the time of the last use. No file is read."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def split_by_retention(
 
 
 def in_use(output: ListedOutput, now: float) -> bool:
-    """Tell whether it was stored or read recently: someone may be paging through it."""
+    """Return whether it was stored or read recently: a reader may be paging through it."""
     return now - max(output.read_at, output.stored_at) < READ_SECONDS

@@ -67,7 +67,7 @@ def open_directory(path: str) -> int:
 
 
 def is_own_directory(path: str) -> bool:
-    """Tell whether the path is a directory of ours, not a symlink to one."""
+    """Return whether the path is a directory of ours, not a symlink to one."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -76,7 +76,7 @@ def is_own_directory(path: str) -> bool:
 
 
 def is_own_file(path: str, size_bytes: int) -> bool:
-    """Tell whether the path is a regular file of ours that has this size."""
+    """Return whether the path is a regular file of ours that has this size."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -216,7 +216,7 @@ def temporary_name() -> str:
 
 
 def is_temporary(name: str) -> bool:
-    """Tell whether `temporary_name` could have returned this name."""
+    """Return whether `temporary_name` could have returned this name."""
     digits = name.removeprefix(TEMPORARY_PREFIX)
     return len(digits) == 16 and name != digits and set(digits) <= set("0123456789abcdef")
 

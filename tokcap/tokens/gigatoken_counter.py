@@ -111,7 +111,7 @@ class Gigatoken:
 
 
 class KnownCharacters:
-    """Tells whether all characters of a text have a known class (see `tokens.character_classes`)."""
+    """Checks whether all characters of a text have a known class (see `tokens.character_classes`)."""
 
     def __init__(self) -> None:
         import unicodedata

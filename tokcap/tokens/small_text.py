@@ -39,7 +39,7 @@ _CL100K = (
     rf"|[{_BLANK}]"
 )
 
-# Letters without case, and marks, are in both classes of letters. A mark may also stand before a word.
+# Letters without case, and marks, are in both classes of letters. A mark may also precede a word.
 _UPPER = r"A-Z\x80\x82\x83"
 _LOWER = r"a-z\x81-\x83\x87"
 _CONTRACTION = r"(?:'(?:[SsTtMmDd\x87]|[Rr][Ee]|[Vv][Ee]|[Ll][Ll]))?"
@@ -87,7 +87,7 @@ class SmallTextEncoder:
 
     def token_lengths(self, text: str) -> bytes | None:
         """Return the bytes of each token, as a sequence of numbers; None: ask tiktoken."""
-        # Read once: another thread may replace it meanwhile.
+        # Read once: another thread may replace it at any time.
         last_text, last_lengths = self._last
         if text == last_text:
             return last_lengths
