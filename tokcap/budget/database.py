@@ -59,7 +59,7 @@ class Database(Record):
         if not size:
             # SQLite would treat it as new. Ours are never empty: they are put in place complete.
             raise LedgerError(damaged(self.path, "it is empty"))
-        private.make_directory(os.path.dirname(self.path), close=False)
+        private.make_directory(os.path.dirname(self.path), restrict=False)
         return True
 
     def create(self) -> None:
@@ -67,7 +67,7 @@ class Database(Record):
         if self.exists():
             return
         directory = os.path.dirname(self.path)
-        private.make_directory(directory, close=False)
+        private.make_directory(directory, restrict=False)
         temporary = os.path.join(directory, private.temporary_name())
         descriptor = private.create_file(temporary)
         try:

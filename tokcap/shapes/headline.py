@@ -25,9 +25,10 @@ def headline(facts: RunFacts, what: str, count: str, search_option: str = "") ->
         phrases.append(f"exit {facts.exit_status}")
     line = ", ".join(phrases)
     if facts.handle:
-        way = f" [{search_option}]" if search_option else ""
-        way = way if facts.out_bytes or not facts.err_bytes else " --stream err" + way
-        line = f"[{facts.handle}] {line}; tokcap show {facts.handle}{way}"
+        options = f" [{search_option}]" if search_option else ""
+        if facts.err_bytes and not facts.out_bytes:
+            options = " --stream err" + options
+        line = f"[{facts.handle}] {line}; tokcap show {facts.handle}{options}"
     else:
         line += "; not stored"
     if facts.lost_bytes:

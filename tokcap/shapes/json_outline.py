@@ -206,8 +206,8 @@ def described(path: str, place: Place) -> str:
     for name, child in place.keys.items():
         missing = f" (in {child.count})" if child.count < place.objects else ""
         phrases.append(f"{step(name)}{missing} {content(child)}")
-    beside = content(place, inside=False)
-    return f"{path or '/'}{often}: {'; '.join(phrases)}" + (f"; or {beside}" if beside else "")
+    other_values = content(place, inside=False)
+    return f"{path or '/'}{often}: {'; '.join(phrases)}" + (f"; or {other_values}" if other_values else "")
 
 
 def content(place: Place, *, inside: bool = True) -> str:

@@ -209,7 +209,7 @@ def section(title: str, lines: Sequence[Numbered], already_shown: set[str]) -> I
         return
     yield title
     for line in left:
-        # The line is shown now. Its text alone counts as shown only if its number of times was shown too.
+        # The line is shown now. Its text counts as shown only if its count was shown too.
         already_shown.add(f"{line.number}: {line.text}")
         if line.times > 1:
             already_shown.add(line.text)

@@ -122,15 +122,15 @@ class Window:
             self._line_ends = line_ends(payload, tokens.byte_at(first))
         if keep.needs_middle:
             self.head = self.tail = Stretch(payload, tokens, first, tokens.total_tokens)
-            self.hides_nothing = tokens.total_tokens
+            self.whole_head_end = tokens.total_tokens
         elif keep.needs_head:
             # Nothing further than `limit` tokens from either end can be shown.
             self.head = Stretch(payload, tokens, first, tokens.reach(first + limit))
             # A head that ends here hides nothing, unless the end of the payload was lost.
-            self.hides_nothing = tokens.reach(first + limit + 1)
-            if payload.lost and self.hides_nothing <= first + limit:
-                self.end_of_store = self.hides_nothing
-                self.hides_nothing += 1
+            self.whole_head_end = tokens.reach(first + limit + 1)
+            if payload.lost and self.whole_head_end <= first + limit:
+                self.end_of_store = self.whole_head_end
+                self.whole_head_end += 1
         if keep.needs_tail and self.end is not None and self.tail is None:
             self.tail = Stretch(payload, tokens, max(self.end - limit, first), self.end)
         self._lines: dict[int, int] = {}
@@ -169,7 +169,7 @@ class Lines:
         self.gaps_are_marked = form != "none" or not window.ask.sentinel
         heads = window.head.cuts(align, window.ask.passed) if window.head else ()
         tails = window.tail.cuts(align) if window.tail else ()
-        self._head_ends = [token for token in heads if window.first < token < window.hides_nothing]
+        self._head_ends = [token for token in heads if window.first < token < window.whole_head_end]
         end = window.end
         self._tail_starts = [token for token in tails if end is not None and window.first < token < end]
         # Unit n is between borders n and n + 1.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Answer(Record):
-    """A response, the part of stderr that goes with it, and what was found out on the way."""
+    """A response, the part of stderr that goes with it, and what was found out while making it."""
 
     response: Response
     stderr: bytes = b""

@@ -29,7 +29,7 @@ class Bill(Record):
     tokenizer: Tokenizer
     stopwatch: Stopwatch
     # Tokens that were written before the answer, and are paid for with it.
-    already_written: int = 0
+    already_written_tokens: int = 0
 
     def complete(self, answer: Answer) -> Answer:
         """Add what is known about every call: its duration, and the tokenizer that was asked for."""
@@ -39,7 +39,7 @@ class Bill(Record):
         """Return what an answer costs its reader: all that is written, on both streams."""
         written = FORMS[view.output].write(answer.response)
         counts = (safe_count(data, self.tokenizer) for data in (written, answer.stderr))
-        return sum(counts) + self.already_written
+        return sum(counts) + self.already_written_tokens
 
     def settle(self, answer: Answer, view: View, kind: str) -> tuple[Notice, ...]:
         """Charge an answer to its session. Return a warning if that fails."""

@@ -1,4 +1,4 @@
-"""Where each stream of a run goes: kept for the answer, passed on, or both; and the filters on its way."""
+"""Decide where each stream of a run goes: kept, passed on, or both; and through which filters."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 
         @property
         def spool(self) -> Spool | None:
-            """Where all of it is kept, if it is."""
+            """Where all bytes are kept; None if they are not."""
             ...
 
         @property
         def tail(self) -> bytes:
-            """The end of it, whatever happened to the rest."""
+            """The last bytes, even if the others were not kept."""
             ...
 
         def close(self) -> None: ...

@@ -88,7 +88,7 @@ class RunInput(Input):
     """The captured output of a command or of standard input."""
 
     captured: Captured = Captured(None)
-    # The end of stderr, whatever happened to the rest.
+    # The last bytes of stderr, even if the others were not kept.
     err_tail: bytes = b""
 
     @property

@@ -1,6 +1,6 @@
 """Decide what to try next when an answer cannot be made. Output and status of a command must come out.
 
-A failure costs exactness: give up the shape first, then the tokenizer, then everything but the first bytes.
+Each failure gives up more: first the shape, then the tokenizer, then everything but the first bytes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def failed_count(attempt: Attempt, error: Exception) -> Answer:
 
 
 def first_bytes(attempt: Attempt, notice: Notice) -> Answer:
-    """Answer with the first bytes, as many as fit whatever they are. Loads nothing more."""
+    """Answer with the first bytes, as many as certainly fit. No further module is loaded."""
     view, given = attempt.view, attempt.given
     # A byte that is not UTF-8 is replaced by a character of three bytes.
     room = given.size if view.token_limit is None else view.token_limit // 3

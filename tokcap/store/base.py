@@ -117,7 +117,7 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
     class Draft(Protocol):
-        """An output on its way into a store. Only the recorder uses it."""
+        """An output that is being stored. Only the recorder uses it."""
 
         def open_file(self, stream: Stream) -> int:
             """Return the descriptor of a new file for a stream that is too long for memory."""
@@ -177,7 +177,7 @@ if TYPE_CHECKING:
             ...
 
         def clean(self, retention: Retention, now: float) -> Cleaned:
-            """Remove what is too old or too much, and leftovers of interrupted runs."""
+            """Remove outputs by age and total size, and leftovers of interrupted runs."""
             ...
 
         def clean_if_due(self, retention: Retention, stored_bytes: int, now: float) -> None:

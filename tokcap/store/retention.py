@@ -17,7 +17,7 @@ READ_SECONDS = 60 * 60
 def split_by_retention(
     outputs: Iterable[ListedOutput], retention: Retention, now: float
 ) -> tuple[list[ListedOutput], list[ListedOutput]]:
-    """Return what to keep and what to remove: first what is too old, then the oldest of what is too much."""
+    """Return what to keep, and what to remove: outputs that are too old, then the oldest above the total."""
     kept: list[ListedOutput] = []
     removed: list[ListedOutput] = []
     for output in sorted(outputs, key=lambda output: output.stored_at):

@@ -21,11 +21,11 @@ READ_BYTES = 1 << 20
 FOLLOW_NOTHING = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def make_directory(path: str, *, close: bool = True) -> None:
+def make_directory(path: str, *, restrict: bool = True) -> None:
     """Make a private directory, or check that an existing one is ours; `StoreError` otherwise.
 
-    close: if others can access an existing directory, change its mode. Not for a directory that other
-    programs may share.
+    restrict: if others can access an existing directory, change its mode. Use False for a directory that
+    other programs may share.
     """
     try:
         try:
@@ -39,7 +39,7 @@ def make_directory(path: str, *, close: bool = True) -> None:
                 raise StoreError(
                     f"{path} belongs to another user; set TOKCAP_DATA_DIR to a directory of yours"
                 )
-            if close and stat.S_IMODE(found.st_mode) != DIRECTORY_MODE:
+            if restrict and stat.S_IMODE(found.st_mode) != DIRECTORY_MODE:
                 os.fchmod(descriptor, DIRECTORY_MODE)
         finally:
             os.close(descriptor)

@@ -146,7 +146,7 @@ def counter_for(tokenizer: Tokenizer) -> GigatokenCounter | None:
     try:
         return GigatokenCounter(tokenizer)
     except BaseException as error:
-        # Foreign code can raise anything, also while it is imported.
+        # Code of another package can raise anything, even while it is imported.
         if not bpe.is_failure(error):
             raise
         return None

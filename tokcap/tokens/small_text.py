@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import re
 
 # The pre-splits of `tokens.pre_split`, over the classes of `tokens.character_classes` instead of
-# characters. `\p{L}` becomes the ASCII letters and the bytes that stand for all other letters, and so on,
+# characters. `\p{L}` becomes the ASCII letters and the bytes for all other letters, and so on,
 # so that `re` can run the patterns on bytes. The bytes: UPPER 80, LOWER 81, CASELESS 82, MARK 83, NUMBER
 # 84, BLANK 85, REST 86, LONG_S 87.
 _LETTER = r"A-Za-z\x80-\x82\x87"
