@@ -102,7 +102,7 @@ class TestHealthy:
         before = everything_below(tmp_path)
         found = examined()
         assert not wrong(found)
-        assert "made when something is first stored" in found["data.place"][0]["message"]
+        assert "created when something is first stored" in found["data.place"][0]["message"]
         assert everything_below(tmp_path) == before
 
     def test_each_line_of_jsonl_is_a_check_and_the_last_one_has_the_meta(self, inside):
@@ -285,7 +285,7 @@ class TestLedger:
             [sys.executable, "-c", code, ledger.parent], stdout=subprocess.PIPE, env={**os.environ}
         )
         assert holder.stdout.readline() == b"held\n"
-        assert examined()["ledger.reservations"][0]["message"] == "1, all of living processes"
+        assert examined()["ledger.reservations"][0]["message"] == "1, all of running processes"
         holder.kill()
         holder.communicate()
         for _ in range(2):
@@ -464,7 +464,7 @@ class TestSurroundings:
         (tmp_path / "file").write_text("")
         found = examined(HOME=str(tmp_path / "file"))
         assert wrong(found) == {"data.place"}
-        assert "cannot be made" in found["data.place"][0]["message"]
+        assert "cannot be created" in found["data.place"][0]["message"]
         assert found["data.home"][0]["status"] == "note"
 
     def test_without_home_the_system_is_asked_for_it(self, tokcap, monkeypatch):
@@ -479,7 +479,7 @@ class TestSurroundings:
         try:
             for place, message in (
                 (with_store, "nothing can be stored"),
-                (tmp_path / "home" / "x", "cannot be made"),
+                (tmp_path / "home" / "x", "cannot be created"),
             ):
                 world = {**os.environ, "TOKCAP_DATA_DIR": str(place)}
                 command = [sys.executable, "-m", "tokcap", "doctor", "-o", "json"]

@@ -1,4 +1,4 @@
-"""The entry of the program: decide what kind of call this is, and turn every error into one line."""
+"""The entry point: decide what kind of call this is, and report every error without a traceback."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def die_quietly(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Show no traceback for Ctrl-C or a lack of memory or descriptors while the program is being loaded."""
+    """Show no traceback for Ctrl-C, or for a lack of memory or descriptors, while the program is loaded."""
     if issubclass(kind, KeyboardInterrupt):
         return
     if shortage := shortage_of(error):

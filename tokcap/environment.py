@@ -39,12 +39,12 @@ class Environment(Record):
     stderr: int = STDERR
     # Standard descriptors that were closed when the program started.
     closed: frozenset[int] = frozenset()
-    # For durations: never goes back.
+    # For durations; it never runs backwards.
     clock: Callable[[], float] = time.monotonic
-    # Seconds since 1970. May jump, so no output depends on it.
+    # Seconds since 1970. It may jump, so no output depends on it.
     now: Callable[[], float] = time.time
     # Receives all writes instead of the descriptors. Set when tokcap is used as a library.
-    take: Callable[[int, bytes], None] | None = None
+    collect: Callable[[int, bytes], None] | None = None
     # The command's working directory and variables; None: those of this process.
     directory: str | None = None
     command_variables: Mapping[str, str] | None = None
@@ -72,7 +72,7 @@ class Environment(Record):
     @property
     def is_program(self) -> bool:
         """Whether this process is tokcap itself, with its own signals, terminal and standard streams."""
-        return self.take is None
+        return self.collect is None
 
     def home(self) -> str:
         """Return the user's home directory."""
@@ -130,8 +130,8 @@ class Environment(Record):
             self.tell(message)
 
     def _write(self, descriptor: int, data: bytes, name: str) -> None:
-        if self.take is not None:
-            self.take(descriptor, data)
+        if self.collect is not None:
+            self.collect(descriptor, data)
             return
         if descriptor in self.closed:
             raise StreamError(f"cannot write {name}: it is closed")

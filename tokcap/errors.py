@@ -1,4 +1,4 @@
-"""All errors of tokcap in one tree. Raised anywhere, caught in `__main__`.
+"""All errors of tokcap in one tree. The program catches them in `__main__`; library calls raise them.
 
     TokcapError                  INTERNAL
     ├── UsageError               USAGE
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from tokcap import exits
 
-# Codes of a command that ran and ended badly. Nothing is raised for these: the output is shown all the same.
+# Codes of a command that ran and failed. No exception is raised for these: the output is still shown.
 COMMAND_FAILURES = {
     "COMMAND_FAILED": "the command ended with an exit status other than 0",
     "COMMAND_KILLED": "the command was killed by a signal",
@@ -147,7 +147,7 @@ class PackageMissing(TokcapError):
 
 
 class ReaderGone(TokcapError):
-    """The reader of tokcap's output has closed it. Reported by the exit status alone."""
+    """The reader of tokcap's output has closed it. Only the exit status reports this."""
 
     exit_status = exits.READER_GONE
 

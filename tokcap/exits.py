@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     StoppedFor: TypeAlias = Literal["", "timeout", "limit", "interrupt", "failure"]
 
 OK = 0
-# Only for subcommands: it does not exist, or the answer is no.
+# Only for subcommands: what was asked for does not exist, or the answer is no.
 NO = 1
 # Only for subcommands; a call that runs a command ends with 125 instead.
 BAD_USAGE = 2

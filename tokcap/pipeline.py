@@ -65,7 +65,7 @@ def run(
 
 
 def show(asked: ShowRequest, env: Environment) -> Done:
-    """Answer from a stored output. The command does not run again, and nothing new is stored."""
+    """Answer from a stored output. The command does not run again, and no output is stored."""
     with Closing() as closing:
         call = open_show(asked, env, closing)
         bill = Bill(call.paying, call.tokenizer, call.stopwatch)
@@ -77,7 +77,7 @@ def show(asked: ShowRequest, env: Environment) -> Done:
 
 
 def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
-    """Make the answer, and store what it withholds before anybody is told the handle."""
+    """Make the answer, and store what it withholds before the answer shows the handle."""
     if call.recorder:
         call.recorder.begin_digest()
     answer = make_answer_from(call, given, bill)
@@ -87,7 +87,7 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
         call.recorder.commit(call.record_of(given.captured, answer), answer.indexes)
         return answer
     except StoreError as error:
-        # Nobody may be sent to an output that is not stored.
+        # The answer must not name a handle that is not stored.
         notice = Notice("NOT_STORED", f"the output was not stored: {error}")
     return make_answer_from(call.but(recorder=None), given.but(notices=(*given.notices, notice)), bill)
 
@@ -125,7 +125,7 @@ def finish(
     env: Environment,
     broken: StreamError | None = None,
 ) -> Done:
-    """Report stream errors. The exit status is the answer's own, unless only writing it failed."""
+    """Report stream errors. A failed write decides the exit status, unless the command failed as well."""
     for error in (broken, failure):
         if isinstance(error, StreamError):
             env.tell(str(error))

@@ -28,7 +28,7 @@ def stdin(data_file):
 
 @pytest.fixture(params=["command", "command on a terminal", "stdin", "given"])
 def source(request, data_file, stdin):
-    env = Environment(os.environ, stdin=stdin, take=lambda _descriptor, _data: None)
+    env = Environment(os.environ, stdin=stdin, collect=lambda _descriptor, _data: None)
     if request.param.startswith("command"):
         opened = Command(["cat", str(data_file)], "separate", env, pty=request.param != "command")
     elif request.param == "stdin":

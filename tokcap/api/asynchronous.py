@@ -60,7 +60,7 @@ async def arun(
         try:
             loop.call_soon_threadsafe(set_outcome, outcome)
         except RuntimeError:
-            # The loop was closed before its tasks had finished, so nobody waits for the outcome.
+            # The loop was closed before its tasks had finished, so nothing waits for the outcome.
             pass
 
     # The loop's own executor has few threads, and commands can run for a long time.

@@ -90,7 +90,7 @@ class CapturedEnvironment:
         self.env = Environment(
             os.environ,
             stdin=self._descriptors[-1] if self._stdin is None else self._stdin,
-            take=lambda descriptor, data: self._written[descriptor].extend(data),
+            collect=lambda descriptor, data: self._written[descriptor].extend(data),
             directory=self._directory,
             command_variables=self._variables,
         )

@@ -124,7 +124,7 @@ def with_ambient(chosen: dict[str, Value], keys: Sequence[str], form: Form) -> d
 
 
 def checked_values(options: Mapping[str, object], form: Form) -> dict[str, Value]:
-    """Check the given values and return them by option key. None stands for the default."""
+    """Check the given values and return them by option key. None means the default."""
     table = {option.key: option for option in options_of(form)}
     chosen: dict[str, Value] = {}
     for name, value in options.items():

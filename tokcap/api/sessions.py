@@ -49,6 +49,6 @@ def open_session(
         try:
             manager.release()
         except (StoreError, UsageError):
-            # The session has ended, or the ledger is out of reach. The ledger frees the allocations of a
+            # The session has ended, or the ledger cannot be reached. The ledger frees the allocations of a
             # process when that process ends.
             pass

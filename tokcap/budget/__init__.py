@@ -1,6 +1,6 @@
-"""Ledgers, where sessions are kept: the table of its members, by the scheme of their URL.
+"""The family of ledgers, which keep sessions: one table, by URL scheme.
 
-To add a member, write a module with a function like `open_sqlite` and add one line here. See `base`.
+To add a ledger, write a module with a function like `open_sqlite` (see `base`), and add one line here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The arithmetic of budgets: what can be granted, what is left, and which mode an answer gets.
 
-Pure: no clock, no files, no processes. Every ledger decides its numbers with the functions of this module.
+It uses no clock, file or process. Every ledger calculates its numbers with the functions of this module.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def offer(account: Account, requested: int | None, window: Window | None, turn_t
 
 
 def exhausted_message(account: Account) -> str:
-    """Say why nothing can be granted."""
+    """Return why nothing can be granted."""
     message = f"the budget is exhausted: {account.used} of {account.total} tokens are used"
     if account.reserved:
         message += f", {account.reserved} are reserved by running commands"

@@ -1,6 +1,6 @@
-"""The seam of the ledgers: the protocol `SessionStore`, and the records and checks that all members share.
+"""The interface of a ledger: the protocol `SessionStore`, and the records and checks that all ledgers share.
 
-A member decides no numbers itself: it calls `arithmetic`. `SessionView` is one session of any member.
+A ledger does not calculate budgets itself: it calls `arithmetic`. `SessionView` is one session of any ledger.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
             window: Window | None = None,
             shares: Window | None = None,
         ) -> Grant:
-            """Set aside what `arithmetic.offer` allows; raise `BudgetExhausted` if that is nothing.
+            """Reserve what `arithmetic.offer` allows; raise `BudgetExhausted` if that is nothing.
 
             `window` replaces the session's window. `shares` fills in shares that the session was not
             started with.
@@ -112,9 +112,9 @@ class Session(Record):
 
 
 class Grant(Record):
-    """Tokens that were set aside, and the account that includes them. None: nothing limits the answer."""
+    """Reserved tokens, and the account that includes them. `tokens` is None if nothing limits the answer."""
 
-    # Unique in its ledger; never used again.
+    # Unique in its ledger, and never reused.
     id: int
     tokens: int | None
     turn: str | None
@@ -194,7 +194,7 @@ def not_started(name: str) -> SessionNotStarted:
 
 
 def other_settings(name: str, settings: Settings) -> UsageError:
-    """Say which settings a session has that was to be started with different ones."""
+    """Return the error for a session that exists with other settings than those given."""
     present = ", ".join(
         f"{key} {'none' if value is None else value}" for key, value in vars(settings).items()
     )

@@ -59,7 +59,7 @@ class Database(Record):
         if not size:
             # SQLite would treat it as new. Ours are never empty: they are put in place complete.
             raise LedgerError(damaged(self.path, "it is empty"))
-        private.make_directory(os.path.dirname(self.path), close=False)
+        private.make_directory(os.path.dirname(self.path), restrict=False)
         return True
 
     def create(self) -> None:
@@ -67,13 +67,13 @@ class Database(Record):
         if self.exists():
             return
         directory = os.path.dirname(self.path)
-        private.make_directory(directory, close=False)
+        private.make_directory(directory, restrict=False)
         temporary = os.path.join(directory, private.temporary_name())
         descriptor = private.create_file(temporary)
         try:
             connection = connect(temporary, isolation_level=None)
             try:
-                # No journal on disk: a process killed here leaves one file that nobody reads.
+                # No journal on disk: a process killed here leaves only one unused file.
                 connection.execute("PRAGMA journal_mode = MEMORY")
                 connection.execute("BEGIN IMMEDIATE")
                 self.migrate(connection, 0)

@@ -1,6 +1,6 @@
 """Which process holds a reservation, and whether that process still runs.
 
-A process id alone is not enough, because ids are used again. So a process is known by its id, its start
+A process id is not enough, because ids are reused. So a process is identified by its id, its start
 time, the boot of the machine, and the namespace that counts process ids.
 """
 

@@ -1,6 +1,6 @@
 """The tables of the SQLite ledger, and the statements on them inside one transaction.
 
-Nothing is decided here: numbers come from the caller, and from `arithmetic` through it.
+Nothing is calculated here: the caller gets its numbers from `arithmetic`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MIGRATIONS: Migrations = (
             total INTEGER, context_window INTEGER, result_pct REAL, turn_pct REAL, floor_tokens INTEGER,
             used INTEGER NOT NULL DEFAULT 0, window_used INTEGER NOT NULL DEFAULT 0)""",
         "CREATE UNIQUE INDEX running ON sessions (name) WHERE ended IS NULL",
-        # Ids are never used again: a grant may outlive its row, and must not settle another grant.
+        # Ids are never reused: a grant may outlive its row, and must not settle another grant.
         """CREATE TABLE reservations (
             id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, tokens INTEGER NOT NULL,
             turn TEXT, pid INTEGER NOT NULL, started INTEGER NOT NULL, boot TEXT NOT NULL,
@@ -59,13 +59,13 @@ class StoredSession(Record):
 
 
 class LedgerTransaction(Transaction):
-    """A transaction that first frees the reservations of dead processes."""
+    """A transaction that first frees the reservations of processes that have ended."""
 
     def __enter__(self) -> Self:
         super().__enter__()
         try:
             self._here = this_process()
-            self._free_reservations_of_the_dead()
+            self._free_abandoned_reservations()
         except BaseException as error:
             self._close(error)
             raise
@@ -125,7 +125,7 @@ class LedgerTransaction(Transaction):
         )
 
     def save_usage(self, session: int, account: Account) -> None:
-        """Write the used tokens of an account. What is reserved stands in the reservations."""
+        """Write the used tokens of an account. Reserved tokens are in the table `reservations`."""
         self.run(
             "UPDATE sessions SET used = ?, window_used = ? WHERE id = ?",
             account.used,
@@ -195,7 +195,7 @@ class LedgerTransaction(Transaction):
     def has_key(self, session: int, key: str) -> bool:
         return bool(self.rows("SELECT 1 FROM events WHERE session = ? AND key = ?", session, key))
 
-    def _free_reservations_of_the_dead(self) -> None:
+    def _free_abandoned_reservations(self) -> None:
         held = self.rows("SELECT DISTINCT pid, started, boot, namespace FROM reservations")
         for pid, started, boot, namespace in held:
             types = tuple(map(type, (pid, started, boot, namespace)))

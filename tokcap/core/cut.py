@@ -1,4 +1,4 @@
-"""Cuts: which window of a payload is asked for, what of the payload is shown in it, and who chooses.
+"""Cuts: the window that is asked for, the parts of the payload that it shows, and how they are chosen.
 
 *window*    the tokens from `offset` to `offset + limit`; the reader gets what fits
 *mark*      the sentinel text at the place where something was left out
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
         @property
         def one_end_allowed(self) -> bool:
-            """Whether this is the last division: then a policy for both ends may choose one of them."""
+            """Whether no finer division follows: then a policy for both ends may choose one of them."""
             ...
 
         @property
         def gaps_are_marked(self) -> bool:
-            """Whether a reader sees where units are left out; if not, ranges must not stand side by side."""
+            """Whether a reader sees where units are left out; if not, only one range may be chosen."""
             ...
 
         def head_ends(self) -> Sequence[int]:
@@ -103,7 +103,7 @@ class Mark(Record):
 
     text: str
     note: str = ""
-    # How many records it stands for, if others follow it.
+    # The number of records that it replaces, if others follow it.
     hidden: int | None = None
     # Its row in a table, with the line end; empty if it is not in a table.
     row: bytes = b""
@@ -131,10 +131,10 @@ class Ask(Record):
     align: Align
     sentinel: str
     # The command that fetches the rest; `{}` is the next offset.
-    way: str = "--token-offset {}"
+    next_command: str = "--token-offset {}"
     # What is counted, if not the output itself: "stderr ".
     label: str = ""
-    # What else the mark says.
+    # A further remark in the mark, for example that the store is incomplete.
     remark: str = ""
     # False if bytes are counted instead of tokens.
     exact: bool = True

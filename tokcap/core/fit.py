@@ -1,4 +1,4 @@
-"""Search the largest candidate that fits into a limit."""
+"""Search for the largest candidate that fits into a limit."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ MEANINGS = {
     "HOOK_FAILED": "the compaction hook failed",
     "LIMIT_TOO_SMALL": "the limit is too small for even one character",
     "NOT_CHARGED": "the session could not be charged",
-    "NOT_STORED": "the output could not be stored; it is shown all the same",
+    "NOT_STORED": "the output could not be stored; it is shown anyway",
     "SECRETS_MASKED": "--redact masked this many secrets",
     "SHAPE_MISMATCH": "the payload is not what --shape says; it was treated as text",
     "SPILL_TRUNCATED": "only the beginning of the output is stored",

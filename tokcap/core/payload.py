@@ -48,7 +48,7 @@ if TYPE_CHECKING:
             ...
 
     class Filter(Protocol):
-        """Changes bytes on their way. The result does not depend on how they are divided into blocks."""
+        """Changes the bytes of a stream. The result does not depend on how they are divided into blocks."""
 
         def feed(self, block: bytes) -> bytes:
             """Take a block. Return what can be passed on now."""

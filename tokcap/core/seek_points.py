@@ -41,7 +41,7 @@ class SeekPoints:
         return None if place < 0 else (self.bytes[place], self.states[place])
 
     def add(self, byte: int, state: bytes) -> None:
-        """Add a seek point. If there is one at this byte already, keep that one: both say the same."""
+        """Add a seek point. If there is one at this byte already, keep it: both are equal."""
         place = bisect_left(self.bytes, byte)
         if self.bytes[place : place + 1] != [byte]:
             self.bytes.insert(place, byte)

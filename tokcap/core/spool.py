@@ -1,4 +1,4 @@
-"""Spools: temporary storage for one stream, in memory first and in a file when there is much.
+"""Spools: temporary storage for one stream, in memory first and in a file when it grows large.
 
 A spool never looks inside the bytes and never fails because a file cannot be written.
 """
@@ -38,7 +38,7 @@ class Spool:
     needed_bytes: the answer needs these, so keep them in memory even if no file can be written.
     """
 
-    # See `steps.destinations.Place`: nothing has been passed on yet.
+    # See `steps.destinations.Destination`: a spool passes nothing on.
     is_out = False
     passed = 0
 

@@ -1,4 +1,4 @@
-"""Filters change the bytes of a stream on their way. Each takes blocks; how they are divided does not matter.
+"""Filters change the bytes of a stream. The result does not depend on how the bytes are divided into blocks.
 
 To add a filter, write its module (see `base.py`) and add one line to `FILTERS`.
 """

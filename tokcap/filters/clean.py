@@ -66,7 +66,7 @@ class Cleaner:
 
 
 def plain_lines(lines: bytes, before: int) -> bytes | None:
-    """Return lines without their colours; None if only a terminal emulator can tell what they show.
+    """Return lines without their colours; None if only a terminal emulator can find out what they show.
 
     `before` is the size of the part of the first line that came earlier.
     """

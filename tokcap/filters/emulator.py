@@ -43,6 +43,7 @@ class TerminalEmulator:
         self._unread = b""
         # Matches the end of the string (a title, a picture) that is being skipped.
         self._skipping_to: re.Pattern[bytes] | None = None
+        # Whether each of the two character sets draws lines, and which set is in use.
         self._drawing = [False, False]
         self._shift = 0
 
@@ -76,7 +77,7 @@ class TerminalEmulator:
                     return
                 self._write(data[token.start() : at])
                 return
-            self._follow(token)
+            self._apply(token)
 
     def take(self) -> bytes:
         """Return the text that can no longer change."""
@@ -100,7 +101,7 @@ class TerminalEmulator:
         self.screen.finish()
         return out + b"".join(self.screen.out)
 
-    def _follow(self, token: re.Match[bytes]) -> None:
+    def _apply(self, token: re.Match[bytes]) -> None:
         match token.lastgroup:
             case "text":
                 self._write(token[0])

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from tokcap.core.notice import Notice
 
-# A longer line is searched in windows of this size. Where they begin depends on the line alone.
+# A longer line is searched in windows of this size. Where they begin depends only on the line.
 WINDOW_BYTES = 64 * 1024
-# A secret that begins so close to the end of a window is left to the next one, which contains all of it.
+# A secret that begins this close to the end of a window is left to the next one, which contains all of it.
 MARGIN_BYTES = 4 * 1024
 # How far patterns look back.
 CONTEXT_BYTES = 256

@@ -82,7 +82,7 @@ KINDS = (
     kind("twilio key", b"SK", rb"(?<!\w)SK(?P<secret>[0-9a-f]{32})(?!\w)"),
     kind("service token", b"dop_v1_ hvs. shpat_ lin_api_ glsa_ dckr_pat_ ATATT3 ntn_ sntrys_",
         rb"(?<![A-Za-z0-9])(?:[a-z]{3,6}_(?:v1_|api_|pat_)?|hvs\.|ATATT3)(?P<secret>[\w=-]{20,}+)", random),
-    # The last part makes it valid, but the other parts tell whose it is.
+    # The last part makes it valid, but the other parts identify its owner.
     kind("jwt", b"eyJ", rb"(?<![\w-])eyJ(?P<secret>[\w-]{8,2000}+\.eyJ[\w-]{4,}+(?:\.[\w-]*+){0,3})"),
     kind("authorization header", b"authorization",
         rb"authorization%b%b(?P<secret>%b%b{2,255})" % (IS, SCHEME, BARE_FIRST, BARE),

@@ -1,4 +1,4 @@
-"""What the value of a secret looks like: patterns, and checks that tell a real value from a placeholder.
+"""What the value of a secret looks like: patterns, and checks that reject placeholders.
 
 Patterns see one line at a time: a match neither spans nor looks across a line end.
 """
@@ -20,7 +20,7 @@ def after_one_of(word: bytes, *qualifiers: bytes) -> bytes:
     return word + b"(?:%b)" % b"|".join(compounds)
 
 
-# Names whose value is a secret; below, names that are used for harmless values as well.
+# Names of secrets. `DOUBTFUL_NAME` has names that are used for harmless values as well.
 SECRET_NAME = b"(?:%b)" % b"|".join(
     (
         rb"pass(?:word|wd|phrase)",
@@ -67,7 +67,7 @@ NO_SECRETS = frozenset(
     enabled disabled prompt hidden default changed rejected accepted denied failed is are was to or and for
     with from in the a an of via must can cannot instead when if flag argument not""".split()
 )
-# Text after the end of a quoted text: `"Enter password:", "Name:"`, `"password=" + word`.
+# What follows the end of a quoted text: `"Enter password:", "Name:"`, `"password=" + word`.
 AFTER_TEXT = re.compile(rb"\s*[,\]})+:;]")
 IDENTIFIER = re.compile(rb"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)*[:?!]?\Z")
 SAYS_SECRET = re.compile(rb"pass|secret|token|key|cred|auth", re.IGNORECASE)
@@ -108,7 +108,7 @@ def random(match: re.Match[bytes]) -> bool:
 
 
 def mixed(match: re.Match[bytes]) -> bool:
-    """Return whether a word has lower case, upper case and digits, so that it is hardly a name."""
+    """Return whether a word has lower case, upper case and digits, so that it is probably not a name."""
     secret = match["secret"]
     return all(re.search(kind, secret) for kind in (rb"[a-z]", rb"[A-Z]", rb"\d"))
 

@@ -1,4 +1,4 @@
-"""The seam of a response form: the parts of a cut become the bytes of an answer."""
+"""The protocol of the forms: a form turns the parts of a cut into the bytes of an answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         least_count_tokens: int
 
         def compose(self, parts: Sequence[Part]) -> bytes:
-            """Return the payload as it stands in the answer."""
+            """Return the payload as it appears in the answer."""
             ...
 
         def compose_count(self, tokens: int) -> bytes | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokcap.core.cut import Part
     from tokcap.core.response import Response
 
-# What an envelope takes beside its data: in most cases, and in the smallest one possible.
+# The tokens of an envelope without its data: in most cases, and in the smallest possible envelope.
 ENVELOPE_TOKENS = 600
 LEAST_ENVELOPE_TOKENS = 150
 

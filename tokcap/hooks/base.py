@@ -77,7 +77,7 @@ class Agent:
         raise NotImplementedError
 
     def is_present(self, place: Place) -> bool:
-        """Tell whether the agent has been used on this machine."""
+        """Return whether the agent has been used on this machine."""
         return os.path.isdir(os.path.dirname(self.user_settings(place)))
 
     def objections(self, place: Place) -> list[str]:
@@ -101,7 +101,7 @@ class Agent:
         raise NotImplementedError
 
     def answer(self, event: dict[str, Any], launch: Launch, place: Place) -> dict[str, Any] | None:
-        """Return the answer to an event, or None if the agent should go on unchanged.
+        """Return the answer to an event, or None if the agent should continue unchanged.
 
         Any exception counts as None.
         """

@@ -86,7 +86,7 @@ class ClaudeCode(SettingsAgent):
 
 
 def is_allowed_whatever_its_text(command: str, mode: str, directory: str, place: Place) -> bool:
-    """Tell whether Claude Code runs the command, and its rewritten form, without checking their text."""
+    """Return whether Claude Code runs the command, and its rewritten form, without checking their text."""
     rules = claude_rules.read_rules(place)
     if mode != FREE_MODE and not (mode in ASKING_MODES and rules.shell_is_allowed):
         return False
@@ -100,7 +100,7 @@ def is_allowed_whatever_its_text(command: str, mode: str, directory: str, place:
 
 
 def removes_or_writes(command: str) -> bool:
-    """Tell whether a command may remove or write a file that its text names."""
+    """Return whether a command may remove or write a file that its text names."""
     for redirection in HARMLESS_REDIRECTIONS:
         command = command.replace(redirection, "")
     programs = {word.rpartition("/")[2] for word in commandline.bare_words(command)}
@@ -108,7 +108,7 @@ def removes_or_writes(command: str) -> bool:
 
 
 def names_hidden_file(command: str) -> bool:
-    """Tell whether a word, or a part of one after `/`, `=`, `:` or `~`, is a name that begins with a dot."""
+    """Return whether a word, or a part of it after `/`, `=`, `:` or `~`, is a name that starts with a dot."""
     for word in commandline.bare_words(command):
         for part in word.replace("=", "/").replace(":", "/").replace("~", "/").split("/"):
             if part.startswith(".") and part.strip("."):

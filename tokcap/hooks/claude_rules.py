@@ -1,6 +1,6 @@
-"""Read Claude Code's permission rules, and tell which of them could match a command.
+"""Read Claude Code's permission rules, and decide which of them could match a command.
 
-If in doubt, a rule matches: a wrong yes leaves one command uncapped, a wrong no would bypass the rule.
+If in doubt, a rule matches: a false match leaves one command uncapped, a missed match would bypass the rule.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Rules(Record):
 
     @property
     def shell_is_allowed(self) -> bool:
-        """Tell whether every shell command is allowed."""
+        """Return whether every shell command is allowed."""
         return any(is_whole_shell(rule) for rule, _ in self.allow)
 
     def against_rewriting(self) -> Iterator[tuple[str, str]]:
@@ -51,7 +51,7 @@ class Rules(Record):
                 yield rule, path
 
     def could_stop(self, command: str) -> bool:
-        """Tell whether a deny or ask rule could match the original command."""
+        """Return whether a deny or ask rule could match the original command."""
         named = [specifier(rule) for rule, _ in (*self.deny, *self.ask) if not is_for_other_tool(rule)]
         return any(pattern is None or could_match(pattern, command) for pattern in named)
 
@@ -111,7 +111,7 @@ def is_for_other_tool(rule: str) -> bool:
 
 
 def could_match(pattern: str, command: str) -> bool:
-    """Tell whether `Bash(pattern)` could match the command or a part of it, however the command is quoted.
+    """Return whether `Bash(pattern)` could match the command or a part of it, however the command is quoted.
 
     Claude Code splits a command, removes wrappers and assignments, and compares the rest. In any case the
     words of the pattern must occur in the command once quotes and backslashes are removed from both.

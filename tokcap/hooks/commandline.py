@@ -1,7 +1,7 @@
 """Find out what a shell command line does, without running it.
 
-If the text does not tell for certain, the result is the careful one: None, or more words than there are. What
-follows from it is decided elsewhere.
+If the text is ambiguous, functions return the cautious result: None, or more words than there are. Callers
+decide what to do with it.
 """
 
 from __future__ import annotations
@@ -155,20 +155,20 @@ def is_assignment(word: str) -> bool:
 
 
 def runs_tokcap(command: str) -> bool:
-    """Tell whether a part of the command runs tokcap already, or might."""
+    """Return whether a part of the command runs tokcap already, or might."""
     found = programs(command)
     words = bare_words(command) if found is None else found
     return any(os.path.basename(word) in ("tokcap", "tokcap-sh") for word in words)
 
 
 def changes_directory(command: str) -> bool:
-    """Tell whether the command may change the shell's directory."""
+    """Return whether the command may change the shell's directory."""
     found = programs(command)
     return not DIRECTORY_CHANGERS.isdisjoint(bare_words(command) if found is None else found)
 
 
 def only_changes_the_shell(command: str) -> bool:
-    """Tell whether the command consists only of `export`, `source`, `alias` and similar."""
+    """Return whether the command consists only of `export`, `source`, `alias` and similar."""
     found = programs(command)
     return found is not None and all(word in SHELL_CHANGERS for word in found)
 
@@ -190,7 +190,7 @@ def split_after_cd(command: str) -> tuple[str, str] | None:
 
 
 def runs_in_background(command: str) -> bool:
-    """Tell whether a part of the command may keep running after the command has returned."""
+    """Return whether a part of the command may keep running after the command has returned."""
     parsed = parse_simple_commands(command)
     if parsed is not None:
         return "&" in parsed[1]
@@ -199,7 +199,7 @@ def runs_in_background(command: str) -> bool:
 
 
 def can_be_found(word: str, path: str) -> bool:
-    """Tell whether another shell finds the program too, without aliases and functions of the agent's."""
+    """Return whether a shell without the agent's aliases and functions finds the program too."""
     if word in BUILTINS:
         return True
     if "/" in word or "$" in word or "~" in word:

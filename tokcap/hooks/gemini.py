@@ -91,7 +91,7 @@ class Rules(Record):
 
 
 def is_simple(command: str) -> bool:
-    """Tell whether Gemini CLI runs the command without a question once the tool is allowed."""
+    """Return whether Gemini CLI runs the command without a question once the tool is allowed."""
     return not any(ch in command for ch in "<>`$\n\\") and commandline.simple_commands(command) is not None
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def run(arguments: Sequence[str], env: Environment, refuses: Callable[[Sequence[str]], bool]) -> int:
     """Answer one event; `arguments` are `NAME [OPTION VALUE]...`.
 
-    `refuses` tells whether tokcap would reject a call with these options. A mistake in the user's
+    `refuses` returns whether tokcap would reject a call with these options. A mistake in the user's
     configuration must not stop the agent's commands.
     """
     try:

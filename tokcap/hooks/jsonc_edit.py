@@ -80,5 +80,5 @@ def followed_by_comma(text: str, at: int) -> bool:
 
 
 def ends_in_line_comment(text: str, start: int, end: int) -> bool:
-    """Tell whether `text[start:end]` is white space and comments, with a `//` comment among them."""
+    """Return whether `text[start:end]` is white space and comments, with a `//` comment among them."""
     return skip_blanks(text[:end], start) == end and "//" in text[start:end]

@@ -107,7 +107,7 @@ def settings_paths(agent: Agent, place: Place) -> list[str]:
 
 
 def is_installed(agent: Agent, path: str) -> bool:
-    """Tell whether the hook is in a file. A file that cannot be read counts as one without it."""
+    """Return whether the hook is in a file. A file that cannot be read counts as one without it."""
     try:
         return agent.installation(path) is not None
     except HookRefused:

@@ -33,7 +33,7 @@ def rewritten(command: str, launch: Launch) -> str | None:
 
 
 def can_be_wrapped(command: str, launch: Launch) -> bool:
-    """Tell whether a command does the same under tokcap as without it."""
+    """Return whether a command does the same under tokcap as without it."""
     if not command.strip() or "\0" in command or command.lstrip()[0] in "-+":
         return False
     if commandline.runs_tokcap(command) or commandline.only_changes_the_shell(command):

@@ -79,7 +79,7 @@ def files_in(directory: str, suffix: str) -> Iterator[str]:
 
 
 def started_with_any(flags: tuple[str, ...], place: Place, title: str) -> bool:
-    """Tell whether the agent was started with one of these flags."""
+    """Return whether the agent was started with one of these flags."""
     given = place.command_lines()
     if given is None:
         raise RulesUnreadable(f"the command line of {title} cannot be read")

@@ -42,7 +42,7 @@ def drop_backup(path: str, restored: bytes | None) -> None:
 
 
 def refuse_read_only(path: str) -> None:
-    """Raise `HookRefused` if the file is read-only: replacing it would work, but ignore the owner's wish."""
+    """Raise `HookRefused` if the file is read-only: its owner does not want changes."""
     if os.path.exists(path) and not os.access(path, os.W_OK):
         raise HookRefused(f"{path}: file is read-only; not changed")
 

@@ -1,8 +1,8 @@
 """Run one command that has the flags: unchanged, or with its standard output captured and answered.
 
 The flags are known only when the innermost command has parsed its arguments. A group may have printed before
-that. So the outermost command starts the capture as soon as an argument looks like a flag, and releases the
-output unchanged if it was not one.
+that. So the outermost command starts the capture if an argument looks like a flag, and releases the output
+unchanged if it was not a flag.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class StdoutCapture:
             if self._saved is not None:
                 os.dup2(self._saved, STDOUT)
                 os.close(self._saved)
-            # The command may have replaced `sys.stdout` itself. Then leave it alone.
+            # The command may have replaced `sys.stdout` itself. Then do not change it.
             elif sys.stdout is self._replacement:
                 sys.stdout = self._stream
 

@@ -1,4 +1,4 @@
-"""What every keep policy has: the choice that shapes ask for, and facts that the flow asks for.
+"""The protocol of keep policies: the choice that shapes ask for, and properties that the steps read.
 
 A policy sees units, their text and prices. It does not know which shape they come from, and reads and writes
 nothing.

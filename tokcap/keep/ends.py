@@ -33,8 +33,8 @@ class Ends(Record):
 
 
 ENDS = Ends()
-# For stderr: its last lines are mostly the reason of a failure.
-RATHER_THE_END = Ends(prefers_end=True)
+# For stderr: its last lines usually give the reason for a failure.
+ENDS_PREFERRING_LAST = Ends(prefers_end=True)
 
 
 def largest_head(material: Material) -> int | None:
@@ -58,7 +58,7 @@ def two_ends(material: Material) -> Ranges | None:
     if not heads or not tails or heads[0] >= tails[0]:
         return None
     best = largest_head(material) or 0
-    # The last unit must fit too: the head gives way to it.
+    # The last unit must fit too: shorten the head to make room for it.
     heads = [end for end in heads[: best + 1] if end < tails[0]]
     last = (tails[0], material.count)
     fitting = largest_fit(len(heads), lambda n: material.price(((0, heads[n]), last)), material.limit)

@@ -21,7 +21,7 @@ class Head(Record):
 
     def choose(self, material: Material) -> Ranges | None:
         """Return the longest range from the first unit that fits."""
-        # Every call asks this policy for its facts, few for a choice.
+        # Every call reads the properties above, but few calls need a choice.
         from tokcap.core.fit import largest_fit
 
         ends = material.head_ends()

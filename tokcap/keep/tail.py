@@ -29,7 +29,7 @@ TAIL = Tail()
 
 
 def with_largest_tail(material: Material, head: Ranges) -> Ranges | None:
-    """Return `head` and the longest range to the last unit that fits beside it; None if none fits."""
+    """Return `head` and the longest range to the last unit that fits with it; None if none fits."""
     starts = material.tail_starts(head[-1][1] if head else 0)
 
     def shown(number: int) -> Ranges:

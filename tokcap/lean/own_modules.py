@@ -2,7 +2,7 @@
 
 A call imports some fifty small modules. The standard importer searches a directory for each, and tries every
 kind of file a module can be; that takes longer than running the modules. Only the program installs this
-importer. What it does not find, it leaves to the standard one.
+importer. Modules that it does not find are left to the standard importer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CachedModule(SourceFileLoader):
         self._source = source
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """Return the cached bytecode if it belongs to the source, else do what Python always does."""
+        """Return the cached bytecode if it belongs to the source, else use the standard loader."""
         directory, _, name = self.path.rpartition("/")
         try:
             file = os.open(f"{directory}/__pycache__/{name[:-3]}{CACHED}", os.O_RDONLY | os.O_CLOEXEC)

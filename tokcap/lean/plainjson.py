@@ -1,7 +1,7 @@
 """Read and write small JSON documents without importing `json`.
 
 Importing `json` or orjson takes half to twice as long as starting Python. The C functions that `json` uses
-can be imported alone.
+can be imported without it.
 """
 
 from __future__ import annotations

@@ -53,6 +53,6 @@ class Table(Generic[Member]):
         self._members.pop(name, None)
 
     def remove(self, name: str) -> None:
-        """Take a member out again."""
+        """Remove a member."""
         del self._places[name]
         self._members.pop(name, None)

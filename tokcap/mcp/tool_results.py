@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Block = Literal["out", "err", "status"]
 
-# Shown if there is no text at all, because a model may take an empty result for an error.
+# Shown if there is no text at all, because a model may mistake an empty result for an error.
 NOTHING_TO_SHOW = "(nothing to show)"
 
 

@@ -70,7 +70,7 @@ class Sniffed(Record):
 
 
 class Selected(Record):
-    """A payload with some fields only: what was found of those asked for, and which fields there are."""
+    """A payload reduced to some fields: its text, the paths that were found, and the names of all fields."""
 
     data: bytes
     found: Collection[FieldPath]
@@ -89,7 +89,7 @@ class Changed(Record):
 
     data: bytes
     shape: str
-    # What stood beside the records in a document that has become a table.
+    # About values outside the records, if a document has become a table.
     notices: tuple[Notice, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""Whether the beginning of a payload shows that it is text. Light: most output needs no more.
+"""Decide from its beginning whether a payload is certainly text. Most output needs no other check.
 
 `certainly_text` may return False for text. It never returns True for what `sniff` finds to be JSON or a
 table.
@@ -28,10 +28,10 @@ MOST_WORDS = 4
 def certainly_text(beginning: bytes) -> bool:
     """Return whether output that begins like this is text, whatever follows."""
     begun = beginning.removeprefix(BYTE_ORDER_MARK).lstrip(BLANKS)
-    return bool(begun) and is_no_json(begun) and is_no_table(beginning.removeprefix(BYTE_ORDER_MARK))
+    return bool(begun) and cannot_be_json(begun) and cannot_be_table(beginning.removeprefix(BYTE_ORDER_MARK))
 
 
-def is_no_json(begun: bytes) -> bool:
+def cannot_be_json(begun: bytes) -> bool:
     """Return whether no JSON text can begin like this."""
     if begun[0] in BARE:
         # One bare value may be a document, but not if anything follows it.
@@ -46,7 +46,7 @@ def is_no_json(begun: bytes) -> bool:
     inside = begun[1:].lstrip(BLANKS)
     if inside and inside[:1] not in INSIDE[begun[:1]]:
         return True
-    # `[ 10%] Building`: only the grammar can tell, mostly after a few bytes.
+    # `[ 10%] Building`: only the grammar can decide, usually after a few bytes.
     from tokcap.shapes.json_text.grammar import beginning_of_values
 
     try:
@@ -64,7 +64,7 @@ def end_of_string(begun: bytes) -> int:
     return place + 1 if begun[place : place + 1] == b'"' else 0
 
 
-def is_no_table(beginning: bytes) -> bool:
+def cannot_be_table(beginning: bytes) -> bool:
     """Return whether the first line is not a header: delimiters with names between them."""
     line, newline, _ = beginning.partition(b"\n")
     text = line.rstrip(b"\r").decode("utf-8", "replace")

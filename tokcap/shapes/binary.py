@@ -1,4 +1,4 @@
-"""Whether a payload is binary data, and of which format, judged by its beginning."""
+"""Decide from its beginning whether a payload is binary data, and in which format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokcap.core.payload import Payload
 
-# The first bytes of common formats. Text may begin with `PK` or `BM`, so such short ones are missing.
+# The first bytes of common formats. Text may begin with `PK` or `BM`, so such short ones are left out.
 MAGIC = {
     b"\x1f\x8b": "gzip",
     b"\x89PNG\r\n\x1a\n": "PNG image",

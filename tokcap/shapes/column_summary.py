@@ -1,4 +1,4 @@
-"""The columns of a table: one line each with what it holds."""
+"""Describe the columns of a table, one line for each."""
 
 from __future__ import annotations
 

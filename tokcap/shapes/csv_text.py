@@ -1,4 +1,4 @@
-"""One reader for CSV and TSV as source text: where rows and cells begin and end. Cells are copied."""
+"""The only reader of CSV and TSV. It finds where rows and cells begin and end, and copies cells unchanged."""
 
 from __future__ import annotations
 

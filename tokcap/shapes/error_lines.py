@@ -1,4 +1,4 @@
-"""Which lines look like errors or warnings: a line comes in, its rank goes out."""
+"""Rank lines by whether they look like fatal errors, errors or warnings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STEMS = (
     b"***",
 )
 
-# The line says that there are none: "0 errors", "no warnings", "failed: 0", "error=null", "error-free".
+# Phrases that say that there are none: "0 errors", "no warnings", "failed: 0", "error=null", "error-free".
 ERROR_WORD = r"(?:errors?|err|fail(?:ed|ures?|s)?|exceptions?|warnings?|problems?|conflicts?|crashe?s?)"
 ABSENT = re.compile(
     rf"\b(?<![.,\d])(?:0|no|zero|without|never|not)\s+(?:\w+\s+)?{ERROR_WORD}\b"

@@ -1,4 +1,4 @@
-"""Text in fewer tokens: no trailing blanks, single blank lines, equal lines once with their number."""
+"""Write text in fewer tokens: no trailing blanks, single blank lines, repeated lines once with a count."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def folded(payload: Payload) -> bytes:
         text += b"".join(line + b"\n" for line in out)
         out.clear()
     text += b"".join(line + b"\n" for line in folded_run(last, times))
-    # Blank lines separate. At either end there is nothing to separate.
+    # Blank lines at either end separate nothing.
     whole = bytes(text).strip(b"\n")
     return whole + b"\n" if whole else b""
 
 
 def folded_run(line: bytes, times: int) -> Sequence[bytes]:
-    """Return equal lines as one line with their number, if that is shorter."""
+    """Return equal lines as one line with a count, if that is shorter."""
     if not line:
         return [b""] * min(times, 1)
     one = b"%s  [x %d]" % (line, times)

@@ -11,23 +11,24 @@ if TYPE_CHECKING:
 
 def headline(facts: RunFacts, what: str, count: str, search_option: str = "") -> str:
     """Return one line: what the output is, `count` records, sizes, how the run ended, how to read it."""
-    said = ["nothing on stdout" if facts.err_bytes else "no output"]
+    phrases = ["nothing on stdout" if facts.err_bytes else "no output"]
     if facts.out_bytes:
-        said = [what, count, size_words(facts.out_bytes)] if count else [what, size_words(facts.out_bytes)]
+        phrases = [what, count, size_words(facts.out_bytes)] if count else [what, size_words(facts.out_bytes)]
         if facts.out_tokens is not None:
             total = Total(facts.out_tokens, facts.out_tokens_exact)
-            said.append(f"{total.words} {'token' if total == Total(1) else 'tokens'}")
+            phrases.append(f"{total.words} {'token' if total == Total(1) else 'tokens'}")
     if facts.err_bytes:
-        said.append(f"stderr {size_words(facts.err_bytes)}")
+        phrases.append(f"stderr {size_words(facts.err_bytes)}")
     if facts.signal is not None:
-        said.append(f"killed by {signal_name(facts.signal)}")
+        phrases.append(f"killed by {signal_name(facts.signal)}")
     elif facts.exit_status is not None:
-        said.append(f"exit {facts.exit_status}")
-    line = ", ".join(said)
+        phrases.append(f"exit {facts.exit_status}")
+    line = ", ".join(phrases)
     if facts.handle:
-        way = f" [{search_option}]" if search_option else ""
-        way = way if facts.out_bytes or not facts.err_bytes else " --stream err" + way
-        line = f"[{facts.handle}] {line}; tokcap show {facts.handle}{way}"
+        options = f" [{search_option}]" if search_option else ""
+        if facts.err_bytes and not facts.out_bytes:
+            options = " --stream err" + options
+        line = f"[{facts.handle}] {line}; tokcap show {facts.handle}{options}"
     else:
         line += "; not stored"
     if facts.lost_bytes:

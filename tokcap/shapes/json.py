@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.base import Changed, Sniffed
-from tokcap.shapes.mismatch import taken_as_text
+from tokcap.shapes.mismatch import treated_as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,14 +63,14 @@ class Json(JsonShape):
     lines = False
 
     def sniff(self, payload: Payload) -> Sniffed | None:
-        """Recognize JSON, and JSON Lines too: one walk over the payload tells which of them it is."""
+        """Recognize JSON, and JSON Lines too: one walk over the payload shows which of them it is."""
         from tokcap.shapes.json_sniff import sniff_values
 
         return sniff_values(payload)
 
     def confirm(self, payload: Payload) -> Sniffed:
         found = self.sniff(payload)
-        return found if found and found.shape == self.name else taken_as_text("JSON")
+        return found if found and found.shape == self.name else treated_as_text("JSON")
 
 
 class JsonLines(JsonShape):
@@ -88,7 +88,7 @@ class JsonLines(JsonShape):
 
         found = sniff_values(payload, bare_lines=True)
         if found is None:
-            return taken_as_text("JSON Lines")
+            return treated_as_text("JSON Lines")
         return found if found.shape == self.name else Sniffed(self.name, total_count=1)
 
 

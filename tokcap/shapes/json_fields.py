@@ -1,4 +1,4 @@
-"""Selects members of JSON text, with the containers around them. Values are copied from the source."""
+"""Select members of JSON text, with the containers around them. Values are copied from the source."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Selector:
         return [(path, rest[1:]) for path, rest in wanted if rest and rest[0] == name], where
 
     def _begin(self, key: Span | None) -> None:
-        """Write what stands before a value: a comma, its key."""
+        """Write what precedes a value: a comma, its key."""
         if not self._levels:
             return
         if self._levels[-1].filled:

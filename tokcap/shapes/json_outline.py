@@ -90,7 +90,7 @@ def widest(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[
 
 
 def read(data: bytes, *, many: bool) -> Place:
-    """Return what is where. `many` values side by side count as the elements of one array."""
+    """Return the values by their paths. `many` values side by side count as the elements of one array."""
     root = Place(0)
     if many:
         root.arrays = 1
@@ -170,7 +170,7 @@ def name_of(key: bytes) -> str:
 
 
 def lines(root: Place) -> Iterator[str]:
-    """Yield the outline from the top down, so that a cut at its end loses what lies deepest."""
+    """Yield the outline from the top down, so that a cut at its end removes the deepest values."""
     queue = [("", root)]
     written_lines = 0
     for path, place in queue:
@@ -202,27 +202,27 @@ def described(path: str, place: Place) -> str:
     if not place.keys:
         return f"{path or '/'}: {content(place)}"
     often = f" ({place.objects})" if place.objects > 1 else ""
-    said = []
+    phrases = []
     for name, child in place.keys.items():
         missing = f" (in {child.count})" if child.count < place.objects else ""
-        said.append(f"{step(name)}{missing} {content(child)}")
-    beside = content(place, inside=False)
-    return f"{path or '/'}{often}: {'; '.join(said)}" + (f"; or {beside}" if beside else "")
+        phrases.append(f"{step(name)}{missing} {content(child)}")
+    other_values = content(place, inside=False)
+    return f"{path or '/'}{often}: {'; '.join(phrases)}" + (f"; or {other_values}" if other_values else "")
 
 
 def content(place: Place, *, inside: bool = True) -> str:
     """Return what is at a place, in a few words."""
-    said = []
+    phrases = []
     if place.mapped:
-        said.append(f"map {{{span(place.sizes)}}} of {content(place.element())}")
+        phrases.append(f"map {{{span(place.sizes)}}} of {content(place.element())}")
     elif place.objects and inside:
-        said.append(f"{{{span(place.sizes)}}}")
+        phrases.append(f"{{{span(place.sizes)}}}")
     if place.arrays:
         elements = f" of {content(place.each)}" if place.each is not None and place.each.count else ""
-        said.append(f"[{span(place.lengths)}]{elements}")
+        phrases.append(f"[{span(place.lengths)}]{elements}")
     if place.scalars.count:
-        said.append(place.scalars.words)
-    return " or ".join(said)
+        phrases.append(place.scalars.words)
+    return " or ".join(phrases)
 
 
 def span(ends: tuple[int, int] | None) -> str:

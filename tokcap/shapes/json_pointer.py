@@ -1,6 +1,6 @@
-"""The value in JSON text that a pointer (RFC 6901) leads to, as source text.
+"""Find the value in JSON text that a pointer (RFC 6901) leads to.
 
-In JSON Lines the first step is the number of the record. If a key is there twice, the first counts.
+In JSON Lines the first step is the number of the record. If a key occurs twice, the first one is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a payload is JSON or JSON Lines. It is only if all of it is valid."""
+"""Decide whether a payload is JSON or JSON Lines. All of it must be valid."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tokcap.core.payload import Payload
     from tokcap.shapes.json_text.scanner import Span, View
 
-# This much of a payload is checked before all of it is.
+# This much of a payload is checked first, before the whole payload.
 SAMPLE_BYTES = 1 << 16
-# For less than this, a check of all of it costs less than a check of its beginning by the grammar.
+# Below this size, checking the whole payload is faster than checking its beginning by the grammar.
 SMALL_BYTES = 1 << 20
 # Up to this size, parsing takes less time than loading orjson.
 LIGHT_BYTES = 1 << 18
@@ -65,7 +65,7 @@ def parsed(data: View, place: int) -> object:
 
 
 def walk_values(data: View, *, bare_lines: bool) -> Sniffed | None:
-    """Return the same by a walk over all of it, value by value."""
+    """Return the same as `sniff_values`, by walking over the whole payload value by value."""
     count, bare = 0, False
     try:
         for span in validated_values(data):

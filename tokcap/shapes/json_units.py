@@ -1,4 +1,4 @@
-"""Which JSON values are the units of a window: the largest ones that fit into a window alone.
+"""Choose the JSON values that are the units of a window: the largest ones that fit into a window alone.
 
 A container that could not fit whole is divided into its children. A scalar that could not, or a container too
 deep to be shown, becomes the mark.
@@ -134,7 +134,7 @@ class UnitFinder:
         return False
 
     def _inside_too_large(self, node: Node) -> bool:
-        """Whether it lies in a value so large that it must be too large itself.
+        """Whether it is inside a value so large that it must be too large itself.
 
         It has at most as many tokens less as it has bytes less, so deep nesting needs few counts.
         """
@@ -158,7 +158,7 @@ class UnitFinder:
         return most
 
     def _count_around(self, container: Node) -> int | None:
-        """Return the same by a count; None if the container is too deep for any child to be shown."""
+        """Count what `_most_around` estimates; None if the container is too deep to show any child."""
         assert self._limit is not None
         deep = self._too_deep
         if deep and deep.start <= container.start and (deep.end < 0 or container.start < deep.end):

@@ -47,7 +47,7 @@ class JsonWindow(RecordWindow):
         return Reader(self._data, lines=self._lines, seek_points=self._seek_points)
 
     def _whole(self) -> Cut:
-        """Return all of it at any cost. Only values at the top are looked at one by one."""
+        """Return all of it, even above the limit. Only values at the top are read one by one."""
         reader = self._reader()
         self._root = reader.root
         reader.read_top()
@@ -80,7 +80,7 @@ class JsonWindow(RecordWindow):
         self.head_count = sum(unit.node.begin < tail_begin for unit in self._units)
 
     def tail_starts(self, hidden_from: int) -> Sequence[int]:
-        # The unit before a tail must be known: the mark stands in the container that holds both.
+        # The unit before a tail must be known: the mark is in the container that holds both.
         least = hidden_from if self.complete else max(hidden_from, self.head_count) + 1
         return range(self.count - 1, least - 1, -1)
 
@@ -127,8 +127,8 @@ class JsonWindow(RecordWindow):
         if shown is not None:
             return self._shown(shown)
         if keep.needs_tail:
-            return self._instead_of(units[-1 if keep.prefers_end else 0].node)
-        return self._without_mark() or self._instead_of(units[0].node)
+            return self._mark_instead_of(units[-1 if keep.prefers_end else 0].node)
+        return self._without_mark() or self._mark_instead_of(units[0].node)
 
     def _may_fit_more(self, shown: Ranges | None) -> bool:
         """Whether the units that were read are too few to say what fits."""
@@ -147,12 +147,12 @@ class JsonWindow(RecordWindow):
         """Return the cut that shows these units."""
         units = self._units
         if shown[-1][1] < len(units) and len(shown) == 1 and not shown[0][0]:
-            # Values that begin in one token stay together: else the next window would show one of them again.
+            # Values that begin in the same token stay together: the next window would show one of them again.
             fitting = end = shown[0][1]
             while end and not self._begins_later(units[end - 1].node, units[end].node):
                 end -= 1
             if not end:
-                return self._apart(fitting)
+                return self._part_of_group(fitting)
             shown = ((0, end),)
         hidden = gaps_between(shown, len(units))
         kept = [unit for first, end in shown for unit in units[first:end]]
@@ -166,8 +166,8 @@ class JsonWindow(RecordWindow):
         pointer = units[hidden[0][0]].node.pointer() if hidden else None
         return self._finished(self._written(self._pieces(shown)), kept, gaps, pointer)
 
-    def _apart(self, fitting: int) -> Cut:
-        """Return the first of the units that should stay together, where there is no room for all."""
+    def _part_of_group(self, fitting: int) -> Cut:
+        """Return the first of the units that should stay together, if there is no room for all."""
         units = self._units
         following = self._following(units[fitting].node.begin, self._last_begin(units[fitting - 1].node))
         shown = units[:fitting]
@@ -227,7 +227,7 @@ class JsonWindow(RecordWindow):
         inside.read_until(node.end)
         return node.start + max(leaf.begin for leaf in inside.root.leaves())
 
-    def _instead_of(self, node: Node) -> Cut:
+    def _mark_instead_of(self, node: Node) -> Cut:
         """Return the mark in place of a value that does not fit, or in place of a container around it."""
         around = [node]
         while (parent := around[-1].parent) is not None and parent.parent is not None:
@@ -241,20 +241,20 @@ class JsonWindow(RecordWindow):
         best = largest_fit(
             len(around), lambda n: self._cost((marked(around[n], around[n].parent),)), self.limit
         )
-        # If not even a key fits, one mark stands for the member and for what follows it.
-        nothing = self._nothing()
-        if best is None and not any(values.items for values in nothing.parts if isinstance(values, Values)):
-            return nothing
+        # If not even a key fits, one mark replaces the member and what follows it.
+        mark_only = self._mark_only()
+        if best is None and not any(values.items for values in mark_only.parts if isinstance(values, Values)):
+            return mark_only
         hidden = around[best or 0]
         end = hidden.end if hidden.end >= 0 else end_of_value(self._data, hidden.start)
         following = Following() if self._ask.keep.prefers_end else self._following(end, hidden.begin)
         more = following.gaps or following.notices
         values = None if best is None else marked(hidden, hidden.parent if more else None)
         cut = self._finished(values, [Unit(hidden, opaque=True)], following.gaps, following.pointer)
-        parts = nothing.parts if best is None else cut.parts
+        parts = mark_only.parts if best is None else cut.parts
         return cut.but(parts=parts, notices=cut.notices + following.notices)
 
-    def _nothing(self) -> Cut:
+    def _mark_only(self) -> Cut:
         """Return one mark for everything, an empty container, or nothing: the first of them that fits."""
         style = STYLES[self._root.kind]
         gaps = (Gap(self._first_token),)

@@ -1,4 +1,4 @@
-"""Writes chosen JSON values with the containers around them, and marks where values are left out."""
+"""Write chosen JSON values with the containers around them, and marks where values are left out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Unit(Record):
 
 
 class Hidden(Record):
-    """Values that are left out of a container; the number of its children, if values follow."""
+    """Values that are left out of a container, and the number of children left out, if values follow."""
 
     container: Node
     children: int | None = None
@@ -148,7 +148,7 @@ def hidden_children(before: Node | None, container: Node, after: Node | None) ->
     if after is None:
         return None
     first = child_towards(after, container).index
-    # 0 means that both values are in neighbours that are shown in part: what is hidden lies inside those.
+    # 0 means that both values are in neighbours that are shown in part: what is hidden is inside those.
     return first - (child_towards(before, container).index + 1 if before else 0) or None
 
 

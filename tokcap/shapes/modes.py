@@ -1,6 +1,6 @@
 """The response modes (`--mode`): how much of an output is shown. The same payload gives the same bytes.
 
-No mode cuts to the limit: what it returns is cut as any other payload.
+No mode cuts to the limit: its result is cut like any other payload.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`--pointer`: checks what the caller wrote, and asks the shape for the value."""
+"""`--pointer`: check the pointer, and ask the shape for the value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def value_at(payload: Payload, shape: str, pointer: str) -> Value:
-    """Return the value at a pointer; refuse a pointer that is not one."""
+    """Return the value at a pointer; raise `UsageError` if the pointer is not valid."""
     if not pointer.startswith("/"):
         message = f"show: --pointer: {pointer[:80]!r} does not begin with /, as in /items/3/body"
         raise UsageError(message, of_a_subcommand=True)

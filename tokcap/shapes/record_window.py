@@ -1,4 +1,4 @@
-"""What windows over JSON and tables have in common: they read units until the choice is sure.
+"""What windows over JSON and tables have in common: they read units until the choice is certain.
 
 A subclass reads units, prices ranges of them and makes the cut. It implements `core.cut.Material`.
 """
@@ -28,7 +28,7 @@ class RecordWindow:
     both_ends_required = False
     one_end_allowed = True
     gaps_are_marked = True
-    # The number of units that were read. The first `head_count` lie at the beginning of the window, the
+    # The number of units that were read. The first `head_count` are at the beginning of the window, the
     # others at the payload's end.
     count = 0
     head_count = 0

@@ -1,4 +1,4 @@
-"""The lines of summaries: what a reader needs to know first, a few KB at most."""
+"""Write summaries of outputs: what a reader needs to know first, in at most `MOST_BYTES`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def summary(payload: Payload, shape: Shape, facts: RunFacts) -> bytes:
     """Return a headline, then what is in the output and what stderr says."""
     head, *body = shape.summarize(payload, facts)
     err = list(stderr_lines(facts, alone=not payload.size))
-    # After a failure stderr mostly has the reason; after a success it is mostly progress.
+    # After a failure, stderr usually has the reason; after a success, it is usually progress.
     lines = [head, *err, *body] if facts.failed else [head, *body, *err]
     text = "\n".join(lines).encode("utf-8", "replace")
     if len(text) > MOST_BYTES:

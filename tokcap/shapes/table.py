@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import csv_text
 from tokcap.shapes.base import Changed, Selected, Sniffed, Value
-from tokcap.shapes.mismatch import taken_as_text
+from tokcap.shapes.mismatch import treated_as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ class DelimitedTable(Record):
             return Sniffed("text")
         if all_quotes_closed(payload, self.dialect):
             return Sniffed(self.name)
-        return taken_as_text(self.name.upper(), "a quote is not closed")
+        return treated_as_text(self.name.upper(), "a quote is not closed")
 
     def cut(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
         from tokcap.shapes.table_window import TableWindow

@@ -1,4 +1,4 @@
-"""Whether a payload is a table: strong evidence if nobody declared it, closed quotes if somebody did."""
+"""Decide whether a payload is a table. If the caller declared it, closed quotes are enough."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLE_ROWS = 200
 
 
 def looks_like_table(payload: Payload, dialect: Dialect) -> bool:
-    """Return whether a header of names comes first and every row has as many cells."""
+    """Return whether a header of names comes first and every row has as many cells as it."""
     sample = payload.read(0, min(payload.size, SAMPLE_BYTES))
     if dialect.delimiter not in sample.partition(b"\n")[0]:
         return False
@@ -48,7 +48,7 @@ def all_quotes_closed(payload: Payload, dialect: Dialect) -> bool:
     """Return whether every quoted cell ends. Nothing else can contradict a declared table."""
     import csv
 
-    # Not closed: closing it would gain nothing.
+    # It has no descriptor, so it does not have to be closed.
     lines = io.TextIOWrapper(io.BufferedReader(PayloadFile(payload)), "utf-8-sig", "replace", newline="")
     try:
         for _row in csv.reader(lines, delimiter=dialect.delimiter.decode(), strict=True):

@@ -117,18 +117,18 @@ class TableWindow(RecordWindow):
             return None
         shown = self._ask.keep.choose(self)
         if shown is None:
-            return self._shortened(rows[0])
+            return self._shortened_row(rows[0])
         if not self.complete and self._touches_unread(shown):
             return None
-        return self._cut_of(self._together(shown))
+        return self._cut_of(self._shortened_head(shown))
 
     def _touches_unread(self, shown: Ranges) -> bool:
         """Whether a range ends or starts where rows are unread: then it may fit more."""
         border = self.head_count if self.head_count < self.count else self.head_count - 1
         return any(border in (first, end) for first, end in shown)
 
-    def _together(self, shown: Ranges) -> Ranges:
-        """Return a head that ends so that the next window can begin in a later token than its last row."""
+    def _shortened_head(self, shown: Ranges) -> Ranges:
+        """Shorten a head until the row after it begins in a later token than its last row."""
         ((first, end), *others) = shown
         rows = self._rows
         if first or others or end == len(rows) or self._ask.keep.needs_tail:
@@ -177,7 +177,7 @@ class TableWindow(RecordWindow):
         """Whether the token in which a row begins starts after the beginning of the row before."""
         return self._tokens.byte_at(self._tokens.token_at(after.start)) > before.start
 
-    def _shortened(self, row: Row) -> Cut:
+    def _shortened_row(self, row: Row) -> Cut:
         """Return a row that fits into no window, with the mark in place of as many cells as necessary."""
         cells = list(cells_of(self._data[row.start : row.end], self._dialect))
         longest_first = sorted(range(len(cells)), key=lambda column: -len(cells[column]))
@@ -192,7 +192,7 @@ class TableWindow(RecordWindow):
             parts: tuple[Kept | Mark, ...] = (Kept(shown), *mark)
             if self._cost(parts) <= self.limit:
                 return self._finished(parts, after_row if more else ()).but(notices=tuple(notices))
-        # No cell fits: header and mark stand for the row, or the mark alone, or nothing.
+        # No cell fits: show the header and the mark, or only the mark, or nothing.
         for parts in ((Kept(self._header), *mark), mark):
             if parts and mark and self._cost(parts) <= self.limit:
                 return self._finished(parts, after_row).but(notices=tuple(notices))

@@ -1,4 +1,4 @@
-"""What a reader wants to know about a text: errors, first and last lines, repeated lines.
+"""Find what a reader wants to know about a text: errors, first and last lines, repeated lines.
 
 The text is read once, in blocks, in constant memory. Every line that is shown has its number.
 """
@@ -145,38 +145,46 @@ class TextDigest:
 
         If the command `succeeded`, lines with words for errors are most likely harmless.
         """
-        told: set[str] = set()
+        already_shown: set[str] = set()
         calm = succeeded and not self.ranked[FATAL].count
         if not calm:
-            yield from self._error_section(label, ERROR_LINES, told)
-        yield from section(f"{label}last lines:", self.last, told)
+            yield from self._error_section(label, ERROR_LINES, already_shown)
+        yield from section(f"{label}last lines:", self.last, already_shown)
         if not brief:
-            yield from section(f"{label}first lines:", self.first, told)
+            yield from section(f"{label}first lines:", self.first, already_shown)
         if calm:
-            yield from self._error_section(label, WARNING_LINES, told)
+            yield from self._error_section(label, WARNING_LINES, already_shown)
         if brief:
             return
         warnings = self.ranked[WARNING]
-        yield from section(f"{label}warnings ({warnings.count}):", warnings.kinds()[:WARNING_LINES], told)
-        repeated = self._repeated(told)
+        yield from section(
+            f"{label}warnings ({warnings.count}):", warnings.kinds()[:WARNING_LINES], already_shown
+        )
+        repeated = self._repeated(already_shown)
         if repeated:
             part = f", in the first {size_words(MASKED_BYTES)}" if self._size > MASKED_BYTES else ""
             yield f"{label}repeated lines (# varies{part}):"
             yield from repeated
 
-    def _error_section(self, label: str, most: int, told: set[str]) -> Iterator[str]:
+    def _error_section(self, label: str, most: int, already_shown: set[str]) -> Iterator[str]:
         count = self.ranked[FATAL].count + self.ranked[ERROR].count
         more = "at least " if self.more_ranked else ""
-        yield from section(f"{label}lines that look like errors ({more}{count}):", self._errors(most), told)
+        yield from section(
+            f"{label}lines that look like errors ({more}{count}):", self._errors(most), already_shown
+        )
 
-    def _repeated(self, told: set[str]) -> Sequence[str]:
+    def _repeated(self, already_shown: set[str]) -> Sequence[str]:
         """Return the most frequent lines whose number was not shown yet; the parts that vary are masked."""
         found = []
         # Sorting is stable: of equal counts, the first line in the text comes first.
         for kind, count in sorted(self._alike.items(), key=lambda item: -item[1])[: 8 * REPEATED_LINES]:
             example = self._examples[kind]
             same = self._same.get(example, 0) == count
-            if count < 3 or sum(map(str.isalnum, shown(kind))) < 3 or (same and shown(example) in told):
+            if (
+                count < 3
+                or sum(map(str.isalnum, shown(kind))) < 3
+                or (same and shown(example) in already_shown)
+            ):
                 continue
             found.append(f"x {count}{'+' if self._pruned else ''}: {shown(example if same else kind)}")
         return found[:REPEATED_LINES]
@@ -194,17 +202,17 @@ class TextDigest:
         return sorted(chosen, key=lambda line: line.number)
 
 
-def section(title: str, lines: Sequence[Numbered], told: set[str]) -> Iterator[str]:
+def section(title: str, lines: Sequence[Numbered], already_shown: set[str]) -> Iterator[str]:
     """Yield a title and its lines, without those shown before; nothing if none is left."""
-    left = [line for line in lines if f"{line.number}: {line.text}" not in told]
+    left = [line for line in lines if f"{line.number}: {line.text}" not in already_shown]
     if not left:
         return
     yield title
     for line in left:
-        # The line is shown now. Its text alone counts as shown only if its number of times was shown too.
-        told.add(f"{line.number}: {line.text}")
+        # The line is shown now. Its text counts as shown only if its count was shown too.
+        already_shown.add(f"{line.number}: {line.text}")
         if line.times > 1:
-            told.add(line.text)
+            already_shown.add(line.text)
         yield line.words
 
 

@@ -1,7 +1,7 @@
-"""Windows over text: lines are records. Comes in: payload, token positions, what is asked. Goes out: a cut.
+"""Windows over text: lines are records.
 
-Every cut lies where a token and a character end, and where a line ends unless a line is longer than any
-window. `cost` proves each candidate by counting the composed answer.
+Text is cut only where both a token and a character end, and where a line ends, unless a line is longer than
+any window. `cost` proves each candidate by counting the composed answer.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def cut(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
 
 
 def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
-    """Return token `offset` and its byte; if that lies inside a character, where the character begins."""
+    """Return token `offset` and its byte; if that is inside a character, where the character begins."""
     if offset == 0:
         return 0, 0
     token = tokens.reach(offset)
@@ -67,8 +67,10 @@ def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
 def attempts(ask: Ask) -> Sequence[tuple[Align, MarkForm]]:
     """Return what is tried, best first: whole lines, then any token; without a mark only if none fits."""
     marked = [form for form in forms_of(ask) if form != "none"]
-    ways: tuple[Align, ...] = ("record", "token") if ask.align == "record" else ("token",)
-    return [(way, form) for way in ways for form in marked] + [(way, "none") for way in ways]
+    alignments: tuple[Align, ...] = ("record", "token") if ask.align == "record" else ("token",)
+    return [(align, form) for align in alignments for form in marked] + [
+        (align, "none") for align in alignments
+    ]
 
 
 class Stretch:
@@ -119,15 +121,15 @@ class Window:
             self._line_ends = line_ends(payload, tokens.byte_at(first))
         if keep.needs_middle:
             self.head = self.tail = Stretch(payload, tokens, first, tokens.total_tokens)
-            self.hides_nothing = tokens.total_tokens
+            self.whole_head_end = tokens.total_tokens
         elif keep.needs_head:
             # Nothing further than `limit` tokens from either end can be shown.
             self.head = Stretch(payload, tokens, first, tokens.reach(first + limit))
             # A head that ends here hides nothing, unless the end of the payload was lost.
-            self.hides_nothing = tokens.reach(first + limit + 1)
-            if payload.lost and self.hides_nothing <= first + limit:
-                self.end_of_store = self.hides_nothing
-                self.hides_nothing += 1
+            self.whole_head_end = tokens.reach(first + limit + 1)
+            if payload.lost and self.whole_head_end <= first + limit:
+                self.end_of_store = self.whole_head_end
+                self.whole_head_end += 1
         if keep.needs_tail and self.end is not None and self.tail is None:
             self.tail = Stretch(payload, tokens, max(self.end - limit, first), self.end)
         # Last: the head was just counted, and the tokenizer still has its tokens.
@@ -135,7 +137,7 @@ class Window:
         self._lines: dict[int, int] = {}
 
     def between(self, first: int, end: int) -> bytes:
-        """Return the bytes of tokens that lie in the head or in the tail."""
+        """Return the bytes of tokens in the head or in the tail."""
         stretch = self.head if self.head and end <= self.head.last else self.tail
         assert stretch
         return stretch.between(first, end)
@@ -168,10 +170,10 @@ class Lines:
         self.gaps_are_marked = form != "none" or not window.ask.sentinel
         heads = window.head.cuts(align, window.ask.passed) if window.head else ()
         tails = window.tail.cuts(align) if window.tail else ()
-        self._head_ends = [token for token in heads if window.first < token < window.hides_nothing]
+        self._head_ends = [token for token in heads if window.first < token < window.whole_head_end]
         end = window.end
         self._tail_starts = [token for token in tails if end is not None and window.first < token < end]
-        # Unit n lies between borders n and n + 1.
+        # Unit n is between borders n and n + 1.
         borders = {window.first, *self._head_ends, *self._tail_starts}
         self._borders = sorted(borders if end is None else {*borders, end})
         self._number = {token: number for number, token in enumerate(self._borders)}

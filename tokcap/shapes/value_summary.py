@@ -1,4 +1,4 @@
-"""Many scalar values in a few words: one value, a few with their numbers, a range, or examples."""
+"""Describe many scalar values in a few words: one value, a few with their counts, a range, or examples."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 READ_BYTES = 1 << 16
 
-# A grandchild may keep the pipe open for ever. After the command has ended, reading may take this long.
+# A grandchild may keep the pipe open forever. After the command has ended, reading may take this long.
 DRAIN_SECONDS = 0.3
 
 # How long a terminal may take to deliver what was written to it before the command ended.
@@ -98,7 +98,7 @@ class Command:
         drain_seconds = DRAIN_SECONDS
         ended = False
         while streams and drain_seconds > 0:
-            if self._signals.is_alone:
+            if self._signals.has_no_thread:
                 self._termination.act()
             if self._terminal:
                 self._watch_keyboard(self._terminal, ended)
@@ -113,7 +113,7 @@ class Command:
                 if not blocks:
                     return
             elif exit_descriptor is None or exit_descriptor in ready:
-                # All that the command itself wrote is in the pipes now. Other processes may write for ever.
+                # All that the command itself wrote is in the pipes now. Other processes may write forever.
                 ended = self._process.ended() is not None
                 if ended and self._terminal:
                     self._terminal.close_slave()
@@ -151,7 +151,7 @@ class Command:
         if ended:
             # A terminal delivers its bytes a little later than a pipe.
             return TERMINAL_MILLISECONDS if self._terminal else 0
-        if self._process.exit_descriptor is None or self._signals.is_alone:
+        if self._process.exit_descriptor is None or self._signals.has_no_thread:
             return round(POLL_SECONDS * 1000)
         if self._terminal and self._terminal.keyboard is not None and not self._terminal.is_lent:
             return KEYBOARD_MILLISECONDS
@@ -169,7 +169,7 @@ class Command:
         self._signals.wake()
 
     def interrupt(self) -> None:
-        """End the command and its descendants: nobody waits for the answer. Any thread may call this."""
+        """End the command and its descendants: the answer is no longer wanted. Any thread may call this."""
         self._termination.request("interrupt")
         self._signals.wake()
 
@@ -184,7 +184,7 @@ class Command:
 
     def _wait(self) -> Ending:
         self._connections.close()
-        while self._signals.is_alone and self._process.ended() is None:
+        while self._signals.has_no_thread and self._process.ended() is None:
             self._termination.act()
             time.sleep(POLL_SECONDS)
         ending = self._process.wait()

@@ -38,7 +38,7 @@ class Connections:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The command's variables. A pager on a terminal without a keyboard would wait for ever."""
+        """The command's variables. A pager on a terminal without a keyboard would wait forever."""
         env = self._env
         variables = env.variables if env.command_variables is None else env.command_variables
         if self.terminal and self.terminal.keyboard is None:

@@ -44,13 +44,13 @@ class Forwarding:
         self._process, self._termination, self._terminal = process, termination, terminal
         self._can_stop = can_stop
 
-    def take(self, number: int, *, from_terminal: bool) -> bool:
-        """Handle one signal. Return True if tokcap has to end at once because the user insists."""
+    def handle(self, number: int, *, from_terminal: bool) -> bool:
+        """Handle one signal. Return True if tokcap has to end at once, after a repeated signal."""
         process, terminal = self._process, self._terminal
         # A command with its own terminal receives nothing from the caller's terminal.
-        has_reached = from_terminal and terminal is None and number in FROM_KEYS
+        already_received = from_terminal and terminal is None and number in FROM_KEYS
         if process is None:
-            return self._take_late(number)
+            return self._handle_late(number)
         if number == signal.SIGCHLD:
             # Without a shell in the foreground that continues it, tokcap must not stop.
             if process.just_stopped() and in_foreground():
@@ -59,7 +59,7 @@ class Forwarding:
             if terminal:
                 # The kernel discards SIGTSTP in a session without a shell.
                 process.send_group(signal.SIGSTOP)
-            elif not has_reached:
+            elif not already_received:
                 process.send(signal.SIGTSTP)
             self._stop(process)
         elif number == signal.SIGCONT:
@@ -68,10 +68,10 @@ class Forwarding:
             if terminal:
                 terminal.resize()
         elif process.ended():
-            return self._take_late(number)
+            return self._handle_late(number)
         elif number == signal.SIGINT and from_terminal:
-            self._interrupt(process, has_reached)
-        elif not has_reached:
+            self._interrupt(process, already_received)
+        elif not already_received:
             process.send(number)
         return False
 
@@ -82,7 +82,7 @@ class Forwarding:
         if self._terminal:
             self._terminal.take_back()
         signal.pthread_kill(get_ident(), signal.SIGTSTP)
-        # tokcap stops in the first of these lines, until it is continued.
+        # tokcap stops in the first of these two calls, until it is continued.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTSTP,))
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTSTP,))
         # Do this at once: if the command were seen as stopped again, it would stop tokcap again.
@@ -95,20 +95,20 @@ class Forwarding:
         else:
             process.send(signal.SIGCONT)
 
-    def _interrupt(self, process: Process, has_reached: bool) -> None:
+    def _interrupt(self, process: Process, already_received: bool) -> None:
         """Handle Ctrl-C: the first one is left to the command, the second ends it, the third kills it."""
         assert self._termination
         self._interrupts += 1
         self._late_signals = 1
-        if not has_reached:
+        if not already_received:
             process.send(signal.SIGINT)
         if self._interrupts == 2:
             self._termination.request("interrupt")
         elif self._interrupts > 2:
             self._termination.kill()
 
-    def _take_late(self, number: int) -> bool:
-        """Handle a signal when no command runs: the answer is still written, unless a second one comes."""
+    def _handle_late(self, number: int) -> bool:
+        """Handle a signal when no command runs: the answer is still written, unless a second signal comes."""
         if number not in TERMINATING:
             return False
         self._late_signals += 1

@@ -18,7 +18,7 @@ else:
     # time that Python needs to start. The functions used here are the same in both.
     import _signal as signal
 
-# Python ignores these two before any Python code runs, so nothing tells whether they were ignored before.
+# Python ignores these two before any Python code runs, so it is unknown whether they were ignored before.
 # Commands expect the default: to be ended by them.
 RESTORED_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 
@@ -47,7 +47,7 @@ class Launch(Record):
     changes: tuple[Open | Copy, ...]
     # Signals that are blocked in the command.
     mask: AbstractSet[int]
-    # Signals that tokcap handles differently from the way it found them, and how the command finds them.
+    # For each signal whose handling tokcap has changed: the handling that the command starts with.
     dispositions: Mapping[int, signal.Handlers]
     own_session: bool = False
     directory: str | None = None
@@ -71,8 +71,8 @@ def spawn(launch: Launch) -> Process:
 def start(launch: Launch) -> Process:
     """Fork, and execute the command in the child; raise the `OSError` with which that failed.
 
-    `posix_spawn` would save less than a millisecond, but with the GNU library the command would then find two
-    signals ignored that were not.
+    `posix_spawn` would save less than a millisecond. But with glibc, the command would then start with two
+    signals ignored that were not ignored before.
     """
     # A variable without a name can be inherited, but Python refuses to pass it on.
     variables = {name: value for name, value in launch.variables.items() if name}

@@ -14,7 +14,7 @@ POLL_SECONDS = 0.05
 
 
 class Process:
-    """A child process that two threads use. The lock keeps one from signalling what the other has reaped."""
+    """A child process that two threads use. The lock prevents a signal after it was reaped."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid

@@ -52,8 +52,8 @@ class SignalWatch:
         self._termination: Termination | None = None
         self._thread = 0
         self._finished = False
-        # No thread could be started.
-        self.is_alone = False
+        # Whether no thread could be started.
+        self.has_no_thread = False
         # Guards `_thread`.
         self._gate = allocate_lock()
         # Locked while the thread runs.
@@ -87,7 +87,7 @@ class SignalWatch:
 
     @property
     def dispositions(self) -> dict[int, signal.Handlers]:
-        """How the command has to find the signals that are handled differently here."""
+        """For each signal whose handling was changed here: the handling that the command starts with."""
         ignored = signal.SIG_IGN
         return {
             number: ignored if before == ignored else signal.SIG_DFL
@@ -106,7 +106,7 @@ class SignalWatch:
         except RuntimeError:
             # The user has too many processes. Python's handlers take the signals, and the code that reads the
             # command's output takes care of the timeout.
-            self.is_alone = True
+            self.has_no_thread = True
             self._running.release()
             self._unblock()
 
@@ -162,7 +162,7 @@ class SignalWatch:
                     if (
                         number
                         and not self._finished
-                        and self._forwarding.take(number, from_terminal=from_terminal)
+                        and self._forwarding.handle(number, from_terminal=from_terminal)
                     ):
                         # The main thread hangs, usually in a write to a reader that does not read.
                         os._exit(SIGNAL_BASE + number)
@@ -184,7 +184,7 @@ class SignalWatch:
         if not self._held:
             self._alarm.acquire(timeout=-1 if seconds is None else min(seconds, TIMEOUT_MAX))
             return 0, False
-        # macOS has no wait with a timeout, and does not tell where a signal comes from.
+        # macOS has no wait with a timeout, and does not report where a signal comes from.
         until = None if seconds is None else time.monotonic() + seconds
         while not self._finished and (until is None or time.monotonic() < until):
             for number in self._held.intersection(signal.sigpending()):
@@ -195,6 +195,6 @@ class SignalWatch:
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         """Python's handler, called when a signal is not blocked: after the command, or without a thread."""
-        if self._forwarding.take(number, from_terminal=in_foreground()):
+        if self._forwarding.handle(number, from_terminal=in_foreground()):
             signal.signal(number, self._handlers_before[number])  # type: ignore[arg-type]  # see `close`
             os.kill(os.getpid(), number)

@@ -62,7 +62,7 @@ class Terminal:
         return self._attributes_before is not None
 
     def lend(self) -> None:
-        """Send every key to the command's terminal, which knows what Ctrl-C means there."""
+        """Send every key to the command's terminal, which handles keys such as Ctrl-C itself."""
         if self.keyboard is None or self.is_lent or self.master < 0 or not in_foreground():
             return
         try:
@@ -103,7 +103,7 @@ class Terminal:
         self.take_back()
 
     def resize(self) -> None:
-        """Take over the size of the caller's terminal. The kernel tells the command."""
+        """Copy the size of the caller's terminal. The kernel notifies the command."""
         if self._size_from is not None:
             self._set_size(size_of(self._size_from, {}))
 
@@ -122,7 +122,7 @@ class Terminal:
         except OSError:
             keys = b""
         if keys and keys == self._suspend_key(process):
-            # No shell controls the command's terminal and could stop the command, so tokcap does.
+            # No shell controls the command's terminal, so tokcap stops the command itself.
             send_signal(os.getpid(), signal.SIGTSTP)
         else:
             self._typed += keys

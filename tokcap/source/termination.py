@@ -42,7 +42,7 @@ class Termination:
         self.reason: StoppedFor = ""
 
     def due_seconds(self) -> float | None:
-        """Return how long it takes until `act` has something to do; None: for ever."""
+        """Return the seconds until `act` has something to do; None if nothing is due."""
         due = self._term_at if self._kill_at is None else self._kill_at
         return None if due is None or self._killed else max(due - time.monotonic(), 0)
 

@@ -1,0 +1,1 @@
+"""The steps of `pipeline`. They connect the families, which do not import each other."""

@@ -1,6 +1,6 @@
 """What one call asks of its budget: the window, the shares and the tokens that its form of answer needs.
 
-Pure: a request comes in, numbers go out. The ledger is asked in `charging`.
+This module only computes numbers from a request. `charging` asks the ledger.
 """
 
 from __future__ import annotations

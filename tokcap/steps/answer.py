@@ -1,7 +1,7 @@
 """Make the answer to one call from what was examined: a count, or the window that was asked for.
 
-Pure: nothing here reads from or writes to the world. What is certain to fit needs no count, and loads none of
-the modules that cut.
+Nothing here reads or writes files or streams. An output that certainly fits is not counted, and the modules
+that cut are not loaded for it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class Answer(Record):
-    """A response, the part of stderr that goes with it, and what was found out on the way."""
+    """A response, the part of stderr that goes with it, and what was found out while making it."""
 
     response: Response
     stderr: bytes = b""
-    # What tokcap says on stderr in every form.
-    told: str = ""
+    # A message that is written to stderr in every form.
+    message: str = ""
     # Whether there is more than is shown.
     withheld: bool = False
     shape: str = AUTO
@@ -59,12 +59,12 @@ class ShownStderr(Record):
 
 
 def respond(given: Input, payload: bytes | None, meta: Meta, notices: tuple[Notice, ...]) -> Response:
-    """Return the response with the way in which the command ended."""
+    """Return the response, including how the command ended."""
     return Response(given.status, payload, given.failure, notices, given.with_ending(meta))
 
 
 def is_changed(view: View) -> bool:
-    """Return whether the answer is something else than the bytes of the output."""
+    """Return whether the answer differs from the bytes of the output."""
     return FORMS[view.output].has_envelope or bool(view.fields) or not MODES[view.mode].shows_payload
 
 
@@ -107,7 +107,7 @@ def count(view: View, examined: Examined, continuation: Continuation) -> Answer:
     given, tokenizer = examined.given, examined.tokenizer
     total = examined.index.total_tokens
     number = FORMS[view.output].compose_count(total)
-    # stderr gets what the number leaves.
+    # stderr gets the tokens that the number leaves.
     left = None if view.token_limit is None else view.token_limit - count_bytes(number or b"", tokenizer)
     stderr = ShownStderr()
     if left is not None and given.err and given.err.size:
@@ -213,5 +213,5 @@ class Proofs:
         return max(separate, *(count_bytes(text, self._tokenizer) for text in joined))
 
     def tokens_of(self, payload: bytes) -> int | None:
-        """Return what an answer costs, if it was counted on the way to it."""
+        """Return what an answer costs, if it was counted before."""
         return self._known.get(payload)

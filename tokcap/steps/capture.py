@@ -1,4 +1,7 @@
-"""Drains a source into sinks: bytes in, kept or passed on. Never looks inside the bytes."""
+"""Read a source to its end and write its bytes to sinks, which keep them or pass them on.
+
+The bytes are not interpreted here.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Captured(Record):
-    """How the source ended, and what went wrong on the way."""
+    """How the source ended, and what went wrong until then."""
 
     ending: Ending | None
     # Why its output could not be passed on.
@@ -28,14 +31,14 @@ class Captured(Record):
 
     @property
     def status(self) -> int:
-        """The exit status that the source alone would give."""
+        """The exit status of the command, or of a source that could not be read; 0 without a command."""
         if self.broken:
             return self.broken.exit_status
         return self.ending.status if self.ending else OK
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Say that tokcap stopped the command, if nothing else in the answer says so."""
+        """A warning if the command was stopped because the window is full."""
         if self.ending and self.ending.stopped_for == "limit":
             message = "the command was stopped because the window is full (--kill-on-limit)"
             return (Notice("COMMAND_STOPPED", message, of_the_cut=True),)
@@ -43,22 +46,22 @@ class Captured(Record):
 
 
 def capture(source: Source, sinks: Mapping[Stream, Sink]) -> Captured:
-    """Read a source to its end. When a sink fails, its stream is closed, as it would have been."""
+    """Read a source to its end. When a sink fails, its stream is closed, as it would be without tokcap."""
     failure: StreamError | ReaderGone | None = None
     broken: StreamError | None = None
     blocks = source.blocks()
-    some = False
+    has_read = False
     while True:
         try:
             stream, block = next(blocks)
         except StopIteration:
             break
         except StreamError as error:
-            if not some:
+            if not has_read:
                 raise
             broken = error
             break
-        some = True
+        has_read = True
         try:
             sinks[stream].write(block)
         except (ReaderGone, StreamError) as error:
@@ -96,7 +99,7 @@ class Passing:
         self._write(block)
 
     def finish(self) -> None:
-        """Nothing was held back."""
+        """Finish the spool. Nothing else was held back."""
         if self.spool:
             self.spool.finish()
 
@@ -106,7 +109,7 @@ class Passing:
 
 
 class Filtered:
-    """Hands everything to another sink through a filter that may hold some of it back for a while."""
+    """Passes everything through a filter to another sink. The filter may hold some bytes back for a while."""
 
     def __init__(self, step: Filter, sink: Sink) -> None:
         self._step = step

@@ -76,7 +76,7 @@ class Charge:
         try:
             self._ledger.settle(self._grant, tokens, kind)
         except Exception as error:
-            # No problem of the ledger may keep the output back.
+            # A problem of the ledger must not withhold the output.
             return (Notice("NOT_CHARGED", f"{tokens} tokens were not charged to the session: {error}"),)
         finally:
             self._grant = None

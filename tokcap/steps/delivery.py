@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Bill(Record):
-    """Who pays for an answer, in which tokens, and since when the call runs."""
+    """The session that pays for an answer, the tokenizer that counts it, and the call's stopwatch."""
 
     # None if no session pays.
     charge: Charge | None
     tokenizer: Tokenizer
     stopwatch: Stopwatch
     # Tokens that were written before the answer, and are paid for with it.
-    already_written: int = 0
+    already_written_tokens: int = 0
 
     def complete(self, answer: Answer) -> Answer:
         """Add what is known about every call: its duration, and the tokenizer that was asked for."""
@@ -39,7 +39,7 @@ class Bill(Record):
         """Return what an answer costs its reader: all that is written, on both streams."""
         written = FORMS[view.output].write(answer.response)
         counts = (safe_count(data, self.tokenizer) for data in (written, answer.stderr))
-        return sum(counts) + self.already_written
+        return sum(counts) + self.already_written_tokens
 
     def settle(self, answer: Answer, view: View, kind: str) -> tuple[Notice, ...]:
         """Charge an answer to its session. Return a warning if that fails."""
@@ -64,7 +64,7 @@ def deliver(answer: Answer, given: Input, view: View, bill: Bill, kind: str, env
     except (StreamError, ReaderGone) as error:
         failure = error
     env.write_stderr(rest_of(answer.stderr, given.err, given.err_passed))
-    messages = [answer.told] if answer.told else []
+    messages = [answer.message] if answer.message else []
     messages += warnings_of(charging)
     if not form.has_envelope:
         messages += warnings_of(response.notices)
@@ -76,7 +76,7 @@ def rest_of(written: bytes, payload: Payload | None, passed: int) -> bytes:
     """Return what is left to write of an answer whose beginning is already written."""
     if payload is None or not passed:
         return written
-    # If it does not start with what is written, all of it still has to come out.
+    # If it does not start with what is written, write all of it.
     return written[passed:] if written.startswith(payload.read(0, passed)) else written
 
 

@@ -1,4 +1,4 @@
-"""Where each stream of a run goes: kept for the answer, passed on, or both; and the filters on its way."""
+"""Decide where each stream of a run goes: kept, passed on, or both; and through which filters."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 
         @property
         def spool(self) -> Spool | None:
-            """Where all of it is kept, if it is."""
+            """Where all bytes are kept; None if they are not."""
             ...
 
         @property
         def tail(self) -> bytes:
-            """The end of it, whatever happened to the rest."""
+            """The last bytes, even if the others were not kept."""
             ...
 
         def close(self) -> None: ...
 
-    # What writes to both streams: the environment, or the progress line, which makes room first.
+    # Writes to both streams: the environment, or the progress line, which erases itself first.
     Writer: TypeAlias = TerminalProgress | Environment
 
-# What a mark takes at most, apart from its own text and from options in the command for the rest.
+# The most tokens of a mark, without the sentinel text and without options in its command.
 MARK_TOKENS = 64
 
 
@@ -62,7 +62,7 @@ class Destinations(Record):
 
     out: Destination
     err: Destination
-    # What the source writes to: the destinations behind their filters.
+    # What the source writes to: the filters of each stream, which write to its destination.
     sinks: Mapping[Stream, Sink]
     filters: Mapping[Stream, Sequence[StreamFilter]]
     # None if there is no terminal to draw on.
@@ -219,7 +219,7 @@ def passed_live(
 
 
 def filtered(sink: Sink, filters: Sequence[StreamFilter]) -> Sink:
-    """Return a sink that passes what is written through the filters, the first one first."""
+    """Return a sink that passes what is written through the filters, in their order."""
     for one in reversed(filters):
         sink = Filtered(one, sink)
     return sink

@@ -56,7 +56,7 @@ def complete(answer: Answer, view: View, bill: Bill, charge: Charge) -> Answer:
 
 
 def smallest(answer: Answer, view: View, bill: Bill, charge: Charge, limit: int) -> Answer:
-    """Return the answer without its payload, and without more and more of what can be asked for again."""
+    """Return the answer without its payload, and with less and less of `meta` until it fits."""
     for leaner in without_payload(answer):
         answer = complete(leaner, view, bill, charge) if leaner.response.meta.session else leaner
         if bill.price(answer, view) <= limit:

@@ -72,7 +72,7 @@ class Input(Record):
 
     @property
     def status(self) -> int:
-        """The exit status that the source alone would give."""
+        """The exit status that belongs to this input."""
         return OK
 
     @property
@@ -80,7 +80,7 @@ class Input(Record):
         return None
 
     def with_ending(self, meta: Meta) -> Meta:
-        """Return `meta` with the way in which the command ended."""
+        """Return `meta`, including how the command ended."""
         return meta
 
 
@@ -88,7 +88,7 @@ class RunInput(Input):
     """The captured output of a command or of standard input."""
 
     captured: Captured = Captured(None)
-    # The end of stderr, whatever happened to the rest.
+    # The last bytes of stderr, even if the others were not kept.
     err_tail: bytes = b""
 
     @property

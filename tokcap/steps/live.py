@@ -1,7 +1,7 @@
 """Pass text on while it arrives, as long as it is certain to be inside the window.
 
-That is certain if the text fits beside the mark and stderr's share. What was passed on is the beginning of
-the answer, and is skipped when the answer is written.
+That is certain if the text fits together with the mark and stderr's share. What was passed on is the
+beginning of the answer, and is skipped when the answer is written.
 """
 
 from __future__ import annotations

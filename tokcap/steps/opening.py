@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Closing:
-    """Calls what has to be called at the end, no matter what happens; last added, first called."""
+    """Closes everything at the end of a call, even after an error, in reverse order."""
 
     def __init__(self) -> None:
         self._calls: list[Callable[[], None]] = []
@@ -56,7 +56,7 @@ class Closing:
 
 
 class Call(Record):
-    """A call of the wrapper: what was asked for, and what the budget made of it."""
+    """A run: the request as it was given (`asked`), and as the budget has adjusted it (`request`)."""
 
     asked: Request
     request: Request
@@ -82,7 +82,7 @@ class Call(Record):
         return record_of(self.asked, captured, answer, self.stopwatch.milliseconds)
 
     def continuation(self, *, needs_handle: bool) -> Continuation:
-        """Return how the rest of the output is fetched. This may take the digest of the output."""
+        """Return how the rest of the output is fetched. This may compute the digest of the output."""
         from tokcap.steps.continuation import NOT_STORED, continuation_of
 
         always = self.always_names_handle
@@ -154,7 +154,7 @@ def open_show(asked: ShowRequest, env: Environment, closing: Closing) -> ShowCal
     from tokcap.store import open_store
 
     stored = closing.add(open_store(env).open(asked.handle, asked.stream))
-    # The command in a mark has no limit: it continues with that of the run.
+    # The command in a mark names no limit, so the limit of the run applies.
     request = asked.but(token_limit=asked.token_limit or stored.record.token_limit)
     charge = open_charge(request, env, closing)
     if charge:
@@ -194,7 +194,7 @@ def open_source(request: Request, env: Environment) -> Source:
             timeout_seconds=request.timeout,
             kill_after_seconds=request.kill_after,
             pty=request.pty,
-            # If everything is passed on, a reader that goes away is noticed at once.
+            # If everything is passed on, notice at once when the reader of stdout is gone.
             reader=env.stdout if env.is_program and passes_everything(request) else None,
         )
     from tokcap.source.stdin import StandardInput

@@ -25,10 +25,10 @@ def report_passed_output(
 ) -> Response:
     """Charge the session, store the output if asked to, and return the response without a payload."""
     out, err = destinations.out, destinations.err
-    spent = None
+    charged_tokens = None
     if call.paying:
-        spent = destinations.tokens_passed(call)
-        notices += call.paying.settle(spent, "run")
+        charged_tokens = destinations.tokens_passed(call)
+        notices += call.paying.settle(charged_tokens, "run")
     meta = Meta(call.stopwatch.milliseconds, call.tokenizer.name)
     if call.recorder and call.request.spill == "always":
         try:
@@ -44,7 +44,7 @@ def report_passed_output(
     call.env.tell_after(b"", warnings_of(notices))
     given = RunInput(Spool(), ending=captured.ending, captured=captured, err_tail=err.tail)
     response = respond(given, None, meta, notices)
-    exact = spent if call.tokenizer.stable and not captured.failure else None
-    size = out.passed + err.passed
-    usage_notes.note_passed(call.asked, call.tokenizer, size, response.status, call.env, exact)
+    exact = charged_tokens if call.tokenizer.stable and not captured.failure else None
+    size_bytes = out.passed + err.passed
+    usage_notes.note_passed(call.asked, call.tokenizer, size_bytes, response.status, call.env, exact)
     return response

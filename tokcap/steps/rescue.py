@@ -1,6 +1,6 @@
-"""What to try next when an answer cannot be made. A command has run: its output and status must come out.
+"""Decide what to try next when an answer cannot be made. Output and status of a command must come out.
 
-A failure costs exactness: give up the shape first, then the tokenizer, then everything but the first bytes.
+Each failure gives up more: first the shape, then the tokenizer, then everything but the first bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Attempt(Record):
-    """One way to make the answer: with this view, from this input, in these tokens."""
+    """One way to make the answer: with this view, from this input, with this tokenizer."""
 
     view: View
     given: Input
@@ -47,7 +47,7 @@ def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
         return attempt.but(view=view.but(shape=FALLBACK), given=given.but(notices=(*given.notices, notice)))
     reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {error!r}"
     notice = Notice("TOKENIZER_FAILED", f"{reason}; counted every byte as a token instead")
-    # What the first attempt at a text said no longer holds.
+    # Warnings of earlier attempts no longer apply.
     kept = tuple(known for known in given.notices if known.code != notice.code and known.code != "CUT_FAILED")
     return Attempt(view.but(shape=FALLBACK), given.but(notices=(*kept, notice)), ByteTokenizer())
 
@@ -58,11 +58,11 @@ def failed_count(attempt: Attempt, error: Exception) -> Answer:
     response = respond(attempt.given, None, Meta(), ())
     failure = response.failure or Failure(TokenizerUnavailable.code, f"{reason}; nothing was counted")
     status = response.status or TokenizerUnavailable.exit_status
-    return Answer(response.but(status=status, failure=failure), told=failure.message, withheld=True)
+    return Answer(response.but(status=status, failure=failure), message=failure.message, withheld=True)
 
 
 def first_bytes(attempt: Attempt, notice: Notice) -> Answer:
-    """Answer with the first bytes, as many as fit whatever they are. Loads nothing more."""
+    """Answer with the first bytes, as many as certainly fit. No further module is loaded."""
     view, given = attempt.view, attempt.given
     # A byte that is not UTF-8 is replaced by a character of three bytes.
     room = given.size if view.token_limit is None else view.token_limit // 3

@@ -6,7 +6,7 @@ from tokcap.core.cut import STDERR_SHARE, Ask
 from tokcap.core.notice import Notice
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
-from tokcap.keep.ends import RATHER_THE_END
+from tokcap.keep.ends import ENDS_PREFERRING_LAST
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes import FALLBACK, MODES, SHAPES
 from tokcap.steps.answer import ShownStderr
@@ -62,7 +62,7 @@ def cut_stderr(
     ask = Ask(
         share,
         0,
-        RATHER_THE_END,
+        ENDS_PREFERRING_LAST,
         "record",
         view.sentinel,
         continuation.err,

@@ -85,8 +85,7 @@ def matching_lines(part: StoredInput, request: ShowRequest, tokenizer: Tokenizer
     if request.token_limit is not None and KEEPS[request.keep].reads_only_head and not request.token_count:
         enough_tokens = request.token_offset + request.token_limit
     found = grep(part.out, index, request.grep, request.context, enough_tokens)
-    lines = in_memory(found.data)
-    lines.lost = found.left_out_bytes
+    lines = in_memory(found.data, lost_bytes=found.left_out_bytes)
     known = Knowledge(shape=FALLBACK, total_count=found.matches)
     return StoredInput(lines, known=known, derived=True, index=index)
 
@@ -103,7 +102,7 @@ def save_findings(entry: StoredOutput, request: ShowRequest, answer: Answer) -> 
     out = entry.streams["out"]
     if out.seek_points.changed:
         entry.write_file(SEEK_POINTS, out.seek_points.packed())
-    # A shape that the caller insisted on is not what the next call would find.
+    # A shape that the caller named may differ from the one that the next call detects.
     found = answer.shape != AUTO and request.shape == AUTO and entry.is_whole("out")
     if found and entry.record.digest and entry.record.shape == AUTO:
         record = entry.record.but(shape=answer.shape, total_count=answer.total_count)

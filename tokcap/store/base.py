@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokcap.core.spool import Spool
     from tokcap.store.record import StoredRecord
 
-# The name that stands for the output that was stored last.
+# The name of the output that was stored last.
 LATEST = "@last"
 
 # The file of a stored output that has the positions where windows into a structured output can begin.
@@ -77,7 +77,7 @@ class Cleaned(Record):
 if TYPE_CHECKING:
 
     class StoredOutput(Protocol):
-        """A stored output, open for reading. It stays readable when the output is removed meanwhile."""
+        """A stored output, open for reading. It stays readable even if the output is removed."""
 
         handle: str
         record: StoredRecord
@@ -91,7 +91,7 @@ if TYPE_CHECKING:
             ...
 
         def is_whole(self, stream: Stream) -> bool:
-            """Tell whether the store has every byte that was written to the stream."""
+            """Return whether the store has every byte that was written to the stream."""
             ...
 
         def read_file(self, name: str) -> bytes | None:
@@ -117,7 +117,7 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
     class Draft(Protocol):
-        """An output on its way into a store. Only the recorder uses it."""
+        """An output that is being stored. Only the recorder uses it."""
 
         def open_file(self, stream: Stream) -> int:
             """Return the descriptor of a new file for a stream that is too long for memory."""
@@ -149,7 +149,7 @@ if TYPE_CHECKING:
             ...
 
         def find(self, name: str) -> str:
-            """Return the handle that a handle, its first digits, or `@last` stands for; else `NotFound`."""
+            """Return the handle that a handle, its first digits, or `@last` names; else `NotFound`."""
             ...
 
         def open(self, name: str, stream: Stream = "out") -> StoredOutput:
@@ -165,11 +165,11 @@ if TYPE_CHECKING:
             ...
 
         def latest(self, most: int, beginning: str = "") -> Sequence[ListedOutput]:
-            """Return the outputs stored last whose handle has this beginning, the latest first."""
+            """Return the outputs stored last whose handle starts with `beginning`, the latest first."""
             ...
 
         def last(self) -> ListedOutput | None:
-            """Return the output that `@last` stands for, if it is still there."""
+            """Return the output that `@last` names, if it still exists."""
             ...
 
         def remove(self, handle: str) -> None:
@@ -177,7 +177,7 @@ if TYPE_CHECKING:
             ...
 
         def clean(self, retention: Retention, now: float) -> Cleaned:
-            """Remove what is too old or too much, and leftovers of interrupted runs."""
+            """Remove outputs by age and total size, and leftovers of interrupted runs."""
             ...
 
         def clean_if_due(self, retention: Retention, stored_bytes: int, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Digests: from the bytes of an output to the digest that its handle is made of."""
+"""Compute the digest of an output. Its handle is the first digits of this digest."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StreamDigest:
             self._room -= min(self._room, len(block))
 
     def update_in_thread(self, block: memoryview) -> None:
-        """Add a block while the caller goes on: hashing does not hold the interpreter lock."""
+        """Add a block while the caller continues: hashing does not hold the interpreter lock."""
         self.wait()
         from _thread import allocate_lock, start_new_thread
 

@@ -1,4 +1,4 @@
-"""Handles: short names for digests, and the way back from what a user types to one handle."""
+"""Handles: short names for digests, and the search for the handle that a user has typed."""
 
 from __future__ import annotations
 

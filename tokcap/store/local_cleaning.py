@@ -1,4 +1,4 @@
-"""Cleaning of the local store: removes outputs by age and total size, and leftovers of interrupted runs."""
+"""Clean the local store: remove outputs by age and total size, and leftovers of interrupted runs."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def clean(layout: Layout, retention: Retention, now: float) -> Cleaned:
     listed = filter(None, map(layout.listed, layout.directories()))
     kept, expired = split_by_retention((correct_times(layout, one, now) for one in listed), retention, now)
     removed = [output for output in expired if remove_unused(layout, output, now)]
-    # These were used meanwhile, or cannot be removed.
+    # These were used since they were listed, or cannot be removed.
     remaining = [output for output in expired if output not in removed]
     total = sum(output.size_bytes for output in (*kept, *remaining))
     return Cleaned(tuple(removed), len(kept) + len(remaining), total, remove_left_overs(layout, now))
 
 
 def clean_if_due(layout: Layout, retention: Retention, stored_bytes: int, now: float) -> None:
-    """Clean from time to time, as a part of storing. Failures are left to the next time."""
+    """Clean from time to time, as a part of storing. After a failure, the next call tries again."""
     path = os.path.join(layout.root, CLEANED)
     try:
         words = private.read_file(path, 100).split()
@@ -72,7 +72,7 @@ def remove_unused(layout: Layout, output: ListedOutput, now: float) -> bool:
 
 
 def correct_times(layout: Layout, output: ListedOutput, now: float) -> ListedOutput:
-    """Replace times in the future: a clock that was wrong must not keep an output for ever."""
+    """Replace times in the future: a clock that was wrong must not keep an output forever."""
     if max(output.stored_at, output.read_at) <= now + LEFT_OVER_SECONDS:
         return output
     directory = layout.directory_of(output.handle)
@@ -121,7 +121,7 @@ def is_real_directory(path: str) -> bool:
 
 
 def old_temporary_paths(layout: Layout, now: float) -> Iterator[str]:
-    """Return temporary paths that are not new. The lock on a directory tells whether its writer is alive."""
+    """Return temporary paths that are not new. A lock on a directory shows that its writer still runs."""
     for path in [*temporary_paths(layout)]:
         try:
             if abs(now - os.lstat(path).st_mtime) >= LEFT_OVER_SECONDS:

@@ -1,4 +1,4 @@
-"""Writing to the local store: a temporary directory is filled, then renamed to a stored output."""
+"""Write to the local store: fill a temporary directory, then rename it to a stored output."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class LocalDraft:
         self._layout = layout
         self._directory = ""
         self._lock = -1
-        # Why a file could not be created. Then a spool has its bytes in another place.
+        # Why a file could not be created. The spool then keeps its bytes elsewhere.
         self._failure = ""
 
     def make_directory(self) -> str:
         """Return the temporary directory. Make it first if necessary."""
         if not self._directory:
             # Each level is checked: a symlink in the path would lead elsewhere.
-            private.make_directory(self._layout.data_dir, close=False)
+            private.make_directory(self._layout.data_dir, restrict=False)
             private.make_directory(self._layout.root)
             directory = os.path.join(self._layout.root, private.temporary_name())
             private.make_directory(directory)
@@ -89,7 +89,7 @@ class LocalDraft:
         if not private.is_own_directory(target) or not self._is_complete(target, record):
             return False
         self._update(target, record, files)
-        # Another process may have removed it meanwhile.
+        # Another process may have removed it during the update.
         if not private.is_own_directory(target):
             return False
         self._layout.write_last(record.handle)
@@ -118,5 +118,5 @@ class LocalDraft:
                 record = stored.updated(record)
             private.replace_file(os.path.join(target, RECORD), record.packed())
         except (OSError, StoreError):
-            # Either the output was removed meanwhile, and the caller sees that; or it stays as it was.
+            # Either the output was removed, which the caller checks, or it stays as it was.
             pass

@@ -1,8 +1,8 @@
-"""The files of the local store: where each output is, how it appears, is listed, and disappears.
+"""The files of the local store: where each output is, and how it is added, listed and removed.
 
     spill/3f/3f2a91c05d7e/   out  err  record.json  index-cl100k_base  landmarks
     spill/.new-…/            an output that is being written or removed
-    spill/last               the handle that `@last` stands for
+    spill/last               the handle that `@last` names
 
 An output appears by one rename when it is complete, and disappears by one rename. So readers need no lock,
 and an open file can be read to its end.
@@ -45,7 +45,7 @@ class Layout:
         for path in (self.data_dir, self.root):
             if os.path.lexists(path) and not private.is_own_directory(path):
                 raise StoreError(
-                    f"{path} is a symbolic link or not a directory of yours; set TOKCAP_DATA_DIR to one"
+                    f"{path} is a symlink or not a directory that you own; set TOKCAP_DATA_DIR to one"
                 )
 
     def directory_of(self, handle: str) -> str:
@@ -105,7 +105,7 @@ class Layout:
     def remove(self, directory: str, unless: Callable[[ListedOutput], bool] | None = None) -> bool:
         """Hide an output by one rename, then remove its files. Return whether it is gone.
 
-        `unless` decides from the current state, because the output may just have been stored or read.
+        If `unless` returns True for its current state, it stays: it may just have been stored or read.
         """
         hidden = os.path.join(self.root, private.temporary_name())
         before = self.listed(directory)
@@ -125,14 +125,14 @@ class Layout:
         return True
 
     def read_last(self) -> str:
-        """Return the directory that `@last` stands for, empty if that was removed; `FileNotFoundError`."""
+        """Return the directory that `@last` names, empty if it was removed; `FileNotFoundError` if none."""
         data = private.read_file(os.path.join(self.root, LAST), 200)
         handle = data.decode("ascii", "replace").strip()
         directory = self.directory_of(handle)
         return directory if is_handle(handle) and private.is_own_directory(directory) else ""
 
     def write_last(self, handle: str) -> None:
-        """Let `@last` stand for this output. If that fails, `@last` stands for an earlier one."""
+        """Let `@last` name this output. If that fails, `@last` still names an earlier one."""
         try:
             path = os.path.join(self.root, LAST)
             private.overwrite_file(path, handle.encode().ljust(LAST_CHARACTERS) + b"\n")

@@ -1,6 +1,6 @@
-"""Reading from the local store: one stored output with its record, streams and indexes.
+"""Read from the local store: one stored output with its record, streams and indexes.
 
-Damage is reported, and what is left is read anyway.
+Damage is reported, and the undamaged parts can still be read.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def settings_of(request: Request, tokenizer: Tokenizer) -> RecorderSettings:
 
 
 class HashedSpool(Spool):
-    """A spool that hashes its bytes when they move to a file, or when it is told to begin."""
+    """A spool that hashes its bytes when they move to a file, or when `begin_digest` is called."""
 
     def __init__(
         self, hashed_bytes: int, open_file: Callable[[], int], needed_bytes: int, **bounds: int
@@ -82,7 +82,7 @@ class HashedSpool(Spool):
             self._hashed_to = self.size
 
     def complete_digest(self) -> StreamDigest:
-        """Return the digest of the whole stream. All its bytes have to be there."""
+        """Return the digest of the whole stream. All its bytes must have been written."""
         digest = self._open_digest()
         if not self._is_sealed:
             self._is_sealed = True
@@ -147,7 +147,7 @@ class Recorder:
     def reserve(self) -> Ticket | None:
         """Complete the digest and choose the handle; None, with `failure` set, if nothing can be stored.
 
-        Call this when all bytes are there. Nothing is written to the store.
+        Call this when all bytes have been written. Nothing is written to the store.
         """
         if self._ticket is None and not self.failure:
             from tokcap.store.base import Ticket
@@ -175,7 +175,7 @@ class Recorder:
         return None if self.failure else self._ticket
 
     def commit(self, record: StoredRecord, indexes: Mapping[Stream, TokenIndex]) -> None:
-        """Store the output with its record and its indexes, or raise `StoreError`. Storing once is enough."""
+        """Store the output, its record and its indexes, or raise `StoreError`. A second call does nothing."""
         if self._is_stored:
             return
         ticket = self.reserve()
@@ -224,7 +224,7 @@ class Recorder:
         try:
             return self._open()[1].open_file(stream)
         except StoreError as error:
-            # The output cannot be stored, but it need not fill the memory either.
+            # The output cannot be stored, but it should not fill the memory either.
             self.failure = str(error)
             return open_nameless_file()
 

@@ -1,4 +1,4 @@
-"""Which outputs are kept: a pure decision from their ages, sizes and the time of the last use."""
+"""Decide which outputs are kept, from their ages, sizes and the time of the last use. No file is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READ_SECONDS = 60 * 60
 def split_by_retention(
     outputs: Iterable[ListedOutput], retention: Retention, now: float
 ) -> tuple[list[ListedOutput], list[ListedOutput]]:
-    """Return what to keep and what to remove: first what is too old, then the oldest of what is too much."""
+    """Return what to keep, and what to remove: outputs that are too old, then the oldest above the total."""
     kept: list[ListedOutput] = []
     removed: list[ListedOutput] = []
     for output in sorted(outputs, key=lambda output: output.stored_at):
@@ -35,5 +35,5 @@ def split_by_retention(
 
 
 def in_use(output: ListedOutput, now: float) -> bool:
-    """Tell whether it was stored or read recently: someone may be paging through it."""
+    """Return whether it was stored or read recently: a reader may be paging through it."""
     return now - max(output.read_at, output.stored_at) < READ_SECONDS

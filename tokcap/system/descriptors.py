@@ -6,7 +6,7 @@ import os
 
 
 def write_all(descriptor: int, data: bytes | bytearray | memoryview) -> None:
-    """Write all of `data`, or raise `OSError`. A full non-blocking descriptor is waited for."""
+    """Write all of `data`, or raise `OSError`. If a non-blocking descriptor is full, wait for it."""
     left = memoryview(data)
     while left:
         try:

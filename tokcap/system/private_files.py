@@ -21,11 +21,11 @@ READ_BYTES = 1 << 20
 FOLLOW_NOTHING = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def make_directory(path: str, *, close: bool = True) -> None:
+def make_directory(path: str, *, restrict: bool = True) -> None:
     """Make a private directory, or check that an existing one is ours; `StoreError` otherwise.
 
-    close: if others can access an existing directory, change its mode. Not for a directory that other
-    programs may share.
+    restrict: if others can access an existing directory, change its mode. Use False for a directory that
+    other programs may share.
     """
     try:
         try:
@@ -39,7 +39,7 @@ def make_directory(path: str, *, close: bool = True) -> None:
                 raise StoreError(
                     f"{path} belongs to another user; set TOKCAP_DATA_DIR to a directory of yours"
                 )
-            if close and stat.S_IMODE(found.st_mode) != DIRECTORY_MODE:
+            if restrict and stat.S_IMODE(found.st_mode) != DIRECTORY_MODE:
                 os.fchmod(descriptor, DIRECTORY_MODE)
         finally:
             os.close(descriptor)
@@ -67,7 +67,7 @@ def open_directory(path: str) -> int:
 
 
 def is_own_directory(path: str) -> bool:
-    """Tell whether the path is a directory of ours, not a symlink to one."""
+    """Return whether the path is a directory of ours, not a symlink to one."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -76,7 +76,7 @@ def is_own_directory(path: str) -> bool:
 
 
 def is_own_file(path: str, size_bytes: int) -> bool:
-    """Tell whether the path is a regular file of ours that has this size."""
+    """Return whether the path is a regular file of ours that has this size."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -216,7 +216,7 @@ def temporary_name() -> str:
 
 
 def is_temporary(name: str) -> bool:
-    """Tell whether `temporary_name` could have returned this name."""
+    """Return whether `temporary_name` could have returned this name."""
     digits = name.removeprefix(TEMPORARY_PREFIX)
     return len(digits) == 16 and name != digits and set(digits) <= set("0123456789abcdef")
 

@@ -19,7 +19,7 @@ ENDED_STATES = (b"Z", b"X")
 
 
 class ProcessIdentity(Record):
-    """A process id and the start time that tells it from an earlier process with the same id."""
+    """A process id, and the start time that distinguishes it from an earlier process with the same id."""
 
     pid: int
     # Only compared: clock ticks since boot from `/proc`, a date from `ps`.
@@ -27,7 +27,7 @@ class ProcessIdentity(Record):
 
 
 class ProcessStatus(Record):
-    """One process at the moment it was looked at."""
+    """One process, as it was when its status was read."""
 
     identity: ProcessIdentity
     parent: int
@@ -123,7 +123,10 @@ def still_running(processes: Iterable[ProcessIdentity]) -> list[ProcessIdentity]
 
 
 def parent_and_command_line(pid: int) -> tuple[int, list[str] | None]:
-    """Return a process's parent, and its words or None; `(0, None)` if there is no such process."""
+    """Return a process's parent and the words of its command line, or None if these are unknown.
+
+    Return `(0, None)` if there is no such process.
+    """
     if not has_proc():
         return parent_and_command_line_by_ps(pid)
     status = status_of(pid)
@@ -134,7 +137,7 @@ def parent_and_command_line(pid: int) -> tuple[int, list[str] | None]:
 
 def words_of(command_line: bytes) -> list[str] | None:
     """Split a command line of `/proc`; None if the process has overwritten it."""
-    # A title that a process gives itself is shorter than its words were, and zeros fill the rest.
+    # A process that sets its own title overwrites its words, and zeros fill the rest.
     if not command_line.endswith(b"\0") or command_line.endswith(b"\0\0"):
         return None
     return [word.decode("utf-8", "replace") for word in command_line[:-1].split(b"\0")]
@@ -156,7 +159,7 @@ def parent_and_command_line_by_ps(pid: int) -> tuple[int, list[str] | None]:
 
 
 def is_own_process(pid: int) -> bool:
-    """Return whether a process belongs to this user. Without `/proc`, all but the first are taken to."""
+    """Return whether a process belongs to this user. Without `/proc`, assume so, except for process 1."""
     if not has_proc():
         return pid > 1
     try:
@@ -179,6 +182,6 @@ def pid_namespace() -> str:
 
 
 def resident_bytes() -> int | None:
-    """Return the memory that this process holds now; None if the system does not tell."""
+    """Return the memory that this process holds now; None if the system does not report it."""
     fields = read("/proc/self/statm").split()
     return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else None

@@ -1,6 +1,6 @@
-"""Tell whether a fork is safe.
+"""Decide whether a fork is safe.
 
-It is not while a foreign thread runs: locks that the thread holds would stay locked in the child.
+It is unsafe while an unknown thread runs: locks that the thread holds would stay locked in the child.
 """
 
 from __future__ import annotations
@@ -32,5 +32,5 @@ def start_fork_safe_thread(work: Callable[[], None]) -> None:
 
 
 def may_fork() -> bool:
-    """Return whether this process can fork, and every other thread in it is safe to fork beside."""
+    """Return whether this process can fork, and no other thread makes that unsafe."""
     return hasattr(os, "fork") and count_other_threads() <= len(_fork_safe)

@@ -1,7 +1,7 @@
 """Counting: a name becomes a tokenizer, a tokenizer counts text, an index maps its tokens to bytes.
 
-`FAMILIES` is the one list of the ways in which a name becomes a tokenizer. The rest of the program uses
-only what is exported here.
+`FAMILIES` lists every kind of tokenizer that can be opened by name. The rest of the program uses only what is
+exported here.
 """
 
 from tokcap.errors import TokenizerUnavailable

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class TokenizerFamily(Protocol):
-    """One way in which a name becomes a tokenizer. To add one, see `tokens.FAMILIES`."""
+    """A kind of tokenizer that can be opened by name. To add one, see `tokens.FAMILIES`."""
 
     # Names that work on every machine, for completions and the manifest. A family may have other names too.
     names: tuple[str, ...]
@@ -22,7 +22,7 @@ class TokenizerFamily(Protocol):
         ...
 
     def examine(self, name: str) -> str | None:
-        """Say the same as `open` without loading a vocabulary, which may need the network.
+        """Check a name without loading a vocabulary, which may need the network.
 
         Return what the user should know about the name, empty if nothing; None if it does not belong here.
         """

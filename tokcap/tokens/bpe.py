@@ -28,7 +28,7 @@ UNSURE_TOKENS = 64
 SEAM_TOKENS = 4
 # A cut inside a run of one character has at least this many bytes of the run on each side.
 RUN_BYTES = 1 << 15
-# Move a seam at most this often, then merge the whole piece at any cost.
+# Move a seam at most this often, then merge the whole piece, however slow that is.
 SEAM_MOVES = 1000
 
 
@@ -114,7 +114,7 @@ class BytePairTokenizer:
                 return self._encoding.encode_ordinary(text)
             return self._encode_long(text)
         except BaseException as error:
-            # Interrupts pass, and so does a lack of memory: it is not the fault of the text.
+            # Interrupts and a lack of memory are passed on: the text did not cause them.
             if is_failure(error) and not isinstance(error, MemoryError):
                 raise TokenizerFailed(f"{self.name} failed on this text: {error}") from error
             raise
@@ -145,7 +145,7 @@ class BytePairTokenizer:
         """Return the tokens of one piece of any length, in time and memory proportional to its length.
 
         A sequence of tokens is the encoding of its bytes if and only if every two neighbours are. So two
-        encodings can be joined wherever the tokens around the seam encode to themselves.
+        encodings can be joined where the tokens around the seam encode to themselves.
         """
         tokens = array("I")
         done = moves = 0
@@ -175,5 +175,5 @@ class BytePairTokenizer:
 
 
 def is_failure(error: BaseException) -> bool:
-    """Whether a library failed, and not the user interrupted. pyo3 raises panics as a BaseException."""
+    """Return whether a library failed. An interrupt by the user is not a failure; a panic of pyo3 is one."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"

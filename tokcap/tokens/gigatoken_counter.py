@@ -111,7 +111,7 @@ class Gigatoken:
 
 
 class KnownCharacters:
-    """Tells whether all characters of a text have a known class (see `tokens.character_classes`)."""
+    """Checks whether all characters of a text have a known class (see `tokens.character_classes`)."""
 
     def __init__(self) -> None:
         import unicodedata
@@ -146,7 +146,7 @@ def counter_for(tokenizer: Tokenizer) -> GigatokenCounter | None:
     try:
         return GigatokenCounter(tokenizer)
     except BaseException as error:
-        # Foreign code can raise anything, also while it is imported.
+        # Code of another package can raise anything, even while it is imported.
         if not bpe.is_failure(error):
             raise
         return None

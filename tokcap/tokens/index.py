@@ -128,7 +128,7 @@ class Index:
             return Total(self.total_tokens)
         while known.bytes[-1] < SAMPLE_BYTES and not known.complete:
             self._read_on()
-        # Sample the same places however much was counted, so that the same output gives the same mark.
+        # Sample the same places even if more was counted, so that the same output gives the same mark.
         first = min(last_at_most(known.bytes, SAMPLE_BYTES - 1) + 1, len(known) - 1)
         rest = whole - known.bytes[first]
         return Total(known.tokens[first] + round(rest * self._tokens_per_byte()), exact=False)
@@ -148,7 +148,7 @@ class Index:
     def _between_cuts(self, sample: bytes) -> bytes:
         """Return the part of a sample whose tokens are the same inside the whole text.
 
-        If the tokenizer cannot tell, return all of it.
+        If the tokenizer has no safe cuts there, return all of it.
         """
         if not self._tokenizer.cuts_anywhere:
             return sample

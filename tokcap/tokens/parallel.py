@@ -97,7 +97,7 @@ def start_child(part: tuple[int, int], count: CountPart) -> tuple[int, int]:
             os.dup2(nothing, descriptor)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
-        # Ctrl-C reaches all processes; the parent alone decides what it means.
+        # Ctrl-C reaches all processes, but only the parent decides what it means.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         write_all(write, count(*part).packed(part[1]))
     except BaseException:

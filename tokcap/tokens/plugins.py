@@ -47,7 +47,7 @@ class PluginTokenizer:
         try:
             lengths = [int(length) for length in self._token_lengths(text)]
         except Exception as error:
-            # This is foreign code. Output must be delivered whatever it raises.
+            # Code of another package can raise anything, and the output must still be delivered.
             raise TokenizerFailed(f"the plug-in {self.name!r} failed: {error!r}") from error
         if sum(lengths) != len(text.encode()) or min(lengths, default=1) < 1:
             raise TokenizerFailed(f"the lengths from the plug-in {self.name!r} do not add up to the text")
@@ -75,7 +75,7 @@ class PluginFamily:
             try:
                 plugin = entry.load()()
             except Exception as error:
-                # This is foreign code, but no command has run yet: refuse.
+                # Code of another package can raise anything. No command has run yet, so refuse the call.
                 raise TokenizerUnavailable(
                     f"--tokenizer: the plug-in {name!r} cannot be loaded: {error!r}"
                 ) from error

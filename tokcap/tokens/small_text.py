@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import re
 
 # The pre-splits of `tokens.pre_split`, over the classes of `tokens.character_classes` instead of
-# characters. `\p{L}` becomes the ASCII letters and the bytes that stand for all other letters, and so on,
+# characters. `\p{L}` becomes the ASCII letters and the bytes for all other letters, and so on,
 # so that `re` can run the patterns on bytes. The bytes: UPPER 80, LOWER 81, CASELESS 82, MARK 83, NUMBER
 # 84, BLANK 85, REST 86, LONG_S 87.
 _LETTER = r"A-Za-z\x80-\x82\x87"
@@ -39,7 +39,7 @@ _CL100K = (
     rf"|[{_BLANK}]"
 )
 
-# Letters without case, and marks, are in both classes of letters. A mark may also stand before a word.
+# Letters without case, and marks, are in both classes of letters. A mark may also precede a word.
 _UPPER = r"A-Z\x80\x82\x83"
 _LOWER = r"a-z\x81-\x83\x87"
 _CONTRACTION = r"(?:'(?:[SsTtMmDd\x87]|[Rr][Ee]|[Vv][Ee]|[Ll][Ll]))?"
@@ -87,7 +87,7 @@ class SmallTextEncoder:
 
     def token_lengths(self, text: str) -> bytes | None:
         """Return the bytes of each token, as a sequence of numbers; None: ask tiktoken."""
-        # Read once: another thread may replace it meanwhile.
+        # Read once: another thread may replace it at any time.
         last_text, last_lengths = self._last
         if text == last_text:
             return last_lengths

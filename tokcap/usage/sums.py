@@ -1,5 +1,6 @@
-"""Add up logged calls by day, command and session. Only exact numbers are added; the others are counted as
-runs.
+"""Add up logged calls by day, command and session.
+
+Only exact numbers are added. Calls without an exact number are counted separately.
 
 A run withholds its total minus what it has shown. Each later `show` of its output reduces what the run has
 saved, so a saving can be below zero.
@@ -49,7 +50,7 @@ OTHERS = "(others)"
 
 # A day has rows for at most this many commands and as many sessions. The others share one row.
 MOST_NAMES = 500
-# Remember this many outputs, to know whose saving a later `show` reduces.
+# Remember this many outputs, to know which saving a later `show` reduces.
 MOST_OUTPUTS = 5000
 # Ask for the totals of at most this many outputs.
 MOST_ASKED = 500

@@ -94,7 +94,7 @@ def append_bytes(data_dir: str, name: str, data: bytes, now: float) -> None:
     except FileNotFoundError:
         from tokcap.system import private_files as private
 
-        private.make_directory(data_dir, close=False)
+        private.make_directory(data_dir, restrict=False)
         private.make_directory(os.path.join(data_dir, DIRECTORY))
         directory = open_own_directory(os.path.join(data_dir, DIRECTORY), data_dir)
     try:

@@ -1,4 +1,7 @@
-"""Whether text is JSON (RFC 8259): spans of values come out, or `NotJson` with the position of the error."""
+"""Check text against the grammar of JSON (RFC 8259).
+
+Functions return spans of values, or raise `NotJson` with the position of the error.
+"""
 
 from __future__ import annotations
 

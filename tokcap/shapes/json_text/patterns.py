@@ -1,4 +1,4 @@
-"""The patterns of JSON text. They are compiled when first used, most of them ahead of time into a file.
+"""The patterns of JSON text. Each is loaded when it is first used; most are compiled ahead of time.
 
 No pattern has a group inside a possessive repetition: early releases of Python 3.11 count such groups
 wrongly.

@@ -1,4 +1,4 @@
-"""JSON pointers (RFC 6901): text to steps and back."""
+"""Split JSON pointers (RFC 6901) into steps, and write keys as steps."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def has_bad_escape(pointer: str) -> bool:
 
 
 def index_of(step: str) -> int:
-    """Return the index that a step stands for, written without leading zeros; -1 if it is not an index."""
+    """Return the index that a step names, written without leading zeros; -1 if it is not an index."""
     plain = step.isascii() and step.isdigit() and len(step) <= MOST_DIGITS
     return int(step) if plain and (step == "0" or step[0] != "0") else -1

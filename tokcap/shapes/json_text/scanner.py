@@ -1,7 +1,7 @@
-"""Spans of values in JSON text that is known to be valid: members, elements, values in a row, and their ends.
+"""Find values in JSON text that is known to be valid: members, elements, values in a row, and their ends.
 
-Comes in: the source bytes and a position. Goes out: positions. With `tolerant`, comments and a comma after
-the last element are passed over, so that an editor of settings files finds members in its text.
+Functions take the source bytes and a position, and return positions. With `tolerant`, they skip comments and
+a comma after the last element, as settings files have them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def end_of_value(data: View, start: int, *, tolerant: bool = False) -> int:
             raise NotJson(start)
         return scalar.end()
     if tolerant:
-        # A comment may hold brackets and quotes.
+        # A comment may contain brackets and quotes.
         from tokcap.shapes.json_text.grammar import validated_value
 
         return validated_value(data, start, tolerant=True)[1]
@@ -175,7 +175,7 @@ def walk(data: View, place: int, open_containers: bytes = b"") -> Iterator[tuple
 
 
 def count_scalars(data: View, start: int, end: int, *, separated: bool) -> int:
-    """Return the number of scalars in a run of them; `separated` if commas lie between them."""
+    """Return the number of scalars in a run of them; `separated` if commas are between them."""
     if separated and data.find(b'"', start, end) < 0:
         return data[start:end].count(b",") + 1
     return len(SCALARS.findall(data, start, end))

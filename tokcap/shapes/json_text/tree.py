@@ -1,8 +1,8 @@
-"""The part of a JSON payload around a window: which values lie there, inside which containers.
+"""Read the part of a JSON payload around a window: its values, and the containers that they are in.
 
-Comes in: valid source text and a position. Goes out: nodes. Only a stretch of the source is read value by
-value. The reader passes over the text before it and keeps only the containers that are open; it does not look
-at what follows.
+The reader takes valid source text and a position, and returns nodes. It reads only a stretch of the source
+value by value. It passes over the text before that stretch and keeps only the containers that are open there;
+it does not read what follows.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ class Reader:
             self._seek_points.add(self._position, [number for level in levels for number in level])
 
     def _seek(self, byte: int) -> None:
-        """Jump to the last seek point before `byte`, if it lies ahead."""
+        """Jump to the last seek point before `byte`, if it is ahead."""
         found = self._seek_points.before(byte) if self._seek_points is not None else None
         if found is None or found[0] <= self._position:
             return
