@@ -125,8 +125,8 @@ def test_show_takes_options_before_and_behind_its_handle(read):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "show: which handle"),
-        (["3f2a", "91c0"], "show: expected one handle, not 2"),
+        ([], "show: HANDLE is missing"),
+        (["3f2a", "91c0"], "show: one HANDLE is expected, not 2"),
         (["3f2a", "--context", "3"], "show: --context works only with --grep"),
         (["3f2a", "--spill", "never"], "show: unknown option --spill"),
         (["3f2a", "--gerp", "x"], r"show: unknown option --gerp; did you mean --grep\?"),

@@ -298,7 +298,7 @@ def test_an_account_that_cannot_be_written_is_read_all_the_same(inside, with_acc
 def test_a_day_that_was_full_says_that_it_is_not_complete(inside, with_account, monkeypatch):
     write_day(with_account, TODAY, a_line())
     monkeypatch.setattr(history, "LARGEST_DAY_BYTES", 10)
-    assert f"{TODAY} is full: later calls of that day are missing here\n".encode() in inside("stats").out
+    assert f"{TODAY} is full: later calls of that day are not included\n".encode() in inside("stats").out
     assert told(inside)["full_days"] == [TODAY]
 
 

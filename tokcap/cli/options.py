@@ -110,7 +110,7 @@ OPTIONS = (
         key="token_count",
         kind=Switch(),
         group=WINDOW,
-        help="run to the end and print only the number of tokens",
+        help="print only the number of tokens of the full output",
         brief="only the count",
         example="tokcap --token-count -- cat notes.md",
     ),
@@ -151,7 +151,7 @@ OPTIONS = (
         group=FORMAT,
         help="cl100k_base, o200k_base, any tiktoken encoding or model name, approx "
         "(characters / 4), or a registered plug-in",
-        brief="also a model's name, or approx",
+        brief="tokenizer, model name, or approx",
     ),
     Option(
         key="output",
@@ -337,8 +337,8 @@ OPTIONS = (
         metavar="N",
         default_text="none",
         group=BUDGET,
-        help="size of the reader's context window in tokens; one result may take --result-pct of it",
-        brief="size of the reader's context window",
+        help="size of the model's context window in tokens; one result may take --result-pct of it",
+        brief="size of the model's context window",
     ),
     Option(
         key="result_pct",
@@ -382,7 +382,7 @@ OPTIONS = (
         default_text="none",
         group=BUDGET,
         section="budget",
-        help="shell command that compacts the reader's context and then runs tokcap budget compacted",
+        help="shell command that compacts the model's context and then runs tokcap budget compacted",
         brief="shell command that compacts the context",
     ),
     Option(

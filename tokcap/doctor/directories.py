@@ -50,7 +50,7 @@ def check(env: Environment) -> Iterator[Finding]:
     else:
         yield ok("place", f"{path} ({source})")
         yield check_permissions(path, stat.S_IMODE(found.st_mode))
-        yield ok("size", f"{size_of(size_below(path))} in all")
+        yield ok("size", f"{size_of(size_below(path))} in total")
 
 
 def check_home(env: Environment) -> Finding:
@@ -65,16 +65,16 @@ def check_home(env: Environment) -> Finding:
 
 
 def check_creatable(path: str, source: str) -> Finding:
-    """Check that the directory can be made when the first output is stored."""
+    """Check that the directory can be created when the first output is stored."""
     above = path
     while not os.path.lexists(above) and above != os.path.dirname(above):
         above = os.path.dirname(above)
     if not os.path.isdir(above):
         why = "a broken symlink" if os.path.islink(above) else "not a directory"
-        return wrong("place", f"{path} ({source}) cannot be made: {above} is {why}", USE_ANOTHER)
+        return wrong("place", f"{path} ({source}) cannot be created: {above} is {why}", USE_ANOTHER)
     if not os.access(above, os.W_OK | os.X_OK):
-        return wrong("place", f"{path} ({source}) cannot be made: {above} is not writable", USE_ANOTHER)
-    return ok("place", f"{path} ({source}), made when something is first stored")
+        return wrong("place", f"{path} ({source}) cannot be created: {above} is not writable", USE_ANOTHER)
+    return ok("place", f"{path} ({source}), created when something is first stored")
 
 
 def check_permissions(path: str, mode: int) -> Finding:

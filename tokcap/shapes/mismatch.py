@@ -9,5 +9,5 @@ from tokcap.shapes.base import Sniffed
 def taken_as_text(expected: str, reason: str = "") -> Sniffed:
     """Return the result for a payload that is not valid `expected`."""
     why = f": {reason}" if reason else ""
-    message = f"the payload is not valid {expected}{why}; taken as text"
+    message = f"the output is not valid {expected}{why}; treated as text"
     return Sniffed("text", notices=(Notice("SHAPE_MISMATCH", message),))

@@ -55,7 +55,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(
-            f"show: --grep: {pattern!r} is no regular expression: {error}", of_a_subcommand=True
+            f"show: --grep: {pattern!r} is not a valid regular expression: {error}", of_a_subcommand=True
         ) from None
 
 

@@ -34,7 +34,7 @@ NO_SESSION = "there is no such session"
     arguments=(NAME,),
     flags=(
         Flag(("--total",), "the budget in tokens; none: nothing is refused", WholeNumber(1), "N"),
-        flag_like("context_window", "size of the reader's context window in tokens"),
+        flag_like("context_window", "size of the model's context window in tokens"),
         flag_like("model", "the model that reads the output; sets the context window"),
         flag_like("result_pct", "part of the window for one result"),
         flag_like("turn_pct", "part of the window for one turn"),
@@ -165,7 +165,7 @@ def record(
     session: str | None,
     output: Output | None,
 ) -> int:
-    """Add tokens that the caller's own model used. They are recorded even above the total; then the next run
+    """Add tokens that the caller's own model used. Tokens above the total are recorded too; then the next run
     is refused.
     """
     from tokcap.cli.session_status import account_numbers, account_text
@@ -271,7 +271,7 @@ def turn(
 def compacted(
     env: Environment, *, name: str | None, used: int, session: str | None, output: Output | None
 ) -> int:
-    """Record that the reader's context was compacted. The used part of the session's total stays used."""
+    """Record that the model's context was compacted. What the session has used of its total stays used."""
     reply = Reply(env, output)
     name, storage = session_of(name, session, env)
     return tell(name, found(lambda: storage.compacted(used)), reply)
@@ -287,7 +287,7 @@ def compacted(
     no=NO_SESSION,
 )
 def reset(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
-    """Restart a session with its settings: nothing used, nothing reserved."""
+    """Set the used and reserved tokens of a session to 0; its settings stay."""
     from tokcap.budget import open_ledger
 
     reply = Reply(env, output)
@@ -300,12 +300,12 @@ def reset(env: Environment, *, name: str | None, session: str | None, output: Ou
     "end",
     arguments=(NAME,),
     flags=(SESSION, OUTPUT),
-    examples=(("tokcap budget end review", "it can no longer be charged"),),
+    examples=(("tokcap budget end review", "end the session review"),),
     danger="destructive",
     no=NO_SESSION,
 )
 def end(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
-    """End a session. Its usage stays in the history."""
+    """End a session. It can no longer be charged; tokcap stats still shows it."""
     from tokcap.budget import open_ledger
 
     reply = Reply(env, output)

@@ -77,7 +77,7 @@ def remove(env: Environment, *, name: str, project: bool) -> int:
     from tokcap.hooks import manage
 
     message = manage.remove(name, manage.place_here(env), project=project)
-    env.tell(f"hook: {message or f'no hook is installed there for {name}'}")
+    env.tell(f"hook: {message or f'no hook for {name} is installed in these settings'}")
     return exits.OK if message else exits.NO
 
 
