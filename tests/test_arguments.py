@@ -244,7 +244,7 @@ def test_a_bad_variable_is_named(read):
     ("config", "message"),
     [
         ("token_limit = 0", "config.toml:1: token_limit: '0' is not"),
-        ("token_limit = true", "config.toml:1: token_limit: True is not"),
+        ("token_limit = true", "config.toml:1: token_limit: true is not"),
         ("token_limit = [5]", r"config.toml:1: token_limit: \[5\] is not"),
         ("token_count = 'yes'", "config.toml:1: token_count: 'yes' is not"),
         ("tokenlimit = 5", "config.toml:1: unknown key 'tokenlimit'"),

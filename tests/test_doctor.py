@@ -464,7 +464,7 @@ class TestSurroundings:
         (tmp_path / "file").write_text("")
         found = examined(HOME=str(tmp_path / "file"))
         assert wrong(found) == {"data.place"}
-        assert "cannot be made" in found["data.place"][0]["message"]
+        assert "cannot be created" in found["data.place"][0]["message"]
         assert found["data.home"][0]["status"] == "note"
 
     def test_without_home_the_system_is_asked_for_it(self, tokcap, monkeypatch):
@@ -479,7 +479,7 @@ class TestSurroundings:
         try:
             for place, message in (
                 (with_store, "nothing can be stored"),
-                (tmp_path / "home" / "x", "cannot be made"),
+                (tmp_path / "home" / "x", "cannot be created"),
             ):
                 world = {**os.environ, "TOKCAP_DATA_DIR": str(place)}
                 command = [sys.executable, "-m", "tokcap", "doctor", "-o", "json"]

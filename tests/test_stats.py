@@ -136,8 +136,8 @@ def test_tokens_of_two_tokenizers_are_not_added_up(inside):
     assert [(row["tokenizer"], row["runs"]) for row in data["totals"]] == [("approx", 1), ("cl100k_base", 1)]
     assert len(data["days"]) == 2
     text = inside("stats").out.decode()
-    assert "in tokens of approx" in text
-    assert "in tokens of cl100k_base" in text
+    assert "counted with approx" in text
+    assert "counted with cl100k_base" in text
 
 
 def test_since_takes_days_and_weeks_today_included(inside, with_account):

@@ -6,7 +6,7 @@ from tokcap.lean.record import Record
 
 # Every code that a `Notice` may have, and what it means. The man page tokcap-json(5) is made from this.
 MEANINGS = {
-    "BESIDE_TABLE": "values outside the records are not in the table",
+    "BESIDE_TABLE": "the document has values outside the table; the message shows them",
     "BUDGET_EXHAUSTED": "the total is used up; the next run is refused",
     "COMMAND_STOPPED": "tokcap stopped the command: the window was full, or the call was interrupted",
     "COMPACTION_ADVISED": "the model's context window is nearly full; compact it",
@@ -17,7 +17,7 @@ MEANINGS = {
     "HOOK_FAILED": "the compaction hook failed",
     "LIMIT_TOO_SMALL": "the limit is too small for even one character",
     "NOT_CHARGED": "the session could not be charged",
-    "NOT_STORED": "the output could not be stored; it is shown all the same",
+    "NOT_STORED": "the output could not be stored; it is still shown",
     "SECRETS_MASKED": "--redact masked this many secrets",
     "SHAPE_MISMATCH": "the output is not what --shape says; it was treated as text",
     "SPILL_TRUNCATED": "only the beginning of the output is stored",

@@ -54,7 +54,7 @@ def as_table(data: View, name: str, *, lines: bool) -> Changed:
         table = None
     if table is None:
         return Changed(compacted(data, begin, lines=lines), name)
-    beside = f"beside the rows: {table.beside.decode('utf-8', 'replace')}"
+    beside = f"outside the table: {table.beside.decode('utf-8', 'replace')}"
     notices = (Notice("BESIDE_TABLE", beside),) if table.beside else ()
     return Changed(table.data, "tsv", notices)
 

@@ -50,7 +50,7 @@ def list_agents(env: Environment) -> int:
     flags=(LIMIT, SESSION, PROJECT),
     examples=(("tokcap hook install claude-code -n 2000", "cap every command at 2,000 tokens from now on"),),
     danger="writes",
-    no="there is no hook for this agent, or it is not safe here; no file was changed",
+    no="there is no hook for this agent, or it is not safe with these settings",
 )
 def install(
     env: Environment, *, name: str, token_limit: int | None, session: str | None, project: bool
