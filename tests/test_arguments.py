@@ -125,8 +125,8 @@ def test_show_takes_options_before_and_behind_its_handle(read):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "show: which handle"),
-        (["3f2a", "91c0"], "show: expected one handle, not 2"),
+        ([], "show: HANDLE is missing"),
+        (["3f2a", "91c0"], "show: one HANDLE is expected, not 2"),
         (["3f2a", "--context", "3"], "show: --context works only with --grep"),
         (["3f2a", "--spill", "never"], "show: unknown option --spill"),
         (["3f2a", "--gerp", "x"], r"show: unknown option --gerp; did you mean --grep\?"),
@@ -244,7 +244,7 @@ def test_a_bad_variable_is_named(read):
     ("config", "message"),
     [
         ("token_limit = 0", "config.toml:1: token_limit: '0' is not"),
-        ("token_limit = true", "config.toml:1: token_limit: True is not"),
+        ("token_limit = true", "config.toml:1: token_limit: true is not"),
         ("token_limit = [5]", r"config.toml:1: token_limit: \[5\] is not"),
         ("token_count = 'yes'", "config.toml:1: token_count: 'yes' is not"),
         ("tokenlimit = 5", "config.toml:1: unknown key 'tokenlimit'"),

@@ -93,7 +93,7 @@ class TestHealthy:
         assert ran.status == 0
         assert re.fullmatch(r"nothing is wrong(; \d+ notes?)?", ran.out.decode().splitlines()[-1])
         assert b"\x1b" not in ran.out
-        assert b"digests      compared: 3\n" in ran.out
+        assert b"digests      compared and equal: 3\n" in ran.out
         assert b"sessions      1 running, 0 ended\n" in ran.out
         assert ran.err == b""
         assert everything_below(tmp_path) == before
@@ -229,7 +229,7 @@ class TestStore:
     def test_no_more_is_read_than_was_promised(self, examined, entries, monkeypatch):
         monkeypatch.setattr("tokcap.doctor.stored.COMPARED_BYTES", 5000)
         message = examined()["store.digests"][0]["message"]
-        assert re.fullmatch(r"compared: [12] of 3: at most 4\.9K are read", message)
+        assert re.fullmatch(r"compared and equal: [12] of 3: at most 4\.9K are read", message)
 
     def test_a_draft_that_is_being_written_is_no_left_over(self, examined, with_store):
         from tokcap.store.local import LocalStore
@@ -285,7 +285,7 @@ class TestLedger:
             [sys.executable, "-c", code, ledger.parent], stdout=subprocess.PIPE, env={**os.environ}
         )
         assert holder.stdout.readline() == b"held\n"
-        assert examined()["ledger.reservations"][0]["message"] == "1, all of running processes"
+        assert examined()["ledger.reservations"][0]["message"] == "1, all held by running processes"
         holder.kill()
         holder.communicate()
         for _ in range(2):

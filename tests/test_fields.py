@@ -46,9 +46,9 @@ def test_columns_are_selected_in_their_own_order(fields, kept):
 def test_a_name_that_matches_nothing_is_a_warning_that_lists_the_names_there_are():
     (notice,) = select(DOCUMENT, "json", "id,nam").notices
     assert notice.code == "FIELD_UNKNOWN"
-    assert notice.message == "no field nam; there are: id, a.b, user, items"
+    assert notice.message == "no field nam; the fields are: id, a.b, user, items"
     (notice,) = select(b"a,b\n1,2\n", "csv", "c").notices
-    assert notice.message == "no field c; there are: a, b"
+    assert notice.message == "no field c; the fields are: a, b"
 
 
 def test_text_has_no_fields():

@@ -191,4 +191,4 @@ def test_kill_on_limit_ends_output_without_a_safe_cut(tokcap, args):
 @pytest.mark.parametrize("args", [["--token-count"], ["--keep", "tail"], ["--mode", "summary"]])
 def test_kill_on_limit_is_refused_if_the_end_is_needed(inside, args):
     ran = inside("-n", "10", "--kill-on-limit", *args, "--", "true")
-    assert (ran.status, b"--kill-on-limit works only for a window at the beginning" in ran.err) == (125, True)
+    assert (ran.status, b"--kill-on-limit cannot be combined with" in ran.err) == (125, True)

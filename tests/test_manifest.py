@@ -130,7 +130,7 @@ def as_tuple(value):
         ("budget status --sesion x", "budget status: unknown option --sesion; did you mean --session?"),
         ("spill list --wibble", "spill list: unknown option --wibble; see tokcap spill list --help"),
         ("spill rm", "spill rm: HANDLE is missing: a handle, four or more of its digits, or @last"),
-        ("spill path a b", "spill path: 'b' is one word too many; see tokcap spill path --help"),
+        ("spill path a b", "spill path: 'b' is an unexpected argument; see tokcap spill path --help"),
         ("completion bsh", "completion: 'bsh' is not one of bash, zsh, fish; did you mean bash?"),
         ("completion", "completion: SHELL is missing: the shell to complete in, one of bash, zsh, fish"),
         ("budget stat", "budget: unknown command stat; did you mean tokcap budget status?"),

@@ -112,7 +112,7 @@ def test_what_stands_beside_the_only_array_is_told_in_full():
     changed = table(data, "json")
     assert changed.data == b"longer name of a\n1\n2\n"
     (notice,) = changed.notices
-    assert (notice.code, notice.message) == ("BESIDE_TABLE", 'outside the rows: {"total":120,"next":"p2"}')
+    assert (notice.code, notice.message) == ("BESIDE_TABLE", 'outside the table: {"total":120,"next":"p2"}')
 
 
 @pytest.mark.parametrize(

@@ -399,7 +399,7 @@ class TestTheCommand:
         for command in (["status"], ["check"], ["end"], ["record", "--input", "1"], ["turn"]):
             ran = inside("budget", *command)
             assert ran.status == 2
-            assert b"which session?" in ran.err
+            assert b"no session was given" in ran.err
 
     @pytest.mark.parametrize(
         "words",

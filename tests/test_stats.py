@@ -136,8 +136,8 @@ def test_tokens_of_two_tokenizers_are_not_added_up(inside):
     assert [(row["tokenizer"], row["runs"]) for row in data["totals"]] == [("approx", 1), ("cl100k_base", 1)]
     assert len(data["days"]) == 2
     text = inside("stats").out.decode()
-    assert "in tokens of approx" in text
-    assert "in tokens of cl100k_base" in text
+    assert "counted with approx" in text
+    assert "counted with cl100k_base" in text
 
 
 def test_since_takes_days_and_weeks_today_included(inside, with_account):
@@ -298,7 +298,7 @@ def test_an_account_that_cannot_be_written_is_read_all_the_same(inside, with_acc
 def test_a_day_that_was_full_says_that_it_is_not_complete(inside, with_account, monkeypatch):
     write_day(with_account, TODAY, a_line())
     monkeypatch.setattr(history, "LARGEST_DAY_BYTES", 10)
-    assert f"{TODAY} is full: later calls of that day are missing here\n".encode() in inside("stats").out
+    assert f"{TODAY} is full: later calls of that day are not included\n".encode() in inside("stats").out
     assert told(inside)["full_days"] == [TODAY]
 
 

@@ -97,7 +97,7 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
         from tokcap.forms import FORMS
 
         if FORMS[invocation.output].has_envelope:
-            raise UsageError("there is no command, and standard input is a terminal; see tokcap --help")
+            raise UsageError("no command was given, and standard input is a terminal; see tokcap --help")
         from tokcap.cli.help import usage
         from tokcap.system.screen import screen_of
 

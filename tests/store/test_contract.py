@@ -172,7 +172,7 @@ class TestEveryStore:
     @pytest.mark.parametrize("name", ["", "abc", "ABCD", "../x", "zzzz", "ffffffff", "@first"])
     def test_a_name_of_nothing_is_not_found_and_the_latest_are_suggested(self, subject, name):
         handle = subject.keep()
-        with pytest.raises(NotFound, match=f"the latest are {handle}"):
+        with pytest.raises(NotFound, match=f"the latest is {handle}"):
             subject.store.find(name)
 
     def test_last_is_the_output_that_was_stored_last(self, subject):
@@ -185,7 +185,7 @@ class TestEveryStore:
         subject.keep(b"first")
         assert subject.store.find("@last") == first
         subject.store.remove(first)
-        with pytest.raises(NotFound, match=f"removed; the latest are {second}"):
+        with pytest.raises(NotFound, match=f"removed; the latest is {second}"):
             subject.store.find("@last")
 
     def test_the_latest_are_listed_first(self, subject):

@@ -310,7 +310,7 @@ class TestGrep:
     def test_a_bad_pattern_is_bad_usage(self, inside, stored, pattern):
         ran = inside("show", stored(self.LOG), "--grep", pattern)
         assert ran.status == 2
-        assert b"is not a regular expression" in ran.err
+        assert b"is not a valid regular expression" in ran.err
 
     def test_bytes_that_are_not_utf_8_do_not_hide_a_match(self, inside, stored):
         handle = stored(b"\xff\xfe good\r\nplain\n\x80 good")

@@ -21,7 +21,7 @@ def tokens_of(value: object, what: str) -> int:
 
 
 class Window(Record):
-    """The reader's context window, and the shares of it that one result and one turn may take."""
+    """The model's context window, and the shares of it that one result and one turn may take."""
 
     tokens: int
     result_pct: float = 0.25
@@ -78,7 +78,7 @@ class Account(Record):
     # What was really used. It can be more than the total.
     used: int = 0
     reserved: int = 0
-    # What the reader's context holds, as far as known: everything shown since the last compaction.
+    # What the model's context holds, as far as known: everything shown since the last compaction.
     window_used: int = 0
 
     @property
@@ -132,7 +132,7 @@ class Account(Record):
         return self.but(reserved=self.reserved - tokens)
 
     def after_using(self, tokens: int) -> Account:
-        """Count tokens that the reader was shown."""
+        """Count tokens that the model was shown."""
         return self.but(used=self.used + tokens, window_used=self.window_used + tokens)
 
     def after_model_call(self, input_tokens: int, output_tokens: int) -> Account:

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
             ...
 
         def compacted(self, name: str, used: int) -> Account:
-            """Note that the reader's context now holds `used` tokens. The total stays as it is."""
+            """Note that the model's context now holds `used` tokens. The total stays as it is."""
             ...
 
         def turn(self, name: str, turn: str) -> int:

@@ -79,11 +79,11 @@ def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWante
         if words.problems:
             raise UsageError(words.problems[0])
         if len(words.rest) != 1:
-            problem = f"expected one handle, not {len(words.rest)}." if words.rest else "which handle?"
-            raise UsageError(f"{problem} Try tokcap show @last, or see tokcap spill list")
+            problem = f"one HANDLE is expected, not {len(words.rest)}" if words.rest else "HANDLE is missing"
+            raise UsageError(f"{problem}: try tokcap show @last, or see tokcap spill list")
         values = decide(words.given, "show", env)
         if any(option.key == "grep" and not raw for option, raw in words.given):
-            raise UsageError("--grep needs a pattern; leave it out to see everything")
+            raise UsageError("--grep needs a pattern; leave out --grep to see everything")
         return show_request(words.rest[0], values)
     except UsageError as error:
         raise UsageError(f"show: {error}", of_a_subcommand=True) from None
@@ -104,8 +104,8 @@ def refuse_to_stop_early(values: Mapping[str, Value]) -> None:
     needs_all = values["token_count"] or not MODES[str(values["mode"])].shows_payload
     if needs_all or not KEEPS[str(values["keep"])].may_stop_early:
         raise UsageError(
-            "--kill-on-limit works only for a window at the beginning:"
-            " --token-count, --keep and --mode need the rest of the output"
+            "--kill-on-limit cannot be combined with --token-count, --keep tail, --keep ends or a --mode"
+            " other than raw: they need the full output"
         )
 
 

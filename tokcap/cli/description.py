@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXIT_MEANINGS = {
     exits.OK: "done",
     exits.BAD_USAGE: "bad usage: nothing was done",
-    exits.BUDGET_EXHAUSTED: "the budget is exhausted: nothing was run",
+    exits.BUDGET_EXHAUSTED: "the budget is exhausted: nothing was done",
     exits.TIMED_OUT: "the command timed out",
     exits.OWN_FAILURE: "tokcap itself failed",
     exits.NOT_EXECUTABLE: "the command cannot be executed",

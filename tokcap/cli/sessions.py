@@ -24,7 +24,7 @@ def named(name: str | None, session: str | None, env: Environment) -> str:
 
     meant = name or session or env.variables.get("TOKCAP_SESSION", "")
     if not meant:
-        raise UsageError("which session? name it, or set TOKCAP_SESSION")
+        raise UsageError("no session was given: name one, or set TOKCAP_SESSION")
     return session_name(meant)
 
 

@@ -103,7 +103,7 @@ def problems_of_arguments(command: Command, words: Sequence[str]) -> list[str]:
         return [f"{missing.metavar} is missing: {missing.help}{choices}"]
     if len(words) > len(command.arguments) and not any(arg.repeatable for arg in command.arguments):
         extra = decoded(words[len(command.arguments)])
-        return [f"{extra!r} is one word too many; see {command.name} --help"]
+        return [f"{extra!r} is an unexpected argument; see {command.name} --help"]
     for argument, word in zip(command.arguments, words, strict=False):
         if argument.choices and word not in argument.choices:
             from tokcap.core.spelling import nearest

@@ -50,7 +50,7 @@ def check(env: Environment) -> Iterator[Finding]:
     else:
         yield ok("place", f"{path} ({source})")
         yield check_permissions(path, stat.S_IMODE(found.st_mode))
-        yield ok("size", f"{size_of(size_below(path))} in all")
+        yield ok("size", f"{size_of(size_below(path))} in total")
 
 
 def check_home(env: Environment) -> Finding:

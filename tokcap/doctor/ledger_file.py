@@ -1,6 +1,6 @@
 """Check the file of the SQLite ledger: owner, permissions, pages, version, sessions and reservations.
 
-The file is only read. An older version is not migrated, and reservations of ended processes stay.
+The file is only read. An older version is not migrated, and reservations of dead processes stay.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
 
 PATIENCE_SECONDS = 2.0
-# Every step of a session migrates the file, rolls back a journal, and frees reservations of ended processes.
+# Every step of a session migrates the file, rolls back a journal, and frees reservations of the dead.
 NEXT_STEP = "tokcap budget list"
 
 
@@ -52,7 +52,7 @@ def check_file(env: Environment) -> Generator[Finding, None, set[str] | None]:
             database.close()
     except LedgerError as error:
         if os.path.exists(path + "-journal") and "readonly" in str(error):
-            message = "a process was killed while writing to it; the next step of a session repairs that"
+            message = "a process was killed while writing to it; the next use of a session repairs it"
             yield note("ledger", message, NEXT_STEP)
         else:
             yield wrong("ledger", str(error), NEXT_STEP if "locked" in str(error) else move_away)
@@ -61,7 +61,7 @@ def check_file(env: Environment) -> Generator[Finding, None, set[str] | None]:
 
 
 def file_problem(found: os.stat_result) -> str:
-    """Return what is wrong with the file itself; empty if nothing is."""
+    """Say what is wrong with the file as such; empty if nothing is."""
     if stat.S_ISLNK(found.st_mode):
         return "a symbolic link"
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
@@ -80,8 +80,8 @@ def check_content(database: ReadOnlyDatabase, path: str) -> Iterator[Finding]:
         return
     if version < 1:
         raise LedgerError(not_a_ledger(path))
-    older = "" if version == known else "; the next step of a session brings it up to date"
-    yield ok("ledger", f"whole, version {version}{older}")
+    older = "" if version == known else "; the next use of a session upgrades it"
+    yield ok("ledger", f"intact, version {version}{older}")
     ((running, ended),) = database.rows("SELECT count(*) - count(ended), count(ended) FROM sessions")
     yield ok("sessions", f"{running} running, {ended} ended")
     yield check_reservations(database)
@@ -98,6 +98,6 @@ def check_reservations(database: ReadOnlyDatabase) -> Finding:
     ]
     if dead:
         holders = count_of(len(dead), "process", "processes")
-        message = f"{holders} died with {sum(dead)} tokens reserved, which the next step of a session frees"
+        message = f"{holders} died with {sum(dead)} tokens reserved; the next use of a session frees them"
         return note("reservations", message, NEXT_STEP)
-    return ok("reservations", f"{len(held)}, all of running processes" if held else "none")
+    return ok("reservations", f"{len(held)}, all held by running processes" if held else "none")

@@ -94,7 +94,7 @@ def check_outputs(store: Store, outputs: Sequence[ListedOutput]) -> Iterator[Fin
         return
     intact = len(outputs) - len(damaged)
     of_all = "" if compared == intact else f" of {intact}: at most {size_of(COMPARED_BYTES)} are read"
-    yield ok("digests", f"compared: {compared}{of_all}")
+    yield ok("digests", f"compared and equal: {compared}{of_all}")
 
 
 def check_limits(outputs: Sequence[ListedOutput], env: Environment) -> Iterator[Finding]:
@@ -111,12 +111,13 @@ def check_limits(outputs: Sequence[ListedOutput], env: Environment) -> Iterator[
     if removed:
         freed = size_of(sum(output.size_bytes for output in removed))
         yield wrong(
-            "limits", f"{count_of(len(removed), 'output')} ({freed}) too old or too large: {allowed}", COLLECT
+            "limits", f"{count_of(len(removed), 'output')} ({freed}) above the limits of {allowed}", COLLECT
         )
     elif total > retention.total_bytes:
         yield note(
             "limits",
-            f"{size_of(total)} is more than {size_of(retention.total_bytes)}, but all of it is in use",
+            f"{size_of(total)} is more than {size_of(retention.total_bytes)},"
+            " but all of it was stored or read within the last hour",
             "",
         )
     else:

@@ -35,7 +35,7 @@ def check_tokcap(env: Environment) -> Finding:
     here = f"{tokcap.__version__}, {os.path.dirname(tokcap.__file__)}"
     found = shutil.which("tokcap", path=env.variables.get("PATH"))
     if found is None:
-        message = f"{here}; tokcap is not on PATH, but marks tell readers to run it"
+        message = f"{here}; tokcap is not on PATH, but the command in a mark needs it"
         return note("tokcap", message, f'export PATH="{os.path.dirname(sys.executable)}:$PATH"')
     own = own_program(sys.argv[0])
     if os.path.isabs(own) and os.path.basename(own) == "tokcap" and not same_file(own, found):

@@ -41,11 +41,13 @@ def select(data: bytes, shape: str, fields: str) -> Selection:
     paths = paths_of(fields)
     selected = SHAPES[shape].select(data, list(paths.values()))
     if selected is None:
-        return Selection(data, (Notice("FIELDS_IGNORED", "the payload is text and has no fields"),))
+        return Selection(
+            data, (Notice("FIELDS_IGNORED", "--fields was ignored: the output is text, not JSON or a table"),)
+        )
     missing = [name for name, path in paths.items() if path not in selected.found]
     if not missing:
         return Selection(selected.data)
     names = selected.names
     shown = ", ".join(names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
-    message = f"no field {', '.join(missing)}; there are: {shown or 'none'}"
+    message = f"no field {', '.join(missing)}; the fields are: {shown or 'none'}"
     return Selection(selected.data, (Notice("FIELD_UNKNOWN", message),))

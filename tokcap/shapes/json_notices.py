@@ -34,8 +34,8 @@ def replaced_notice(node: Node, data: View, tokens: TokenMap) -> Notice:
 def missed_notice(pointer: str) -> Notice:
     """Return the notice about a value that no window of this limit can show."""
     message = (
-        f"the value at {shortened_pointer(pointer)} begins in the same token as the value before it, "
-        "and a window of this limit has no room for both"
+        f"the value at {shortened_pointer(pointer)} shares a token with the value before it, "
+        "and both together do not fit into a window of this limit"
     )
     return Notice("FIELD_TRUNCATED", message, pointer=pointer)
 

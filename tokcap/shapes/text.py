@@ -38,7 +38,7 @@ class Text(Record):
     def value_at(self, payload: Payload, pointer: str) -> Value:
         from tokcap.errors import NotFound
 
-        raise NotFound("the stored output is text: there is nothing that a pointer could lead to; see --grep")
+        raise NotFound("--pointer needs JSON or a table, and this stored output is text; use --grep")
 
     def as_table(self, payload: Payload) -> Changed:
         from tokcap.shapes.base import Changed

@@ -33,7 +33,7 @@ def limit_of(window: Window | None) -> int | None:
         return None
     tokens = result_share(window, 0).tokens
     if tokens == 0:
-        raise UsageError("--context-window: this window is too small, one result gets 0 tokens of it")
+        raise UsageError("--context-window is too small: one result would get 0 tokens; use a larger value")
     return tokens
 
 

@@ -1,4 +1,4 @@
-"""Run the user's compaction hook: a shell command that makes room in the reader's context."""
+"""Run the user's compaction hook: a shell command that makes room in the model's context."""
 
 from __future__ import annotations
 

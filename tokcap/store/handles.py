@@ -62,4 +62,6 @@ def match_handle(name: str, handles: Iterable[str], latest: Callable[[], Sequenc
 
 def suggestion(latest: Sequence[str]) -> str:
     shown = ", ".join(latest[:CANDIDATES_SHOWN])
-    return f"; the latest are {shown}" if shown else "; nothing is stored"
+    if not shown:
+        return "; nothing is stored"
+    return f"; the latest {'are' if len(latest) > 1 else 'is'} {shown}"

@@ -45,7 +45,7 @@ def report_text(report: Report, width: int, *, coloured: bool, all_rows: bool) -
             # The latest days are at the end; the most important commands and sessions at the start.
             shown = rows[hidden:] if by == "day" else rows[: len(rows) - hidden]
             blocks.append(table(by, shown, hidden, width, paint))
-    remarks = [f"{day} is full: later calls of that day are missing here" for day in report.full_days]
+    remarks = [f"{day} is full: later calls of that day are not included" for day in report.full_days]
     if report.broken_lines:
         lines = count_of(report.broken_lines, "damaged line", "damaged lines")
         remarks.append(f"skipped in the usage log: {lines}")
@@ -61,9 +61,8 @@ def sentences(total: ReportRow, since: str, paint: Paint) -> list[str]:
     colour = RED if saved < 0 else GREEN
     lines = [
         paint(f"{count_of(total['runs'], 'run')}, {count_of(total['shows'], 'show call')}{from_day}", BOLD)
-        + f", in tokens of {printable(total.tokenizer, LONGEST_TOKENIZER)}",
-        f"shown {total['shown_tokens']:,}, withheld at first {withheld:,}, "
-        + paint(f"saved in the end {saved:,}", colour),
+        + f", counted with {printable(total.tokenizer, LONGEST_TOKENIZER)}",
+        f"shown {total['shown_tokens']:,}, withheld {withheld:,}, " + paint(f"saved {saved:,}", colour),
     ]
     if total["net_loss_outputs"]:
         lines.append(

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 GROUP = Group("budget", "Manage sessions: token budgets that many processes share.")
 
 NAME = Argument("NAME", "the session; default: TOKCAP_SESSION", required=False, names="sessions")
-SESSION = flag_like("session", "the session; default: TOKCAP_SESSION")
+NEW_NAME = NAME.but(help="the session; default: TOKCAP_SESSION, or a random name")
+SESSION = flag_like("session", "the session; default: TOKCAP_SESSION").but(shown_default="")
 SHELL = Flag(("--shell",), "the shell that evaluates the line", Choice(("sh", "fish")), "", "sh", "sh")
 
 NO_SESSION = "there is no such session"
@@ -31,10 +32,10 @@ NO_SESSION = "there is no such session"
 @command(
     "budget",
     "start",
-    arguments=(NAME,),
+    arguments=(NEW_NAME,),
     flags=(
-        Flag(("--total",), "the budget in tokens; none: nothing is refused", WholeNumber(1), "N"),
-        flag_like("context_window", "size of the reader's context window in tokens"),
+        Flag(("--total",), "the budget in tokens; without it nothing is refused", WholeNumber(1), "N"),
+        flag_like("context_window", "size of the model's context window in tokens"),
         flag_like("model", "the model that reads the output; sets the context window"),
         flag_like("result_pct", "part of the window for one result"),
         flag_like("turn_pct", "part of the window for one turn"),
@@ -62,7 +63,9 @@ def start(
     shell: Shell,
     output: Output | None,
 ) -> int:
-    """Start a session and print the line to evaluate. With the same settings again, nothing changes."""
+    """Start a session and print the line to evaluate. If it already runs with these settings, nothing
+    changes.
+    """
     from tokcap.budget import open_ledger
     from tokcap.budget.arithmetic import Settings
     from tokcap.budget.base import session_name
@@ -143,7 +146,7 @@ def list_sessions(env: Environment, *, output: Output | None) -> int:
             "0",
             passed_as="output_tokens",
         ),
-        Flag(("--id",), "count the tokens only once under this key", LineOfText(), "TEXT", passed_as="key"),
+        Flag(("--id",), "record the tokens only once for this ID", LineOfText(), "TEXT", passed_as="key"),
         SESSION,
         # Here --output is a number of tokens, so the format has only its letter.
         OUTPUT.but(spellings=("-o",), metavar="", shown_default="", passed_as="output"),
@@ -165,7 +168,7 @@ def record(
     session: str | None,
     output: Output | None,
 ) -> int:
-    """Add tokens that the caller's own model used. They are recorded even above the total; then the next run
+    """Add tokens that the caller's own model used. Tokens above the total are recorded too; then the next run
     is refused.
     """
     from tokcap.cli.session_status import account_numbers, account_text
@@ -192,7 +195,7 @@ def record(
     flags=(
         Flag(
             ("--need",),
-            "tokens that must be left; a run with -o json needs 150",
+            "tokens that must be left; use 150 for runs with -o json",
             WholeNumber(1),
             "N",
             1,
@@ -271,7 +274,7 @@ def turn(
 def compacted(
     env: Environment, *, name: str | None, used: int, session: str | None, output: Output | None
 ) -> int:
-    """Record that the reader's context was compacted. The used part of the session's total stays used."""
+    """Record that the model's context was compacted. What the session has used of its total stays used."""
     reply = Reply(env, output)
     name, storage = session_of(name, session, env)
     return tell(name, found(lambda: storage.compacted(used)), reply)
@@ -287,7 +290,7 @@ def compacted(
     no=NO_SESSION,
 )
 def reset(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
-    """Restart a session with its settings: nothing used, nothing reserved."""
+    """Set the used and reserved tokens of a session to 0; its settings stay."""
     from tokcap.budget import open_ledger
 
     reply = Reply(env, output)
@@ -300,12 +303,12 @@ def reset(env: Environment, *, name: str | None, session: str | None, output: Ou
     "end",
     arguments=(NAME,),
     flags=(SESSION, OUTPUT),
-    examples=(("tokcap budget end review", "it can no longer be charged"),),
+    examples=(("tokcap budget end review", "end the session review"),),
     danger="destructive",
     no=NO_SESSION,
 )
 def end(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
-    """End a session. Its usage stays in the history."""
+    """End a session. It can no longer be charged; tokcap stats still shows it."""
     from tokcap.budget import open_ledger
 
     reply = Reply(env, output)

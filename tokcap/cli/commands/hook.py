@@ -50,7 +50,7 @@ def list_agents(env: Environment) -> int:
     flags=(LIMIT, SESSION, PROJECT),
     examples=(("tokcap hook install claude-code -n 2000", "cap every command at 2,000 tokens from now on"),),
     danger="writes",
-    no="there is no hook for this agent, or it is not safe here; no file was changed",
+    no="there is no hook for this agent, or it is not safe with these settings",
 )
 def install(
     env: Environment, *, name: str, token_limit: int | None, session: str | None, project: bool
@@ -77,7 +77,7 @@ def remove(env: Environment, *, name: str, project: bool) -> int:
     from tokcap.hooks import manage
 
     message = manage.remove(name, manage.place_here(env), project=project)
-    env.tell(f"hook: {message or f'no hook is installed there for {name}'}")
+    env.tell(f"hook: {message or f'no hook for {name} is installed in these settings'}")
     return exits.OK if message else exits.NO
 
 

@@ -38,7 +38,7 @@ SCOPES: dict[Danger, list[str]] = {
 @command(
     "manifest",
     flags=(
-        Flag(("--etag",), "the etag of a manifest that the caller has", LineOfText(), "E"),
+        Flag(("--etag",), "the etag of the manifest that the caller already has", LineOfText(), "E"),
         Flag(OUTPUT.spellings, OUTPUT.help, Choice(("json", "text")), "", "json", "json"),
     ),
     examples=(
@@ -49,7 +49,7 @@ SCOPES: dict[Danger, list[str]] = {
 def manifest(env: Environment, *, etag: str | None, output: Literal["json", "text"]) -> int:
     """Describe every command for programs: its options, their values, exit statuses and examples.
 
-    The answer is JSON unless text is asked for, whatever TOKCAP_OUTPUT and config.toml say.
+    The output is JSON unless -o text is given. TOKCAP_OUTPUT and config.toml do not change that.
     """
     from tokcap.cli.catalog import all_commands
 

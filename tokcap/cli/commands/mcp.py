@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @command(
     "mcp",
     flags=(
-        flag_like("token_limit", "most tokens of any answer", shown_default="4000"),
+        flag_like("token_limit", "maximum number of tokens in one answer", shown_default="4000"),
         flag_like("session", "charge every answer to this session"),
         Flag(
             ("--total",),
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         flag_like("tokenizer", "the tokenizer to count with"),
     ),
     examples=(
-        ("tokcap mcp -n 2000 --total 50000", "at most 2,000 tokens per answer, and 50,000 in all"),
-        ("tokcap mcp --session review", "charge a session that others use too"),
+        ("tokcap mcp -n 2000 --total 50000", "at most 2,000 tokens per answer, and 50,000 in total"),
+        ("tokcap mcp --session review", "charge a session that other programs use too"),
     ),
     danger="runs_commands",
 )

@@ -45,7 +45,7 @@ def stats(
     """Show how many tokens were shown, withheld and saved, by day, command and session.
 
     Saved is what runs withheld, minus what reading it later with tokcap show has cost. It is negative if
-    reading cost more. Outputs whose tokens were not counted are in no sum; they are listed as runs.
+    reading cost more. Outputs that were not counted are listed as runs, but add no tokens to any sum.
     """
     from tokcap.cli.usage_history import read_history
     from tokcap.usage.report import make_report

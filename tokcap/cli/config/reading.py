@@ -151,7 +151,8 @@ def value_of(option: Option, value: object) -> Value:
     fits = isinstance(value, bool) == isinstance(option.kind, Switch) and isinstance(value, kinds)
     # A number may have more digits than Python converts to text.
     if not fits or (isinstance(value, int) and value.bit_length() > 64):
-        raise ValueError(f"{shortened(value)} is not {option.kind.expected}")
+        shown = str(value).lower() if isinstance(value, bool) else shortened(value)
+        raise ValueError(f"{shown} is not {option.kind.expected}")
     return option.kind.read(("false", "true")[value] if isinstance(value, bool) else str(value))
 
 

@@ -43,7 +43,9 @@ def option(flag: Flag) -> Iterator[str]:
         yield "It is required."
     if (flag.shown_default and flag.type != "boolean") or flag.variable:
         # Do not hyphenate what a reader may type.
-        yield f"Default: \\%{escaped(flag.shown_default)}."
+        name, _, meaning = flag.shown_default.partition(": ")
+        default = f"{name} ({meaning})" if meaning else name
+        yield f"Default: \\%{escaped(default)}."
     if flag.variable:
         yield "Variable:"
         yield f".Ev {flag.variable} ."
@@ -112,7 +114,7 @@ def sentence(text: str, end: str = ".") -> Iterator[str]:
     """Yield a text of the catalog as sentences; a name at the beginning keeps its spelling."""
     text = " ".join(text.split())
     first = text.split(" ", 1)[0]
-    whole = text[0].upper() + text[1:] if first.isalpha() else text
+    whole = text[0].upper() + text[1:] if first.isalpha() and first != "tokcap" else text
     if not whole.endswith((".", ":")):
         whole += end
     # Every sentence begins a new line, so that the formatter chooses the space between them.

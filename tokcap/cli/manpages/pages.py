@@ -182,17 +182,20 @@ def variables(commands: Sequence[Command]) -> Iterator[str]:
     yield ".It Ev TOKCAP_CONFIG , TOKCAP_DATA_DIR"
     yield "See tokcap(1)."
     yield ".It Ev NO_COLOR"
-    yield "If it is not empty, no colors are used."
+    yield "If it is not empty, no colours are used."
     yield ".El"
 
 
 def exit_statuses(commands: Sequence[Command]) -> Iterator[str]:
-    """Yield what each exit status means; if it differs between the commands of a group, all meanings."""
-    meanings: dict[str, list[str]] = {}
+    """Yield what each exit status means; if commands of a group differ, what it means for each of them."""
+    commands_by_meaning: dict[str, dict[str, list[str]]] = {}
     for command in commands:
         for status, meaning in command.exit_meanings.items():
-            meanings.setdefault(status, []).append(meaning)
-    rows = [(status, "; ".join(dict.fromkeys(found))) for status, found in meanings.items()]
+            commands_by_meaning.setdefault(status, {}).setdefault(meaning, []).append(command.path[-1])
+    rows = []
+    for status, found in commands_by_meaning.items():
+        each = [f"{meaning} ({', '.join(names)})" for meaning, names in found.items()]
+        rows.append((status, "; ".join(each if len(each) > 1 else found)))
     return mdoc.tagged(sorted(rows, key=lambda row: int(row[0])))
 
 
@@ -222,7 +225,7 @@ def environment() -> Iterator[str]:
     yield ".It Ev TOKCAP_DATA_DIR"
     yield "The data directory to use instead of the default one."
     yield ".It Ev NO_COLOR"
-    yield "If it is not empty, no colors are used."
+    yield "If it is not empty, no colours are used."
     for option in OPTIONS:
         if option.ambient:
             yield f".It Ev {option.variable}"
