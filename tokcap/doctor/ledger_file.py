@@ -1,6 +1,6 @@
 """Check the file of the SQLite ledger: owner, permissions, pages, version, sessions and reservations.
 
-The file is only read. An older version is not migrated, and reservations of dead processes stay.
+The file is only read. An older version is not migrated, and reservations of ended processes stay.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
 
 PATIENCE_SECONDS = 2.0
-# Every step of a session migrates the file, rolls back a journal, and frees reservations of the dead.
+# Every step of a session migrates the file, rolls back a journal, and frees reservations of ended processes.
 NEXT_STEP = "tokcap budget list"
 
 
@@ -61,7 +61,7 @@ def check_file(env: Environment) -> Generator[Finding, None, set[str] | None]:
 
 
 def file_problem(found: os.stat_result) -> str:
-    """Say what is wrong with the file as such; empty if nothing is."""
+    """Return what is wrong with the file itself; empty if nothing is."""
     if stat.S_ISLNK(found.st_mode):
         return "a symbolic link"
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():

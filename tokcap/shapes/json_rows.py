@@ -1,10 +1,10 @@
-"""JSON records as rows of one TSV table. What is not a table is written without insignificant white space.
+"""Write JSON records as rows of one TSV table. Other JSON is written without insignificant white space.
 
 TSV costs least. Measured on six kinds of records with `cl100k_base` and `o200k_base`, it takes as many tokens
 as CSV for flat records (commas win only before minus signs), 3 % fewer for prose, 11 % fewer for mixed and 32
 % fewer for nested ones, where CSV doubles the quotes. A cell is quoted only if necessary. Numbers and nested
-values are copied, strings are decoded. A missing key, null and an empty string are all empty cells: to tell
-them apart would cost a token each.
+values are copied, strings are decoded. A missing key, null and an empty string are all empty cells:
+distinguishing them would cost a token each.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from tokcap.shapes.json_text.scanner import Span, View
 
 BLANKS = b" \t\r\n"
-# The members beside the records of a document may have this many bytes. A notice shows them in full.
-BESIDE_BYTES = 400
+# The members of a document outside its records may have this many bytes. A notice shows them in full.
+OUTSIDE_BYTES = 400
 # A cell with one of these needs quotes.
 NEEDS_QUOTES = re.compile(r'^"|[\t\r\n]')
 
 
 class Rows(Record):
-    """Records as a table, and the members beside them in their document."""
+    """Records as a table, and the members of their document outside the records."""
 
     data: bytes
-    beside: bytes = b""
+    outside: bytes = b""
 
 
 def as_table(data: View, name: str, *, lines: bool) -> Changed:
@@ -54,8 +54,8 @@ def as_table(data: View, name: str, *, lines: bool) -> Changed:
         table = None
     if table is None:
         return Changed(compacted(data, begin, lines=lines), name)
-    beside = f"outside the table: {table.beside.decode('utf-8', 'replace')}"
-    notices = (Notice("BESIDE_TABLE", beside),) if table.beside else ()
+    message = f"outside the table: {table.outside.decode('utf-8', 'replace')}"
+    notices = (Notice("BESIDE_TABLE", message),) if table.outside else ()
     return Changed(table.data, "tsv", notices)
 
 
@@ -84,28 +84,28 @@ def table_of(data: View, begin: int, *, lines: bool) -> Rows | None:
     if data[start : start + 1] != b"{":
         return None
     found = None
-    beside = []
-    beside_bytes = 0
+    outside = []
+    outside_bytes = 0
     for key, (first, end) in members(data, start):
         if data[first : first + 1] == b"[" and opens_with_object(data, first):
             if found is not None:
                 return None
             found = first
             continue
-        beside_bytes += end - first + key[1] - key[0]
+        outside_bytes += end - first + key[1] - key[0]
         # White space inside does not count, but there should not be megabytes of it.
-        if beside_bytes > 10 * BESIDE_BYTES:
+        if outside_bytes > 10 * OUTSIDE_BYTES:
             return None
-        beside.append(data[slice(*key)] + b":" + compact(data[first:end]))
-    others = b"{" + b",".join(beside) + b"}" if beside else b""
-    if found is None or len(others) > BESIDE_BYTES:
+        outside.append(data[slice(*key)] + b":" + compact(data[first:end]))
+    others = b"{" + b",".join(outside) + b"}" if outside else b""
+    if found is None or len(others) > OUTSIDE_BYTES:
         return None
     table = rows(data, elements(data, found))
-    return table and table.but(beside=others)
+    return table and table.but(outside=others)
 
 
 def rows(data: View, records: Iterator[Span]) -> Rows | None:
-    """Return objects as rows; None if a record is no object, has a key twice, or most cells are empty."""
+    """Return objects as rows; None if a record is not an object, has a key twice, or most cells are empty."""
     columns: dict[bytes, int] = {}
     names: dict[str, int] = {}
     table: list[list[bytes]] = []

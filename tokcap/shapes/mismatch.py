@@ -1,4 +1,4 @@
-"""What happens to a payload that is not what the caller declared: it is text, and a notice says why."""
+"""Treat a payload that is not what the caller declared as text, with a notice that says why."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tokcap.core.notice import Notice
 from tokcap.shapes.base import Sniffed
 
 
-def taken_as_text(expected: str, reason: str = "") -> Sniffed:
+def treated_as_text(expected: str, reason: str = "") -> Sniffed:
     """Return the result for a payload that is not valid `expected`."""
     why = f": {reason}" if reason else ""
     message = f"the output is not valid {expected}{why}; treated as text"

@@ -1,7 +1,7 @@
-"""Matching lines of a payload, each with its number and token position in front: `12:345:text`.
+"""Find the matching lines of a payload. Each is shown after its number and token position: `12:345:text`.
 
-Lines of context have `-` for `:`, and `--` stands between groups, as grep has it. Of a long line only what
-is around each match is shown, and the position is that of the match.
+As in grep, lines of context have `-` instead of `:`, and `--` separates groups. Of a long line, only the text
+around each match is shown, with the position of the match.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 READ_BYTES = 1 << 20
 
 # A longer line is shown in excerpts.
-LONG_LINE = 600
-BEFORE_MATCH = 100
-EXCERPT = 400
+LONG_LINE_CHARACTERS = 600
+BEFORE_MATCH_CHARACTERS = 100
+EXCERPT_CHARACTERS = 400
 ELLIPSIS = "…"
 
 
 class Matches(Record):
-    """Lines that match, and how many there are in all."""
+    """The matching lines as they are shown, and the number of all matches."""
 
     data: bytes
     matches: int
-    # About how many bytes of matching lines were found and left out, for no window needs them yet.
+    # About how many bytes of matching lines were left out, because the window does not need them.
     left_out_bytes: int = 0
 
 
 class Line(Record):
-    """A line of the payload without its end; lines count from 1."""
+    """A line of the payload without its line end. The first line has number 1."""
 
     number: int
     start: int
@@ -45,12 +45,12 @@ class Line(Record):
 
     @property
     def text(self) -> str:
-        # Bytes that are no UTF-8 become one character each, and can be told from all others.
+        # Each byte that is not UTF-8 becomes one character that no valid text contains.
         return self.data.decode("utf-8", "surrogateescape")
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern, or a refusal."""
+    """Return the compiled pattern; raise `UsageError` if it is not a regular expression."""
     try:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
@@ -62,7 +62,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 def grep(
     payload: Payload, tokens: TokenMap, pattern: str, context: int, enough_tokens: int | None
 ) -> Matches:
-    """Find the lines that match. Of more than `enough_tokens`, the rest is only counted."""
+    """Find the lines that match. After `enough_tokens`, matches are only counted."""
     search = compiled(pattern)
     enough_bytes = None if enough_tokens is None else (enough_tokens + 1) * tokens.longest_token_bytes
     shown = Shown(tokens, context)
@@ -78,17 +78,17 @@ def grep(
             after = max(after - 1, 0)
             before.append(line)
             continue
-        places = [match.start()] if len(text) <= LONG_LINE else excerpts(search, text)
+        places = [match.start()] if len(text) <= LONG_LINE_CHARACTERS else excerpts(search, text)
         matches += len(places)
         if full:
-            left_out += min(len(line.data), len(places) * EXCERPT)
+            left_out += min(len(line.data), len(places) * EXCERPT_CHARACTERS)
             continue
         for earlier in before:
             shown.add_context(earlier)
         before.clear()
         for number, place in enumerate(places):
             if enough_bytes is not None and len(shown.data) > enough_bytes:
-                left_out += (len(places) - number) * EXCERPT
+                left_out += (len(places) - number) * EXCERPT_CHARACTERS
                 break
             shown.add_match(line, text, place)
         after = context
@@ -98,34 +98,34 @@ def grep(
 
 
 def excerpts(search: re.Pattern[str], text: str) -> list[int]:
-    """Where a long line matches; a match that an excerpt before it shows is not counted again."""
+    """Return where excerpts of a long line match. A match inside the previous excerpt is left out."""
     places: list[int] = []
     for match in search.finditer(text):
-        if not places or match.start() > places[-1] + EXCERPT - BEFORE_MATCH:
+        if not places or match.start() > places[-1] + EXCERPT_CHARACTERS - BEFORE_MATCH_CHARACTERS:
             places.append(match.start())
     return places
 
 
 class Shown:
-    """The lines to be shown, composed."""
+    """The lines that are shown, written one after the other into `data`."""
 
     def __init__(self, tokens: TokenMap, context: int) -> None:
         self._tokens = tokens
         self._context = context
-        # The last line that was added; of a long one, the place of its last match in characters and bytes.
+        # The number of the last line that was added, and the place of its last match in characters and bytes.
         self._last = 0
         self._place = self._place_bytes = 0
         self.data = bytearray()
 
     def add_match(self, line: Line, text: str, place: int) -> None:
         self._separate(line)
-        if len(text) <= LONG_LINE:
+        if len(text) <= LONG_LINE_CHARACTERS:
             self._add(line.number, ":", line.start, line.data)
             return
-        begin = max(place - BEFORE_MATCH, 0)
-        end = begin + EXCERPT
+        begin = max(place - BEFORE_MATCH_CHARACTERS, 0)
+        end = begin + EXCERPT_CHARACTERS
         excerpt = ELLIPSIS * (begin > 0) + text[begin:end] + ELLIPSIS * (end < len(text))
-        # Counted on from the match before: a line may have a great many.
+        # Count from the previous match, because a line may have very many.
         if line.number != self._last:
             self._place = self._place_bytes = 0
         self._place_bytes += len(text[self._place : place].encode("utf-8", "surrogateescape"))
@@ -138,7 +138,7 @@ class Shown:
             return
         self._separate(line)
         text = line.text
-        shown = text if len(text) <= LONG_LINE else text[:EXCERPT] + ELLIPSIS
+        shown = text if len(text) <= LONG_LINE_CHARACTERS else text[:EXCERPT_CHARACTERS] + ELLIPSIS
         self._add(line.number, "-", line.start, shown.encode("utf-8", "surrogateescape"))
 
     def _separate(self, line: Line) -> None:
@@ -151,7 +151,7 @@ class Shown:
 
 
 def lines_of(payload: Payload) -> Iterator[Line]:
-    """The lines of a payload, one after the other."""
+    """Yield the lines of a payload."""
     number, start = 1, 0
     parts: list[bytes] = []
     for place in range(0, payload.size, READ_BYTES):
