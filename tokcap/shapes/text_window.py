@@ -109,7 +109,6 @@ class Window:
         self.limit = limit
         self.first = first
         self.cost = cost
-        self.total = tokens.total
         self.head: Stretch | None = None
         self.tail: Stretch | None = None
         self.end: int | None = None
@@ -131,6 +130,8 @@ class Window:
                 self.hides_nothing += 1
         if keep.needs_tail and self.end is not None and self.tail is None:
             self.tail = Stretch(payload, tokens, max(self.end - limit, first), self.end)
+        # After the tail, which takes an exact count: then the mark has the exact total.
+        self.total = tokens.total
         self._lines: dict[int, int] = {}
 
     def between(self, first: int, end: int) -> bytes:
