@@ -12,7 +12,13 @@ from tokcap.exits import OK, READER_GONE
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.steps import usage_notes
-from tokcap.steps.answer import answer_with_everything, certainly_fits, make_answer, may_withhold
+from tokcap.steps.answer import (
+    answer_with_everything,
+    certainly_fits,
+    make_answer,
+    may_withhold,
+    name_handle,
+)
 from tokcap.steps.capture import capture
 from tokcap.steps.delivery import Bill, deliver
 from tokcap.steps.destinations import open_destinations
@@ -98,8 +104,11 @@ def make_answer_from(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
     tokenizer = call.tokenizer
     while True:
         try:
-            if not call.always_names_handle and certainly_fits(view, given):
-                return bill.complete(answer_with_everything(given))
+            if certainly_fits(view, given):
+                everything = answer_with_everything(given)
+                if call.always_names_handle:
+                    everything = name_handle(everything, call.continuation(needs_handle=False))
+                return bill.complete(everything)
             from tokcap.steps.examination import examine
 
             examined = examine(view, given, tokenizer)

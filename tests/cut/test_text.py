@@ -280,3 +280,10 @@ def test_pages_of_odd_payloads_join_to_the_original_bytes(name, kind):
     data = ODD_PAYLOADS[kind]
     pages = Text(data, name).pages(3000, sentinel="")
     assert b"".join(part.data for page in pages for part in page.parts) == data
+
+
+@pytest.mark.parametrize("keep", ["tail", "ends"])
+def test_a_mark_before_a_tail_has_the_exact_total(inside, keep):
+    text = "".join(f"{number}\n" for number in range(20_000)).encode()
+    ran = inside("-n", "60", "--keep", keep, stdin=text)
+    assert f" of {recount(text)} ".encode() in ran.out

@@ -99,3 +99,10 @@ def test_a_page_needs_a_limit_and_one_source():
             pages(**arguments)
     with pytest.raises(UsageError, match="limit"):
         list(pages("text", None))
+
+
+def test_the_only_page_of_a_short_text_has_the_meta_of_cap():
+    (page,) = pages("ok", 50)
+    capped = cap("ok", 50, sentinel="", shape="text")
+    assert page.meta.but(duration_ms=0) == capped.meta.but(duration_ms=0)
+    assert (page.returned_tokens, page.total_tokens) == (1, 1)

@@ -47,6 +47,15 @@ def test_pages_by_the_printed_command_join_and_the_command_runs_once(tokcap, tmp
     assert (tmp_path / "log").read_text() == "run\n"
 
 
+def test_output_that_certainly_fits_is_stored_and_shown_without_a_count(inside, with_store, monkeypatch):
+    monkeypatch.setattr("tokcap.tokens.index.Index.__init__", lambda *_args: pytest.fail("counted"))
+    assert inside("-n", "200", "--spill", "always", stdin=b"short\n").out == b"short\n"
+    (entry,) = entries(with_store)
+    assert (record_of(entry)["shape"], record_of(entry)["tokens"]) == ("auto", {})
+    assert inside("show", "@last").out == b"short\n"
+    assert sorted(path.name for path in entry.iterdir()) == ["out", "record.json"]
+
+
 def test_output_that_fits_is_not_stored(inside, with_store):
     assert inside("-n", "9000", stdin=SEQ).out == SEQ
     assert inside(stdin=SEQ).out == SEQ

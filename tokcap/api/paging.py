@@ -12,7 +12,7 @@ from tokcap.api.keywords import build_run_request
 from tokcap.api.results import Capped
 from tokcap.core.spool import in_memory
 from tokcap.errors import UsageError
-from tokcap.steps.answer import make_answer
+from tokcap.steps.answer import answer_with_everything, certainly_fits, make_answer
 from tokcap.steps.continuation import NOT_STORED
 from tokcap.steps.examination import examine
 from tokcap.steps.inputs import StoredInput
@@ -82,7 +82,10 @@ def text_pages(text: AnyStr, limit: int | None, options: PageOptions) -> Iterato
     tokenizer = open_tokenizer(view.tokenizer)
     given = StoredInput(in_memory(encoded(text)))
     while True:
-        found = make_answer(view, examine(view, given, tokenizer), NOT_STORED)
+        if certainly_fits(view, given):
+            found = answer_with_everything(given)
+        else:
+            found = make_answer(view, examine(view, given, tokenizer), NOT_STORED)
         response = found.response
         shown, meta = response.payload or b"", response.meta.but(tokenizer=tokenizer.name)
         yield Capped(shown, meta, response.notices, decoded_like(text, shown))

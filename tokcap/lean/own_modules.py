@@ -45,14 +45,20 @@ class CachedModule(SourceFileLoader):
             return super().get_code(fullname)
         try:
             data = os.read(file, LARGEST_FILE_BYTES)
+        except OSError:
+            return super().get_code(fullname)
         finally:
             os.close(file)
         modified, size = int(self._source.st_mtime) & 0xFFFFFFFF, self._source.st_size & 0xFFFFFFFF
         expected = MAGIC_NUMBER + NO_FLAGS + modified.to_bytes(4, "little") + size.to_bytes(4, "little")
         if data[:HEADER_BYTES] != expected:
             return super().get_code(fullname)
-        code: CodeType = loads(memoryview(data)[HEADER_BYTES:])  # noqa: S302  # as every import does
-        _fix_co_filename(code, self.path)
+        try:
+            code: CodeType = loads(memoryview(data)[HEADER_BYTES:])  # noqa: S302  # as every import does
+            _fix_co_filename(code, self.path)
+        except (EOFError, TypeError, ValueError):
+            # Damaged, or longer than one read returned. Python reads it again and reports what is wrong.
+            return super().get_code(fullname)
         return code
 
 
@@ -66,15 +72,13 @@ class OwnModules:
         if not name.startswith(PREFIX):
             return None
         place = f"{PACKAGE}/{name[len(PREFIX) :].replace('.', '/')}"
-        file, is_package = place + ".py", False
+        # As in Python, a package hides a module of the same name, which an older version may have left.
+        is_package = os.access(place + "/__init__.py", os.F_OK)
+        file = place + ("/__init__.py" if is_package else ".py")
         try:
             source = os.stat(file)
         except OSError:
-            file, is_package = place + "/__init__.py", True
-            try:
-                source = os.stat(file)
-            except OSError:
-                return None
+            return None
         spec = ModuleSpec(name, CachedModule(name, file, source), origin=file, is_package=is_package)
         spec.has_location = True
         if is_package:

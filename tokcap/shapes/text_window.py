@@ -132,7 +132,7 @@ class Window:
                 self.whole_head_end += 1
         if keep.needs_tail and self.end is not None and self.tail is None:
             self.tail = Stretch(payload, tokens, max(self.end - limit, first), self.end)
-        # Last: the head was just counted, and the tokenizer still has its tokens.
+        # Last: the tokenizer still has the tokens of the head, and after a tail the total is exact.
         self.total = tokens.total
         self._lines: dict[int, int] = {}
 

@@ -95,8 +95,13 @@ def may_withhold(view: View, examined: Examined) -> bool:
 
 
 def make_answer(view: View, examined: Examined, continuation: Continuation) -> Answer:
-    """Count or cut, and name the stored output in `meta` if there is more of it than is shown."""
+    """Count or cut, and name the stored output."""
     answer = count(view, examined, continuation) if view.token_count else cut(view, examined, continuation)
+    return name_handle(answer, continuation)
+
+
+def name_handle(answer: Answer, continuation: Continuation) -> Answer:
+    """Name the stored output in `meta` if there is more of it than is shown, or if it is always named."""
     if continuation.handle and (answer.withheld or continuation.is_always_named):
         return answer.with_meta(*continuation.notices(answer.response.meta), **continuation.as_meta())
     return answer
