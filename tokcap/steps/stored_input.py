@@ -86,8 +86,7 @@ def matching_lines(part: StoredInput, request: ShowRequest, tokenizer: Tokenizer
     if request.token_limit is not None and KEEPS[request.keep].reads_only_head and not request.token_count:
         enough_tokens = request.token_offset + request.token_limit
     found = grep(part.out, index, request.grep, request.context, enough_tokens)
-    lines = in_memory(found.data)
-    lines.lost = found.left_out_bytes
+    lines = in_memory(found.data, found.left_out_bytes)
     known = Knowledge(shape=FALLBACK, total_count=found.matches)
     return StoredInput(lines, known=known, derived=True, index=index)
 
