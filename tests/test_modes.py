@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, recount
+from tokcap.budget.modes import ResponseMode
 from tokcap.core.spool import Spool
 from tokcap.shapes import MODES, SHAPES
 from tokcap.shapes.base import RunFacts as Facts
@@ -20,6 +21,10 @@ from tokcap.shapes.headline import size_words
 from tokcap.shapes.text_digest import LAST_LINES, MOST_RANKED
 
 MOST_SUMMARY_BYTES = 12_001
+
+
+def test_a_budget_knows_every_mode():
+    assert tuple(MODES) == tuple(ResponseMode)
 
 
 def spool(data: bytes) -> Spool:

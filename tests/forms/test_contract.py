@@ -74,6 +74,7 @@ class Shouting:
     """A form for the test: the text in capitals."""
 
     has_envelope = False
+    has_record_lines = False
     extra_tokens = 0
     least_tokens = 1
     least_count_tokens = 8

@@ -126,3 +126,11 @@ def test_an_index_has_no_leading_zero(step, index):
 @pytest.mark.parametrize("pointer", ["/~", "/a~2", "/~~0"])
 def test_an_escape_must_be_0_or_1(pointer):
     assert has_bad_escape(pointer)
+
+
+def test_a_comment_may_follow_a_number_without_a_blank():
+    text = b'{"a": 1// one\n, "b": [2/* two */, 3//]\n]}'
+    found = {text[slice(*key)]: text[slice(*value)] for key, value in members(text, 0, tolerant=True)}
+    assert found[b'"a"'] == b"1"
+    start = text.index(b"[")
+    assert [text[slice(*span)] for span in elements(text, start, tolerant=True)] == [b"2", b"3"]

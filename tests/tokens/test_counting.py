@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import ENCODINGS, reference
-from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer, safe_cuts, vocabulary
+from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer, vocabulary
 
 # What pre-splits look at: contractions, cases, digits, blanks, newlines, slashes, marks.
 WORDS = (
@@ -42,14 +42,14 @@ def test_any_text_counts_as_tiktoken_counts_it(name, text):
 def test_every_safe_cut_is_safe(name, text):
     data = text.encode()
     whole = reference(name).encode_ordinary(text)
-    for match in safe_cuts.SafeCuts(name).pattern.finditer(data):
+    for match in chunks.SafeCuts(name).pattern.finditer(data):
         left, right = data[: match.end()].decode(), data[match.end() :].decode()
         apart = reference(name).encode_ordinary(left) + reference(name).encode_ordinary(right)
         assert apart == whole, (left, right)
 
 
 def test_a_slash_after_a_newline_is_not_a_safe_cut():
-    certain = safe_cuts.SafeCuts("o200k_base").pattern
+    certain = chunks.SafeCuts("o200k_base").pattern
     assert certain.search(b"--\n/usr") is None
     assert certain.search(b"--\n-usr").end() == 3
 
@@ -61,7 +61,7 @@ BLANKS = [
 
 @pytest.mark.parametrize("blank", BLANKS, ids=ascii)
 def test_no_line_start_is_safe_before_a_blank_of_any_kind(blank):
-    assert safe_cuts.SafeCuts("cl100k_base").pattern.search(b"-\n" + blank.encode() + b"-") is None
+    assert chunks.SafeCuts("cl100k_base").pattern.search(b"-\n" + blank.encode() + b"-") is None
 
 
 @settings(max_examples=300, deadline=None)
@@ -70,7 +70,7 @@ def test_every_safe_cut_of_the_gpt2_family_is_safe(text):
     data = text.encode()
     encoding = gpt2_like()
     whole = encoding.encode_ordinary(text)
-    for match in safe_cuts.SafeCuts("gpt2").pattern.finditer(data):
+    for match in chunks.SafeCuts("gpt2").pattern.finditer(data):
         left, right = data[: match.end()].decode(), data[match.end() :].decode()
         assert encoding.encode_ordinary(left) + encoding.encode_ordinary(right) == whole, (left, right)
 
@@ -90,11 +90,11 @@ def test_the_start_of_a_line_is_not_safe_in_the_gpt2_family():
     whole = gpt2_like().encode_ordinary("a\n\n-")
     apart = gpt2_like().encode_ordinary("a\n\n") + gpt2_like().encode_ordinary("-")
     assert whole != apart
-    assert safe_cuts.SafeCuts("gpt2").pattern.search(b"-\n-") is None
+    assert chunks.SafeCuts("gpt2").pattern.search(b"-\n-") is None
 
 
 def test_an_unknown_encoding_has_no_safe_cuts():
-    assert safe_cuts.SafeCuts("somebodys_own").pattern is None
+    assert chunks.SafeCuts("somebodys_own").pattern is None
 
 
 @pytest.mark.parametrize("name", [*ENCODINGS, "approx"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, AnyStr, overload
 from tokcap.api.calls import decoded_like, encoded, show
 from tokcap.api.keywords import build_run_request
 from tokcap.api.results import Capped
+from tokcap.core.request import AUTO
 from tokcap.core.spool import in_memory
 from tokcap.errors import UsageError
 from tokcap.steps.answer import answer_with_everything, certainly_fits, make_answer
@@ -96,7 +97,7 @@ def text_pages(text: AnyStr, limit: int | None, options: PageOptions) -> Iterato
         known = given.known
         if index := found.indexes.get("out"):
             known = known.but(checkpoints=index.checkpoints)
-        if view.shape == "auto" and found.shape != "auto":
+        if view.shape == AUTO and found.shape != AUTO:
             known = known.but(shape=found.shape, total_count=found.total_count)
         given = given.but(known=known)
 

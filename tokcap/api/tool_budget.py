@@ -13,6 +13,7 @@ from tokcap.budget.arithmetic import Settings, Window, result_share, share_of, t
 from tokcap.cli.options import BY_KEY
 from tokcap.errors import BudgetExhausted
 from tokcap.lean.record import Record
+from tokcap.shapes import SHAPES
 from tokcap.tokens import count_bytes, open_tokenizer
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ class ToolBudget(Record):
             return cap(text, limit, tokenizer=self.tokenizer, shape=shape, keep=keep, spill="auto")
 
         shown = largest = preview(limit_tokens)
-        # In text, the mark contains the command. In JSON and tables it does not, so a line is added below.
-        while shown.truncated and shown.meta.shape != "text" and limit_tokens > 0:
+        # Where the mark does not have the command that shows the rest, a line below the window has it.
+        while shown.truncated and not mark_has_hint(shown) and limit_tokens > 0:
             message = with_hint(shown)
             message_tokens = count_bytes(message, tokenizer)
             if message_tokens <= allowance:
@@ -102,6 +103,11 @@ class ToolBudget(Record):
             if limit_tokens > 0:
                 shown = preview(limit_tokens)
         return largest
+
+
+def mark_has_hint(shown: Capped[AnyStr]) -> bool:
+    """Return whether the mark in the window has the command that shows the rest."""
+    return shown.meta.shape is not None and SHAPES[shown.meta.shape].mark_has_note
 
 
 def with_hint(shown: Capped[AnyStr]) -> bytes:

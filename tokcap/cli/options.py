@@ -7,13 +7,14 @@ made from it. To add an option, add a row here and a field with its default to `
 from __future__ import annotations
 
 from tokcap.cli.kinds import Choice, Duration, Fraction, LineOfText, Name, Size, Switch, WholeNumber
-from tokcap.core.request import DEFAULTS, flag_of
+from tokcap.core.request import AUTO, DEFAULTS, flag_of
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.shapes import AUTO, MODES, SHAPES
+from tokcap.shapes import MODES, SHAPES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Literal, TypeAlias
 
     from tokcap.cli.kinds import Kind
@@ -61,6 +62,14 @@ class Option(Record):
     @property
     def variable(self) -> str:
         return f"TOKCAP_{self.key.upper()}"
+
+    def text_in(self, variables: Mapping[str, str]) -> str | None:
+        """Return what its variable says; None if nothing.
+
+        An empty variable is a value only for options that take any text.
+        """
+        raw = variables.get(self.variable) if self.ambient else None
+        return raw if raw or isinstance(self.kind, LineOfText) else None
 
     @property
     def default(self) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tokcap import exits
 from tokcap.core.request import DEFAULTS
+from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ class Reply:
 
     @property
     def is_text(self) -> bool:
-        return self.output == "text"
+        return not FORMS[self.output].has_envelope
+
+    @property
+    def has_record_lines(self) -> bool:
+        return FORMS[self.output].has_record_lines
 
     def say(self, text: str) -> int:
         """Write text for people; return the exit status."""
@@ -33,10 +38,9 @@ class Reply:
     ) -> int:
         """Write an envelope, or one line for each record; return the exit status."""
         from tokcap.core.response import Meta, Response
-        from tokcap.forms import FORMS
         from tokcap.lean.plainjson import compact
 
-        if self.output == "jsonl":
+        if self.has_record_lines:
             records = data if isinstance(data, list) else [data]
             payload = b"".join(compact(record) + b"\n" for record in records)
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from tokcap.cli.kinds import LineOfText
 from tokcap.cli.options import options_of
 from tokcap.cli.words import decoded
 from tokcap.core.request import DEFAULTS
@@ -40,20 +39,11 @@ def decide(given: Sequence[tuple[Option, str]], form: Form, env: Environment) ->
         for option in options_of(form):
             if option.key in from_flags:
                 continue
-            if (raw := from_variable(option, env)) is not None:
+            if (raw := option.text_in(env.variables)) is not None:
                 chosen[option.key] = read_value(option.kind, decoded(raw), option.variable)
             elif option.key in config.values:
                 chosen[option.key] = config.values[option.key]
     return completed({**chosen, **from_flags}, form, config.models)
-
-
-def from_variable(option: Option, env: Environment) -> str | None:
-    """Return what the variable of an option says; None if nothing.
-
-    An empty variable is a value only for options that take any text.
-    """
-    raw = env.variables.get(option.variable) if option.ambient else None
-    return raw if raw or isinstance(option.kind, LineOfText) else None
 
 
 def completed(chosen: Mapping[str, Value], form: Form, models: Mapping[str, Model]) -> dict[str, Value]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     Value: TypeAlias = "int | float | bool | str | None"
 
+# The shape of an output that is not declared, or not known yet.
+AUTO: Shape = "auto"
+
 # The first words that tokcap handles itself. `tokcap -- show` runs a program named `show`.
 SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest", "completion", "mcp")
 
@@ -33,7 +36,7 @@ class View(Record):
     token_count: bool = False
     tokenizer: str = "cl100k_base"
     output: Output = "text"
-    shape: Shape = "auto"
+    shape: Shape = AUTO
     keep: Keep = "head"
     align: Align = "record"
     sentinel: str = "[TRUNCATED]"

@@ -9,7 +9,6 @@ from tokcap.cli.config.file import config_bytes
 from tokcap.cli.config.lines import line_of
 from tokcap.cli.config.reading import Contents, contents_of, located, parsed
 from tokcap.cli.options import OPTIONS
-from tokcap.cli.values import from_variable
 from tokcap.cli.words import decoded
 from tokcap.doctor.finding import Finding, Setting, note, ok, wrong
 from tokcap.errors import TokcapError, UsageError
@@ -59,7 +58,7 @@ def check(env: Environment) -> Iterator[Finding]:
 
 def setting_of(option: Option, contents: Contents, text: str, path: str, env: Environment) -> Finding:
     """Return a setting in effect, or the error in its variable."""
-    raw = from_variable(option, env)
+    raw = option.text_in(env.variables)
     if raw is not None:
         try:
             return setting(option, option.kind.read(decoded(raw)), option.variable)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         # Whether `meta`, errors and warnings are part of the answer. Without an envelope the payload is
         # passed on unchanged, and warnings go to stderr.
         has_envelope: bool
+        # Whether each record is a line of its own. If not, a list of records is one JSON array.
+        has_record_lines: bool
         # A limit covers the payload, but a session pays for the whole answer: tokens to reserve on top.
         extra_tokens: int
         # The fewest tokens that a useful answer takes: with a payload, and for `--token-count`.

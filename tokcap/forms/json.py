@@ -24,6 +24,7 @@ class Json:
     """Structured payload as itself; text as `["…"]`, and `["…", "[TRUNCATED]"]` when cut."""
 
     has_envelope = True
+    has_record_lines = False
     extra_tokens = ENVELOPE_TOKENS
     least_tokens = least_count_tokens = LEAST_ENVELOPE_TOKENS
 

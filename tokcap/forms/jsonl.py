@@ -20,6 +20,7 @@ class JsonLines:
     """Text becomes one string per line, each with its line end, so that the strings join to the text."""
 
     has_envelope = True
+    has_record_lines = True
     extra_tokens = ENVELOPE_TOKENS
     least_tokens = least_count_tokens = LEAST_ENVELOPE_TOKENS
 

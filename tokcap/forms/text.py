@@ -16,6 +16,7 @@ class Text:
     """Bytes without an envelope."""
 
     has_envelope = False
+    has_record_lines = False
     extra_tokens = 0
     least_tokens = 1
     least_count_tokens = 8

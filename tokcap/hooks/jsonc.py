@@ -1,11 +1,15 @@
-"""Parse JSON with comments and trailing commas into a tree that knows the position of every value.
+"""Read a settings file, JSON with comments and trailing commas, into a tree with the position of every value.
 
-The rest of the package uses only `parse`, `skip_blanks` and `Node`.
+Positions are those of characters. The grammar is the tolerant mode of `shapes.json_text`; nothing is scanned
+here.
 """
 
 from __future__ import annotations
 
+from tokcap.lean.plainjson import loads
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.shapes.json_text import scanner
+from tokcap.shapes.json_text.grammar import validated_value
 
 if TYPE_CHECKING:
     from typing import Any
@@ -53,72 +57,38 @@ class Node(Record):
 
 def parse(text: str) -> Node:
     """Return the value in a text; `ValueError` if the text is not one value."""
-    node = Parser(text).value(skip_blanks(text, 0), 0)
-    if skip_blanks(text, node.end) != len(text):
+    data = as_ascii(text)
+    try:
+        start, end = validated_value(data, 0, tolerant=True)
+    except scanner.NotJson as error:
+        raise ValueError(f"the error is at character {error.place}") from None
+    if skip_blanks(text, end) != len(text):
         raise ValueError("there is more text after the value")
-    return node
+    return node_at(text, data, start, end, 0)
 
 
 def skip_blanks(text: str, at: int) -> int:
     """Return the offset after white space and comments."""
-    while at < len(text):
-        if text[at] in " \t\r\n":
-            at += 1
-        elif text.startswith("//", at):
-            end = text.find("\n", at)
-            at = len(text) if end < 0 else end
-        elif text.startswith("/*", at):
-            end = text.find("*/", at + 2)
-            if end < 0:
-                raise ValueError("a comment does not end")
-            at = end + 2
-        else:
-            break
-    return at
+    return scanner.skip_blanks(as_ascii(text), at, tolerant=True)
 
 
-class Parser:
-    """Parse the values of one text."""
+def as_ascii(text: str) -> bytes:
+    """Return a text of the same length that the scanner reads: JSON has other characters only in strings."""
+    return text.encode("ascii", "replace")
 
-    def __init__(self, text: str) -> None:
-        from json import decoder
 
-        self.text = text
-        self.decode = decoder.JSONDecoder().raw_decode
-
-    def value(self, at: int, depth: int) -> Node:
-        if depth > MAX_DEPTH:
-            raise ValueError("values are nested too deeply")
-        opening = self.text[at : at + 1]
-        if opening == "{":
-            return self.container(at, "}", depth)
-        if opening == "[":
-            return self.container(at, "]", depth)
-        if not opening or opening not in '"-0123456789tfnNI':
-            raise ValueError(f"no value at character {at}")
-        value, end = self.decode(self.text, at)
-        return Node(at, end, value=value)
-
-    def container(self, start: int, closing: str, depth: int) -> Node:
-        items: list[Node] = []
-        members: list[tuple[str, int, Node]] = []
-        at = skip_blanks(self.text, start + 1)
-        while not self.text.startswith(closing, at):
-            if closing == "}":
-                key = self.value(at, depth + 1)
-                colon = skip_blanks(self.text, key.end)
-                if not isinstance(key.value, str) or not self.text.startswith(":", colon):
-                    raise ValueError(f"no key at character {at}")
-                node = self.value(skip_blanks(self.text, colon + 1), depth + 1)
-                members.append((key.value, at, node))
-            else:
-                node = self.value(at, depth + 1)
-                items.append(node)
-            at = skip_blanks(self.text, node.end)
-            if self.text.startswith(",", at):
-                at = skip_blanks(self.text, at + 1)
-            elif not self.text.startswith(closing, at):
-                raise ValueError(f"neither a comma nor {closing} at character {at}")
-        if closing == "}":
-            return Node(start, at + 1, members=tuple(members))
-        return Node(start, at + 1, items=tuple(items))
+def node_at(text: str, data: bytes, start: int, end: int, depth: int) -> Node:
+    """Return the tree of a valid value; `data` is the text in ASCII."""
+    if depth > MAX_DEPTH:
+        raise ValueError("values are nested too deeply")
+    opening = data[start : start + 1]
+    if opening == b"{":
+        members = [
+            (loads(text[slice(*key)]), key[0], node_at(text, data, *value, depth + 1))
+            for key, value in scanner.members(data, start, tolerant=True)
+        ]
+        return Node(start, end, members=tuple(members))
+    if opening == b"[":
+        spans = scanner.elements(data, start, tolerant=True)
+        return Node(start, end, items=tuple(node_at(text, data, *span, depth + 1) for span in spans))
+    return Node(start, end, value=loads(text[start:end]))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from tokcap.cli.kinds import Choice
 from tokcap.cli.options import BY_KEY
+from tokcap.core.request import View
+from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -103,12 +105,12 @@ def may_contain_flag(arguments: Sequence[str]) -> bool:
 
 def guess_output(arguments: Sequence[str]) -> Output:
     """Guess the requested form of output from arguments that could not be parsed."""
-    found: Output = "text"
+    found = View.output
     for number, argument in enumerate(arguments):
         if argument == "--":
             break
         name, equals, value = argument.partition("=")
         if name == BY_KEY["output"].flag:
             value = value if equals else "".join(arguments[number + 1 : number + 2])
-            found = "json" if value == "json" else "jsonl" if value == "jsonl" else "text"
+            found = value if value in FORMS else View.output  # type: ignore[assignment]  # a known name
     return found

@@ -11,6 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from tokcap.forms import FORMS
 from tokcap.integrations.flags import NO_FLAGS, call_of, guess_output, may_contain_flag
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def make_context(
     except BaseException as error:
         output = guess_output(arguments)
         # If there is an outer command, it reports the error.
-        if parent is not None or output == "text" or sys.stdout is None:
+        if parent is not None or not FORMS[output].has_envelope or sys.stdout is None:
             raise
         from tokcap.integrations.outcome import outcome_of
         from tokcap.integrations.response import refusal

@@ -6,6 +6,7 @@ shape of everything that no other member recognizes.
 
 from __future__ import annotations
 
+from tokcap.core.request import AUTO
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.lean.table import Table
 
@@ -28,8 +29,6 @@ MODES: Table[Mode] = Table(
     summary="tokcap.shapes.modes:SUMMARY",
     handle_only="tokcap.shapes.modes:HANDLE_ONLY",
 )
-# The shape of a payload that is not declared.
-AUTO = "auto"
 # The shape of what no other shape recognizes.
 FALLBACK = "text"
 

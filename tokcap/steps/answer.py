@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from tokcap.core.cut import Ask
 from tokcap.core.notice import Notice
+from tokcap.core.request import AUTO
 from tokcap.core.response import Meta, Response
 from tokcap.core.tokenizer import BYTES
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.shapes import AUTO, FALLBACK, MODES
+from tokcap.shapes import FALLBACK, MODES
 from tokcap.tokens import Index, count_bytes
 
 if TYPE_CHECKING:

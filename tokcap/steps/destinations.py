@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 
 from tokcap.core.cut import STDERR_SHARE
+from tokcap.core.request import AUTO
 from tokcap.core.spool import Spool
 from tokcap.errors import TokenizerFailed
 from tokcap.filters import chain, notices_of
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.shapes import AUTO, FALLBACK, MODES
+from tokcap.shapes import FALLBACK, MODES
 from tokcap.steps.capture import Filtered, Passing
 from tokcap.steps.inputs import RunInput
 from tokcap.tokens import Index

@@ -5,9 +5,10 @@ Most output fits as it is, so none of this is loaded before something has to be 
 
 from __future__ import annotations
 
+from tokcap.core.request import AUTO
 from tokcap.core.spool import in_memory
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.shapes import AUTO, FALLBACK, MODES, SHAPES, is_plain_text, sniff
+from tokcap.shapes import FALLBACK, MODES, SHAPES, is_plain_text, sniff
 from tokcap.tokens import Index
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.core.request import AUTO
 from tokcap.core.response import Failure, failure_of
 from tokcap.exits import OK
 from tokcap.lean.record import TYPE_CHECKING, Record
@@ -23,7 +24,7 @@ class Knowledge(Record):
 
     # Where its tokens are, as far as they were counted.
     checkpoints: Checkpoints | None = None
-    shape: str = "auto"
+    shape: str = AUTO
     total_count: int | None = None
 
 

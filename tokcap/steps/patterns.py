@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from tokcap.lean.patterns import READY_FILE, key_of
 from tokcap.shapes.json_text.patterns import READY as JSON_PATTERNS
-from tokcap.tokens import safe_cuts
+from tokcap.tokens.chunks import WORDS_AND_LINES
 from tokcap.tokens.small_text import CLASS_PRE_SPLIT
 
 # Source and flags of each pattern.
 PATTERNS = (
-    *((source, 0) for source in (*CLASS_PRE_SPLIT.values(), safe_cuts.WORDS_AND_LINES)),
+    *((source, 0) for source in (*CLASS_PRE_SPLIT.values(), WORDS_AND_LINES)),
     *((pattern.pattern, pattern.flags) for pattern in JSON_PATTERNS),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.core.request import AUTO
 from tokcap.core.tokenizer import BYTES
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.store.record import StoredRecord
@@ -30,9 +31,9 @@ def record_of(
         if index.checkpoints.complete and index.tokenizer != BYTES
     }
     # A shape given by the user is not recorded: later calls detect the shape themselves.
-    detected = answered if request.shape == "auto" else None
+    detected = answered if request.shape == AUTO else None
     return StoredRecord(
-        shape=detected.shape if detected else "auto",
+        shape=detected.shape if detected else AUTO,
         total_count=detected.total_count if detected else None,
         tokens={request.tokenizer: totals} if totals else {},
         token_limit=request.token_limit,

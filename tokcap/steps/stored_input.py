@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from tokcap.core.request import AUTO
 from tokcap.core.seek_points import SeekPoints
 from tokcap.core.spool import in_memory
 from tokcap.exits import Ending
 from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.shapes import AUTO, FALLBACK, SHAPES, sniff
+from tokcap.shapes import FALLBACK, SHAPES, sniff
 from tokcap.steps.inputs import Knowledge, StoredInput
 from tokcap.store.base import SEEK_POINTS, index_name
 from tokcap.tokens import Checkpoints, Index

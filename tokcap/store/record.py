@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.core.request import AUTO
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class StoredRecord(Record):
     # For each stream: bytes in the store, and bytes that followed and were not stored.
     stored_bytes: Mapping[Stream, int] = {}
     lost_bytes: Mapping[Stream, int] = {}
-    shape: str = "auto"
+    shape: str = AUTO
     total_count: int | None = None
     # By tokenizer, then by stream. Streams that were not counted to their end are missing.
     tokens: Mapping[str, Mapping[Stream, int]] = {}
@@ -65,7 +66,7 @@ class StoredRecord(Record):
 
     def updated(self, newer: StoredRecord) -> StoredRecord:
         """Return the record of a newer, equal output, with what only this record knows added."""
-        has_shape = newer.shape != "auto"
+        has_shape = newer.shape != AUTO
         return newer.but(
             tokens={**self.tokens, **newer.tokens},
             shape=newer.shape if has_shape else self.shape,

@@ -6,6 +6,7 @@ store is opened when it is needed, because most outputs are short and are never 
 
 from __future__ import annotations
 
+from tokcap.core.request import AUTO
 from tokcap.core.spool import Spool, open_nameless_file
 from tokcap.errors import StoreError
 from tokcap.lean.record import TYPE_CHECKING, Record
@@ -183,7 +184,7 @@ class Recorder:
             raise StoreError(self.failure)
         if ticket.lost_bytes["out"]:
             # The beginning of a document is not a document.
-            record = record.but(shape="auto", total_count=None)
+            record = record.but(shape=AUTO, total_count=None)
         record = record.but(
             handle=ticket.handle,
             digest=self._digest,

@@ -11,7 +11,7 @@ from array import array
 
 from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.tokens.safe_cuts import SafeCuts
+from tokcap.tokens.chunks import SafeCuts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

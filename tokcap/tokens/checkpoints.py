@@ -40,10 +40,15 @@ class Checkpoints:
         self.complete = False
         self.valid_utf8 = True
 
-    def add(self, tokens: int, size: int) -> None:
+    def add(self, tokens: int, size: int, *, valid_utf8: bool = True) -> None:
         """Add the end of the next chunk, given its number of tokens and its size in bytes."""
+        self.valid_utf8 = self.valid_utf8 and valid_utf8
         self.tokens.append(self.tokens[-1] + tokens)
         self.bytes.append(self.bytes[-1] + size)
+
+    def finish(self) -> None:
+        """Note that the last checkpoint is the end of the payload."""
+        self.complete = True
 
     def join(self, other: Self) -> None:
         """Append the checkpoints of the part that follows; its own count starts at 0."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.tokens.bpe import BytePairTokenizer
-    from tokcap.tokens.safe_cuts import SafeCuts
+    from tokcap.tokens.chunks import SafeCuts
     from tokcap.tokens.small_text import SmallTextEncoder
 
 NAMES = ("cl100k_base", "o200k_base")
@@ -45,11 +45,6 @@ class EmbeddedTokenizer:
             self._byte_pair = load_byte_pair(self.name)
         return self._byte_pair
 
-    @property
-    def is_prepared(self) -> bool:
-        """Whether tiktoken is loaded."""
-        return self._byte_pair is not None
-
     def count(self, text: str) -> int:
         lengths = self._small_text_lengths(text)
         return self.byte_pair.count(text) if lengths is None else len(lengths)
@@ -70,7 +65,7 @@ class EmbeddedTokenizer:
 
     def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
         if self._cuts is None:
-            from tokcap.tokens.safe_cuts import SafeCuts
+            from tokcap.tokens.chunks import SafeCuts
 
             self._cuts = SafeCuts(self.name)
         return self._cuts.first_after(data, search_from)

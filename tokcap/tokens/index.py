@@ -74,10 +74,10 @@ class Index:
         """Count the next chunk, with `count` instead of the tokenizer if it is given."""
         chunk = next(self._unread, None)
         if chunk is None:
-            self.checkpoints.complete = True
+            self.checkpoints.finish()
             return
-        self.checkpoints.valid_utf8 = self.checkpoints.valid_utf8 and is_utf8(chunk)
-        self.checkpoints.add((count or self._tokenizer.count)(as_text(chunk)), len(chunk))
+        tokens = (count or self._tokenizer.count)(as_text(chunk))
+        self.checkpoints.add(tokens, len(chunk), valid_utf8=is_utf8(chunk))
 
     @property
     def total_tokens(self) -> int:
@@ -115,8 +115,7 @@ class Index:
     def _count_part(self, begin: int, end: int) -> Checkpoints:
         found = Checkpoints()
         for chunk in split(blocks(self._payload, begin, end), self._tokenizer):
-            found.valid_utf8 = found.valid_utf8 and is_utf8(chunk)
-            found.add(self._tokenizer.count(as_text(chunk)), len(chunk))
+            found.add(self._tokenizer.count(as_text(chunk)), len(chunk), valid_utf8=is_utf8(chunk))
         return found
 
     @property

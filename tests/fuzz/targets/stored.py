@@ -59,7 +59,7 @@ def checkpoints() -> bytes:
     made = Checkpoints()
     for _ in range(5):
         made.add(7, 30)
-    made.complete = True
+    made.finish()
     return made.packed(150)
 
 

@@ -63,7 +63,7 @@ def stats(
         plots.plot(found, plot)
     if reply.is_text:
         return reply.say(text_for_people(found, env, all_rows=by is not None))
-    if reply.output == "jsonl":
+    if reply.has_record_lines:
         return reply.give([row.as_json(group) for group, rows in found.by.items() for row in rows])
     return reply.give(report_numbers(found))
 

@@ -110,4 +110,7 @@ READY = (
     BETWEEN_VALUES,
     CONTAINER_CONTENT,
     SHALLOW_CONTAINER,
+    # A hook reads settings files that have comments at every command of the agent.
+    TOLERANT_BLANKS,
+    TOLERANT_LEXEME,
 )

@@ -73,16 +73,16 @@ def without_trailing(data: View, signs: bytes) -> int:
 
 def end_of_value(data: View, start: int, *, tolerant: bool = False) -> int:
     """Return the end of the value that begins at `start`; the end of the text if it is cut off."""
+    if tolerant:
+        # A comment may hold brackets and quotes, and may follow a number without a blank.
+        from tokcap.shapes.json_text.grammar import validated_value
+
+        return validated_value(data, start, tolerant=True)[1]
     if data[start : start + 1] not in CLOSERS:
         scalar = LEXEME.match(data, start)
         if scalar is None:
             raise NotJson(start)
         return scalar.end()
-    if tolerant:
-        # A comment may contain brackets and quotes.
-        from tokcap.shapes.json_text.grammar import validated_value
-
-        return validated_value(data, start, tolerant=True)[1]
     if whole := SHALLOW_CONTAINER.match(data, start):
         return whole.end()
     depth = 1
