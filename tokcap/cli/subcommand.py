@@ -63,7 +63,7 @@ def run_handler(command: Command, words: Sequence[str], values: Values, env: Env
         if shortage_of(error) or (error.name or "").startswith("tokcap"):
             raise
         raise TokcapError(
-            f"{error.name or error} cannot be loaded; install tokcap again: python3 -m pip install tokcap"
+            f"{error.name or error} cannot be loaded; the installation is incomplete, install tokcap again"
         ) from None
 
 

@@ -41,7 +41,7 @@ def report_passed_output(
                 stored = continuation_of(ticket, call.request, always=True)
                 meta = meta.but(**stored.as_meta())
                 notices += stored.notices(None)
-    call.env.tell_after(b"", warnings_of(notices))
+    call.env.tell_after(err.tail, warnings_of(notices))
     given = RunInput(Spool(), ending=captured.ending, captured=captured, err_tail=err.tail)
     response = respond(given, None, meta, notices)
     exact = charged_tokens if call.tokenizer.stable and not captured.failure else None
