@@ -26,7 +26,8 @@ CACHED = f".{sys.implementation.cache_tag}.pyc"
 # A cached file starts with a magic number, flags, and the time and size of its source: four bytes each.
 HEADER_BYTES = 16
 NO_FLAGS = bytes(4)
-LARGEST_FILE_BYTES = 1 << 20
+# No cached file of tokcap is larger. A larger buffer would be mapped and unmapped for each file.
+READ_BYTES = 1 << 16
 
 
 class CachedModule(SourceFileLoader):
@@ -44,7 +45,7 @@ class CachedModule(SourceFileLoader):
         except OSError:
             return super().get_code(fullname)
         try:
-            data = os.read(file, LARGEST_FILE_BYTES)
+            data = os.read(file, READ_BYTES)
         except OSError:
             return super().get_code(fullname)
         finally:
