@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import PACKAGE
+from tests.support.loading import modules_loaded_for
+from tests.support.program import PACKAGE
 
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
@@ -126,20 +127,6 @@ def test_imports_point_down(path):
 
 def test_the_top_of_the_package_has_at_most_ten_modules():
     assert len(list(PACKAGE.glob("*.py"))) <= 10
-
-
-def modules_loaded_for(*args: str, stdin: bytes) -> set[str]:
-    # Alone, and yet the package that is tested here and no other that is installed.
-    code = (
-        f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r});"
-        "from tokcap.__main__ import call; from tokcap.environment import Environment;"
-        "call(sys.argv[1:], Environment.of_this_process());"
-        "sys.stderr.write(' '.join(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code, *args], input=stdin, capture_output=True, check=True, timeout=60
-    )
-    return set(done.stderr.decode().split())
 
 
 def test_a_short_output_needs_no_heavy_module():

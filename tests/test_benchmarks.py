@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import environments, inputs, measure, report, startup, subcommands, work
-from tests.conftest import ENCODINGS, ROOT
+from tests.support.program import ROOT
+from tests.support.reference import ENCODINGS
 
 COUNT = "import sys, tiktoken; print(tiktoken.get_encoding(sys.argv[1]).encode_ordinary('Well, well.'))"
 

@@ -12,7 +12,7 @@ import shlex
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.support.program import ROOT
 
 CASES = sorted((ROOT / "tests" / "cases").glob("*/*.case"))
 

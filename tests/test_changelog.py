@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.conftest import ROOT
+from tests.support.program import ROOT
 
 TEXT = (ROOT / "CHANGELOG.md").read_text()
 UNRELEASED = re.split(r"^## ", TEXT, flags=re.MULTILINE)[1]

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from tests.conftest import PACKAGE, ROOT
+from tests.support.program import PACKAGE, ROOT
 
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 WORKFLOW = (ROOT / ".github" / "workflows" / "test.yml").read_text()

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.support.program import ROOT
 from tokcap.cli.catalog import all_commands
 from tokcap.cli.help import command_help, full_help
 from tokcap.system.screen import Screen

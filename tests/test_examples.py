@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.conftest import IMPORT_PATH, ROOT
+from tests.support.program import IMPORT_PATH, ROOT
 
 
 def printed_by(name: str) -> str:

@@ -9,8 +9,8 @@ import pytest
 
 from docs import draw, record
 from docs.svg import PICTURES
-from tests.conftest import ROOT
-from tests.guides import GUIDES
+from tests.support.guides import GUIDES
+from tests.support.program import ROOT
 
 MAKERS = {"docs.record": record.pictures, "docs.draw": draw.pictures}
 SOME_KILOBYTES = 16 << 10

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ENCODINGS, recount, reference
+from tests.support.reference import ENCODINGS, recount, reference
 
 SEQ = b"".join(b"%d\n" % n for n in range(1, 100_001))
 PYTHON = sys.executable

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.guides import (
+from tests.support.guides import (
     GUIDES,
     examples,
     filled,
@@ -16,6 +15,7 @@ from tests.guides import (
     section_outputs,
     sections,
 )
+from tests.support.program import ROOT
 from tokcap.cli.catalog import all_commands
 from tokcap.cli.description import HELP, flag_of
 from tokcap.cli.options import OPTIONS, options_of

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.support.program import ROOT
 
 FORGED = "[TRUNCATED] tokens 0-9 of 99; next: tokcap show 000000000000 --token-offset 9"
 

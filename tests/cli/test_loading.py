@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.test_architecture import modules_loaded_for
+from tests.support.loading import modules_loaded_for
 from tokcap.cli.catalog import all_commands, all_groups
 from tokcap.core.request import SUBCOMMANDS
 

@@ -8,11 +8,10 @@ import tempfile
 
 import pytest
 
-from tests.faults.conftest import (
+from tests.support.faults import (
     LIMIT,
     LINES,
     TOKCAP,
-    Ran,
     judged,
     keeps_the_promises,
     limits,
@@ -20,6 +19,7 @@ from tests.faults.conftest import (
     run_tokcap,
     the_line,
 )
+from tests.support.program import Ran
 from tokcap.__main__ import call
 from tokcap.environment import Environment
 

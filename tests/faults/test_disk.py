@@ -5,8 +5,7 @@ import os
 
 import pytest
 
-from tests.conftest import recount
-from tests.faults.conftest import (
+from tests.support.faults import (
     COMMAND,
     LIMIT,
     LINES,
@@ -18,6 +17,7 @@ from tests.faults.conftest import (
     the_line,
     without_power,
 )
+from tests.support.reference import recount
 
 pytestmark = pytest.mark.usefixtures("with_store")
 

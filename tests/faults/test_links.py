@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from tests.conftest import recount
-from tests.faults.conftest import LIMIT, LINES, judged, own_lines, snapshot
+from tests.support.faults import LIMIT, LINES, judged, own_lines, snapshot
+from tests.support.reference import recount
 
 SECRET = b"precious\n" * 500
 

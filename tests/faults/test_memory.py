@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from tests.conftest import PACKAGE, recount
-from tests.faults.conftest import LIMIT, LINES, TOKCAP, never_began, own_lines, run_tokcap
+from tests.support.faults import LIMIT, LINES, TOKCAP, never_began, own_lines, run_tokcap
+from tests.support.program import PACKAGE
+from tests.support.reference import recount
 from tokcap.errors import TokenizerFailed
 from tokcap.tokens.embedded import EmbeddedTokenizer
 
@@ -107,6 +108,7 @@ def least_megabytes() -> int:
     pytest.fail("Python does not start at all")
 
 
+@pytest.mark.provokes("CUT_FAILED", "TOKENIZER_FAILED", always=False)
 class TestNoMemoryAtAll:
     """The less there is, the earlier it is missing: while loading, reading, counting, storing, answering."""
 
@@ -139,6 +141,7 @@ class TestNoMemoryAtAll:
         assert answered[-1]
 
 
+@pytest.mark.provokes("TOKENIZER_FAILED")
 def test_a_tokenizer_that_fails_while_text_is_passed_on_costs_exactness_and_nothing_else(inside, monkeypatch):
     """As one does that runs out of memory in the midst of a text."""
 

@@ -10,12 +10,11 @@ import time
 
 import pytest
 
-from tests.faults.conftest import (
+from tests.support.faults import (
     COMMAND,
     LIMIT,
     LINES,
     TOKCAP,
-    Ran,
     another_user,
     handle_in,
     judged,
@@ -24,6 +23,7 @@ from tests.faults.conftest import (
     run_tokcap,
     the_line,
 )
+from tests.support.program import Ran
 from tokcap.tokens.checkpoints import Checkpoints
 
 pytestmark = pytest.mark.usefixtures("with_store")
@@ -157,7 +157,7 @@ def test_32_first_runs_at_once_of_every_kind_all_succeed(with_store):
 
 
 class TestKilled:
-    """`kill -9` at random moments; see also `tests/store` and `tests/test_ledger.py`."""
+    """`kill -9` at random moments; see also `tests/store` and `tests/budget/test_ledger.py`."""
 
     KILLS = int(os.environ.get("FAULTS_KILLS", "8"))
 

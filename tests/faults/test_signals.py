@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from tests.faults.conftest import LINES, TOKCAP, Ran, left_behind, never_began, run_tokcap
+from tests.support.faults import LINES, TOKCAP, left_behind, never_began, run_tokcap
+from tests.support.program import Ran
 
 pytestmark = pytest.mark.usefixtures("stored")
 

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from tests.conftest import Ran, recount
-from tests.faults.conftest import (
+from tests.support.faults import (
     COMMAND,
     LIMIT,
     LINES,
@@ -18,6 +17,8 @@ from tests.faults.conftest import (
     run_tokcap,
     the_line,
 )
+from tests.support.program import Ran
+from tests.support.reference import recount
 from tokcap.__main__ import call
 from tokcap.environment import Environment
 

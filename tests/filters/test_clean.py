@@ -9,92 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import ROOT
+from tests.support.escapes import PIECES
+from tests.support.program import ROOT
 from tokcap.filters import screen
 from tokcap.filters.clean import Cleaner
 
 CAPTURES = sorted((ROOT / "tests" / "filters" / "captures").glob("*.raw"))
 
-PIECES = [
-    *(
-        b"a",
-        b"bc ",
-        b"word word",
-        b" ",
-        b"   ",
-        b"\t",
-        b"\n",
-        b"\n\n\n",
-        b"\r",
-        b"\r\n",
-        b"\b",
-        b"\0",
-        b"\a",
-        b"\f",
-    ),
-    *(
-        b"\x1b",
-        b"\x1b[",
-        b"\x1b[3",
-        b"\x1b[31m",
-        b"\x1b[1;38:5:7m",
-        b"\x1b[?25l",
-        b"\x1b[ q",
-        b"m",
-        b"[",
-        b"8",
-        b";",
-    ),
-    *(
-        b"\x1b[K",
-        b"\x1b[1K",
-        b"\x1b[2K",
-        b"\x1b[5G",
-        b"\x1b[2C",
-        b"\x1b[999C",
-        b"\x1b[3D",
-        b"\x1b[4X",
-        b"\x1b[3d",
-    ),
-    *(
-        b"\x1b[A",
-        b"\x1b[3A",
-        b"\x1b[2B",
-        b"\x1b[99B",
-        b"\x1b[E",
-        b"\x1b[2F",
-        b"\x1b[H",
-        b"\x1b[3;4H",
-        b"\x1b[s",
-        b"\x1b[u",
-    ),
-    *(b"\x1b[J", b"\x1b[1J", b"\x1b[2J", b"\x1b7", b"\x1b8", b"\x1bD", b"\x1bE", b"\x1bM", b"\x1bc", b"\x18"),
-    *(
-        b"\x1b]0;title\x07",
-        b"\x1b]8;;u\x1b\\",
-        b"\x1b]",
-        b"\x1bPq",
-        b"\x1b\\",
-        b"\x1b_",
-        b"\x07",
-        b"\xc2\x9c",
-        b"\xc2\x9d",
-    ),
-    *(
-        b"\x1b(0",
-        b"\x1b(B",
-        b"\x1b)0",
-        b"\x0e",
-        b"\x0f",
-        b"lqk",
-        b"\x1b[?1049h",
-        b"\x1b[?1049l",
-        b"\xc2\x9b",
-        b"\xc2\x85",
-    ),
-    *(b"\xc2", b"\x85", b"\x9b", b"\xff", b"\xe3", b"\x81", b"\xf0\x9f", b"\xc2\xa0"),
-    *("é".encode(), "e\u0301".encode(), "日本".encode(), "\u0301".encode(), "👩\u200d🔧".encode()),
-]
 noise = st.lists(st.sampled_from(PIECES) | st.binary(max_size=3), max_size=40).map(b"".join)
 
 

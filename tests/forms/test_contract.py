@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.conftest import recount
+from tests.support.reference import recount
 from tokcap.core.cut import Kept, Mark, Values
 from tokcap.core.notice import Notice
 from tokcap.core.response import Failure, Meta, Response

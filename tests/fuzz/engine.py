@@ -1,4 +1,4 @@
-"""What drives a target: hypothesis over mutated seeds, or atheris, which coverage guides."""
+"""What drives a target: hypothesis over mutated seeds, or atheris, which is guided by coverage."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from tests.fuzz import mutation
 from tests.fuzz.target import KNOBS, Target
 
-# Inputs of one round; between two rounds the clock is looked at.
+# How many inputs one round has. The clock is read between two rounds.
 ROUND = 200
-# For one input; beyond, it counts as a failure.
+# An input that takes longer counts as a failure.
 SLOWEST_SECONDS = 60
 
 
@@ -30,14 +30,14 @@ class Failure(Exception):
 
 
 def try_round(target: Target, number: int, examples: int) -> None:
-    """Some inputs that only the number decides; `Failure` with the first that fails."""
+    """Try inputs that only the number decides. Raise `Failure` with the first that fails."""
     last = b""
 
     @settings(
         max_examples=examples,
         deadline=None,
         database=None,
-        # What fails is made small by `found.smallest`, whatever found it.
+        # `found.smallest` makes every failing input small.
         phases=(Phase.generate,),
         suppress_health_check=tuple(HealthCheck),
         print_blob=False,
@@ -56,7 +56,7 @@ def try_round(target: Target, number: int, examples: int) -> None:
 
 
 def run_hypothesis(target: Target, seconds: float) -> int:
-    """Rounds with fresh numbers until the time is over; how many inputs there were."""
+    """Try rounds with new numbers until the time is over. Return how many inputs there were."""
     deadline = time.monotonic() + seconds
     rounds = 0
     while time.monotonic() < deadline:
@@ -70,7 +70,7 @@ def has_atheris() -> bool:
 
 
 def run_atheris(target: Target, seconds: float) -> int:
-    """The same by atheris, in a process of its own: it never comes back from its loop."""
+    """Do the same with atheris, in a process of its own, because its loop never returns."""
     with tempfile.TemporaryDirectory() as directory:
         corpus = Path(directory, "corpus")
         corpus.mkdir()

@@ -6,8 +6,8 @@ import hashlib
 import time
 from typing import TYPE_CHECKING
 
-from tests.conftest import ROOT
 from tests.fuzz.target import KNOBS, Target
+from tests.support.program import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

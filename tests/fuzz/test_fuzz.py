@@ -1,4 +1,4 @@
-"""A short attack on every target, and every input that ever broke one."""
+"""A short attack on every target, and every input that has broken one before."""
 
 import os
 import random
@@ -9,7 +9,7 @@ from tests.fuzz import engine, found
 from tests.fuzz.target import load_all
 
 TARGETS = load_all()
-# The same inputs each time, unless one asks for others; the number stands in the failure.
+# Every run has the same inputs, unless another seed is given. A failure names the seed.
 SEED = int(os.environ.get("TOKCAP_FUZZ_SEED", "0")) or 1
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.hooks.world import LAUNCH, place_in, write
+from tests.support.agent_settings import LAUNCH, place_in, write
 from tokcap.hooks.claude_code import CLAUDE_CODE
 from tokcap.hooks.claude_rules import could_match, specifier
 from tokcap.hooks.rule_files import RulesUnreadable

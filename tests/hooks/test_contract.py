@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hooks.world import place_in, write
+from tests.support.agent_settings import place_in, write
 from tokcap.doctor import agents
 from tokcap.environment import Environment
 from tokcap.errors import HookRefused
@@ -133,6 +133,10 @@ WANTED = Installation("/opt/bin/tokcap", ("--token-limit", "900", "--session", "
 
 def below(directory) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in Path(directory).rglob("*") if path.is_file()}
+
+
+def test_there_are_settings_and_an_event_of_every_agent():
+    assert set(ALLOWED) == set(EVENTS) == {*AGENTS, "toy"}
 
 
 def test_an_agent_describes_itself_in_single_lines(agent):

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.hooks.world import LAUNCH, place_in, write
+from tests.support.agent_settings import LAUNCH, place_in, write
 from tokcap.hooks.gemini import GEMINI
 from tokcap.hooks.rule_files import RulesUnreadable
 

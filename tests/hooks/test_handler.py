@@ -10,18 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.hook_events import EVENT
 from tokcap.__main__ import call
 from tokcap.environment import Environment
 from tokcap.hooks import handler
-
-EVENT = {
-    "session_id": "s",
-    "cwd": "/",
-    "permission_mode": "bypassPermissions",
-    "hook_event_name": "PreToolUse",
-    "tool_name": "Bash",
-    "tool_input": {"command": "ls -l"},
-}
 
 
 def handled(data, *arguments, variables=None):

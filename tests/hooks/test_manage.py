@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hooks.world import place_in, write
+from tests.support.agent_settings import place_in, write
 from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS, manage
 from tokcap.hooks.claude_code import CLAUDE_CODE

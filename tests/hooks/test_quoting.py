@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.hooks.nasty import EVERY_SHELL, ONLY_BASH
+from tests.support.shell_commands import EVERY_SHELL, ONLY_BASH
 from tokcap.hooks.base import Launch
 from tokcap.hooks.rewrite import rewritten, wrapped
 from tokcap.system.quoting import quoted

@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.conftest import recount
-from tests.shapes.samples import MARK, SAMPLES, Sample
+from tests.support.reference import recount
+from tests.support.samples import MARK, SAMPLES, Sample
+from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes import SHAPES
 
@@ -71,7 +72,7 @@ def test_facts_agree_with_each_other(keep):
 
 @every_policy
 @every_shape
-@pytest.mark.parametrize("output", ["text", "json", "jsonl"])
+@pytest.mark.parametrize("output", list(FORMS))
 @pytest.mark.parametrize("limit", [3, 15, 60, 300])
 def test_a_window_recounts_to_at_most_the_limit(keep, shape, output, limit):
     for offset in (0, 25):

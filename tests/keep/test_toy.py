@@ -4,21 +4,22 @@ import json
 
 import pytest
 
-from tests.conftest import recount
-from tests.shapes.samples import MARK, SAMPLES
+from tests.support.reference import recount
+from tests.support.samples import MARK, SAMPLES
+from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes import SHAPES
 
 
 @pytest.fixture(autouse=True)
 def middle():
-    KEEPS.add("middle", "tests.keep.toy:MIDDLE")
+    KEEPS.add("middle", "tests.support.toys.keep:MIDDLE")
     yield
     KEEPS.remove("middle")
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))
-@pytest.mark.parametrize("output", ["text", "json", "jsonl"])
+@pytest.mark.parametrize("output", list(FORMS))
 @pytest.mark.parametrize("limit", ["30", "150", "600"])
 def test_it_cuts_every_shape_within_the_limit(inside, shape, output, limit):
     ran = inside("-n", limit, "--keep", "middle", "-o", output, stdin=SAMPLES[shape])

@@ -12,9 +12,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import ROOT, Ran, checked, recount
-from tests.fuzz import corpus
-from tests.models.effort import effort
+from tests.support import corpus
+from tests.support.program import ROOT, Ran, checked
+from tests.support.randomness import effort
+from tests.support.reference import recount
 from tokcap.filters.clean import Cleaner
 
 PAYLOADS = (

@@ -19,9 +19,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-from tests.conftest import ROOT
-from tests.models.account import Exhausted, Held, Session
-from tests.models.effort import effort
+from tests.support.program import ROOT
+from tests.support.randomness import effort
+from tests.support.session_model import Exhausted, Held, Session
 from tokcap.budget.sqlite import SqliteLedger
 
 NAMES = st.sampled_from(["one", "two"])
@@ -50,7 +50,7 @@ class LedgerOfProcesses(RuleBasedStateMachine):
         process = self.processes.get(worker)
         if process is None:
             process = self.processes[worker] = subprocess.Popen(
-                [sys.executable, "-m", "tests.models.worker", self.place],
+                [sys.executable, "-m", "tests.support.ledger_worker", self.place],
                 cwd=ROOT,
                 env={**os.environ, "PYTHONPATH": str(ROOT)},
                 stdin=subprocess.PIPE,

@@ -13,9 +13,9 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tests.conftest import ROOT
-from tests.fuzz.world import World
-from tests.models.effort import effort
+from tests.support.program import ROOT
+from tests.support.randomness import effort
+from tests.support.world import World
 
 HOUR, DAY = 3600, 24 * 3600
 KEPT_DAYS = 14

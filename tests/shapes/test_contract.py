@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from tests.conftest import recount
-from tests.shapes.samples import MARK, RECORDS, SAMPLES, Sample
-from tests.tokens.test_index import payload_of
+from tests.support.payloads import payload_of
+from tests.support.reference import recount
+from tests.support.samples import MARK, RECORDS, SAMPLES, Sample
 from tokcap.errors import NotFound
+from tokcap.forms import FORMS
 from tokcap.shapes import SHAPES, sniff
 from tokcap.shapes.base import RunFacts
 
@@ -55,7 +56,7 @@ def test_every_payload_can_be_declared_to_be_any_shape(name):
 
 
 @every_shape
-@pytest.mark.parametrize("output", ["text", "json", "jsonl"])
+@pytest.mark.parametrize("output", list(FORMS))
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_window_recounts_to_at_most_the_limit(name, output, limit):
     for offset in (0, 30, 100_000):

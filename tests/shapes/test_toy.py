@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.conftest import recount
+from tests.support.reference import recount
 from tokcap.shapes import SHAPES
 
 DATA = b"".join(b"name%d=value %d\n" % (n, n) for n in range(200))
@@ -12,7 +12,7 @@ DATA = b"".join(b"name%d=value %d\n" % (n, n) for n in range(200))
 
 @pytest.fixture(autouse=True)
 def settings():
-    SHAPES.add("settings", "tests.shapes.toy:SETTINGS")
+    SHAPES.add("settings", "tests.support.toys.shape:SETTINGS")
     yield
     SHAPES.remove("settings")
 

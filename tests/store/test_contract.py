@@ -2,11 +2,12 @@
 
 import json
 import os
+import random
 from pathlib import Path
 
 import pytest
 
-from tests.store.toy_store import clear_toy_stores, open_toy_store
+from tests.support.toys.store import clear_toy_stores, open_toy_store
 from tokcap.environment import Environment
 from tokcap.errors import NotFound, StoreError, UsageError
 from tokcap.store import STORES, open_store
@@ -26,7 +27,7 @@ RECORD = "record.json"
 @pytest.fixture
 def toy():
     """Add the toy store to the table, as a plug-in would: one line."""
-    STORES.add("toy", "tests.store.toy_store:open_toy_store")
+    STORES.add("toy", "tests.support.toys.store:open_toy_store")
     yield "toy://here"
     STORES.remove("toy")
     clear_toy_stores()
@@ -94,7 +95,7 @@ class TestEveryStore:
         output.close()
 
     def test_an_output_too_long_for_memory_is_read_back_byte_for_byte(self, subject):
-        data = os.urandom(9 << 20)
+        data = random.Random(9).randbytes(9 << 20)
         handle = subject.keep(data, max_bytes=64 << 20)
         output = subject.store.open(handle)
         assert contents(output)["out"] == data
@@ -315,7 +316,7 @@ class TestRecorder:
     def test_a_store_that_fails_while_output_arrives_does_not_fill_the_memory(self):
         recorder = Recorder(SETTINGS, BrokenStore, lambda: NOW)
         spool = recorder.spool("out", whole=True)
-        data = os.urandom(9 << 20)
+        data = random.Random(9).randbytes(9 << 20)
         spool.write(data)
         spool.finish()
         assert recorder.reserve() is None

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.conftest import recount
+from tests.support.reference import recount
 from tokcap.environment import Environment
 from tokcap.store import open_store
 from tokcap.store.base import Retention

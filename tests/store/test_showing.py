@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import recount
+from tests.support.reference import recount
 
 pytestmark = pytest.mark.usefixtures("with_store")
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.conftest import recount
+from tests.support.reference import recount
 from tokcap.core.spool import MEMORY_BYTES
 
 pytestmark = pytest.mark.usefixtures("with_store")

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import ENCODINGS, ROOT, reference
-from tests.tokens.test_counting import LONG_RUNS, TOKENIZERS
-from tests.tokens.test_index import payload_of
-from tests.tokens.test_quick import ANYTHING, EMOJI
+from tests.support.payloads import TOKENIZERS, payload_of
+from tests.support.program import ROOT
+from tests.support.reference import ENCODINGS, reference
+from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS
 from tokcap.doctor import packages
 from tokcap.tokens import Index, character_classes, chunks, count_bytes, gigatoken_counter, index, parallel
 

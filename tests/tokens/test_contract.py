@@ -11,9 +11,9 @@ import tiktoken_ext.openai_public
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tokens.test_counting import AWKWARD
-from tests.tokens.test_index import payload_of
-from tests.tokens.toy_family import WordTokenizer
+from tests.support.payloads import payload_of
+from tests.support.texts import AWKWARD
+from tests.support.toys.tokenizer import WordTokenizer
 from tokcap.errors import TokenizerUnavailable
 from tokcap.tokens import (
     FAMILIES,
@@ -149,7 +149,7 @@ TEXT = "A line of words, with numbers 123456 and größe 漢字仮名.\n  indent
 @pytest.fixture
 def toy_family():
     """Registers the toy family in the table, as another package could do."""
-    FAMILIES.add("toy", "tests.tokens.toy_family:FAMILY")
+    FAMILIES.add("toy", "tests.support.toys.tokenizer:FAMILY")
     yield
     FAMILIES.remove("toy")
 

@@ -11,18 +11,10 @@ import tiktoken_ext.openai_public
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import ENCODINGS, reference
+from tests.support.payloads import TOKENIZERS
+from tests.support.reference import ENCODINGS, reference
+from tests.support.texts import AWKWARD, LONG_RUNS
 from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer, vocabulary
-
-# What pre-splits look at: contractions, cases, digits, blanks, newlines, slashes, marks.
-WORDS = (
-    *("'s", "'S", "'ll", "’s", "'ſ", "\n", "\n\n", "\r\n", " ", "  ", "\t", "\u00a0", "\u3000", "\u2028"),
-    *("/", "//", "\n/", "(", "))", "...", "1", "22", "4444", "²", "ab", "AB", "aB", "É", "é", "e\u0301", "ǅ"),
-    *("漢字", "かな", "ไทย", "عربي", "👩‍👩‍👧", "\u200d", "\ufffd", "\0", "\x1b[0m", "<|endoftext|>"),
-)
-AWKWARD = st.lists(st.one_of(st.text(max_size=8), st.sampled_from(WORDS)), max_size=40).map("".join)
-
-TOKENIZERS = {name: open_tokenizer(name) for name in ENCODINGS}
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -124,27 +116,6 @@ def test_the_standard_library_counts_as_tiktoken_counts_it(name):
         data = source.read_bytes()
         expected = len(reference(name).encode_ordinary(data.decode("utf-8", "replace")))
         assert count_bytes(data, TOKENIZERS[name]) == expected, source
-
-
-# Long pieces of every kind, each longer than the texts that tiktoken gets.
-LONG_RUNS = {
-    "letters": "a" * 300_000,
-    "capitals": "A" * 300_000 + "b",
-    "signs": "=" * 300_000,
-    "nul bytes": "\0" * 300_000,
-    "digits": "1" * 300_001,
-    "ideographs": "漢字仮名" * 60_000,
-    "emoji": "👩‍👩‍👧‍👦" * 15_000,
-    "thai": "สวัสดี" * 30_000,
-    "marks": "e\u0301" * 100_000,
-    "contractions": "ab'cd" * 50_000,
-    "blanks": " " * 300_000,
-    "blanks and a letter": " " * 300_000 + "x",
-    "blanks and newlines": "\n " * 150_000 + "x",
-    "newlines at last": " " * 200_000 + "\n" * 3,
-    "tabs": "\t " * 150_000 + "y",
-    "dots and blanks": ". " * 120_000,
-}
 
 
 @pytest.mark.parametrize("name", ENCODINGS)

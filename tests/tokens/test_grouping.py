@@ -9,8 +9,8 @@ import tiktoken
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import ENCODINGS, reference
-from tests.tokens.test_quick import ANYTHING, SURROUNDINGS
+from tests.support.reference import ENCODINGS, reference
+from tests.support.texts import ANYTHING, SURROUNDINGS
 from tokcap.tokens import vocabulary
 from tokcap.tokens.pre_split import PRE_SPLIT, faster_for_tiktoken
 

@@ -8,18 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import ENCODINGS, reference
-from tests.tokens.test_counting import AWKWARD, TOKENIZERS
+from tests.support.payloads import TOKENIZERS, payload_of
+from tests.support.reference import ENCODINGS, reference
+from tests.support.texts import AWKWARD
 from tokcap.core.spool import Spool
 from tokcap.system import threads
 from tokcap.tokens import Index, chunks, count_bytes, gigatoken_counter, index, open_tokenizer, parallel
 from tokcap.tokens import index as index_module
-
-
-def payload_of(data: bytes) -> Spool:
-    spool = Spool()
-    spool.write(data)
-    return spool
 
 
 @pytest.fixture

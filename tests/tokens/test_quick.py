@@ -14,8 +14,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import ENCODINGS, ROOT, reference
-from tests.tokens.test_counting import AWKWARD, LONG_RUNS
+from tests.support.program import ROOT
+from tests.support.reference import ENCODINGS, reference
+from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS, SURROUNDINGS
 from tokcap.lean import patterns
 from tokcap.steps import patterns as start_up_patterns
 from tokcap.tokens import buckets, character_classes, embedded, open_tokenizer, small_text, vocabulary
@@ -44,21 +45,6 @@ def certain(text: str) -> bool:
 # One encoder for all examples, as in one process, so that what it remembers is tested too.
 SMALL_TEXT = {name: small_text.SmallTextEncoder(name) for name in ENCODINGS}
 
-ANYTHING = st.lists(
-    st.one_of(
-        AWKWARD,
-        st.text(max_size=20),
-        # Every plane, assigned or not.
-        st.lists(st.integers(0, 0x10FFFF).map(chr).filter(lambda c: not "\ud800" <= c <= "\udfff")).map(
-            "".join
-        ),
-        st.sampled_from(
-            ["'ſ", "'LL", "'rE", "İ", "K", "ß", "ﬁ", "\u200b", "\x1c", "\x85", "Ⅷ", "①", "〇", "ʰ", "\u0378"]
-        ),
-    ),
-    max_size=12,
-).map("".join)
-
 
 @pytest.mark.parametrize("name", ENCODINGS)
 @settings(max_examples=600, deadline=None)
@@ -73,13 +59,6 @@ def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, text):
         assert list(found) == lengths_of(name, text)
     else:
         assert found is None
-
-
-# Each puts a character next to letters of both cases, digits, blanks, newlines, signs, marks and itself.
-SURROUNDINGS = (
-    "a{0}b A{0}B{0}c\n{0}\n{0}1{0}2 {0} {0}{0}\t{0}/\n/{0}'s'{0}'{0}e'l{0}  {0}  \n{0}",
-    "é{0}É{0}ǅ{0}ʰ{0}漢{0}\u0301{0}x{0}\u3000{0}\u3000\u3000{0}٣{0}_{0}\r{0}\r\n{0}\u2028{0}",
-)
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -120,12 +99,6 @@ def test_all_sources_of_this_python_have_the_tokens_of_tiktoken(name, unlimited)
         found = encoder.token_lengths(text)
         if found is not None or certain(text):
             assert len(found) == len(reference(name).encode_ordinary(text)), source
-
-
-EMOJI = (
-    *("👩‍👩‍👧‍👦", "👨🏽‍🚀", "🏳️‍🌈", "🏴‍☠️", "🇩🇪🇫🇷", "1️⃣", "#️⃣", "❤️‍🔥", "☺︎", "🤷🏿‍♀️", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "👍🏻", "©️"),
-    *("\u200d", "\ufe0f", "\u20e3", " ", "\n", "a", "A", "'s", "/"),
-)
 
 
 @pytest.mark.parametrize("name", ENCODINGS)

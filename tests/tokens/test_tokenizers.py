@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.conftest import recount
+from tests.support.reference import recount
 from tokcap.errors import TokenizerUnavailable
 from tokcap.tokens import bpe, open_tokenizer, small_text, vocabulary
 
@@ -103,6 +103,7 @@ def test_tokens_of_a_plug_in_may_be_of_any_length(tokcap, plugin, with_store):
     assert found.out.count(b"\n") == 4
 
 
+@pytest.mark.provokes("TOKENIZER_FAILED")
 def test_a_plug_in_says_how_long_its_tokens_are_at_the_most(tokcap, plugin):
     world = plugin(WORDS + "    longest_token_bytes = 4\n")
     assert (
@@ -142,6 +143,7 @@ def test_a_plug_in_that_cannot_be_loaded_is_refused(tokcap, plugin):
 BROKEN = "class Words:\n    def token_lengths(self, text): raise RuntimeError('broken')"
 
 
+@pytest.mark.provokes("TOKENIZER_FAILED")
 def test_a_tokenizer_that_fails_on_the_output_costs_exactness_not_output(tokcap, plugin):
     world = plugin(BROKEN)
     ran = tokcap("--tokenizer", "words", "-n", "4", "--", "sh", "-c", "echo abcdefgh; exit 3", env=world)
@@ -171,6 +173,7 @@ def test_a_count_that_a_tokenizer_cannot_give_is_not_made_up(tokcap, plugin):
 
 
 @pytest.mark.parametrize("lengths", ["[1]", "[0] * 9 + [len(text)]", "[-1, len(text) + 1]"])
+@pytest.mark.provokes("TOKENIZER_FAILED")
 def test_lengths_that_do_not_add_up_are_a_failure(tokcap, plugin, lengths):
     world = plugin(f"class Words:\n    def token_lengths(self, text): return {lengths}")
     ran = tokcap("--tokenizer", "words", "-n", "3", stdin=b"abcdef", env=world)
@@ -178,6 +181,8 @@ def test_lengths_that_do_not_add_up_are_a_failure(tokcap, plugin, lengths):
     assert b"do not add up" in ran.err
 
 
+# The rescue first takes the output for text, then gives up the tokenizer.
+@pytest.mark.provokes("TOKENIZER_FAILED", "CUT_FAILED")
 def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, monkeypatch):
     def unreadable(_name):
         raise FileNotFoundError("no vocabulary")
@@ -191,6 +196,7 @@ def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, mo
 
 
 @pytest.mark.parametrize("output", ["text", "json"])
+@pytest.mark.provokes("TOKENIZER_FAILED", "CUT_FAILED")
 def test_where_not_even_a_cut_can_be_made_the_beginning_comes_out(inside, monkeypatch, output):
     """The command may have been the one that removes tokcap."""
     monkeypatch.setitem(sys.modules, "tokcap.steps.examination", None)
@@ -231,6 +237,7 @@ def test_the_embedded_tables_need_neither_network_nor_cache(tokcap, name):
     assert (ran.out, ran.err) == (b"%d\n" % recount(text, name), b"")
 
 
+@pytest.mark.provokes("TOKENIZER_FAILED")
 def test_bytes_that_were_taken_for_tokens_are_not_stored_as_their_number(tokcap, plugin, with_store):
     env = plugin(BROKEN)
     ran = tokcap("-n", "20", "--tokenizer", "words", "-o", "json", stdin=b"some words again\n" * 50, env=env)

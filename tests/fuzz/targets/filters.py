@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tests.filters import test_clean, test_redact
-from tests.fuzz import corpus
 from tests.fuzz.target import Input, target
+from tests.support import corpus, escapes, secret_samples
 from tokcap.filters import redact, screen
 from tokcap.filters.clean import Cleaner
 from tokcap.filters.redact import Redactor
 
-ESCAPES = [b"".join(test_clean.PIECES[start : start + 12]) for start in range(0, len(test_clean.PIECES), 6)]
+ESCAPES = [b"".join(escapes.PIECES[start : start + 12]) for start in range(0, len(escapes.PIECES), 6)]
 SECRETS = [
-    *(f"key: {token} and more\n".encode() for tokens in test_redact.TOKENS.values() for token in tokens),
-    ("before\n" + test_redact.pem("RSA PRIVATE KEY") + "after\n").encode(),
-    ("  " + test_redact.pem("PRIVATE KEY").replace("\n", "\n  ") + "x").encode(),
-    b'{"password": "hunter2hunter2", "token": "' + test_redact.GITHUB.encode() + b'"}',
+    *(f"key: {token} and more\n".encode() for tokens in secret_samples.TOKENS.values() for token in tokens),
+    ("before\n" + secret_samples.pem("RSA PRIVATE KEY") + "after\n").encode(),
+    ("  " + secret_samples.pem("PRIVATE KEY").replace("\n", "\n  ") + "x").encode(),
+    b'{"password": "hunter2hunter2", "token": "' + secret_samples.GITHUB.encode() + b'"}',
     b"https://user:pa55word@host/path?token=abcdefghijkl\nexport API_KEY=abc123def456\n",
-    b"Authorization: Bearer abcdefghijklmnop\naws_secret_access_key = " + test_redact.AWS_SECRET.encode(),
+    b"Authorization: Bearer abcdefghijklmnop\naws_secret_access_key = " + secret_samples.AWS_SECRET.encode(),
 ]
 
 

@@ -7,8 +7,8 @@ import re
 
 import orjson
 
-from tests.fuzz import corpus
 from tests.fuzz.target import Input, target
+from tests.support import corpus
 from tokcap.lean import plainjson
 from tokcap.shapes.json_text import grammar, scanner
 from tokcap.shapes.json_text.tree import Reader

@@ -7,10 +7,10 @@ import os
 
 import pytest
 
-from tests.fuzz import corpus
 from tests.fuzz.target import Input, target
-from tests.fuzz.world import check_told
-from tests.hooks.test_handler import EVENT
+from tests.support import corpus
+from tests.support.hook_events import EVENT
+from tests.support.world import check_told
 from tokcap.cli.config.lines import placed_keys
 from tokcap.cli.config.reading import read_config
 from tokcap.errors import HookRefused, UsageError

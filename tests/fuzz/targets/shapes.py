@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.fuzz import corpus
 from tests.fuzz.target import Input, target
-from tests.tokens.test_index import payload_of
+from tests.support import corpus
+from tests.support.payloads import payload_of
 from tokcap.shapes import sniff
 from tokcap.shapes.beginning import certainly_text
 

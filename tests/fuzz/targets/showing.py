@@ -6,18 +6,18 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from tests.cut.test_values import is_within, leaves, parsed
-from tests.fuzz import corpus
 from tests.fuzz.constants import small_constants
 from tests.fuzz.target import Input, target
 from tests.fuzz.targets.windows import DEEPEST, DOCUMENTS, LONGER, TABLES
-from tests.fuzz.world import world
+from tests.support import corpus
+from tests.support.json_documents import is_within, leaves, parsed
+from tests.support.world import world
 from tokcap.shapes.fields import select
 from tokcap.shapes.json_text.grammar import validated_values
 from tokcap.shapes.json_text.scanner import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
-    from tests.conftest import Ran
+    from tests.support.program import Ran
 
 # Each is asked for twice.
 FEW_PAGES = 6
@@ -166,7 +166,7 @@ FIELDS = ("a", "id,name", "a.b", "/a/b", "items", "", "a,a.b,/", "x..y", ".", "[
 )
 def fields(given: Input) -> None:
     """What is selected is a part of the payload, of the same shape, and selecting again changes nothing."""
-    from tests.tokens.test_index import payload_of
+    from tests.support.payloads import payload_of
     from tokcap.shapes import sniff
 
     shape = sniff(payload_of(given.payload), "auto").shape

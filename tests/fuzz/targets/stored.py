@@ -7,10 +7,11 @@ import sqlite3
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tests.conftest import Ran, recount
 from tests.fuzz.target import Input, target
-from tests.fuzz.world import World, check_told, world
+from tests.support.reference import recount
+from tests.support.world import World, check_told, world
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.base import SessionView
 from tokcap.budget.sqlite import SqliteLedger
@@ -19,6 +20,9 @@ from tokcap.errors import TokcapError
 from tokcap.lean.digest import checksum
 from tokcap.store.record import StoredRecord
 from tokcap.tokens.checkpoints import Checkpoints
+
+if TYPE_CHECKING:
+    from tests.support.program import Ran
 
 RECORD = StoredRecord(
     "3f2a91c05d7e",

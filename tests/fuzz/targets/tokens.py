@@ -6,9 +6,9 @@ import unicodedata
 
 import pytest
 
-from tests.conftest import ENCODINGS, reference
-from tests.fuzz import corpus
 from tests.fuzz.target import Input, target
+from tests.support import corpus
+from tests.support.reference import ENCODINGS, reference
 from tokcap.tokens import bpe, chunks, count_bytes, embedded, small_text
 from tokcap.tokens.chunks import as_text, split
 

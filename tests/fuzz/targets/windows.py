@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.conftest import Ran, recount
-from tests.cut.test_values import is_within, leaves, parsed
-from tests.fuzz import corpus
 from tests.fuzz.constants import small_constants
 from tests.fuzz.target import Input, target
-from tests.fuzz.world import World, world
+from tests.support import corpus
+from tests.support.json_documents import is_within, leaves, parsed
+from tests.support.reference import recount
+from tests.support.world import World, world
 from tokcap.shapes.json_text.grammar import validated_values
 from tokcap.tokens.chunks import as_text
+
+if TYPE_CHECKING:
+    from tests.support.program import Ran
 
 PAYLOADS = [*corpus.TRICKY_JSON, *corpus.TRICKY_TABLES, *corpus.TRICKY_TEXT, *corpus.case_inputs()]
 # Long enough to be cut.

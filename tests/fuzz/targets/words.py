@@ -6,7 +6,7 @@ import contextlib
 import shlex
 
 from tests.fuzz.target import Input, target
-from tests.fuzz.world import world
+from tests.support.world import world
 from tokcap.cli import shell_flags
 from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
 from tokcap.cli.options import OPTIONS

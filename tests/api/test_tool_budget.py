@@ -1,0 +1,119 @@
+"""`ToolBudget`: how many tokens a tool result may use, and a message that never changes."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.reference import recount
+from tokcap import BadNumber, BudgetExhausted, ToolBudget, show
+
+LINES = "".join(f"line {number}\n" for number in range(2000))
+DOCUMENT = json.dumps([{"id": number, "name": f"item {number}"} for number in range(500)])
+
+
+@given(
+    window=st.integers(0, 500_000),
+    used=st.integers(0, 600_000),
+    share=st.sampled_from([0.1, 0.25, 0.29, 1.0]),
+    floor=st.integers(0, 5000),
+)
+def test_the_allowance_is_the_formula(window, used, share, floor):
+    budget = ToolBudget(window, used, result_pct=share, floor_tokens=floor)
+    assert budget.allowance == max(floor, min(budget.baseline, budget.available))
+    assert budget.baseline == window * round(share * 100) // 100
+    assert budget.compact_first == (budget.available < floor)
+
+
+def test_bad_numbers_are_refused_at_once():
+    for arguments in (
+        {"context_window": -1},
+        {"context_window": 5, "used": -1},
+        {"context_window": 5, "result_pct": 2},
+    ):
+        with pytest.raises(BadNumber):
+            ToolBudget(**arguments)
+
+
+def test_a_result_that_fits_is_unchanged(with_store):
+    message = ToolBudget(100_000).apply(LINES)
+    assert (message.text, message.truncated, message.handle) == (LINES, False, None)
+    assert not with_store.exists()
+
+
+@pytest.mark.parametrize(
+    "text", [LINES, DOCUMENT, DOCUMENT.replace("}, {", "}\n{")[1:-1], "a,b\n" + "1,2\n" * 3000]
+)
+@pytest.mark.parametrize("keep", ["head", "tail", "ends"])
+def test_a_larger_result_is_stored_and_names_the_next_command_within_its_allowance(text, keep, with_store):
+    budget = ToolBudget(4000, used=3000, floor_tokens=200)
+    message = budget.apply(text, keep=keep)
+    assert recount(message.data) <= budget.allowance == 1000
+    assert message.returned_tokens > 800
+    assert message.truncated
+    (handle,) = re.findall(r"tokcap show (\w+)", message.text)
+    assert handle == message.handle
+    assert show(handle, limit=100_000).text == text
+
+
+def test_a_preview_of_json_is_json_and_the_hint_is_a_line_below(with_store):
+    *preview, words = ToolBudget(2000, floor_tokens=0).apply(DOCUMENT).text.splitlines()
+    assert json.loads("\n".join(preview))[-1] == "[TRUNCATED]"
+    assert words.startswith("[TRUNCATED] tokens 0-")
+
+
+def test_a_result_given_as_bytes_is_returned_as_bytes(with_store):
+    assert ToolBudget(1000, floor_tokens=0).apply(LINES.encode()).text.endswith(b"\n")
+
+
+def test_a_full_context_without_a_floor_accepts_nothing():
+    budget = ToolBudget(1000, used=1000, floor_tokens=0)
+    assert (budget.allowance, budget.compact_first) == (0, False)
+    with pytest.raises(BudgetExhausted, match="compact"):
+        budget.apply("x")
+
+
+def test_added_tokens_count_as_used():
+    budget = ToolBudget(10_000, floor_tokens=500)
+    assert [budget.after(used).allowance for used in (0, 8000, 9000, 9600, 20_000)] == [
+        2500,
+        2000,
+        1000,
+        500,
+        500,
+    ]
+    assert [budget.after(used).compact_first for used in (0, 9000, 9600)] == [False, False, True]
+
+
+@pytest.mark.parametrize("text", [LINES, DOCUMENT])
+def test_the_same_text_and_numbers_give_the_same_bytes_everywhere(text, with_store, tmp_path):
+    """Another process, time zone, home and store do not change them: they contain no time and no path."""
+    budget = ToolBudget(8000, used=6500)
+    message = budget.apply(text).data
+    assert budget.apply(text).data == message
+    code = "import sys, tokcap; sys.stdout.write(tokcap.ToolBudget(8000, 6500).apply(sys.stdin.read()).text)"
+    variables = {
+        **os.environ,
+        "TOKCAP_DATA_DIR": str(tmp_path / "other"),
+        "TZ": "Asia/Tokyo",
+        "PYTHONHASHSEED": "7",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=text.encode(), capture_output=True, env=variables, timeout=60
+    )
+    assert (done.stdout, done.stderr) == (message, b"")
+
+
+@pytest.mark.parametrize("keep", ["head", "tail", "ends"])
+def test_if_nothing_can_be_stored_the_message_names_no_command(monkeypatch, tmp_path, keep):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TOKCAP_DATA_DIR", str(tmp_path / "file" / "below"))
+    for text in (DOCUMENT, json.dumps("z" * 5000), json.dumps({"key": "z" * 5000})):
+        message = ToolBudget(100, floor_tokens=0).apply(text, keep=keep).text
+        assert "[TRUNCATED]" in message
+        assert "tokcap show" not in message

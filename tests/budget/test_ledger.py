@@ -1,0 +1,722 @@
+"""The SQLite ledger with real files, many real processes, and processes that are killed."""
+
+import itertools
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import pytest
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
+
+from tests.support.program import IMPORT_PATH, ROOT
+from tokcap.budget import holder, sqlite, tables
+from tokcap.budget.arithmetic import Settings, Window
+from tokcap.budget.base import SessionView, session_name
+from tokcap.budget.database import RETRY_SECONDS
+from tokcap.budget.memory import MemoryLedger
+from tokcap.budget.sqlite import SqliteLedger
+from tokcap.errors import BudgetExhausted, LedgerError, SessionNotStarted, StoreError, UsageError
+
+# How many holders are killed; raise it for a longer test.
+KILLS = int(os.environ.get("LEDGER_KILLS", "30"))
+PROCESSES = 32
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def book(place):
+    return SqliteLedger(str(place), patience_seconds=20)
+
+
+def assert_whole(place) -> None:
+    """Have SQLite check every page and index of the ledger."""
+    database = sqlite3.connect(os.path.join(place, "ledger.db"))
+    assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    database.close()
+
+
+def start_python(code: str, *args: object) -> subprocess.Popen:
+    """Start a process that imports what it needs, prints `ready`, and continues when its stdin ends."""
+    prelude = (
+        "import json, os, sys, time\n"
+        "from tokcap.budget.base import SessionView\n"
+        "from tokcap.budget.sqlite import SqliteLedger\n"
+        "from tokcap.budget.arithmetic import Settings\n"
+        "from tokcap.errors import BudgetExhausted\n"
+        "book = SqliteLedger(sys.argv[1]); session = SessionView(book, 's')\n"
+        "print('ready', flush=True); sys.stdin.read()\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", prelude + code, *map(str, args)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": IMPORT_PATH},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def all_at_once(code: str, *args: object, processes: int = PROCESSES) -> list:
+    """Run the code in many processes that begin together; return what each printed as JSON."""
+    started = [start_python(code, *args) for _ in range(processes)]
+    for process in started:
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        process.stdin.close()
+    answers = [process.stdout.read() for process in started]
+    for process in started:
+        process.stdout.close()
+    assert [process.wait() for process in started] == [0] * processes
+    return [json.loads(answer) for answer in answers]
+
+
+# Many processes
+
+
+def test_1600_allocations_of_32_processes_are_all_counted(place, book):
+    book.start("s", Settings(10**9))
+    spent = all_at_once(
+        """
+spent = 0
+for number in range(50):
+    grant = session.reserve(1000)
+    actual = number * os.getpid() % grant.tokens
+    session.settle(grant, actual)
+    spent += actual
+print(json.dumps(spent))
+""",
+        place,
+    )
+    after = book.read("s")
+    assert (after.used, after.reserved) == (sum(spent), 0)
+    with sqlite3.connect(place / "ledger.db") as database:
+        assert database.execute("SELECT count(*), sum(tokens) FROM events").fetchone() == (1600, sum(spent))
+    database.close()
+    assert_whole(place)
+
+
+def test_grants_never_exceed_the_total_when_twice_as_much_is_requested(place, book):
+    total = PROCESSES * 50 * 10 // 2
+    book.start("s", Settings(total))
+    answers = all_at_once(
+        f"""
+spent, refused = 0, 0
+for number in range(50):
+    try:
+        grant = session.reserve(10)
+    except BudgetExhausted:
+        refused += 1
+        continue
+    assert grant.account.used + grant.account.reserved <= {total}
+    after = session.settle(grant, grant.tokens)
+    assert after.used + after.reserved <= {total}
+    spent += grant.tokens
+print(json.dumps([spent, refused]))
+""",
+        place,
+    )
+    assert sum(spent for spent, _refused in answers) == total == book.read("s").used
+    assert sum(refused for _spent, refused in answers) > 0
+
+
+def test_32_processes_start_the_first_session_at_once(place, book):
+    started = all_at_once("print(json.dumps(book.start('s', Settings(1000))))", place)
+    assert sorted(started) == [False] * 31 + [True]
+    assert os.listdir(place) == ["ledger.db"]
+    assert_whole(place)
+
+
+def test_reservations_of_killed_processes_are_freed(place, book):
+    """Holders are killed at random moments: while they wait, while they write, with an open journal."""
+    book.start("s", Settings(10**9))
+    holders = [start_python("while True: session.settle(session.reserve(1000), 1)", place) for _ in range(4)]
+    for process in holders:
+        process.stdout.readline()
+        process.stdin.close()
+    chance = random.Random(15)
+    for number in range(KILLS):
+        time.sleep(chance.random() * 0.05)
+        victim = holders.pop(chance.randrange(len(holders)))
+        victim.kill()
+        victim.wait()
+        victim.stdout.close()
+        assert book.read("s").reserved <= 4 * 1000
+        if number + len(holders) < KILLS:
+            fresh = start_python("while True: session.settle(session.reserve(1000), 1)", place)
+            fresh.stdout.readline()
+            fresh.stdin.close()
+            holders.append(fresh)
+        if not holders:
+            break
+    for process in holders:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    after = book.read("s")
+    assert after.reserved == 0
+    assert after.used > 0
+    assert_whole(place)
+    assert os.listdir(place) == ["ledger.db"]
+
+
+def test_a_reservation_lives_as_long_as_its_process(place, book):
+    book.start("s", Settings(1000))
+    process = start_python("session.reserve(1000); print('holds', flush=True); time.sleep(60)", place)
+    process.stdout.readline()
+    process.stdin.close()
+    assert process.stdout.readline() == "holds\n"
+    with pytest.raises(BudgetExhausted, match="1000 are reserved"):
+        book.reserve("s", 1)
+    process.kill()
+    # It has ended, but it is still a zombie.
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert book.reserve("s", 1000).tokens == 1000
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_reused_process_id_does_not_keep_a_reservation(book, monkeypatch):
+    book.start("s", Settings(1000))
+    here = holder.this_process()
+    with monkeypatch.context() as patch:
+        patch.setattr(tables, "this_process", lambda: here.but(started=here.started - 1))
+        book.reserve("s", 1000)
+    assert book.read("s").reserved == 0
+
+
+def test_a_process_of_an_earlier_boot_is_gone_and_one_of_another_container_is_not():
+    here = holder.this_process()
+    assert not holder.is_gone(here, here)
+    assert holder.is_gone(here.but(boot="another"), here)
+    assert not holder.is_gone(here.but(pid=2**22 + 1, namespace="pid:[1]"), here)
+
+
+def test_without_start_times_the_process_id_alone_counts():
+    here = holder.Holder(os.getpid())
+    assert not holder.is_gone(here, here)
+    assert holder.is_gone(here.but(pid=2**22 + 1), here)
+
+
+def test_a_fork_and_threads_use_the_ledger_of_their_process(book):
+    book.start("s", Settings(10_000))
+    session = SessionView(book, "s")
+    grant = session.reserve(100)
+    child = os.fork()
+    if not child:
+        session.settle(session.reserve(5), 5)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    threads = [
+        threading.Thread(target=lambda: session.settle(session.reserve(10), 10), daemon=True)
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    after = session.settle(grant, 100)
+    assert (after.used, after.reserved) == (185, 0)
+
+
+# Sessions
+
+
+def test_a_session_that_was_never_started_says_how_to_start_it(place, book):
+    for use in (
+        lambda: book.reserve("work", 1),
+        lambda: book.read("work"),
+        lambda: book.record("work", 1, 1),
+        lambda: book.end("work"),
+        lambda: book.reset("work"),
+    ):
+        with pytest.raises(SessionNotStarted, match="tokcap budget start work --total N") as refused:
+            use()
+        assert refused.value.exit_status == 125
+    assert book.list() == []
+    assert not place.exists(), "a step that only reads has created something"
+    book.start("other", Settings())
+    with pytest.raises(SessionNotStarted, match="tokcap budget start work --total N"):
+        book.reserve("work", 1)
+
+
+def test_starting_again_changes_nothing_and_other_settings_are_refused(book):
+    first = Settings(1000, 32_000, 0.1, 0.2, 300)
+    assert book.start("s", first)
+    book.record("s", 100, 0)
+    assert not book.start("s", first)
+    assert book.read("s").used == 100
+    with pytest.raises(UsageError, match=r"total 1000, .*end it first: tokcap budget end s"):
+        book.start("s", first.but(total=2000))
+    assert book.read("s").settings == first
+
+
+def test_an_ended_session_does_not_exist_and_its_name_is_free(book):
+    book.start("s", Settings(1000))
+    book.record("s", 10, 10, key="k")
+    assert book.end("s").used == 20
+    with pytest.raises(SessionNotStarted):
+        book.read("s")
+    assert book.start("s", Settings(5))
+    assert book.read("s").used == 0
+
+
+def test_a_reset_keeps_the_settings_and_forgets_the_rest(book):
+    book.start("s", Settings(1000, context_window=1000))
+    session = SessionView(book, "s")
+    session.record(10, 10, key="k")
+    session.settle(session.reserve(10, turn="t"), 10)
+    session.reserve(10)
+    after = book.reset("s")
+    assert after == session.read()
+    assert (after.used, after.reserved, after.window_used, after.total) == (0, 0, 0, 1000)
+    assert session.record(10, 10, key="k").counted
+
+
+def test_a_grant_that_outlives_its_session_is_charged_to_that_session(place, book):
+    book.start("s", Settings(1000))
+    session = SessionView(book, "s")
+    grant = session.reserve(100)
+    book.reset("s")
+    session.settle(grant, 70)
+    assert session.read().used == 0
+    with sqlite3.connect(place / "ledger.db") as database:
+        assert database.execute("SELECT used FROM sessions ORDER BY id").fetchall() == [(70,), (0,)]
+    database.close()
+
+
+def test_a_grant_settled_twice_counts_both_and_frees_no_other_grant(book):
+    book.start("s", Settings(1000))
+    session = SessionView(book, "s")
+    grant = session.reserve(100)
+    session.settle(grant, 100)
+    session.reserve(100)
+    after = session.settle(grant, 50)
+    assert (after.used, after.reserved) == (150, 100)
+
+
+def test_sessions_are_listed_in_order_of_their_start_even_if_the_clock_jumps(book, monkeypatch):
+    clock = itertools.count(2_000_000_000, -100_000)
+    monkeypatch.setattr(time, "time", lambda: float(next(clock)))
+    for name in ("c", "a", "b"):
+        book.start(name, Settings(100))
+        session = SessionView(book, name)
+        session.settle(session.reserve(10), 10)
+    book.end("a")
+    listed = book.list()
+    assert [entry.name for entry in listed] == ["c", "b"]
+    assert [entry.account.used for entry in listed] == [10, 10]
+    assert listed[0].created > listed[1].created
+
+
+def test_a_key_counts_once_in_each_session(book):
+    for name in ("a", "b"):
+        book.start(name, Settings(100))
+        assert book.record(name, 60, 50, key="call 1").counted
+        assert not book.record(name, 60, 50, key="call 1").counted
+        assert book.read(name).used == 110, "overspending is recorded as it happened"
+        with pytest.raises(BudgetExhausted, match="110 of 100"):
+            book.reserve(name, 1)
+
+
+def test_the_window_of_a_call_replaces_that_of_the_session(book):
+    book.start("s", Settings(context_window=32_000))
+    session = SessionView(book, "s")
+    assert session.reserve(None).tokens == 8_000
+    assert session.reserve(None, window=Window(200_000)).tokens == 50_000
+
+
+@pytest.mark.parametrize("name", ["a", "A-1_b.c", "user@host:7+x", "x" * 100])
+def test_names_of_sessions_are_plain_words(name):
+    assert session_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        ".a",
+        "../../x",
+        "a/b",
+        "a\0b",
+        "a b",
+        "a\nb",
+        "-a",
+        "é",
+        "a'b",
+        "$x",
+        "\udcff",
+        "x" * 101,
+        "x" * 10_240,
+    ],
+)
+def test_other_names_are_refused(name, place, book):
+    for use in (
+        lambda: book.start(name, Settings()),
+        lambda: SessionView(book, name),
+        lambda: book.end(name),
+    ):
+        with pytest.raises(UsageError) as refused:
+            use()
+        assert len(str(refused.value)) < 600
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("key", ["", "a\0b", "\udcff", "x" * 1001])
+def test_keys_and_turns_that_no_database_can_hold_are_refused(key, book):
+    book.start("s", Settings())
+    with pytest.raises(UsageError, match="a key must be"):
+        book.record("s", 1, 1, key=key)
+    with pytest.raises(UsageError, match="a turn must be"):
+        book.reserve("s", 1, turn=key)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"total": -1}, {"total": 10**30}, {"context_window": 1.5}, {"result_pct": 0}, {"turn_pct": 1.01}],
+    ids=str,
+)
+def test_impossible_settings_are_refused(wrong, place, book):
+    with pytest.raises(UsageError):
+        book.start("s", Settings(**wrong))
+    assert not place.exists()
+
+
+class BothLedgers(RuleBasedStateMachine):
+    """Any steps lead to the same numbers in memory and in the file."""
+
+    grants = Bundle("grants")
+    tokens = st.integers(0, 3000)
+    turns = st.sampled_from([None, None, "t", "u"])
+
+    @initialize(
+        total=st.none() | st.integers(0, 20_000),
+        window=st.none() | st.integers(0, 20_000),
+        floor_tokens=st.none() | st.integers(0, 3000),
+    )
+    def begin(self, total, window, floor_tokens):
+        self.place = tempfile.mkdtemp()
+        self.book = SqliteLedger(self.place)
+        settings = Settings(total, window, floor_tokens=floor_tokens)
+        self.book.start("s", settings)
+        in_memory = MemoryLedger()
+        in_memory.start("s", settings)
+        self.stored, self.memory = SessionView(self.book, "s"), SessionView(in_memory, "s")
+
+    @rule(target=grants, requested=st.none() | tokens, turn=turns)
+    def reserve(self, requested, turn):
+        answers = []
+        for storage in (self.stored, self.memory):
+            try:
+                answers.append(storage.reserve(requested, turn=turn))
+            except BudgetExhausted as error:
+                answers.append(str(error))
+        if isinstance(answers[0], str) or isinstance(answers[1], str):
+            assert answers[0] == answers[1]
+            return None
+        assert answers[0].but(id=0) == answers[1].but(id=0)
+        return answers
+
+    @rule(grants=grants, actual=tokens)
+    def settle(self, grants, actual):
+        stored, memory = grants or (None, None)
+        assert self.stored.settle(stored, actual) == self.memory.settle(memory, actual)
+
+    @rule(grants=grants)
+    def release(self, grants):
+        if grants:
+            assert self.stored.release(grants[0]) == self.memory.release(grants[1])
+
+    @rule(sent=tokens, answered=tokens, key=st.sampled_from([None, "k", "l"]))
+    def record(self, sent, answered, key):
+        assert self.stored.record(sent, answered, key) == self.memory.record(sent, answered, key)
+
+    @rule(used=tokens)
+    def compacted(self, used):
+        assert self.stored.compacted(used) == self.memory.compacted(used)
+
+    @invariant()
+    def both_have_the_same_numbers(self):
+        account = self.stored.read()
+        assert account == self.memory.read()
+        if account.total is not None:
+            assert account.remaining == max(0, account.total - account.used - account.reserved)
+
+    def teardown(self):
+        if hasattr(self, "book"):
+            assert_whole(self.place)
+            shutil.rmtree(self.place)
+
+
+BothLedgers.TestCase.settings = hypothesis_settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestBothLedgers = BothLedgers.TestCase
+
+
+# The file
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077, 0o777], ids=oct)
+def umask(request):
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+def modes(place) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.lstat().st_mode) for path in [place, *place.iterdir()]}
+
+
+def test_only_the_owner_reads_the_ledger_and_its_journal(umask, place, book):
+    book.start("s", Settings(1000))
+    assert modes(place) == {"data": 0o700, "ledger.db": 0o600}
+    with book.transaction("s") as step:
+        step.run("UPDATE sessions SET used = 1")
+        assert modes(place) == {"data": 0o700, "ledger.db": 0o600, "ledger.db-journal": 0o600}
+    assert modes(place) == {"data": 0o700, "ledger.db": 0o600}
+
+
+def test_a_ledger_that_others_can_read_is_made_private(place, book):
+    book.start("s", Settings(1000))
+    (place / "ledger.db").chmod(0o644)
+    book.read("s")
+    assert modes(place) == {"data": 0o700, "ledger.db": 0o600}
+
+
+def test_special_characters_in_a_path_are_not_read_as_a_uri(tmp_path):
+    book = SqliteLedger(str(tmp_path / "a?mode=memory#x%20 é"))
+    book.start("s", Settings(7))
+    assert book.read("s").total == 7
+    assert (tmp_path / "a?mode=memory#x%20 é" / "ledger.db").stat().st_size > 0
+
+
+def test_a_symbolic_link_is_not_followed(tmp_path, place, book):
+    elsewhere = SqliteLedger(str(tmp_path / "elsewhere"))
+    elsewhere.start("s", Settings(1000))
+    place.mkdir(mode=0o700)
+    (place / "ledger.db").symlink_to(tmp_path / "elsewhere" / "ledger.db")
+    for use in (lambda: book.read("s"), lambda: book.start("t", Settings())):
+        with pytest.raises(StoreError, match="symbolic link"):
+            use()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
+def test_a_directory_of_another_user_is_refused(place, book):
+    book.start("s", Settings(1000))
+    os.chown(place, 12345, -1)
+    with pytest.raises(StoreError, match="belongs to another user"):
+        book.read("s")
+
+
+def garbage(path):
+    path.write_bytes(b"these are not the tables you are looking for\n" * 500)
+
+
+def emptied(path):
+    path.write_bytes(b"")
+
+
+def cut_in_the_header(path):
+    path.write_bytes(path.read_bytes()[:50])
+
+
+def cut_in_half(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def cut_by_a_byte(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def overwritten_within(path):
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+
+
+def of_a_newer_version(path):
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+
+
+def of_another_program(path):
+    path.unlink()
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE cookies (crumbs)")
+    database.close()
+
+
+def of_another_program_with_our_version(path):
+    of_another_program(path)
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (garbage, "is damaged"),
+        (emptied, "is damaged"),
+        (cut_in_the_header, "is damaged"),
+        (cut_in_half, "is damaged"),
+        (cut_by_a_byte, "is damaged"),
+        (overwritten_within, "is damaged"),
+        (of_a_newer_version, "newer tokcap"),
+        (of_another_program, "not a tokcap ledger"),
+        (of_another_program_with_our_version, "no such table"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_an_unusable_ledger_is_reported_in_one_line_and_stays_unchanged(damage, words, place, book):
+    book.start("s", Settings(1000))
+    path = place / "ledger.db"
+    damage(path)
+    path.chmod(0o600)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    before = path.read_bytes()
+    session = SessionView(book, "s")
+    for use in (
+        lambda: session.reserve(10),
+        lambda: session.settle(None, 10),
+        lambda: session.record(1, 1),
+        lambda: session.read(),
+        lambda: book.start("s", Settings(1000)),
+        lambda: book.start("t", Settings(1000)),
+        lambda: book.list(),
+    ):
+        with pytest.raises(LedgerError, match=words) as refused:
+            use()
+        assert str(path) in str(refused.value)
+        assert "\n" not in str(refused.value)
+        assert (refused.value.code, refused.value.exit_status) == ("STORE_ERROR", 125)
+    assert path.read_bytes() == before
+    assert path.stat().st_mtime == 1_000_000_000
+    assert os.listdir(place) == ["ledger.db"]
+
+
+def test_a_ledger_that_stays_locked_is_reported_in_one_line(place):
+    SqliteLedger(str(place)).start("s", Settings(1000))
+    impatient = SqliteLedger(str(place), patience_seconds=0.2)
+    before = (place / "ledger.db").read_bytes()
+    database = sqlite3.connect(place / "ledger.db", isolation_level=None)
+    try:
+        for lock in ("EXCLUSIVE", "IMMEDIATE"):
+            database.execute(f"BEGIN {lock}")
+            with pytest.raises(LedgerError, match=r"locked by another process for 0\.2 seconds"):
+                impatient.reserve("s", 10)
+            database.execute("ROLLBACK")
+    finally:
+        database.close()
+    assert (place / "ledger.db").read_bytes() == before
+    assert impatient.reserve("s", 10).tokens == 10
+
+
+@pytest.mark.parametrize("lock", ["DEFERRED", "IMMEDIATE", "EXCLUSIVE"])
+def test_a_step_waits_for_a_process_that_reads_or_writes(lock, place, book):
+    book.start("s", Settings(1000))
+    database = sqlite3.connect(place / "ledger.db", isolation_level=None, check_same_thread=False)
+    database.execute(f"BEGIN {lock}")
+    database.execute("SELECT * FROM sessions").fetchall()
+    leave = threading.Timer(10 * RETRY_SECONDS, lambda: database.execute("ROLLBACK"))
+    leave.start()
+    assert book.reserve("s", 10).tokens == 10
+    leave.join()
+    database.close()
+
+
+def test_an_older_ledger_is_migrated_with_its_content(place, monkeypatch):
+    SqliteLedger(str(place)).start("s", Settings(1000))
+    newer = (*tables.MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'",))
+    monkeypatch.setattr(sqlite, "MIGRATIONS", newer)
+    assert SqliteLedger(str(place)).read("s").total == 1000
+    with SqliteLedger(str(place)).transaction("s") as step:
+        assert step.rows("SELECT colour FROM sessions") == [("red",)]
+        assert step.rows("PRAGMA user_version") == [(2,)]
+    monkeypatch.undo()
+    with pytest.raises(LedgerError, match="newer tokcap"):
+        SqliteLedger(str(place)).read("s")
+
+
+def test_a_migration_that_fails_leaves_the_old_version_intact(place, monkeypatch):
+    SqliteLedger(str(place)).start("s", Settings(1000))
+    broken = (*tables.MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN colour TEXT", "CREATE NONSENSE"))
+    monkeypatch.setattr(sqlite, "MIGRATIONS", broken)
+    with pytest.raises(LedgerError, match="syntax error"):
+        SqliteLedger(str(place)).read("s")
+    monkeypatch.undo()
+    assert SqliteLedger(str(place)).read("s").total == 1000
+
+
+def test_an_interrupted_step_changes_nothing(place, book):
+    book.start("s", Settings(1000))
+
+    def interrupt():
+        with book.transaction("s") as step:
+            step.run("UPDATE sessions SET used = 999")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert book.read("s").used == 0
+    assert os.listdir(place) == ["ledger.db"]
+
+
+def test_a_process_killed_during_a_step_changes_nothing(place, book):
+    book.start("s", Settings(1000))
+    process = start_python(
+        """
+with book.transaction('s') as step:
+    step.run("PRAGMA cache_size = 1")
+    step.run("PRAGMA cache_spill = 1")
+    for number in range(2000):
+        step.add_event(1, "run" * 50, 1)
+    step.run("UPDATE sessions SET used = 999")
+    print('inside', flush=True)
+    time.sleep(60)
+""",
+        place,
+    )
+    process.stdout.readline()
+    process.stdin.close()
+    assert process.stdout.readline() == "inside\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert (place / "ledger.db-journal").stat().st_size > 0, "it was not killed while its journal was open"
+    assert book.read("s").used == 0
+    assert_whole(place)
+    assert os.listdir(place) == ["ledger.db"]
+
+
+def test_an_unusable_directory_is_reported_in_one_line(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    for place in ("file", "file/data"):
+        with pytest.raises(StoreError, match=r"Not a directory|File exists"):
+            SqliteLedger(str(tmp_path / place)).start("s", Settings(1000))
+        with pytest.raises((StoreError, SessionNotStarted)):
+            SqliteLedger(str(tmp_path / place)).reserve("s", 1)
+
+
+def test_a_ledger_removed_while_in_use_is_reported_in_one_line(place, book):
+    book.start("s", Settings(1000))
+    step = book.transaction("s")
+    (place / "ledger.db").unlink()
+    with pytest.raises(StoreError, match=r"ledger\.db: "):
+        step.__enter__()
+    assert os.listdir(place) == []

@@ -1,0 +1,589 @@
+"""A session is a budget that many calls share: asked before they run, charged with what they write."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.reference import recount
+from tokcap.budget.arithmetic import Settings
+from tokcap.budget.base import SessionView
+from tokcap.budget.sqlite import SqliteLedger
+
+pytestmark = pytest.mark.usefixtures("with_store")
+
+SEQ = "".join(f"{number}\n" for number in range(1, 3001)).encode()
+
+
+@pytest.fixture
+def session(inside, with_store, monkeypatch):
+    """Start a session, make it the current one, and return its ledger's account."""
+
+    def start(*args: str, used: int = 0):
+        line = inside("budget", "start", "work", *args)
+        assert line.out == b"export TOKCAP_SESSION=work\n"
+        monkeypatch.setenv("TOKCAP_SESSION", "work")
+        storage = SessionView(SqliteLedger(str(with_store)), "work")
+        if used:
+            storage.settle(None, used)
+        return storage
+
+    return start
+
+
+def written(ran) -> int:
+    """What a reader of both streams pays. Messages of tokcap itself are not counted."""
+    err = re.sub(rb"(?m)^tokcap: .*\n", b"", ran.err)
+    return recount(ran.out) + recount(err)
+
+
+class TestTheWrapper:
+    def test_is_charged_with_what_it_writes(self, inside, session):
+        account = session("--total", "100000")
+        cost = 0
+        for args in (
+            ["-n", "100"],
+            ["-n", "100", "-o", "json"],
+            ["-n", "100", "-o", "jsonl"],
+            ["--token-count"],
+            [],
+        ):
+            ran = inside(*args, "--", "sh", "-c", "seq 1 3000; echo oops >&2")
+            cost += written(ran)
+            assert account.read().used == cost
+            assert account.read().reserved == 0
+
+    def test_says_whom_it_charged_and_what_is_left(self, inside, session):
+        account = session("--total", "10000")
+        meta = inside("-n", "100", "-o", "json", stdin=SEQ).json["meta"]
+        assert meta["session"] == "work"
+        assert meta["budget_remaining"] == account.read().remaining
+
+    def test_gets_no_more_than_is_left(self, inside, session):
+        session("--total", "1000", used=400)
+        ran = inside("-n", "5000", stdin=SEQ)
+        assert 560 < recount(ran.out) <= 600
+        assert b"[TRUNCATED] tokens 0-" in ran.out
+
+    def test_runs_nothing_when_nothing_is_left(self, inside, session, tmp_path):
+        session("--total", "1000", used=1000)
+        for args in ([], ["-n", "5"], ["--token-count"], ["-o", "json"]):
+            ran = inside(*args, "--", "touch", str(tmp_path / "ran"))
+            assert ran.status == 120
+            assert b"the budget is exhausted: 1000 of 1000 tokens are used" in ran.err
+        assert not (tmp_path / "ran").exists()
+        assert ran.json["error"]["code"] == "BUDGET_EXHAUSTED"
+        assert inside("budget", "status", "-o", "json").json["data"]["used"] == 1000, (
+            "a refusal is not charged"
+        )
+
+    def test_tracks_a_session_without_total_and_refuses_nothing(self, inside, session):
+        account = session()
+        assert inside("--", "sh", "-c", "seq 1 3000; echo e >&2").out == SEQ
+        assert account.read().used == recount(SEQ) + recount(b"e\n")
+        assert inside(stdin=SEQ).out == SEQ
+        assert "budget_remaining" not in inside("-n", "50", "-o", "json", stdin=SEQ).json["meta"]
+
+    def test_is_not_charged_for_stderr_that_passes(self, inside, session):
+        account = session()
+        inside("--stderr", "pass", "--", "sh", "-c", "echo out; echo err >&2")
+        assert account.read().used == recount(b"out\n")
+
+    def test_caps_stderr_beside_a_count_too(self, inside, session):
+        account = session("--total", "100")
+        ran = inside("--token-count", "--", "sh", "-c", "seq 1 3000 >&2; seq 1 3000")
+        assert ran.out == b"8001\n"
+        assert written(ran) <= 100
+        assert account.read().used == written(ran)
+
+    def test_of_a_session_that_was_never_started_is_refused_with_the_line_that_starts_it(
+        self, inside, tmp_path
+    ):
+        ran = inside("--session", "none", "--", "touch", str(tmp_path / "ran"))
+        assert ran.status == 125
+        assert ran.err == (
+            b"tokcap: session 'none' has not been started;"
+            b" start it with: tokcap budget start none --total N\n"
+        )
+        assert not (tmp_path / "ran").exists()
+
+    @pytest.mark.parametrize("name", ["../../x", "a/b", ".", "a" * 10_000, "a b", "-x"])
+    def test_refuses_names_that_are_none(self, inside, name):
+        for args in (["--session", name, "--", "true"], ["budget", "start", "--session", name]):
+            ran = inside(*args)
+            assert ran.status in (125, 2)
+            assert ran.err.count(b"\n") == 1
+
+    def test_frees_what_it_reserved_if_the_command_cannot_be_started(self, inside, session):
+        account = session("--total", "1000")
+        assert inside("-n", "100", "--", "no-such-command").status == 127
+        assert (account.read().used, account.read().reserved) == (0, 0)
+
+    def test_showing_is_charged_as_well(self, inside, session):
+        account = session("--total", "10000")
+        inside("-n", "60", stdin=SEQ)
+        before = account.read().used
+        shown = inside("show", "@last", "--token-offset", "100")
+        assert account.read().used == before + recount(shown.out)
+        assert inside("show", "ffff").status == 1
+        assert account.read().reserved == 0
+
+    def test_an_empty_name_switches_the_variable_off(self, inside, session):
+        account = session("--total", "100", used=100)
+        assert inside("--session", "", "--", "echo", "hi").out == b"hi\n"
+        assert account.read().used == 100
+
+
+# One call: its form, mode, limit and command. The whole plan is drawn before the first call, because the
+# outcome of a call may depend on the load of the machine, and must not decide what is drawn next.
+CALLS = st.tuples(
+    st.sampled_from(["text", "json", "jsonl"]),
+    st.sampled_from(["raw", "table", "summary"]),
+    st.sampled_from([None, 3, 40, 300, 5000]),
+    st.sampled_from(
+        [
+            "seq 1 2000",
+            "echo hi",
+            "true",
+            "seq 1 500 >&2; exit 3",
+            "seq 1 99; seq 1 99 >&2",
+            """python3 -c 'print([{"a": n} for n in range(99)])' | tr "'" '"'""",
+            "printf 'é%.0s' $(seq 1 300); kill -9 $$",
+        ]
+    ),
+)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(calls=st.lists(CALLS, min_size=1, max_size=8), total=st.sampled_from([1000, 400, 151]))
+def test_a_session_never_lets_out_more_than_its_total(inside, tmp_path, calls, total):
+    with tempfile.TemporaryDirectory(dir=tmp_path) as directory:
+        ledger = SqliteLedger(directory)
+        ledger.start("s", Settings(total))
+        out = 0
+        for form, mode, limit, script in calls:
+            limited = ["-n", str(limit)] if limit else []
+            args = ["--session", "s", "-o", form, "--mode", mode, *limited, "--", "sh", "-c", script]
+            ran = inside(*args, env={"TOKCAP_DATA_DIR": directory})
+            if ran.status == 120:
+                break
+            out += written(ran)
+            assert out == ledger.read("s").used
+        assert out <= total
+
+
+class TestModes:
+    RECORDS = json.dumps(
+        [{"id": number, "name": f"name {number}"} for number in range(300)], indent=1
+    ).encode()
+
+    @pytest.mark.parametrize(
+        ("used", "asked", "mode"),
+        [
+            (0, "raw", None),
+            (49_999, "raw", None),
+            (50_000, "raw", "table"),
+            (79_999, "raw", "table"),
+            (80_000, "raw", "summary"),
+            (95_000, "raw", "summary"),
+            (95_001, "raw", "handle_only"),
+            (0, "summary", "summary"),
+            (60_000, "summary", "summary"),
+            (60_000, "handle_only", "handle_only"),
+            (80_000, "table", "summary"),
+        ],
+    )
+    def test_get_terser_as_the_budget_runs_out(self, inside, session, used, asked, mode):
+        session("--total", "100000", used=used)
+        ran = inside("--mode", asked, "-n", "2000", "-o", "json", stdin=self.RECORDS).json
+        assert ran["meta"].get("mode") == mode
+
+    def test_what_is_merely_reserved_does_not_count(self, inside, session):
+        account = session("--total", "100000")
+        account.reserve(90_000)
+        assert "mode" not in inside("-n", "200", "-o", "json", stdin=SEQ).json["meta"]
+
+    def test_table_has_one_header_and_a_row_for_each_record(self, inside):
+        ran = inside("--mode", "table", "-n", "5000", stdin=self.RECORDS)
+        assert ran.out.startswith(b"id\tname\n0\tname 0\n1\tname 1\n")
+        assert ran.out.count(b"\n") == 301
+
+    def test_pages_of_a_table_go_on_as_a_table(self, inside):
+        ran = inside("--mode", "table", "-n", "80", "-o", "json", stdin=self.RECORDS).json
+        way = ran["meta"]["truncation_hint"].partition("next: tokcap ")[2].split()
+        assert way[-2:] == ["--mode", "table"]
+        rest = inside(*way, "-n", "100000").out
+        assert rest.startswith(b"id\tname\n")
+        assert rest.endswith(b"299\tname 299\n")
+
+    def test_summary_says_what_it_is_about_and_how_to_read_on(self, inside):
+        log = b"".join(b"step %d done\n" % number for number in range(2000)) + b"fatal: disk on fire\n"
+        ran = inside("--mode", "summary", "-n", "300", stdin=log)
+        assert b"fatal: disk on fire" in ran.out
+        assert recount(ran.out) <= 300
+        handle = re.search(rb"tokcap show ([0-9a-f]{12})", ran.out)[1].decode()
+        assert inside("show", handle, "-n", "100000").out == log
+
+    def test_handle_only_is_one_line(self, inside):
+        ran = inside("--mode", "handle_only", "--", "sh", "-c", "seq 1 3000; exit 3")
+        assert ran.status == 3
+        assert ran.out.count(b"\n") == 1
+        assert re.search(rb"8001 tokens, exit 3; .*tokcap show [0-9a-f]{12}", ran.out), ran.out
+
+    @pytest.mark.parametrize("mode", ["table", "summary", "handle_only"])
+    def test_all_of_them_store_the_output_are_capped_and_say_the_same_twice(self, inside, mode):
+        for payload in (SEQ, self.RECORDS, b"", b"\x00\xff" * 500, b"one line"):
+            for limit in (1, 7, 40, 400):
+                ran = inside("--mode", mode, "-n", str(limit), stdin=payload)
+                assert recount(ran.out) <= limit
+                assert ran == inside("--mode", mode, "-n", str(limit), stdin=payload)
+                assert inside("show", "@last", "-n", "10000000").out == payload
+
+
+class TestTheWindow:
+    @pytest.mark.parametrize(
+        ("window", "limit"), [(32_000, 8_000), (128_000, 32_000), (200_000, 50_000), (1_000_000, 250_000)]
+    )
+    def test_one_result_gets_a_quarter_of_it(self, inside, window, limit):
+        big = b"".join(b"%d\n" % number for number in range(130_000))
+        meta = inside("--context-window", str(window), "-o", "json", stdin=big).json["meta"]
+        assert meta["token_limit"] == limit
+        assert limit * 0.99 < meta["returned_tokens"] <= limit
+
+    def test_a_small_one_gives_the_floor_and_a_limit_of_the_call_counts_more(self, inside):
+        assert inside("--context-window", "4000", "-o", "json", stdin=SEQ).json["meta"]["token_limit"] == 2000
+        args = ["--context-window", "4000", "-n", "10", "-o", "json"]
+        assert inside(*args, stdin=SEQ).json["meta"]["token_limit"] == 10
+
+    def test_what_is_left_of_it_bounds_a_result_and_the_floor_advises_compaction(self, inside, session):
+        account = session("--context-window", "20000")
+        account.settle(None, 16_500)
+        meta = inside("-o", "json", stdin=SEQ).json["meta"]
+        assert meta["token_limit"] <= 3500
+        account.compacted(19_000)
+        ran = inside("-o", "json", stdin=SEQ).json
+        assert ran["meta"]["token_limit"] <= 2000
+        assert [warning["code"] for warning in ran["warnings"]] == ["COMPACTION_ADVISED"]
+
+    def test_the_hook_is_run_once_and_the_window_counted_again(self, inside, session, tmp_path):
+        account = session("--context-window", "20000")
+        account.settle(None, 19_500)
+        hook = f"echo ran >> {tmp_path}/hook; {sys.executable} -m tokcap budget compacted --used 100"
+        ran = inside("--compact-before-spill", "--compact-hook", hook, "-o", "json", stdin=SEQ)
+        assert (tmp_path / "hook").read_text() == "ran\n"
+        assert ran.json["meta"]["token_limit"] > 4000
+        assert ran.json["warnings"] == []
+
+    def test_a_hook_that_fails_is_a_warning(self, inside, session):
+        account = session("--context-window", "20000")
+        account.settle(None, 19_500)
+        ran = inside("--compact-before-spill", "--compact-hook", "exit 9", "-o", "json", stdin=SEQ).json
+        assert [warning["code"] for warning in ran["warnings"]] == ["HOOK_FAILED", "COMPACTION_ADVISED"]
+
+    def test_the_hard_total_wins_over_the_floor(self, inside, session):
+        session("--context-window", "20000", "--total", "500")
+        assert recount(inside(stdin=SEQ).out) <= 500
+
+    def test_a_turn_gets_half_of_it(self, inside, session, monkeypatch):
+        session("--context-window", "2000", "--floor-tokens", "0")
+        line = inside("budget", "turn").out.decode()
+        monkeypatch.setenv("TOKCAP_TURN", re.fullmatch(r"export TOKCAP_TURN=(\w+)\n", line)[1])
+        costs = [recount(inside("--", "seq", "1", "3000").out) for _ in range(2)]
+        assert [490 < cost <= 500 for cost in costs] == [True, True]
+        while (ran := inside("--", "seq", "1", "3000")).status == 0:
+            costs.append(recount(ran.out))
+            assert sum(costs) <= 1000
+        assert ran.status == 120
+        assert b"this turn has used its 1000 tokens" in ran.err
+        assert inside("--turn", "next", "--", "seq", "1", "3").status == 0
+
+    def test_a_turn_without_a_session_is_refused(self, inside):
+        assert inside("--turn", "one", "--", "true").status == 125
+
+    def test_a_model_supplies_window_and_tokenizer(self, inside, with_store, tmp_path):
+        meta = inside("--model", "gpt-4o-2024-08-06", "-o", "json", stdin=b"words").json["meta"]
+        assert (meta["tokenizer"], meta["token_limit"]) == ("o200k_base", 32_000)
+        meta = inside(
+            "--model", "gpt-4o", "--tokenizer", "approx", "--context-window", "9000", "-o", "json"
+        ).json["meta"]
+        assert (meta["tokenizer"], meta["token_limit"]) == ("approx", 2250)
+        config = tmp_path / "config.toml"
+        config.write_text(
+            '[models.mine]\ncontext_window = 40000\ntokenizer = "approx"\n[budget]\nresult_pct = 0.5\n'
+        )
+        meta = inside("--model", "mine", "-o", "json", env={"TOKCAP_CONFIG": str(config)}).json["meta"]
+        assert (meta["tokenizer"], meta["token_limit"]) == ("approx", 20_000)
+        ran = inside("--model", "unheard-of", "--", "true")
+        assert (ran.status, b"is not a known model" in ran.err) == (125, True)
+
+
+class TestTheCommand:
+    def test_start_prints_a_line_for_each_shell_and_can_be_repeated(self, inside, with_store):
+        assert inside("budget", "start", "a", "--total", "10").out == b"export TOKCAP_SESSION=a\n"
+        assert (
+            inside("budget", "start", "a", "--total", "10", "--shell", "fish").out
+            == b"set -gx TOKCAP_SESSION a\n"
+        )
+        ran = inside("budget", "start", "a", "--total", "11")
+        assert ran.status == 2
+        assert b"end it first: tokcap budget end a" in ran.err
+        made_up = inside("budget", "start", "--total", "10").out.decode()
+        assert re.fullmatch(r"export TOKCAP_SESSION=s[0-9a-f]{8}\n", made_up)
+
+    def test_the_line_works_in_real_shells(self, tokcap, with_store):
+        script = (
+            f'eval "$({sys.executable} -m tokcap budget start b --total 500)"\n'
+            f"{sys.executable} -m tokcap -- echo hi\n{sys.executable} -m tokcap budget status -o json"
+        )
+        done = subprocess.run(["sh", "-c", script], capture_output=True, check=True, timeout=60)
+        assert json.loads(done.stdout.splitlines()[1])["data"]["used"] == recount(b"hi\n")
+
+    def test_status_has_the_numbers(self, inside, session):
+        session("--total", "1000", used=250)
+        data = inside("budget", "status", "-o", "json").json["data"]
+        assert (data["used"], data["reserved"], data["remaining"], data["total"]) == (250, 0, 750, 1000)
+        assert (data["usage_fraction"], data["mode"]) == (0.25, "raw")
+        shown = inside("budget", "status", "work").out.decode()
+        assert "250 of 1000 tokens used, 750 left" in shown
+        assert "[########......................]" in shown
+        assert "work" in inside("budget", "list").out.decode()
+        assert [row["session"] for row in inside("budget", "list", "-o", "json").json["data"]] == ["work"]
+
+    def test_record_counts_once_and_says_when_the_total_is_passed(self, inside, session):
+        session("--total", "1000")
+        for _ in range(3):
+            ran = inside(
+                "budget", "record", "--input", "300", "--output", "100", "--id", "call-1", "-o", "json"
+            )
+        assert (ran.json["data"]["used"], ran.json["data"]["counted"]) == (400, False)
+        ran = inside("budget", "record", "--input", "700", "-o", "json")
+        assert ran.status == 0
+        assert ran.json["meta"]["truncated"] is True
+        assert ran.json["warnings"][0]["code"] == "BUDGET_EXHAUSTED"
+        assert ran.json["data"]["used"] == 1100
+        assert b"the next run is refused" in inside("budget", "record", "--input", "1").err
+        assert inside("--", "true").status == 120
+
+    def test_check_answers_with_its_status_and_says_nothing(self, inside, session):
+        account = session("--total", "10")
+        assert (inside("budget", "check").status, inside("budget", "check").out) == (0, b"")
+        account.settle(None, 10)
+        assert (inside("budget", "check").status, inside("budget", "check").err) == (1, b"")
+        assert inside("budget", "check", "-o", "json").json["ok"] is False
+
+    def test_reset_end_and_compacted(self, inside, session):
+        session("--total", "1000", "--context-window", "9000", used=600)
+        assert inside("budget", "compacted", "--used", "50", "-o", "json").json["data"]["window_used"] == 50
+        assert inside("budget", "status", "-o", "json").json["data"]["used"] == 600
+        assert inside("budget", "reset", "-o", "json").json["data"]["used"] == 0
+        assert inside("budget", "end").out == b"ended work: 0 tokens were used\n"
+        assert inside("budget", "status").status == 1
+        assert inside("budget", "check").status == 1
+
+    def test_a_turn_that_no_run_would_take_is_refused(self, inside, session):
+        session("--total", "100")
+        assert inside("budget", "turn", "a\nb").status == 2
+
+    def test_which_session_must_be_said(self, inside, monkeypatch):
+        for command in (["status"], ["check"], ["end"], ["record", "--input", "1"], ["turn"]):
+            ran = inside("budget", *command)
+            assert ran.status == 2
+            assert b"no session was given" in ran.err
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["start", "a", "--total", "0"],
+            ["start", "a", "--total", "x"],
+            ["start", "a", "--result-pct", "2"],
+            ["record", "--input", "-1"],
+            ["nope"],
+            ["compacted"],
+        ],
+    )
+    def test_bad_usage_is_one_line_and_status_2(self, inside, words, monkeypatch):
+        monkeypatch.setenv("TOKCAP_SESSION", "a")
+        ran = inside("budget", *words)
+        assert ran.status == 2
+        assert ran.err.count(b"\n") == 1
+
+
+class TestALedgerThatCannotBeRead:
+    @pytest.fixture(params=["garbage", "empty", "newer", "directory"])
+    def broken(self, request, session, with_store):
+        session("--total", "1000")
+        path = with_store / "ledger.db"
+        if request.param == "newer":
+            import sqlite3
+
+            with sqlite3.connect(path) as database:
+                database.execute("PRAGMA user_version = 999")
+            database.close()
+        elif request.param == "directory":
+            path.unlink()
+            path.mkdir()
+        else:
+            path.write_bytes(b"" if request.param == "empty" else b"garbage" * 1000)
+        return path
+
+    def test_runs_nothing_and_is_left_untouched(self, broken, inside, tmp_path):
+        before = broken.stat()
+        content = broken.read_bytes() if broken.is_file() else b""
+        for args in (["--", "touch", str(tmp_path / "ran")], ["budget", "status"], ["budget", "check"]):
+            ran = inside(*args)
+            assert ran.status == 125
+            assert ran.err.count(b"\n") == 1
+        assert not (tmp_path / "ran").exists()
+        assert (broken.stat().st_mtime_ns, broken.stat().st_size) == (before.st_mtime_ns, before.st_size)
+        assert not broken.is_file() or broken.read_bytes() == content
+
+
+class TestWhatAnAttackFound:
+    def test_an_answer_that_is_made_to_fit_twice_still_comes_out_of_a_capped_store(self, inside, session):
+        session("--total", "400")
+        args = ["-o", "json", "-n", "300", "--max-bytes", "1000"]
+        ran = inside(*args, "--", "sh", "-c", "seq 1 2000; exit 3")
+        assert ran.status == 3
+        assert ran.json["data"][0].startswith("1\n2\n")
+        assert recount(ran.out) <= 400
+
+    def test_a_window_that_is_full_gives_nothing_rather_than_everything(self, inside, session):
+        assert inside("--context-window", "3", "--floor-tokens", "0", "--", "seq", "1", "1000").status == 125
+        session("--total", "1000", "--context-window", "100", "--floor-tokens", "0", used=100)
+        ran = inside("--", "seq", "1", "1000")
+        assert (ran.status, ran.out) == (120, b"")
+        assert b"the context window is full" in ran.err
+
+    def test_a_page_further_on_keeps_the_mode_that_its_offset_counts_in(self, inside, session):
+        text = "".join("line same\n" if number % 7 else f"uniq {number}\n" for number in range(1500)).encode()
+        account = session("--total", "10000", used=4000)
+        shown = inside("-n", "1200", stdin=text).out
+        account.settle(None, 600)
+        assert account.read().mode() == "table"
+        way = re.search(rb"next: tokcap (show \w+ --token-offset \d+)", shown)[1].decode().split()
+        rest = inside(*way, "-n", "100000", "--session", "")
+        page = inside(*way).out
+        assert page[:50] == rest.out[:50]
+        assert shown[: shown.rindex(b"[TRUNCATED]")] + rest.out == text
+
+    def test_stderr_beside_an_answer_is_paid_for_without_a_limit_too(self, inside, session):
+        account = session()
+        used = 0
+        for args in (["-o", "json"], ["--token-count"], ["--mode", "summary"], ["--token-offset", "5"]):
+            ran = inside(*args, "--", "sh", "-c", "seq 1 20; seq 1 500 >&2; exit 3")
+            used += written(ran)
+            assert account.read().used == used
+
+    def test_a_count_needs_room_for_its_number(self, inside, session):
+        account = session("--total", "5")
+        assert inside("--token-count", "--", "seq", "1", "1000").status == 120
+        assert account.read().used == 0
+
+    def test_a_long_name_makes_no_envelope_dearer_than_the_grant(self, inside):
+        name = "x" + "1q:@+_.-Z" * 11
+        inside("budget", "start", name, "--total", "150")
+        ran = inside("--session", name, "-o", "json", "--max-bytes", "1000", "--", "seq", "1", "1000")
+        assert recount(ran.out) <= 150
+
+    def test_the_end_of_stderr_gives_way_before_the_payload(self, inside, session):
+        session("--total", "100000")
+        script = "seq 1 50; for i in $(seq 1 300); do printf '🙈🧿𒀀' >&2; done; exit 3"
+        ran = inside("-n", "300", "-o", "json", "--", "sh", "-c", script)
+        assert ran.json["data"][0].startswith("1\n2\n")
+
+    def test_shares_that_are_asked_for_hold_where_the_session_has_none_of_its_own(self, inside, session):
+        session("--context-window", "32000")
+        assert recount(inside("--result-pct", "0.1", "--", "seq", "1", "30000").out) <= 3200
+
+    def test_a_hook_that_runs_tokcap_is_not_run_again_by_that(self, inside, session, tmp_path):
+        account = session("--context-window", "20000")
+        account.settle(None, 19_500)
+        hook = f"echo ran >> {tmp_path}/hook; {sys.executable} -m tokcap -- echo x"
+        env = {"TOKCAP_COMPACT_BEFORE_SPILL": "1", "TOKCAP_COMPACT_HOOK": hook}
+        assert inside("--", "seq", "1", "3000", env=env).status == 0
+        assert (tmp_path / "hook").read_text() == "ran\n"
+
+    def test_a_small_window_with_room_advises_nothing(self, inside, session):
+        session("--context-window", "4000")
+        assert inside("-o", "json", "--", "echo", "hi").json["warnings"] == []
+
+    def test_what_is_left_is_what_is_left_now(self, inside, session, with_store):
+        session("--total", "100000")
+        script = f"{sys.executable} -m tokcap budget record --session work --input 5000 >/dev/null; echo hi"
+        meta = inside("-n", "100", "-o", "json", "--", "sh", "-c", script).json["meta"]
+        assert meta["budget_remaining"] == SqliteLedger(str(with_store)).read("work").remaining
+
+    def test_an_account_that_goes_while_a_command_runs_costs_no_output(self, inside, session, with_store):
+        session("--total", "1000")
+        code = f"""
+import sqlite3
+ledger = sqlite3.connect({str(with_store / "ledger.db")!r})
+ledger.execute("DELETE FROM sessions")
+ledger.commit()
+print("out")
+"""
+        ran = inside("-n", "50", "--", sys.executable, "-c", code)
+        assert (ran.status, ran.out) == (0, b"out\n")
+        assert ran.err.startswith(b"tokcap: warning: ")
+        assert b"were not charged to the session" in ran.err
+
+    def test_fish_reads_every_turn_as_it_is(self, inside, session):
+        session("--total", "1000")
+        for identifier in ("plain", "a b", "end\\", "it's", "two\\\\slashes"):
+            line = inside("budget", "turn", identifier, "--shell", "fish").out.decode()
+            script = line + "printf %s $TOKCAP_TURN"
+            try:
+                done = subprocess.run(
+                    ["fish", "--no-config", "-c", script], capture_output=True, check=True, timeout=60
+                )
+            except FileNotFoundError:
+                pytest.skip("fish is not installed")
+            assert done.stdout.decode() == identifier
+
+
+def test_a_manager_can_settle_again_after_its_storage_failed():
+    from tokcap import BudgetManager
+    from tokcap.budget.memory import MemoryLedger
+    from tokcap.errors import BadNumber
+
+    class Failing(SessionView):
+        fails = True
+
+        def settle(self, grant, actual, kind="run"):
+            if self.fails:
+                raise OSError("not now")
+            return super().settle(grant, actual, kind)
+
+    ledger = MemoryLedger()
+    ledger.start("s", Settings(1000))
+    storage = Failing(ledger, "s")
+    manager = BudgetManager(storage=storage)
+    manager.allocate(100)
+    with pytest.raises(OSError, match="not now"):
+        manager.record_usage(50)
+    storage.fails = False
+    manager.record_usage(50)
+    assert manager.remaining == 950
+    for nonsense in (None, "5", -1, 1.5):
+        with pytest.raises(BadNumber):
+            manager.allocate(nonsense)
+
+
+def test_a_summary_has_the_same_words_in_a_run_and_from_the_store(inside):
+    script = "seq 1 30; for i in $(seq 40); do echo error: bad $i >&2; done; exit 3"
+    ran = inside("-n", "4000", "--mode", "summary", "--", "sh", "-c", script)
+    assert (ran.status, ran.err) == (3, b""), "stderr is told of in the summary, and not shown twice"
+    assert inside("show", "@last", "--mode", "summary", "-n", "4000").out == ran.out
+    inside("--mode", "summary", "--", "sh", "-c", "echo boom >&2; exit 1")
+    assert inside("show", "@last", "--stream", "err", "-n", "50").out == b"boom\n"
+
+
+def test_a_check_can_ask_for_enough(inside, session):
+    session("--total", "1000", used=900)
+    assert inside("budget", "check").status == 0
+    assert inside("budget", "check", "--need", "150").status == 1

@@ -1,0 +1,552 @@
+"""Response modes: fewer bytes, the same truth, most important first."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.reference import ENCODINGS, recount
+from tokcap.budget.modes import ResponseMode
+from tokcap.core.spool import Spool
+from tokcap.shapes import MODES, SHAPES
+from tokcap.shapes.base import RunFacts as Facts
+from tokcap.shapes.binary import binary_kind
+from tokcap.shapes.error_lines import ERROR, FATAL, NONE, WARNING, rank
+from tokcap.shapes.headline import size_words
+from tokcap.shapes.text_digest import LAST_LINES, MOST_RANKED
+
+MOST_SUMMARY_BYTES = 12_001
+
+
+def test_a_budget_knows_every_mode():
+    assert tuple(MODES) == tuple(ResponseMode)
+
+
+def spool(data: bytes) -> Spool:
+    payload = Spool()
+    payload.write(data)
+    return payload
+
+
+def table(data: bytes, shape: str):
+    return MODES["table"].changed(spool(data), SHAPES[shape], Facts())
+
+
+def summed_up(data: bytes, shape: str, **facts) -> list[str]:
+    known = {"handle": "3f2a91c05d7e", "out_bytes": len(data), "exit_status": 0} | facts
+    if isinstance(known.get("err"), bytes):
+        known["err_bytes"] = len(known["err"])
+        known["err"] = spool(known["err"])
+    return summary(spool(data), shape, Facts(**known)).decode().splitlines()
+
+
+def summary(payload: Spool, shape: str, facts: Facts) -> bytes:
+    return MODES["summary"].changed(payload, SHAPES[shape], facts).data
+
+
+def handle_only(facts: Facts, shape: str) -> bytes:
+    return MODES["handle_only"].changed(spool(b""), SHAPES[shape], facts).data
+
+
+def rows_of(changed) -> list[list[str]]:
+    assert changed.shape == "tsv"
+    return list(csv.reader(io.StringIO(changed.data.decode(), newline=""), delimiter="\t"))
+
+
+# handle_only
+
+
+def test_a_handle_stands_in_one_line_with_what_is_known():
+    facts = Facts(handle="3f2a91c05d7e", exit_status=1, out_bytes=48_000, out_tokens=4217, total_count=12)
+    line = b"[3f2a91c05d7e] json, 12 records, 48 KB, 4217 tokens, exit 1; tokcap show 3f2a91c05d7e\n"
+    assert handle_only(facts, "json") == line
+    guessed = facts.but(out_tokens_exact=False, signal=9, err_bytes=2100, total_count=None)
+    assert handle_only(guessed, "text") == (
+        b"[3f2a91c05d7e] text, 48 KB, about 4.2k tokens, stderr 2.1 KB, killed by SIGKILL; "
+        b"tokcap show 3f2a91c05d7e\n"
+    )
+
+
+def test_what_was_not_stored_is_said_not_to_be():
+    assert handle_only(Facts(out_bytes=1), "text") == b"text, 1 byte; not stored\n"
+    partly = handle_only(Facts(handle="abcd", out_bytes=3_000_000, lost_bytes=2_000_000), "text")
+    assert partly == b"[abcd] text, 3.0 MB; tokcap show abcd (all but 2.0 MB, which were not stored)\n"
+
+
+def test_silence_and_output_on_stderr_alone_are_told_apart():
+    assert handle_only(Facts(handle="abcd", exit_status=0), "text") == (
+        b"[abcd] no output, exit 0; tokcap show abcd\n"
+    )
+    assert handle_only(Facts(handle="abcd", err_bytes=5), "text") == (
+        b"[abcd] nothing on stdout, stderr 5 bytes; tokcap show abcd --stream err\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        *[(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 KB"), (9949, "9.9 KB"), (9951, "10 KB")],
+        *[(999_499, "999 KB"), (999_501, "1.0 MB"), (5 * 10**9, "5.0 GB"), (5 * 10**12, "5000 GB")],
+    ],
+)
+def test_sizes_have_the_digits_that_matter(size, words):
+    assert size_words(size) == words
+
+
+# table
+
+
+def test_records_become_a_header_and_one_row_each():
+    data = b'[{"id": 1.10, "name": "Ann"}, {"id": 1E400, "tags": ["a", {"b" : null}]}, {"name": null}]'
+    changed = table(data, "json")
+    assert changed.data == b'id\tname\ttags\n1.10\tAnn\t\n1E400\t\t["a",{"b":null}]\n\t\t\n'
+    assert (changed.shape, changed.notices) == ("tsv", ())
+
+
+def test_lines_of_objects_are_a_table_too():
+    assert table(b'{"a":1}{"a":2,"b":"x"}\n\n{"b":"y"}\n', "jsonl").data == b"a\tb\n1\t\n2\tx\n\ty\n"
+
+
+def test_what_stands_beside_the_only_array_is_told_in_full():
+    data = b'{"total": 120, "items": [{"longer name of a": 1}, {"longer name of a": 2}], "next": "p2"}'
+    changed = table(data, "json")
+    assert changed.data == b"longer name of a\n1\n2\n"
+    (notice,) = changed.notices
+    assert (notice.code, notice.message) == ("BESIDE_TABLE", 'outside the table: {"total":120,"next":"p2"}')
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"a": 1}',
+        b"[]",
+        b"[1, 2]",
+        b"[{}, {}]",
+        b'[{"a": 1}, 2]',
+        b'{"a": [{"x": 1}], "b": [{"y": 2}]}',
+        b'{"items": [{"x": 1}], "more": "%s"}' % (b"m" * 500),
+        b'[{"a": 1, "a": 2}]',
+        b'[{"a": 1, "\\u0061": 2}]',
+        b'[{"aa": 1}, {"bb": 1}, {"cc": 1}, {"dd": 1}, {"ee": 1}, {"ff": 1}, {"gg": 1}, {"hh": 1}]',
+        b'"a  b"',
+        b"\xef\xbb\xbf[ 1 ]",
+        b"[" * 100_000 + b"]" * 100_000,
+    ],
+    ids=lambda data: data[:40].decode(),
+)
+def test_what_is_no_table_is_compacted_and_loses_nothing(data):
+    changed = table(data, "json")
+    assert changed.shape == "json"
+    assert b": " not in changed.data
+    if data[:2] != b"[[":
+        assert json.loads(changed.data) == json.loads(data.decode("utf-8-sig"))
+    else:
+        assert changed.data == data + b"\n"
+
+
+def test_values_in_a_row_that_are_no_records_are_compacted_one_by_one():
+    assert table(b'1 2\n{ "a" : 1 }\n[ ]  ', "jsonl").data == b'1\n2\n{"a":1}\n[]\n'
+
+
+CELLS = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.lists(st.integers(), max_size=3)
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=5), CELLS, max_size=4), max_size=6), st.booleans())
+def test_rows_read_back_give_the_values_of_the_records(records, ascii_only):
+    data = json.dumps(records, ensure_ascii=ascii_only, indent=1)
+    try:
+        changed = table(data.encode(), "json")
+    except UnicodeEncodeError:
+        return
+    if changed.shape == "json":
+        assert json.loads(changed.data) == records
+        return
+    names, *rows = rows_of(changed)
+    assert names == list(dict.fromkeys(name for record in records for name in record))
+    assert len(changed.data) <= len(data.encode())
+    assert len(rows) == len(records)
+    for row, record in zip(rows, records, strict=True):
+        for name, cell in zip(names, row, strict=True):
+            value = record.get(name)
+            expected = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+            assert cell == ("" if value is None else expected)
+
+
+def test_tables_stay_as_they_are():
+    for shape in ("csv", "tsv"):
+        assert table(b"a,b\r\n1,  2\r\n", shape).data == b"a,b\r\n1,  2\r\n"
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_table_costs_half_of_what_the_records_did(encoding):
+    records = [
+        {"id": n, "name": f"user {n}", "mail": f"u{n}@example.com", "on": n % 2 > 0} for n in range(100)
+    ]
+    data = json.dumps(records).encode()
+    assert 2 * recount(table(data, "json").data, encoding) < recount(data, encoding)
+
+
+def test_equal_lines_and_blank_ones_are_folded_and_indentation_is_not():
+    text = b"\n\nstart  \r\n" + b"waiting for it\n" * 37 + b"\n\n\n    deep\n    deeper\n.\n.\nend\n\n"
+    folded = b"start\nwaiting for it  [x 37]\n\n    deep\n    deeper\n.\n.\nend\n"
+    assert table(text, "text").data == folded
+
+
+@given(st.lists(st.sampled_from(["", " ", "a", "b  ", "a long line of words"]), max_size=30))
+def test_every_line_of_text_survives_in_order(lines):
+    folded = table("\n".join(lines).encode(), "text").data.decode()
+    unfolded = []
+    for line in folded.splitlines():
+        text, found, times = line.partition("  [x ")
+        unfolded += [text] * (int(times[:-1]) if found else 1)
+    assert [line for line in unfolded if line] == [line.rstrip() for line in lines if line.rstrip()]
+
+
+def test_binary_data_is_not_taken_for_lines():
+    data = b"\x7fELF\x00 \n\n\n  \x00"
+    assert table(data, "text").data == data
+
+
+# summary
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+@given(
+    data=st.binary(max_size=2000) | st.text(max_size=800).map(lambda text: text.encode("utf-8", "replace"))
+)
+def test_a_summary_of_anything_is_short_text_and_always_the_same(shape, data):
+    facts = Facts(handle="abcd", out_bytes=len(data), err_bytes=len(data), err=spool(data))
+    said = summary(spool(data), shape, facts)
+    assert said == summary(spool(data), shape, facts)
+    assert len(said) <= MOST_SUMMARY_BYTES
+    assert said.decode().splitlines()[0].startswith("[abcd] ")
+    table(data, shape)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=200,
+)
+
+
+@given(JSON, st.integers(0, 300))
+def test_the_outline_of_any_document_is_short_even_if_it_breaks_off(value, cut):
+    data = json.dumps([value] * 3).encode()
+    for part in (data, data[: len(data) - cut]):
+        assert len("\n".join(summed_up(part + b" " * 500, "json")).encode()) <= MOST_SUMMARY_BYTES
+
+
+def test_a_summary_does_not_depend_on_the_hash_seed():
+    code = (
+        "import sys, json; from tokcap.shapes import SHAPES; from tokcap.shapes.base import RunFacts;"
+        "from tokcap.shapes.summary import summary; from tokcap.core.spool import Spool;"
+        "p = Spool();"
+        "p.write(b''.join(b'error %d in %s\\n' % (n, w) for n in range(50) for w in (b'x', b'y', b'zebra')));"
+        "sys.stdout.buffer.write(summary(p, SHAPES['text'], RunFacts(handle='abcd', out_bytes=p.size)))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1
+
+
+def test_short_output_is_shown_itself():
+    assert summed_up(b"one\ntwo\n", "text")[1:] == ["one", "two"]
+    assert summed_up(b'{ "a": [1, 2] }\n', "json")[1:] == ['{"a":[1,2]}']
+    assert summed_up(b"a,b\n1,2\n", "csv")[1:] == ["a,b", "1,2"]
+    assert summed_up(b"", "text") == [
+        "[3f2a91c05d7e] no output, exit 0; tokcap show 3f2a91c05d7e [--grep REGEX]"
+    ]
+
+
+def test_the_outline_merges_records_and_counts_what_only_some_have():
+    pods = [
+        {"name": f"web-{n}", "status": {"phase": "Failed" if n == 7 else "Running", "restarts": n}}
+        | ({"note": "x"} if n < 3 else {})
+        for n in range(100)
+    ]
+    data = json.dumps({"kind": "List", "items": pods}, indent=2).encode()
+    assert summed_up(data, "json", total_count=100) == [
+        "[3f2a91c05d7e] json, 100 records, 11 KB, exit 0; tokcap show 3f2a91c05d7e [--pointer /PATH]",
+        '/: kind "List"; items [100] of {2..3}',
+        '/items/* (100): name 60+ values, e.g. "web-0"; status {2}; note (in 3) "x"',
+        '/items/*/status (100): phase "Running" x99, "Failed" x1; restarts 0..99',
+    ]
+
+
+def test_an_object_with_ids_for_keys_is_a_map():
+    packages = {f"p/{n}": {"version": f"1.{n}", "dev": True} for n in range(300)}
+    said = summed_up(json.dumps({"packages": packages}).encode(), "json")
+    assert said[1] == "/: packages map {300} of {2}"
+    assert said[2] == '/packages/* (300): version 60+ values, e.g. "1.0"; dev true'
+
+
+def test_paths_of_the_outline_are_json_pointers():
+    said = summed_up(json.dumps({"a/b~c": {"x": "y" * 600}}).encode(), "json")
+    assert said[2].startswith('/a~1b~0c: x "yyyy')
+
+
+def test_the_outline_goes_from_the_top_down():
+    value = {"deep": "x" * 600}
+    for n in range(60):
+        value = {f"level{n}": value}
+    said = summed_up(json.dumps(value).encode(), "json")
+    assert len(said) <= 33
+    assert [line.count("/") for line in said[2:20]] == list(range(1, 19))
+
+
+def test_a_long_document_is_read_from_its_beginning_and_that_is_said():
+    data = b"[" + b",".join([b'{"id": 1, "text": "%s"}' % (b"x" * 1000)] * 5000) + b"]"
+    said = summed_up(data, "json", total_count=5000)
+    assert "5000 records, 5.1 MB" in said[0]
+    assert said[1] == "(outline of the first 4.2 MB only)"
+    said = summed_up(b"a,b\n" + b"1,2222\n" * 1_000_000, "csv")
+    assert "about 999999 records" in said[0]
+    assert said[1].startswith("(columns of the first 599")
+
+
+def test_columns_are_told_by_range_kinds_and_examples():
+    rows = "".join(f"{n},{'ab'[n % 2]},{n / 4},{'' if n % 3 else 'hello, you'},{n:x}z\n" for n in range(90))
+    rows = rows.replace("hello, you", '"hello, you"')
+    said = summed_up(b"id,kind,price,note,code\n" + rows.encode(), "csv")
+    assert said == [
+        "[3f2a91c05d7e] csv, 90 records, 1.7 KB, exit 0; tokcap show 3f2a91c05d7e",
+        "id: 0..89",
+        "kind: a x45, b x45",
+        "price: 0.0..22.25",
+        "note: hello, you, 60 empty",
+        "code: 60+ values, e.g. 0z",
+    ]
+
+
+LOG = (
+    b"".join(b"[%d/200] Building object file_%d.o\n" % (n, n) for n in range(200))
+    + b"src/errors.c:10:5: error: 'x' undeclared\n"
+    + b"note\n" * 5
+    + b"src/a.c:3:1: warning: unused variable 'y'\n"
+    + b"\x1b[31mmake: *** [Makefile:2: all] Error 1\x1b[0m\n"
+    + b"".join(b"the end %s\n" % word for word in (b"a", b"b", b"c"))
+)
+
+
+def test_errors_come_first_then_the_ends_then_what_repeats():
+    assert summed_up(LOG, "text", exit_status=2) == [
+        "[3f2a91c05d7e] text, 211 lines, 7.4 KB, exit 2; tokcap show 3f2a91c05d7e [--grep REGEX]",
+        "lines that look like errors (2):",
+        "201: src/errors.c:10:5: error: 'x' undeclared",
+        "208: make: *** [Makefile:2: all] Error 1",
+        "last lines:",
+        "207: src/a.c:3:1: warning: unused variable 'y'",
+        "209: the end a",
+        "210: the end b",
+        "211: the end c",
+        "first lines:",
+        "1: [0/200] Building object file_0.o",
+        "2: [1/200] Building object file_1.o",
+        "3: [2/200] Building object file_2.o",
+        "repeated lines (# varies):",
+        "x 200: [#/#] Building object file_#.o",
+        "x 5: note",
+    ]
+
+
+def test_stderr_comes_before_the_output_of_a_failure_and_after_that_of_a_success():
+    err = b"progress\n" * 200 + b"cp: cannot stat 'x': No such file or directory\n"
+    failed = summed_up(LOG, "text", err=err, exit_status=1)
+    assert failed[1:4] == [
+        "stderr: 201 lines",
+        "stderr, lines that look like errors (1):",
+        "201: cp: cannot stat 'x': No such file or directory",
+    ]
+    fine = summed_up(LOG, "text", err=err, exit_status=0)
+    assert fine.index("stderr: 201 lines") > fine.index("first lines:")
+    alone = summed_up(b"", "text", err=err, exit_status=1)
+    assert alone[-2:] == ["stderr, repeated lines (# varies):", "x 200: progress"]
+
+
+def test_mere_words_for_trouble_do_not_come_first_when_the_command_succeeded():
+    log = b"".join(b"line %s of the history\n" % (b"x" * n) for n in range(40)) + b"Handle what fails\n" * 2
+    said = summed_up(log, "text", exit_status=0)
+    assert said[1] == "last lines:"
+    assert summed_up(log, "text", exit_status=1)[1] == "lines that look like errors (2):"
+
+
+def test_a_flood_of_errors_shows_one_of_each_kind_and_counts_no_more_than_it_knows():
+    flood = b"".join(b"ERROR: file %d is bad\n" % n for n in range(5 * MOST_RANKED)) + b"FATAL: gave up\n"
+    said = summed_up(flood, "text", exit_status=1)
+    assert said[1].startswith("lines that look like errors (at least ")
+    assert said[2].startswith("1: ERROR: file 0 is bad  [x ")
+    assert said[3] == f"{5 * MOST_RANKED + 1}: FATAL: gave up"
+
+
+def test_line_numbers_hold_across_blocks_and_lines_longer_than_those():
+    lines = [b"short %d" % n for n in range(150_000)]
+    lines[70_000] = b"x" * 3_000_000
+    lines[140_000] = b"panic: here"
+    said = summed_up(b"\n".join(lines), "text", exit_status=2)
+    assert "text, 150000 lines," in said[0]
+    assert said[2] == "140001: panic: here"
+    assert said[3 + LAST_LINES] == "150000: short 149999"
+    assert max(map(len, said)) < 200
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"\x1f\x8b\x08abc", "gzip"),
+        (b"\x89PNG\r\n\x1a\n\x00", "PNG image"),
+        (b"\x7fELF\x02\x01", "ELF program"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF"),
+        (b"PK\x03\x04\x14", "zip"),
+        (b"SQLite format 3\x00", "SQLite database"),
+        (b"a\x00b", "unknown format"),
+        (bytes(range(128, 256)), "unknown format"),
+        (b"%PDF- is how a PDF begins", ""),
+        ("Grüße, 世界\n".encode(), ""),
+        ("世".encode()[:2], ""),
+        (b"mostly text with one \xff in it, as logs have\n", ""),
+        (b"\x1b[31mred\x1b[0m\r\n", ""),
+        (b"", ""),
+    ],
+)
+def test_binary_data_is_named(data, kind):
+    assert binary_kind(data) == kind
+
+
+def test_a_summary_of_binary_data_says_so_and_shows_its_first_bytes():
+    said = summed_up(b"\x1f\x8b\x08" + bytes(2000), "text")
+    assert said[0].startswith("[3f2a91c05d7e] binary (gzip), 2.0 KB, exit 0; ")
+    assert said[1].startswith("first bytes: 1f 8b 08 00")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "E   assert 3 == 4",
+        "E       AssertionError: x",
+        "FAILED tests/test_x.py::test_y - assert 1",
+        "=== 3 failed, 59 passed in 0.06s ===",
+        "Tests: 2 failed, 8 passed",
+        "Traceback (most recent call last):",
+        "ValueError: bad thing",
+        "requests.exceptions.HTTPError: 404 Client Error",
+        'Exception in thread "main" java.lang.NullPointerException: x',
+        "KeyboardInterrupt",
+        "src/main.c:10:5: error: expected ';'",
+        "src/main.c:10:5: error: 'x' undeclared",
+        "src/main.c:1:10: fatal error: x.h: No such file or directory",
+        "error[E0308]: mismatched types",
+        "error: could not compile `x`",
+        "src/a.ts(3,1): error TS2322: Type 'x'",
+        "npm ERR! code ERESOLVE",
+        "npm error code E404",
+        "panic: runtime error: index out of range",
+        "thread 'main' panicked at src/main.rs:2:5",
+        "fatal: not a git repository",
+        "--- FAIL: TestX (0.00s)",
+        "make: *** [Makefile:2: all] Error 1",
+        "Segmentation fault (core dumped)",
+        "CONFLICT (content): Merge conflict in x",
+        "web-1  0/1  CrashLoopBackOff  12",
+        "2 errors generated.",
+        "Process exited with code 1",
+    ],
+)
+def test_a_line_that_tells_why_it_ended_is_fatal(line):
+    assert rank(line) == FATAL
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2024-01-01 ERROR db: connection lost",
+        "[error] bad",
+        "level=error msg=x",
+        '{"level":"error","msg":"x"}',
+        "curl: (6) Could not resolve host: x",
+        "bash: foo: command not found",
+        "ls: cannot access 'x': No such file or directory",
+        "Permission denied",
+        "connect: connection refused",
+        "request timed out",
+        "x: no such file, error reported",
+        "HTTP/1.1 404 Not Found",
+        "status: 503",
+        "status code 500",
+        '1.2.3.4 - - [x] "GET /x HTTP/1.1" 502 31',
+        ">       assert f(1) == 2",
+        "Killed",
+        "ninja: build stopped: subcommand failed.",
+        "! [rejected] main -> main",
+    ],
+)
+def test_a_line_that_tells_of_a_failure_is_an_error(line):
+    assert rank(line) == ERROR
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "warning: unused variable",
+        "src/a.c:3:1: warning: unused variable 'y'",
+        "npm WARN deprecated uuid@3.4.0: Please upgrade",
+        "WARN  request failed, trying again",
+        "x.py:3: DeprecationWarning: old",
+        "3 warnings",
+    ],
+)
+def test_a_warning_ranks_below_errors(line):
+    assert rank(line) == WARNING
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "0 errors",
+        "Found 0 errors, 0 warnings",
+        "no error",
+        "No errors found",
+        "it did not fail",
+        "error-free",
+        "no issues, without any errors",
+        "failed: 0",
+        "passed=12 failed=0 errors=0",
+        '"error": null',
+        "error=nil",
+        '"errors": []',
+        'error="" code=0',
+        "tests/test_errors.py ........",
+        "src/errors.py",
+        "modified:   lib/error/handler.go",
+        "def error_handler(x):",
+        "import http-errors@2.0.0",
+        'return errors.New("x")',
+        "+ http-errors@2.0.0",
+        "failover to replica done",
+        "10 passed in 2.00s",
+        "HTTP/1.1 200 OK",
+        "status: 200",
+        "E-mail sent",
+        "exit 0",
+        "40400 files",
+    ],
+)
+def test_a_line_that_only_speaks_of_trouble_is_none(line):
+    assert rank(line) == NONE
+
+
+@given(st.text(max_size=300))
+def test_any_line_has_a_rank(line):
+    assert rank(line) in (NONE, WARNING, ERROR, FATAL)

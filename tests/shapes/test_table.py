@@ -1,0 +1,141 @@
+"""Windows over CSV and TSV: whole rows, a header in each, and always rectangular."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.reference import recount
+from tests.support.tables import MARK, Source, tables, written
+from tokcap.forms import FORMS
+from tokcap.shapes import SHAPES
+from tokcap.shapes.csv_text import CSV, end_of_row, pass_rows
+
+cut_csv, cut_tsv = SHAPES["csv"].cut, SHAPES["tsv"].cut
+
+
+def read(data: bytes, delimiter=",") -> list[list[str]]:
+    return list(csv.reader(io.StringIO(data.decode(), newline=""), delimiter=delimiter, strict=True))
+
+
+@pytest.mark.parametrize(("delimiter", "cut_shape"), [(",", cut_csv), ("\t", cut_tsv)])
+@settings(max_examples=80, deadline=None)
+@given(rows=tables(), limit=st.integers(60, 200), line_end=st.sampled_from(["\n", "\r\n"]))
+def test_a_window_reads_back_as_the_first_rows_and_the_mark_row(delimiter, cut_shape, rows, limit, line_end):
+    data = written(rows, delimiter, line_end)
+    page = Source(data, cut_shape).window(limit)
+    shown = FORMS["text"].compose(page.parts)
+    assert recount(shown) <= limit
+    if page.gap is None and not page.notices:
+        assert shown == data
+    elif not page.notices:
+        *kept, mark = read(shown, delimiter)
+        assert kept == read(data, delimiter)[: len(kept)]
+        assert mark == [MARK] + [""] * (len(rows[0]) - 1)
+
+
+@settings(max_examples=80, deadline=None)
+@given(rows=tables(), limit=st.integers(80, 200))
+def test_walking_shows_every_row_once_below_the_header(rows, limit):
+    source = Source(written(rows))
+    walked, offset = [], 0
+    while offset is not None:
+        page = source.window(limit, offset)
+        assert not page.notices
+        header, *body = read(FORMS["text"].compose(page.parts)) or [rows[0]]
+        assert header == rows[0]
+        walked += [row for row in body if row[0] != MARK]
+        assert page.gap is None or page.gap.first > offset
+        offset = page.gap.first if page.gap else None
+    assert walked == read(written(rows))[1:]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    rows=tables(),
+    limit=st.integers(1, 120),
+    keep=st.sampled_from(["head", "tail", "ends"]),
+    output=st.sampled_from(["text", "json", "jsonl"]),
+)
+def test_whatever_is_written_recounts_to_at_most_the_limit(rows, limit, keep, output):
+    page = Source(written(rows)).window(limit, keep=keep, output=output)
+    assert recount(FORMS[output].compose(page.parts)) <= limit
+
+
+@pytest.mark.parametrize("keep", ["tail", "ends"])
+def test_the_mark_stands_at_the_gap_and_says_how_many_rows_are_hidden(keep):
+    rows = [["id", "name"], *([str(n), f"n{n}"] for n in range(500))]
+    shown = read(FORMS["text"].compose(Source(written(rows)).window(80, keep=keep).parts))
+    place = next(n for n, row in enumerate(shown) if row[0].startswith(MARK))
+    assert shown[place] == [f"{MARK} {500 - (len(shown) - 2)} hidden", ""]
+    assert shown[0] == ["id", "name"]
+    assert shown[-1] == ["499", "n499"]
+    assert (place == 1) == (keep == "tail")
+
+
+def test_a_row_too_long_for_any_window_has_its_long_cells_replaced():
+    rows = [["id", "body"], ["1", "word " * 300], ["2", "short"]]
+    source = Source(written(rows))
+    page = source.window(60)
+    assert read(FORMS["text"].compose(page.parts))[1] == ["1", MARK]
+    assert page.notices[0].pointer == "/0/body"
+    assert read(FORMS["text"].compose(source.window(60, page.gap.first).parts)) == [
+        ["id", "body"],
+        ["2", "short"],
+    ]
+
+
+@pytest.mark.parametrize("limit", range(6, 30))
+def test_a_row_of_which_no_cell_fits_is_passed_with_a_warning(limit):
+    source = Source(b"a,b,c\nx," + b"word " * 40 + b",y\n1,2,3\n4,5,6\n")
+    page = source.window(limit)
+    assert recount(FORMS["text"].compose(page.parts)) <= limit
+    if page.parts:
+        assert page.gap.first > 0
+        assert page.notices[0].code == "FIELD_TRUNCATED"
+    else:
+        assert page.gap.first == 0
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name():
+    data = b'\xef\xbb\xbf"a, b",c\n' + b"1,2\n" * 30
+    assert FORMS["text"].compose(Source(data).window(25).parts).endswith(b"[TRUNCATED],\n")
+
+
+def test_a_quote_that_is_never_closed_makes_the_rest_one_row():
+    data = b'id,name\n1,"open\n' + b"2,b\n" * 60
+    assert end_of_row(data, 8, CSV) == len(data)
+    assert end_of_row(data, 0, CSV) == 8
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.text('a,"\n\ré', max_size=40).map(str.encode))
+def test_rows_passed_in_one_go_are_those_passed_one_by_one(data):
+    starts = [0]
+    while starts[-1] < len(data):
+        starts.append(end_of_row(data, starts[-1], CSV))
+    for number, start in enumerate(starts):
+        for stop in range(start + 1, len(data) + 1):
+            behind = next(place for place, begin in enumerate(starts) if begin >= stop)
+            assert pass_rows(data, start, stop, CSV) == (starts[behind], behind - number)
+
+
+@pytest.mark.parametrize("keep", ["tail", "ends"])
+def test_of_a_long_table_only_the_ends_are_read_and_all_rows_are_counted(keep):
+    rows = [["id", "note"], *([str(n), "a\nb" if n % 3 else "c"] for n in range(20_000))]
+    shown = read(FORMS["text"].compose(Source(written(rows)).window(100, keep=keep).parts))
+    place = next(n for n, row in enumerate(shown) if row[0].startswith(MARK))
+    assert shown[place][0] == f"{MARK} {20_000 - (len(shown) - 2)} hidden"
+    assert shown[1:place] == rows[1:place]
+    assert shown[place + 1 :] == rows[-(len(shown) - place - 1) :]
+
+
+def test_without_a_limit_everything_from_an_offset_on_is_shown_below_the_header():
+    source = Source(b"id,name\n" + b"".join(b"%d,n%d\n" % (n, n) for n in range(50)))
+    page = source.window(None, source.index.token_at(source.payload.view().index(b"40,")))
+    assert read(FORMS["text"].compose(page.parts)) == [
+        ["id", "name"],
+        *([str(n), f"n{n}"] for n in range(40, 50)),
+    ]

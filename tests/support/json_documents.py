@@ -1,0 +1,105 @@
+"""Any JSON document as source text, and windows of it."""
+
+import json
+
+from hypothesis import strategies as st
+
+from tests.support.payloads import TOKENIZERS, payload_of
+from tokcap.core.cut import Ask
+from tokcap.forms import FORMS
+from tokcap.keep import KEEPS
+from tokcap.shapes import SHAPES
+from tokcap.tokens import Index, count_bytes
+
+MARK = "[TRUNCATED]"
+# Leaves as source text: a window must copy them unchanged.
+SCALARS = st.one_of(
+    st.sampled_from(
+        ["0", "-1", "1.10", "1E400", "12345678901234567890.10", "true", "false", "null", '""', "[]", "{}"]
+    ),
+    st.sampled_from([r'"\ud800"', r'"\u0041\/"', '"]}"', r'"\"\\"', '"漢字 🧑"', '"a b c"']),
+    st.integers(-(10**9), 10**9).map(str),
+    st.text(max_size=10).map(lambda text: json.dumps(text, ensure_ascii=False)),
+)
+KEYS = st.one_of(
+    st.sampled_from(['"a"', '"b"', '""', r'"\u0061"', '"a/b~c"']), st.text(max_size=4).map(json.dumps)
+)
+BLANK = st.sampled_from(["", " ", "\n  ", "\t"])
+
+
+@st.composite
+def members(draw, values):
+    pairs = draw(st.lists(st.tuples(KEYS, values), min_size=1, max_size=5))
+    blank = draw(BLANK)
+    return "{" + ",".join(f"{blank}{key}:{blank}{value}" for key, value in pairs) + blank + "}"
+
+
+@st.composite
+def elements(draw, values):
+    blank = draw(BLANK)
+    return (
+        "["
+        + ",".join(blank + value for value in draw(st.lists(values, min_size=1, max_size=6)))
+        + blank
+        + "]"
+    )
+
+
+DOCUMENTS = st.recursive(SCALARS, lambda values: members(values) | elements(values), max_leaves=40)
+CONTAINERS = DOCUMENTS.map(lambda text: text if text[0] in "[{" else f"[{text}]")
+SEQUENCES = st.lists(CONTAINERS, min_size=2, max_size=6).map("\n".join)
+
+
+class Raw(str):
+    """A number as it is written."""
+
+
+def parsed(text: str):
+    """Parse a document. Numbers stay as written; objects become tuples of pairs, to keep all keys."""
+    return json.loads(text, object_pairs_hook=tuple, parse_int=Raw, parse_float=Raw)
+
+
+def leaves(value, pointer=""):
+    """Yield every scalar and empty container with its pointer."""
+    if isinstance(value, tuple) and value:
+        for key, child in value:
+            yield from leaves(child, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(value, list) and value:
+        for number, child in enumerate(value):
+            yield from leaves(child, f"{pointer}/{number}")
+    else:
+        yield pointer, value
+
+
+class Source:
+    def __init__(self, text: str, *, lines: bool = False) -> None:
+        self.payload = payload_of(text.encode("utf-8", "surrogatepass"))
+        self.index = Index(self.payload, TOKENIZERS["cl100k_base"])
+        self.cut_shape = SHAPES["jsonl" if lines else "json"].cut
+
+    def window(self, limit, offset=0, keep="head", output="json", sentinel=MARK):
+        def cost(parts):
+            return count_bytes(FORMS[output].compose(parts), TOKENIZERS["cl100k_base"])
+
+        return self.cut_shape(
+            self.payload, self.index, Ask(limit, offset, KEEPS[keep], "record", sentinel), cost
+        )
+
+    def shown(self, limit, output="json", **ask) -> bytes:
+        return FORMS[output].compose(self.window(limit, output=output, **ask).parts)
+
+    def pages(self, limit):
+        offset = 0
+        while True:
+            page = self.window(limit, offset)
+            yield page
+            if page.gap is None:
+                return
+            assert page.gap.first > offset
+            offset = page.gap.first
+
+
+def is_within(few, many):
+    """Return whether `few` is `many` with some values left out."""
+    rest = iter(many)
+    return all(any(value == other for other in rest) for value in few)

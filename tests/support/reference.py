@@ -1,0 +1,27 @@
+"""tiktoken's own encodings, made by tiktoken from the embedded tables. Counts must equal theirs."""
+
+from __future__ import annotations
+
+import pytest
+import tiktoken
+import tiktoken_ext.openai_public
+
+from tokcap.tokens import vocabulary
+
+ENCODINGS = ("cl100k_base", "o200k_base")
+_references: dict[str, tiktoken.Encoding] = {}
+
+
+def reference(name: str) -> tiktoken.Encoding:
+    """Return tiktoken's own encoding, built by tiktoken's code from the embedded table."""
+    if name not in _references:
+        with pytest.MonkeyPatch.context() as patch:
+            ranks = vocabulary.load(name).ranks()
+            patch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", lambda *_args, **_named: ranks)
+            _references[name] = tiktoken.Encoding(**getattr(tiktoken_ext.openai_public, name)())
+    return _references[name]
+
+
+def recount(data: bytes, name: str = "cl100k_base") -> int:
+    """Return how many tokens tiktoken counts. Do not pass long runs of blanks, on which it fails."""
+    return len(reference(name).encode_ordinary(data.decode("utf-8", "replace")))

@@ -1,0 +1,44 @@
+"""Payloads of every shape, and windows of them, for the contract suites of shapes and keep policies."""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.payloads import TOKENIZERS, payload_of
+from tokcap.core.cut import Ask
+from tokcap.forms import FORMS
+from tokcap.keep import KEEPS
+from tokcap.shapes import SHAPES
+from tokcap.tokens import Index, count_bytes
+
+TOKENIZER = TOKENIZERS["cl100k_base"]
+MARK = "[TRUNCATED]"
+RECORDS = [{"id": n, "name": f"item {n} of many", "tags": ["a", "b"]} for n in range(120)]
+
+# For each shape a payload of 120 records that this shape, and no other, recognizes.
+SAMPLES = {
+    "text": "".join(f"{n}: a line of plain words, naïve 漢字\n" for n in range(120)).encode(),
+    "json": json.dumps(RECORDS, indent=1).encode(),
+    "jsonl": "".join(json.dumps(record) + "\n" for record in RECORDS).encode(),
+    "csv": ("id,name\n" + "".join(f'{n},"item {n}, of many"\n' for n in range(120))).encode(),
+    "tsv": ("id\tname\n" + "".join(f"{n}\titem {n} of many\n" for n in range(120))).encode(),
+}
+
+
+class Sample:
+    """One payload taken as one shape."""
+
+    def __init__(self, data: bytes, shape: str) -> None:
+        self.payload = payload_of(data)
+        self.shape = SHAPES[shape]
+        self.index = Index(self.payload, TOKENIZER)
+
+    def window(self, limit, *, offset=0, keep="head", output="text", sentinel=MARK):
+        def cost(parts):
+            return count_bytes(FORMS[output].compose(parts), TOKENIZER)
+
+        ask = Ask(limit, offset, KEEPS[keep], "record", sentinel)
+        return self.shape.cut(self.payload, self.index, ask, cost)
+
+    def shown(self, limit, *, output="text", **ask) -> bytes:
+        return FORMS[output].compose(self.window(limit, output=output, **ask).parts)
