@@ -313,6 +313,7 @@ def test_no_command_and_a_terminal_gives_a_short_usage():
     assert done.stderr.startswith(b"usage: tokcap [OPTIONS] [--] COMMAND [ARG]...")
 
 
+@pytest.mark.provokes("INTERNAL_ERROR")
 def test_an_internal_error_is_one_line_and_no_traceback(inside, monkeypatch):
     monkeypatch.setattr("tokcap.pipeline.run", lambda *_args: 1 // 0)
     ran = inside("-n", "5", "-o", "json", stdin=b"x")

@@ -586,7 +586,7 @@ class TestReport:
             check=False,
         )
         assert done.returncode == 125
-        assert done.stderr.startswith(b"tokcap: orjson cannot be loaded; install tokcap again")
+        assert done.stderr.startswith(b"tokcap: orjson cannot be loaded; the installation is incomplete")
         assert done.stderr.count(b"\n") == 1
 
     def test_checks_need_nothing_but_an_environment(self, tmp_path):
