@@ -33,19 +33,19 @@ def refuse(
 ) -> int:
     """Report an error and return its exit status; `view` is None if the call could not be parsed."""
     env.tell(str(error))
-    output = view.output if view else wanted_output(argv, env)
-    from tokcap.forms import FORMS
+    try:
+        output = view.output if view else wanted_output(argv, env)
+        from tokcap.forms import FORMS
 
-    if FORMS[output].has_envelope:
-        from tokcap.core.response import refusal
+        if FORMS[output].has_envelope:
+            from tokcap.core.response import refusal
 
-        tokenizer = view.tokenizer if view else str(DEFAULTS["tokenizer"])
-        try:
+            tokenizer = view.tokenizer if view else str(DEFAULTS["tokenizer"])
             env.write_stdout(FORMS[output].write(refusal(error, tokenizer, duration_ms)))
-        except Exception:  # noqa: S110
-            # Nobody reads the envelope, or there is no memory left to make one. The line on stderr and the
-            # exit status report the error all the same.
-            pass
+    except Exception:  # noqa: S110
+        # Nobody reads the envelope, or there is no memory left to make one. The line on stderr and the exit
+        # status report the error all the same.
+        pass
     return error.exit_status
 
 
