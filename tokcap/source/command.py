@@ -15,6 +15,7 @@ from tokcap.source.launch import Launch, spawn
 from tokcap.source.process import POLL_SECONDS
 from tokcap.source.signal_watch import SignalWatch
 from tokcap.source.termination import Termination
+from tokcap.system.descriptors import is_readable_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -127,6 +128,14 @@ class Command:
                     yield streams[descriptor], block
             if self._reader in ready:
                 self._poll.unregister(self._reader)
+                # What the command wrote before it could notice still counts as written to a closed pipe.
+                for descriptor, name in [*streams.items()]:
+                    if (
+                        name == "out"
+                        and is_readable_within(descriptor, 0)
+                        and (last := read_block(descriptor))
+                    ):
+                        yield name, last
                 self.stop("out")
             if self._terminal:
                 self._pass_keys(self._terminal, ready)
