@@ -114,7 +114,7 @@ def run_with_capture(
                 capture.write(reply.stdout_data)
                 for warning in reply.warnings:
                     print(warning, file=sys.stderr)
-            if error is not None and output != "text":
+            if error is not None and FORMS[output].has_envelope:
                 raise framework.exit(outcome.status) from error
     finally:
         capture.stop()
