@@ -1,20 +1,17 @@
 """Counts equal those of tiktoken: for any text, in any chunking, at any length."""
 
-import functools
 import random
 import sysconfig
 from pathlib import Path
 
 import pytest
-import tiktoken
-import tiktoken_ext.openai_public
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.payloads import TOKENIZERS
-from tests.support.reference import ENCODINGS, reference
+from tests.support.reference import ENCODINGS, gpt2_like, reference
 from tests.support.texts import AWKWARD, LONG_RUNS
-from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer, vocabulary
+from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -65,17 +62,6 @@ def test_every_safe_cut_of_the_gpt2_family_is_safe(text):
     for match in chunks.SafeCuts("gpt2").pattern.finditer(data):
         left, right = data[: match.end()].decode(), data[match.end() :].decode()
         assert encoding.encode_ordinary(left) + encoding.encode_ordinary(right) == whole, (left, right)
-
-
-@functools.cache
-def gpt2_like():
-    """The pre-split of the GPT-2 family with an embedded table, because its own table is not embedded."""
-    return tiktoken.Encoding(
-        "gpt2",
-        pat_str=tiktoken_ext.openai_public.r50k_pat_str,
-        mergeable_ranks=vocabulary.load("cl100k_base").ranks(),
-        special_tokens={},
-    )
 
 
 def test_the_start_of_a_line_is_not_safe_in_the_gpt2_family():
@@ -153,6 +139,7 @@ def test_a_seam_that_never_joins_falls_back_to_the_whole_piece(monkeypatch):
     )
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_counts_as_tiktoken_counts_it(name):
     # In blocks: a cut that some character makes unsafe would change the count of a block.
@@ -206,7 +193,6 @@ def test_a_safe_cut_found_by_encoding_changes_no_count(name, runs):
     """Long stretches without a safe cut, with small constants so that they occur often."""
     text = "".join(part * number for part, number in runs)[:20_000].encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bpe, "RUN_BYTES", 256)
         patch.setattr(chunks, "LONG_STRETCH_BYTES", 1500)
         patch.setattr(chunks, "CHUNK_BYTES", 500)
         tokenizer = TOKENIZERS[name]
@@ -221,4 +207,4 @@ def test_a_safe_cut_found_by_encoding_changes_no_count(name, runs):
 def test_a_long_run_of_one_character_is_counted_in_parts(character):
     pieces = list(chunks.split([character * (1 << 20)] * 3, TOKENIZERS["cl100k_base"]))
     assert b"".join(pieces) == character * (3 << 20)
-    assert max(map(len, pieces)) <= 2 << 20
+    assert max(map(len, pieces)) <= 2 * chunks.LONG_STRETCH_BYTES

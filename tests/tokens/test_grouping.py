@@ -38,6 +38,7 @@ def test_any_text_with_any_blanks_around_it_has_the_tokens_of_the_published_patt
         assert fast(name).encode_ordinary(whole) == reference(name).encode_ordinary(whole)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_has_the_tokens_of_the_published_pattern(name):
     # After the second plane there are ideographs, private use, or nothing: a sample is enough.

@@ -201,7 +201,7 @@ def test_threads_find_what_is_no_text_each_in_their_own_bytes(monkeypatch):
     import codecs
     import threading
 
-    from tokcap.tokens.index import invalid_spans
+    from tokcap.tokens.replacement import invalid_spans
 
     both_are_bound = threading.Barrier(2)
     register = codecs.register_error

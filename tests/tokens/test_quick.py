@@ -61,6 +61,7 @@ def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, text):
         assert found is None
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
     """The pieces of each text, merged by tiktoken, are what tiktoken itself makes of the text."""
@@ -78,6 +79,7 @@ def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
             assert apart == encoding.encode_ordinary(text), ascii(characters)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, unlimited):
     encoder = small_text.SmallTextEncoder(name)
@@ -88,6 +90,7 @@ def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, un
         assert list(encoder.token_lengths(text)) == lengths_of(name, text), hex(start)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_all_sources_of_this_python_have_the_tokens_of_tiktoken(name, unlimited):
     library = Path(sysconfig.get_path("stdlib"))

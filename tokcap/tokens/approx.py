@@ -17,6 +17,7 @@ class ApproxTokenizer:
     name = "approx"
     stable = True
     cuts_anywhere = False
+    digit_group = 0
     # Each character has at most four bytes.
     longest_token_bytes = 4 * TOKEN_CHARACTERS
 
@@ -45,6 +46,9 @@ class ApproxTokenizer:
         return cut if cut < len(data) else None
 
     def find_safe_cut(self, data: bytes) -> int | None:
+        return None
+
+    def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
         return None
 
 

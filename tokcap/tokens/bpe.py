@@ -8,15 +8,20 @@ in parts, and the tokens are the same.
 from __future__ import annotations
 
 from array import array
+from functools import cached_property
 
 from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.tokens.chunks import SafeCuts
+from tokcap.tokens.byte_tokenizer import next_character
+from tokcap.tokens.chunks import SafeCuts, as_text
+from tokcap.tokens.replacement import in_source, whole_characters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import tiktoken
+
+    from tokcap.tokens.long_runs import LongRuns
 
 # The longest text that tiktoken gets. Its engine gives up near a million blanks.
 PLAIN_CHARACTERS = 1 << 17
@@ -26,21 +31,25 @@ PART_BYTES = 1 << 14
 UNSURE_TOKENS = 64
 # The tokens on each side of a seam that must stay the same when they are encoded together.
 SEAM_TOKENS = 4
-# A cut inside a run of one character has at least this many bytes of the run on each side.
-RUN_BYTES = 1 << 15
 # Move a seam at most this often, then merge the whole piece, however slow that is.
 SEAM_MOVES = 1000
+# A longer run has no cut either, and encoding it whole would take 50 times its size.
+MOST_SEARCHED_BYTES = 1 << 19
+# Remember the cuts in this many texts: a run that repeats itself gives the same few texts again and again.
+MOST_FOUND_CUTS = 8
 
 
 class BytePairTokenizer:
     """A tiktoken encoding.
 
-    `published_pattern` is its pre-split without backtracking. Without one, `find_safe_cut` finds nothing.
+    `published_pattern` is its pre-split, if `encoding` has another one that is only fast in tiktoken.
     `lengths` has the length of each token, by rank.
     """
 
     stable = True
     cuts_anywhere = True
+    # For the encodings that are not embedded this is right too: their runs of digits are one piece.
+    digit_group = 0
 
     def __init__(
         self,
@@ -56,12 +65,20 @@ class BytePairTokenizer:
         self._published_pattern = published_pattern
         self._lengths = lengths
         self._cuts = SafeCuts(name)
+        self._last = ("", 0)
+        self._found_cuts: dict[bytes, int | None] = {}
 
     def prepare(self) -> None:
         """Do nothing: the encoding is loaded."""
 
     def count(self, text: str) -> int:
-        return len(self.encode(text))
+        # Long runs often repeat the same chunk.
+        last_text, last_count = self._last
+        if text == last_text:
+            return last_count
+        count = len(self.encode(text))
+        self._last = (text, count)
+        return count
 
     def token_lengths(self, text: str) -> Sequence[int]:
         tokens = self.encode(text)
@@ -73,39 +90,38 @@ class BytePairTokenizer:
         return self._cuts.first_after(data, search_from)
 
     def find_safe_cut(self, data: bytes) -> int | None:
-        """Find a cut inside a run of one character, or between two pieces of the pre-split."""
-        if not self._published_pattern:
+        """Find a cut between two pieces of the pre-split, or inside a long one."""
+        if self._long_runs is None or len(data) > MOST_SEARCHED_BYTES:
             return None
-        return self._cut_in_run(data) or self._cut_between_pieces(data)
-
-    def _cut_in_run(self, data: bytes) -> int | None:
-        """Cut in the middle of a long run of one ASCII character, where both sides are one piece.
-
-        A run of digits is not one piece: digits are split into groups of three.
-        """
-        middle = len(data) // 2
-        around = data[middle - RUN_BYTES : middle + RUN_BYTES]
-        if around != around[:1] * (2 * RUN_BYTES) or around[0] >= 0x80 or around[:1].isdigit():
-            return None
-        tokens = self.encode(data[:middle].decode("utf-8", "replace"))
-        left, unsure = tokens[:-UNSURE_TOKENS], tokens[-UNSURE_TOKENS:]
-        cut = middle - sum(map(self._length, unsure))
-        if cut < middle - RUN_BYTES // 2 or not left or not self._joins(left, self._merge(around)):
-            return None
+        found = self._found_cuts
+        if data in found:
+            return found[data]
+        cut, tokens = self._long_runs.cut_after_beginning(whole_characters(data))
+        if cut is not None:
+            cut = in_source(data, cut)
+            if tokens:
+                # The caller counts this chunk next.
+                self._last = (as_text(data[:cut]), tokens)
+        # A new dictionary, because another thread may be reading this one.
+        self._found_cuts = {**found, data: cut} if len(found) < MOST_FOUND_CUTS else {data: cut}
         return cut
 
-    def _cut_between_pieces(self, data: bytes) -> int | None:
-        """Cut after the last piece of the pre-split that cannot change, because whole pieces follow it."""
-        import regex
-
-        try:
-            text = data.decode()
-        except UnicodeDecodeError:
+    def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
+        if self._long_runs is None:
             return None
-        ends = [match.end() for match in regex.finditer(self._pattern, text)]
-        # White space is split differently at the end of a text than before a word.
-        safe = [end for end in ends[:-2] if not text[end - 1].isspace()]
-        return len(text[: safe[-1]].encode()) if safe else None
+        begin = next_character(data, 0)
+        cut = self._long_runs.cut_in_middle(whole_characters(data[begin:]), is_end=is_end)
+        return None if cut is None else begin + in_source(data[begin:], cut)
+
+    @cached_property
+    def _long_runs(self) -> LongRuns | None:
+        from tokcap.tokens.long_runs import RUNS, LongRuns
+        from tokcap.tokens.piece_cuts import PieceCuts
+
+        if self.name not in RUNS:
+            return None
+        cuts = PieceCuts(self._merge, self._length, self.longest_token_bytes)
+        return LongRuns(self.name, self._pattern, self._merge, cuts)
 
     def encode(self, text: str) -> Sequence[int]:
         """Return all tokens of a text. The text of a special token is ordinary text."""
@@ -171,7 +187,7 @@ class BytePairTokenizer:
         return self._merge(self._encoding.decode_bytes(around)) == around
 
     def _length(self, token: int) -> int:
-        return len(self._encoding.decode_single_token_bytes(token))
+        return self._lengths[token] if self._lengths else len(self._encoding.decode_single_token_bytes(token))
 
 
 def is_failure(error: BaseException) -> bool:

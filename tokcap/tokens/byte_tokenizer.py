@@ -15,6 +15,7 @@ class ByteTokenizer:
     name = BYTES
     stable = False
     cuts_anywhere = False
+    digit_group = 0
     longest_token_bytes = 1
 
     def prepare(self) -> None:
@@ -33,8 +34,11 @@ class ByteTokenizer:
     def find_safe_cut(self, data: bytes) -> int | None:
         return None
 
+    def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
+        return None
 
-def next_character(data: bytearray, start: int) -> int:
+
+def next_character(data: bytes | bytearray, start: int) -> int:
     """Return the first position from `start` on where a character, or an invalid byte, begins."""
     # A lead byte has at most three continuation bytes. A fourth one is an invalid byte of its own.
     furthest = min(start + 3, len(data))

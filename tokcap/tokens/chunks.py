@@ -11,6 +11,7 @@ from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator
 
     from tokcap.core.tokenizer import Tokenizer
@@ -22,9 +23,11 @@ FIRST_CHUNK_BYTES = 1 << 12
 # A safe cut is recognised by at most this many bytes around it.
 CUT_CONTEXT_BYTES = 8
 
-# Search for a safe cut by encoding only in a stretch of this length: it costs as much as counting the
-# stretch.
-LONG_STRETCH_BYTES = 1 << 18
+# Search for a safe cut by encoding only in a stretch of this length: it costs more than counting the stretch.
+LONG_STRETCH_BYTES = 1 << 17
+
+# The position of a token that starts inside a character.
+INSIDE_A_CHARACTER = -1
 
 # Safe cuts of the tiktoken encodings. Byte-pair encoding works inside the pieces of a pre-split, so a cut is
 # safe where a piece ends no matter what is further left or right. The patterns look only at ASCII bytes and
@@ -53,6 +56,12 @@ PATTERNS = {
 }
 
 
+# A cut is at the end of one of these runs, never inside.
+RUNS_WITHOUT_CUTS = rb"[A-Za-z]+|[0-9]+|[^A-Za-z0-9\n]+|\n+"
+# A cut is usually this near.
+NEAR_BYTES = 1 << 12
+
+
 class SafeCuts:
     """The safe cuts of one encoding. An encoding that is not in `PATTERNS` has none."""
 
@@ -61,11 +70,33 @@ class SafeCuts:
 
         source = PATTERNS.get(encoding)
         self.pattern = compiled(source) if source else None
+        self._runs: re.Pattern[bytes] | None = None
 
     def first_after(self, data: bytes | bytearray, search_from: int) -> int | None:
         """Return the first safe cut after `search_from`; None if there is none."""
-        match = self.pattern.search(data, search_from) if self.pattern else None
-        return match.end() if match else None
+        if self.pattern is None:
+            return None
+        match = self.pattern.search(data, search_from, search_from + NEAR_BYTES)
+        return match.end() if match else self._first_further_away(data, search_from + NEAR_BYTES)
+
+    def _first_further_away(self, data: bytes | bytearray, place: int) -> int | None:
+        """Search on, and skip long runs: a search for their end is many times faster than one for a cut."""
+        assert self.pattern
+        size = len(data)
+        while place < size:
+            if self._runs is None:
+                import re
+
+                self._runs = re.compile(RUNS_WITHOUT_CUTS)
+            run = self._runs.match(data, place)
+            # A cut may be at the end of the run: its last byte is searched again.
+            if run and run.end() - place > NEAR_BYTES:
+                place = run.end()
+            start = place - CUT_CONTEXT_BYTES
+            if match := self.pattern.search(data, start, place + NEAR_BYTES):
+                return match.end()
+            place += NEAR_BYTES
+        return None
 
 
 def split(blocks: Iterable[bytes], tokenizer: Tokenizer) -> Iterator[bytes]:
@@ -73,25 +104,32 @@ def split(blocks: Iterable[bytes], tokenizer: Tokenizer) -> Iterator[bytes]:
     buffer = bytearray()
     # Never search the same bytes twice: a stretch without a cut may be very long.
     search_from = FIRST_CHUNK_BYTES
-    long_stretch_bytes = LONG_STRETCH_BYTES
+    stretch_bytes = LONG_STRETCH_BYTES
     for block in blocks:
         buffer += block
         begin = 0
-        while search_from < len(buffer):
-            cut = tokenizer.safe_cut(buffer, begin, search_from)
+        # The next cut that can be seen.
+        seen: int | None = None
+        while True:
+            if seen is None and search_from < len(buffer):
+                seen = tokenizer.safe_cut(buffer, begin, search_from)
+                search_from = max(search_from, len(buffer) - CUT_CONTEXT_BYTES) if seen is None else seen
+            cut = seen
+            if (len(buffer) if seen is None else seen) - begin > stretch_bytes:
+                # Always the same size: a run that repeats itself then gives the same stretch again.
+                found = tokenizer.find_safe_cut(bytes(buffer[begin : begin + stretch_bytes]))
+                if found is None:
+                    stretch_bytes *= 2
+                    continue
+                cut = begin + found
             if cut is None:
-                search_from = max(search_from, len(buffer) - CUT_CONTEXT_BYTES)
-                if len(buffer) - begin > long_stretch_bytes:
-                    cut = tokenizer.find_safe_cut(bytes(buffer[begin:]))
-                    # After a failure, try again when there is twice as much.
-                    long_stretch_bytes *= 2
-                if cut is None:
-                    break
-                cut += begin
+                break
             yield bytes(buffer[begin:cut])
             begin = cut
-            search_from = begin + CHUNK_BYTES
-            long_stretch_bytes = LONG_STRETCH_BYTES
+            stretch_bytes = LONG_STRETCH_BYTES
+            if seen is not None and seen < begin + CHUNK_BYTES:
+                seen = None
+            search_from = max(search_from, begin + CHUNK_BYTES)
         del buffer[:begin]
         search_from -= begin
     if buffer:
@@ -106,6 +144,14 @@ def count_bytes(data: bytes, tokenizer: Tokenizer) -> int:
 def as_text(data: bytes) -> str:
     """Return the text that tokenizers see for these bytes."""
     return data.decode("utf-8", "replace")
+
+
+def is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def safe_count(data: bytes, tokenizer: Tokenizer) -> int:

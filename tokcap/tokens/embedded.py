@@ -25,8 +25,9 @@ class EmbeddedTokenizer:
 
     stable = True
     cuts_anywhere = True
-    # True for both vocabularies.
+    # True for both vocabularies, as is the group of digits.
     longest_token_bytes = 128
+    digit_group = 3
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -72,6 +73,9 @@ class EmbeddedTokenizer:
 
     def find_safe_cut(self, data: bytes) -> int | None:
         return self.byte_pair.find_safe_cut(data)
+
+    def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
+        return self.byte_pair.cut_in_middle(data, is_end=is_end)
 
 
 def load_byte_pair(name: str) -> BytePairTokenizer:

@@ -7,13 +7,13 @@ first one.
 
 from __future__ import annotations
 
-from _thread import get_ident
 from itertools import accumulate
 
-from tokcap.core.tokenizer import Total
+from tokcap.core.tokenizer import LastTokens, Total
+from tokcap.errors import DamagedOutput
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.checkpoints import Checkpoints, last_at_most
-from tokcap.tokens.chunks import as_text, split
+from tokcap.tokens.chunks import INSIDE_A_CHARACTER, as_text, is_utf8, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 READ_BYTES = 1 << 18
 # The total of a larger payload is estimated, unless everything must be counted anyway.
 EXACT_BYTES = 64 << 10
+# What is before the end of a larger payload is not counted for a window at its end.
+EXACT_TAIL_BYTES = 4 << 20
 # An estimate samples this many bytes at the start, and some places spread over the rest: many outputs start
 # differently from how they continue.
 SAMPLE_BYTES = 4 << 10
@@ -34,8 +36,6 @@ LOOK_BACK_BYTES = 128
 
 # The smallest part that is worth its own process.
 PARALLEL_PART_BYTES = 4 << 20
-
-INSIDE_A_CHARACTER = -1
 
 
 class Index:
@@ -51,6 +51,9 @@ class Index:
         self._stretch = -1
         self._stretch_ends: Sequence[int] = ()
         self._estimate: float | None = None
+        self._last_chunk, self._last_counted = b"", (0, True)
+        # Whether this call has asked for the end of the payload (see `total`).
+        self._was_end_asked = False
 
     @property
     def valid_utf8(self) -> bool:
@@ -76,8 +79,12 @@ class Index:
         if chunk is None:
             self.checkpoints.finish()
             return
-        tokens = (count or self._tokenizer.count)(as_text(chunk))
-        self.checkpoints.add(tokens, len(chunk), valid_utf8=is_utf8(chunk))
+        # A long run often repeats the same chunk.
+        if chunk != self._last_chunk:
+            tokens = (count or self._tokenizer.count)(as_text(chunk))
+            self._last_chunk, self._last_counted = chunk, (tokens, is_utf8(chunk))
+        tokens, valid_utf8 = self._last_counted
+        self.checkpoints.add(tokens, len(chunk), valid_utf8=valid_utf8)
 
     @property
     def total_tokens(self) -> int:
@@ -86,6 +93,7 @@ class Index:
 
     def count_all(self) -> None:
         """Count to the end; a large rest with the extra `bulk` or in several processes."""
+        self._was_end_asked = True
         if self.checkpoints.complete:
             return
         if self._payload.size - self.checkpoints.bytes[-1] >= 2 * PARALLEL_PART_BYTES:
@@ -120,16 +128,24 @@ class Index:
 
     @property
     def total(self) -> Total:
-        """The exact total, or an estimate for more than `EXACT_BYTES`."""
+        """The exact total, or an estimate for more than `EXACT_BYTES`.
+
+        It is exact if this call had to count to the end. That an earlier call has done so must make no
+        difference: the same output and the same options give the same mark.
+        """
         whole = self._payload.size + self._payload.lost
-        known = self.checkpoints
-        if not self._payload.lost and (known.complete or whole <= EXACT_BYTES):
+        if not self._payload.lost and (self._was_end_asked or whole <= EXACT_BYTES):
             return Total(self.total_tokens)
+        return self._estimated(whole)
+
+    def _estimated(self, size: int) -> Total:
+        """Estimate the tokens of so many bytes."""
+        known = self.checkpoints
         while known.bytes[-1] < SAMPLE_BYTES and not known.complete:
             self._read_on()
         # Sample the same places even if more was counted, so that the same output gives the same mark.
         first = min(last_at_most(known.bytes, SAMPLE_BYTES - 1) + 1, len(known) - 1)
-        rest = whole - known.bytes[first]
+        rest = size - known.bytes[first]
         return Total(known.tokens[first] + round(rest * self._tokens_per_byte()), exact=False)
 
     def _tokens_per_byte(self) -> float:
@@ -138,7 +154,12 @@ class Index:
             size, tokens, sampled = self._payload.size, 0, 0
             for number in range(1, PLACES + 1):
                 place = size * number // (PLACES + 1)
-                text = self._between_cuts(self._payload.read(place, min(place + PLACE_BYTES, size)))
+                try:
+                    sample = self._payload.read(place, min(place + PLACE_BYTES, size))
+                except DamagedOutput:
+                    # Windows elsewhere can still be shown.
+                    continue
+                text = self._between_cuts(sample)
                 tokens += self._tokenizer.count(as_text(text))
                 sampled += len(text)
             self._estimate = tokens / sampled if sampled else 0.0
@@ -160,6 +181,8 @@ class Index:
         """Return `token`, or the number of tokens if there are fewer."""
         while self.checkpoints.tokens[-1] < token and not self.checkpoints.complete:
             self._read_on()
+        if token > self.checkpoints.tokens[-1]:
+            self._was_end_asked = True
         return min(token, self.checkpoints.tokens[-1])
 
     def starts(self, first: int, last: int) -> Sequence[int]:
@@ -184,6 +207,20 @@ class Index:
         if token == last:
             found.append(byte)
         return found
+
+    def last(self, number: int, after: int) -> LastTokens:
+        """Return where the last tokens start (see `TokenMap`)."""
+        if not self._was_end_asked and self._tokenizer.cuts_anywhere:
+            after_byte = self.byte_at(after)
+            if self._payload.size - after_byte > EXACT_TAIL_BYTES:
+                from tokcap.tokens.tail import last_starts
+
+                starts = last_starts(self._payload, self._tokenizer, number, after_byte)
+                if starts:
+                    estimated = self._estimated(self._payload.size).tokens
+                    return LastTokens(Total(max(estimated, after + number + 1), exact=False), starts)
+        total = self.total_tokens
+        return LastTokens(Total(total), self.starts(max(total - number, 0), total))
 
     def token_at(self, byte: int) -> int:
         """Return the token that contains the byte; the number of tokens for the payload's end."""
@@ -226,14 +263,6 @@ def blocks(payload: Payload, start: int = 0, stop: int | None = None) -> Iterato
         yield payload.read(place, min(place + READ_BYTES, end))
 
 
-def is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def token_ends(chunk: bytes, tokenizer: Tokenizer, *, allowed_only: bool = True) -> Sequence[int]:
     """Return where each token of a chunk ends, in bytes of the chunk; -1 where no cut is allowed.
 
@@ -244,45 +273,6 @@ def token_ends(chunk: bytes, tokenizer: Tokenizer, *, allowed_only: bool = True)
         if not allowed_only:
             return ends
         return [end if end == len(chunk) or chunk[end] & 0xC0 != 0x80 else INSIDE_A_CHARACTER for end in ends]
+    from tokcap.tokens.replacement import ends_in_source
+
     return ends_in_source(chunk, ends)
-
-
-REPLACEMENT_BYTES = len("\ufffd".encode())
-
-
-def ends_in_source(chunk: bytes, ends: Sequence[int]) -> Sequence[int]:
-    """Translate ends in the replacement text to ends in the bytes that it replaces."""
-    text = as_text(chunk).encode()
-    begins, stops = invalid_spans(chunk)
-    found = []
-    # The number of replacements before the current end, and how far they shift the text after them.
-    passed = shift = 0
-    for end in ends:
-        while passed < len(begins) and begins[passed] - shift + REPLACEMENT_BYTES <= end:
-            shift += stops[passed] - begins[passed] - REPLACEMENT_BYTES
-            # From here on, text byte = source byte - shift.
-            passed += 1
-        inside = end < len(text) and text[end] & 0xC0 == 0x80
-        found.append(INSIDE_A_CHARACTER if inside else end + shift)
-    return found
-
-
-def invalid_spans(data: bytes) -> tuple[Sequence[int], Sequence[int]]:
-    """Return where each stretch begins and stops that decoding replaces by one replacement character."""
-    import codecs
-    from array import array
-
-    # Arrays, because there may be as many stretches as bytes.
-    begins, stops = array("q"), array("q")
-
-    def record(error: UnicodeError) -> tuple[str, int]:
-        assert isinstance(error, UnicodeDecodeError)
-        begins.append(error.start)
-        stops.append(error.end)
-        return "\ufffd", error.end
-
-    # Decoding finds its handler by name, so every thread needs its own name.
-    name = f"tokcap.invalid_spans.{get_ident()}"
-    codecs.register_error(name, record)
-    data.decode("utf-8", name)
-    return begins, stops

@@ -40,10 +40,21 @@ def parts_of(
     for part in range(1, number):
         start = begin + left * part // number
         data = bytearray(payload.read(start, min(start + LOOK_BYTES, payload.size)))
-        cut = tokenizer.safe_cut(data, 0, 0)
-        if cut is not None and start + cut > places[-1]:
+        cut = tokenizer.safe_cut(data, 0, 0) or cut_inside_run(bytes(data), tokenizer)
+        if cut and start + cut > places[-1]:
             places.append(start + cut)
     return list(zip(places, [*places[1:], payload.size], strict=True))
+
+
+def cut_inside_run(data: bytes, tokenizer: Tokenizer) -> int | None:
+    """Find by encoding a place where both sides can be counted separately."""
+    cut = tokenizer.cut_in_middle(data, is_end=False)
+    if not cut:
+        return None
+    last = data[max(cut - 4, 0) : cut].decode("utf-8", "ignore")[-1:]
+    # The text before the cut must not be split differently because it ends there, as white space is, and
+    # capitals after other letters.
+    return None if not last or last.isspace() or last.isupper() or last.istitle() else cut
 
 
 def count_in_parallel(parts: Sequence[tuple[int, int]], count: CountPart) -> Checkpoints:

@@ -23,6 +23,7 @@ class PluginTokenizer:
 
     stable = False
     cuts_anywhere = False
+    digit_group = 0
 
     def __init__(self, name: str, plugin: object) -> None:
         self.name = name
@@ -59,6 +60,9 @@ class PluginTokenizer:
         return None
 
     def find_safe_cut(self, data: bytes) -> int | None:
+        return None
+
+    def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
         return None
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from tokcap.core.spool import Spool, in_memory, open_nameless_file
+from tokcap.core.spool import Spool, open_nameless_file
 from tokcap.errors import NotFound
-from tokcap.store.base import LATEST, Cleaned, ListedOutput
-from tokcap.store.handles import match_handle, shortest_handle, suggestion
+from tokcap.store.base import ANYBODY, Caller, Cleaned, ListedOutput
+from tokcap.store.checked_stream import checked_streams
+from tokcap.store.handles import match_handle, nth_last, shortest_handle, steps_back, suggestion
 from tokcap.store.record import StoredRecord
 from tokcap.store.retention import split_by_retention
 
@@ -28,7 +29,25 @@ class Kept:
 
     def listed(self) -> ListedOutput:
         size = sum(map(len, self.files.values()))
-        return ListedOutput(self.handle, self.record(), size, self.stored_at, self.read_at)
+        record = self.record()
+        sizes = {name: len(self.files[name]) for name in ("out", "err") if name in self.files}
+        is_damaged = record is None or record.stored_bytes != sizes
+        return ListedOutput(self.handle, record, size, self.stored_at, self.read_at, is_damaged)
+
+
+class ToyBytes:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.size = len(data)
+
+    def read(self, start: int, stop: int) -> bytes:
+        return self._data[start:stop]
+
+    def view(self, size: int) -> bytes:
+        return self._data[:size]
+
+    def close(self) -> None:
+        pass
 
 
 class ToyOutput:
@@ -40,13 +59,9 @@ class ToyOutput:
         record = kept.record()
         if record is None:
             self.damage.append(f"{RECORD} of {self.handle} is damaged")
-        lost = record.lost_bytes if record else {}
-        self.streams = {
-            stream: in_memory(kept.files[stream], lost.get(stream, 0))
-            for stream in ("out", "err")
-            if stream in kept.files
-        }
-        sizes = {stream: payload.size for stream, payload in self.streams.items()}
+        found = {stream: ToyBytes(kept.files[stream]) for stream in ("out", "err") if stream in kept.files}
+        self.streams = checked_streams(self.handle, found, record, self)
+        sizes = {stream: payload.size for stream, payload in found.items()}
         self.record = record or StoredRecord(self.handle, stored_bytes=sizes)
         for stream, size in self.record.stored_bytes.items():
             if sizes.get(stream, 0) != size:
@@ -57,7 +72,7 @@ class ToyOutput:
 
     def is_whole(self, stream: str) -> bool:
         payload = self.streams[stream]
-        return not payload.lost and payload.size == self.record.stored_bytes.get(stream, payload.size)
+        return not payload.lost and payload.size == payload.found_size
 
     def read_file(self, name: str) -> bytes | None:
         return self._kept.files.get(name)
@@ -96,7 +111,7 @@ class ToyDraft:
         else:
             everything = {**payloads, **files, RECORD: record.packed()}
             self._store.shelf[record.handle] = Kept(record.handle, everything, record.stored_at)
-        self._store.last_handle[:] = [record.handle]
+        self._store.last_handle.insert(0, record.handle)
 
     def close(self) -> None:
         pass
@@ -108,7 +123,7 @@ class ToyStore:
         self.last_handle = last_handle
         self._env = env
 
-    def draft(self) -> ToyDraft:
+    def draft(self, caller: Caller = ANYBODY) -> ToyDraft:
         return ToyDraft(self)
 
     def handle_for(self, digest: str) -> str:
@@ -119,20 +134,20 @@ class ToyStore:
         record = kept.record() if kept else None
         return None if kept is None else record.digest if record else ""
 
-    def find(self, name: str) -> str:
-        if name != LATEST:
+    def find(self, name: str, caller: Caller = ANYBODY) -> str:
+        steps = steps_back(name)
+        if steps is None:
             return match_handle(name, self.shelf, self._latest_handles)
-        if not self.last_handle:
-            raise NotFound("nothing has been stored yet")
-        if self.last_handle[0] not in self.shelf:
+        handle = nth_last(steps, [*dict.fromkeys(self.last_handle)], self._latest_handles)
+        if handle not in self.shelf:
             raise NotFound(f"the last output has been removed{suggestion(self._latest_handles())}")
-        return self.last_handle[0]
+        return handle
 
     def _latest_handles(self) -> list[str]:
         return [output.handle for output in self.latest(5)]
 
-    def open(self, name: str, stream: str = "out") -> ToyOutput:
-        output = ToyOutput(self.shelf[self.find(name)], self._env.now())
+    def open(self, name: str, stream: str = "out", caller: Caller = ANYBODY) -> ToyOutput:
+        output = ToyOutput(self.shelf[self.find(name, caller)], self._env.now())
         if stream not in output.streams:
             raise NotFound(f"{output.handle} has no stored {stream}")
         output.touch()
@@ -148,7 +163,7 @@ class ToyStore:
         found = [output for output in self.outputs() if output.handle.startswith(beginning)]
         return sorted(found, key=lambda output: -output.stored_at)[:most]
 
-    def last(self) -> ListedOutput | None:
+    def last(self, caller: Caller = ANYBODY) -> ListedOutput | None:
         kept = self.shelf.get(self.last_handle[0]) if self.last_handle else None
         return kept.listed() if kept else None
 

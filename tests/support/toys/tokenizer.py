@@ -9,6 +9,7 @@ class WordTokenizer:
     name = "toy-words"
     stable = True
     cuts_anywhere = True
+    digit_group = 0
     longest_token_bytes = 1 << 62
 
     def prepare(self):
@@ -25,6 +26,9 @@ class WordTokenizer:
         return match.end() if match else None
 
     def find_safe_cut(self, data):
+        return None
+
+    def cut_in_middle(self, data, *, is_end):
         return None
 
 

@@ -1,0 +1,127 @@
+"""Safe cuts in text that has none which can be seen: long runs of letters, digits, signs, emoji or blanks.
+
+Such a run is one piece of the pre-split, or many of equal kind. A cut is found by encoding, from the
+beginning of the run or in its middle (see `piece_cuts`). Cuts are in bytes of the replacement text.
+"""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.tokens.piece_cuts import WITNESSES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokcap.tokens.piece_cuts import PieceCuts
+
+# Texts of every kind that can follow. A pre-split decides by the kinds of the next few characters.
+CONTINUATIONS = ("", *"aA中\u03011 \n-'/\t", "Ab", "中A", " a", " \n", "\n/", "\n a", "-a", "'s")
+# A cut inside a run has at least this many characters of it on both sides: the first ones may belong to a
+# contraction, and the last one may be split off.
+MARGIN = 8
+# The inside of a longer run does not matter for the borders of pieces.
+SHORT_RUN = 512
+# How far apart two possible beginnings of a piece may be, in characters.
+MOST_DOUBT = 1 << 12
+
+# Runs without the beginning of a piece inside, wherever their own piece began.
+BLANKS = r"|[\r\n]+|[^\S\r\n]+"
+OF_ANY_LENGTH = r"\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+|\s+"
+GPT2_FAMILY = ("gpt2", "r50k_base", "p50k_base", "p50k_edit")
+RUNS = {
+    "cl100k_base": r"\p{L}+|[^\s\p{L}\p{N}]+" + BLANKS,
+    # A capital may follow letters without case, unless there is a small letter further left.
+    "o200k_base": (
+        r"\p{Ll}(?:\p{Ll}|\p{M})+|(?P<caseless>\p{L}[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)|[\p{Lu}\p{Lt}]+"
+        r"|[^\s\p{L}\p{N}\p{M}]+" + BLANKS
+    ),
+    **dict.fromkeys(GPT2_FAMILY, OF_ANY_LENGTH),
+}
+# Ends of pieces that can be seen without their beginnings. `chunks.PATTERNS` finds those in ASCII text.
+PIECE_ENDS = {
+    "cl100k_base": r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])",
+    "o200k_base": r"\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])|\p{Ll}{3}(?=\p{Lu})",
+    **dict.fromkeys(GPT2_FAMILY, r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})"),
+}
+
+
+class LongRuns:
+    """Cuts in long runs for one encoding."""
+
+    def __init__(self, name: str, pattern: str, merge: Callable[[bytes], list[int]], cuts: PieceCuts) -> None:
+        # tiktoken depends on `regex`, which reads the same patterns.
+        import regex
+
+        self._pattern = regex.compile(pattern)
+        self._run = regex.compile(RUNS[name])
+        self._piece_end = regex.compile(PIECE_ENDS[name])
+        self._merge = merge
+        self._cuts = cuts
+
+    def cut_after_beginning(self, text: str) -> tuple[int | None, int]:
+        """Cut text that begins at a safe cut, as late as possible.
+
+        Return the cut, and the number of tokens before it if that is known, else 0.
+        """
+        pieces = [match.span() for match in self._pattern.finditer(text)]
+        # A piece is certain if whole pieces follow it. White space is split differently before a word.
+        ends = [end for _, end in pieces[:-2] if not text[end - 1].isspace()]
+        if ends:
+            return len(text[: ends[-1]].encode()), 0
+        begin, end = max(pieces, key=lambda span: span[1] - span[0], default=(0, 0))
+        piece = text[begin : end - MARGIN].encode()
+        for number, place in self._cuts.settled(piece):
+            if is_character_start(piece, place):
+                cut = begin + len(piece[:place].decode())
+                # Most places are good. Marks among signs are not: what follows them would be another piece.
+                if self._pattern.match(text, cut).end() == end:
+                    if not self._is_certain(text, begin, cut):
+                        break
+                    before = (text[start:stop].encode() for start, stop in pieces if stop <= begin)
+                    return len(text[:cut].encode()), number + sum(len(self._merge(piece)) for piece in before)
+        return None, 0
+
+    def _is_certain(self, text: str, begin: int, cut: int) -> bool:
+        """Return whether both sides of a cut keep their tokens, whatever follows the text."""
+        inside = slice(begin + SHORT_RUN, cut - SHORT_RUN)
+        if inside.start < inside.stop and self._run.fullmatch(text, inside.start, inside.stop):
+            text = text[: inside.start] + text[inside.stop :]
+            cut -= inside.stop - inside.start
+        if [match.span() for match in self._pattern.finditer(text[:cut], begin)] != [(begin, cut)]:
+            return False
+        for more in CONTINUATIONS:
+            whole = text + more
+            start, stop = next(match.span() for match in self._pattern.finditer(whole) if match.end() > cut)
+            if self._pattern.match(whole, cut).end() != stop:
+                return False
+            if start != begin and not self._same_tokens(text, min(start, begin), max(start, begin)):
+                return False
+        return True
+
+    def _same_tokens(self, text: str, first: int, last: int) -> bool:
+        """Return whether a piece that begins at `first` has the same tokens if another begins at `last`."""
+        if last - first > MOST_DOUBT:
+            return False
+        divided = self._pattern.finditer(text[:last], first)
+        left = [token for match in divided for token in self._merge(match.group().encode())]
+        right = text[last : last + MOST_DOUBT].encode()
+        expected = left + self._merge(right)[:WITNESSES]
+        return self._merge(text[first:last].encode() + right)[: len(expected)] == expected
+
+    def cut_in_middle(self, text: str, *, is_end: bool) -> int | None:
+        """Cut text whose beginning is unknown. `is_end`: nothing follows it."""
+        if found := self._piece_end.search(text, MARGIN):
+            return len(text[: found.end()].encode())
+        for run in self._run.finditer(text):
+            following = text[run.end() : run.end() + 1] or ("" if is_end else "A")
+            if run.groupdict().get("caseless") and (following.isupper() or following.istitle()):
+                continue
+            piece = text[run.start() + MARGIN : run.end() - MARGIN].encode()
+            for place in self._cuts.common(piece):
+                if is_character_start(piece, place):
+                    return len(text[: run.start() + MARGIN].encode()) + place
+        return None
+
+
+def is_character_start(data: bytes, place: int) -> bool:
+    return place == len(data) or data[place] & 0xC0 != 0x80
