@@ -8,8 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.secret_lines import HARMLESS as HARMLESS_LINES
+from tests.support.secret_lines import SECRETS
 from tests.support.secret_samples import AWS_SECRET, BODY, GITHUB, JWT, TOKENS, WORD, pem
-from tokcap.filters import redact, secret_kinds, secret_search
+from tokcap.filters import redact, secret_kinds
+from tokcap.filters.landmarks import PIVOT, landmarks_in
 from tokcap.filters.redact import WINDOW_BYTES, Redactor, summary_of
 
 MASK = b"[REDACTED]"
@@ -243,6 +246,96 @@ def test_harmless_lines_stay_harmless_together():
     assert masked(HARMLESS) == (HARMLESS, {})
 
 
+@pytest.mark.parametrize(("shown", "expected"), SECRETS)
+def test_what_tools_print_is_masked_exactly_where_it_is_secret(shown, expected):
+    out, counts = masked(shown)
+    assert out == expected
+    assert counts
+    # The same in the middle of other output, and after a part of a line.
+    assert masked(f"one\n{shown}\ntwo\n")[0] == f"one\n{expected}\ntwo\n"
+
+
+@pytest.mark.parametrize("line", HARMLESS_LINES)
+def test_what_tools_print_without_a_secret_is_not_changed(line):
+    assert masked(line) == (line, {})
+    assert masked(f"one\n{line}\ntwo\n") == (f"one\n{line}\ntwo\n", {})
+
+
+def test_the_lines_of_tools_stay_the_same_together():
+    assert masked("\n".join(HARMLESS_LINES)) == ("\n".join(HARMLESS_LINES), {})
+    shown, expected = ("\n".join(lines) for lines in zip(*SECRETS, strict=True))
+    assert masked(shown)[0] == expected
+
+
+# Values that look like names of secrets, in the places where values are.
+TELLING_VALUES = [
+    "Password1",
+    "secret123",
+    "keyboard42",
+    "mysecret",
+    "mytoken",
+    "author",
+    "passport",
+    "Tr0ub4dorKey9",
+    "authPass9",
+    "secretkey",
+    "MySecretPass",
+    "my-secret-key",
+    "passw0rd",
+    "token_abc",
+    "Secret_Key_99",
+    "keyring",
+    "S3cr3tK3y",
+    "authority",
+]
+PLACES = [
+    "DB_PASSWORD={}",
+    "password: {}",
+    "  password: {}",
+    "password={}",
+    "password = {}",
+    "--password={}",
+    '"password": "{}"',
+    "tool --password {} run",
+    "https://h/?password={}&x=1",
+    "Server=h;Password={};X=1",
+    "mysql -u root -p{} shop",
+    "sshpass -p {} ssh h",
+    "https://bob:{}@h/",
+    "curl -u bob:{} http://h",
+    "machine h login bob password {}",
+    "API_KEY={}",
+    "Authorization: Bearer {}",
+    "Cookie: session={}",
+    "Set-Cookie: session={}; Path=/",
+    'psk="{}"',
+    "<password>{}</password>",
+    "INFO user=bob password={}",
+    "X-Api-Key: {}",
+    "host=h password={} user=bob",
+]
+
+
+@pytest.mark.parametrize("value", TELLING_VALUES)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_value_that_looks_like_the_name_of_a_secret_is_masked(place, value):
+    assert masked(place.format(value))[0] == place.format(MASK.decode())
+
+
+def test_many_cookies_are_masked_with_their_names_kept_even_at_the_border_of_a_window():
+    cookies = "; ".join(f"name{number}=value{number}" for number in range(20))
+    expected = "; ".join(f"name{number}=[REDACTED]" for number in range(20))
+    assert masked(f"Cookie: {cookies}")[0] == f"Cookie: {expected}"
+    for before in (-4200, -4096, -4000, -300, -20, 0):
+        out, _ = masked("." * (WINDOW_BYTES + before) + f" Cookie: {cookies}\n")
+        assert "value" not in out
+
+
+def test_a_cookie_longer_than_a_window_is_masked_to_its_end():
+    line = "-H 'Cookie: a=" + "x1" * WINDOW_BYTES + "; b=2' http://h"
+    assert masked(line)[0] == "-H 'Cookie: a=[REDACTED]' http://h"
+
+
 def test_a_secret_that_matches_two_kinds_is_counted_once_by_the_first():
     assert masked(f"password={GITHUB}!") == ("password=[REDACTED]", {"github token": 1})
 
@@ -259,6 +352,8 @@ PIECES = st.sampled_from(
     [piece.encode() for tokens in TOKENS.values() for piece in tokens]
     + [shown.encode() for shown, _ in SHOWN]
     + [line.encode() for line in HARMLESS.split("\n")]
+    + [shown.encode() for shown, _ in SECRETS]
+    + [line.encode() for line in HARMLESS_LINES]
     + [pem("EC PRIVATE KEY").encode(), pem("PRIVATE KEY").encode().replace(b"\n", b"\\n")]
     + [b"-----BEGIN PRIVATE KEY-----", b"-----END PRIVATE KEY-----", b"Q2+b" * 8, b"abc=", b"some words"]
     + [b"password", b"token", b"_", b"=", b": ", b'"', b"'", b"\\", b"\\n", b"\n", b"\r", b" ", b"--", b"-"]
@@ -299,10 +394,25 @@ def test_lines_are_never_added_or_lost(text):
     assert (out.count(b"\n"), out.count(b"\r")) == (text.count(b"\n"), text.count(b"\r"))
 
 
-@given(data=st.binary(max_size=300).filter(lambda data: not secret_search.LANDMARK.search(data.lower())))
-@example(bytes(range(256)))
+def has_no_landmark(data: bytes) -> bool:
+    return not PIVOT.search(data) and b":" not in data
+
+
+@given(data=st.binary(max_size=300).filter(has_no_landmark))
+@example(bytes(range(256)).replace(b":", b""))
 def test_bytes_without_a_secret_pass_as_they_are(data):
     assert fed([data]) == (data, {})
+
+
+@given(text=TEXTS)
+def test_every_landmark_is_found(text):
+    """Each word at which a kind of secret begins, wherever it is in a text."""
+    found = {(place, each.name) for place, one in landmarks_in(text, 0, len(text)) for _, each in one.kinds}
+    for each in secret_kinds.KINDS:
+        searched = text.lower() if each.any_case else text
+        for word in each.landmarks:
+            places = [match.start() for match in re.finditer(b"(?=%b)" % re.escape(word), searched)]
+            assert all((place, each.name) in found for place in places)
 
 
 VALUES = st.recursive(

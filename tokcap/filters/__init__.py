@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.core.notice import Notice
-    from tokcap.core.request import Request
+    from tokcap.core.request import View
     from tokcap.filters.base import StreamFilter
 
 # By the option that turns each on, in the order in which they apply: clean first, so that no escape sequence
@@ -23,7 +23,7 @@ FILTERS: Table[type[StreamFilter]] = Table(
 )
 
 
-def chain(request: Request) -> Sequence[StreamFilter]:
+def chain(request: View) -> Sequence[StreamFilter]:
     """Return new filters for one stream, in the order in which they apply."""
     return [FILTERS[option]() for option in FILTERS if getattr(request, option, False)]
 

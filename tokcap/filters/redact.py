@@ -75,7 +75,6 @@ class Redactor:
     def _mask(self, text: bytes, begin: int, *, whole: bool) -> tuple[bytes, int]:
         """Mask from `begin`. Return the text and how many bytes it replaces: all, if the lines are whole."""
         out = []
-        folded = text.lower()
         position, end = begin, len(text)
         limit = end if whole else end - MARGIN_BYTES
         if self._rest is not None:
@@ -97,21 +96,19 @@ class Redactor:
             marker = BEGIN.search(text, position, end)
             if marker and marker.start() < limit:
                 # A secret must not extend into the marker: a later run has to recognize the block by it.
-                masked, position = self._mask_plain(
-                    text, folded, position, marker.start(), marker.end(), whole=True
-                )
+                masked, position = self._mask_plain(text, position, marker.start(), marker.end(), whole=True)
                 self._key = KeyBlock()
             else:
-                masked, position = self._mask_plain(text, folded, position, end, limit, whole=whole)
+                masked, position = self._mask_plain(text, position, end, limit, whole=whole)
             out.append(masked)
         return b"".join(out), position - begin
 
     def _mask_plain(
-        self, text: bytes, folded: bytes, position: int, end: int, limit: int, *, whole: bool
+        self, text: bytes, position: int, end: int, limit: int, *, whole: bool
     ) -> tuple[bytes, int]:
         """Mask text outside key blocks, up to `limit` or the end of a secret that spans it."""
         out = []
-        for found in joined(sorted(find(text, folded, position, end), key=order)):
+        for found in joined(sorted(find(text, position, end), key=order)):
             if found.first >= limit:
                 break
             out += [text[position : found.start], found.mask]

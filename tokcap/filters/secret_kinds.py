@@ -4,6 +4,29 @@ from __future__ import annotations
 
 import re
 
+from tokcap.filters.cookies import COOKIE, COOKIE_REST, COOKIES, cookie_mask, is_cookie
+from tokcap.filters.kind import Kind, kind
+from tokcap.filters.password_commands import COMMAND_KINDS
+from tokcap.filters.password_hashes import HASH_KINDS
+from tokcap.filters.secret_judges import (
+    argument,
+    at_line_start,
+    concrete,
+    connection,
+    defined,
+    doubtful,
+    element,
+    in_query,
+    literal,
+    mixed,
+    netrc,
+    passphrase,
+    random,
+    short_name,
+    told,
+    variable,
+    written_out,
+)
 from tokcap.filters.secret_values import (
     BARE,
     BARE_FIRST,
@@ -14,40 +37,20 @@ from tokcap.filters.secret_values import (
     SECRET_NAME,
     SECRET_WORDS,
     VALUE,
-    always,
-    argument,
-    concrete,
-    literal,
-    mixed,
-    netrc,
-    random,
-    variable,
+    WORDS,
 )
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
+    from tokcap.filters.kind import Judge
 
-    Judge: TypeAlias = Callable[[re.Match[bytes]], bool]
-
-
-class Kind(Record):
-    """A kind of secret. Each match begins with one of its landmarks, which are quick to find."""
-
-    name: str
-    landmarks: tuple[bytes, ...]
-    # Matches at a landmark. The group `secret` is masked.
-    pattern: re.Pattern[bytes]
-    # Returns whether a match is a secret.
-    judge: Judge
+# A name and what may follow it. Most words that look like a name at first are parts of others.
+NAME = re.compile(rb"""(?:%b|token)[\s\\"'\]=:,>]""" % SECRET_NAME, re.VERBOSE | re.IGNORECASE)
 
 
-def kind(
-    name: str, landmarks: bytes, pattern: bytes, judge: Judge = always, *, any_case: bool = False
-) -> Kind:
-    flags = re.VERBOSE | re.IGNORECASE if any_case else re.VERBOSE
-    return Kind(name, tuple(landmarks.split()), re.compile(pattern, flags), judge)
+def named(pattern: bytes, judge: Judge) -> Kind:
+    """Return a kind of secret that is recognized by its name."""
+    return kind("password", SECRET_WORDS, pattern, judge, any_case=True, gate=NAME)
 
 
 # If several kinds match the same bytes, the first one names them.
@@ -88,7 +91,7 @@ KINDS = (
         rb"authorization%b%b(?P<secret>%b%b{2,255})" % (IS, SCHEME, BARE_FIRST, BARE),
         concrete, any_case=True),
     kind("authorization header", b"authorization",
-        rb"authorization%b%b" % (IS, VALUE), random, any_case=True),
+        rb"authorization%b%b(?![ ]\w{1,32}=)" % (IS, VALUE), random, any_case=True),
     kind("bearer token", b"bearer", rb"bearer[ \t](?P<secret>[\w.~+/-]{16,}+={0,2})", random, any_case=True),
     # Up to the last `@` before the host: a password may contain one.
     kind("url credentials", b"://", rb"""://[^\s/:@"'`<>\\]{0,128}:(?P<secret>[^\s/"'`<>\\]{1,256})@(?=[\w\[.%-])""",
@@ -96,23 +99,54 @@ KINDS = (
     kind("url credentials", b"://", rb"://(?P<secret>[\w.-]{20,256})@(?=[\w\[])", mixed),
     kind("url signature", b"sig= x-amz-signature= x-goog-signature=",
         rb"(?<=[?&])(?:sig|x-[a-z]{3,4}-signature)=(?P<secret>[\w%+/=-]{32,}+)", any_case=True),
-    # In other programs `-u` is only a user name.
-    kind("password", b"curl",
-        rb"""curl(?:(?![ ]-(?:u|-user)[ =])[^\r\n|;]){0,256}
-        [ ]-(?:u|-user)[ =]["']?[^\s:"']{1,64}:%b""" % VALUE, literal),
-    kind("password", SECRET_WORDS,
-        rb"(?:%b|token)=(?P<secret>%b%b)" % (SECRET_NAME, BARE_FIRST, REST_OF_WORD), variable, any_case=True),
-    kind("password", SECRET_WORDS,
-        SECRET_NAME + IS + VALUE, literal, any_case=True),
-    kind("token", b"token cred auth key",
-        DOUBTFUL_NAME + IS + VALUE, random, any_case=True),
-    kind("password", SECRET_WORDS,
-        rb"(?:%b|token)[ ]%b" % (SECRET_NAME, VALUE), argument, any_case=True),
-    # XML, SQL, and lines of a netrc file.
-    kind("password", SECRET_WORDS,
-        rb"%b>(?P<secret>[^<>\r\n]{1,256})(?=</)" % SECRET_NAME, literal, any_case=True),
+    kind("cookie", b"cookie", rb"(?<=set-)cookie%b" % (IS + COOKIE), is_cookie,
+        any_case=True, mask=cookie_mask),
+    kind("cookie", b"cookie", rb"""(?<![\w-])cookie%b["']?%b""" % (IS, COOKIES), is_cookie,
+        any_case=True, rest=COOKIE_REST, mask=cookie_mask),
+    *COMMAND_KINDS,
+    *HASH_KINDS,
+    named(rb"(?:%b|token)=(?P<secret>%b%b)" % (SECRET_NAME, BARE_FIRST, REST_OF_WORD), variable),
+    named(rb"(?:%b|token)(?:=|:[ ])%b" % (SECRET_NAME, WORDS), passphrase),
+    named(rb"""%b=(?P<secret>[^\s;"'(){}$\\][^;\r\n"'(){}$\\]{1,255})(?=;)""" % SECRET_NAME, connection),
+    named(SECRET_NAME + IS + VALUE, literal),
+    kind("token", b"token cred auth oauth_signature key privatekey presharedkey",
+        DOUBTFUL_NAME + IS + VALUE, doubtful, any_case=True),
+    kind("token", b"token auth key code jwt",
+        rb"(?<=[?&])(?:token|auth|key|code|jwt)=(?P<secret>%b%b{2,255})" % (BARE_FIRST, BARE),
+        in_query, any_case=True),
+    kind("password", b"pass pw",
+        rb"(?:pass|pw)(?:=|:[ ]{1,4})%b" % VALUE, short_name),
+    named(rb"(?:%b|token)[ ]%b" % (SECRET_NAME, VALUE), argument),
+    # Attributes, XML, SQL, and lines of configuration files.
+    named(rb"""%b["'][ ]value=(?=["'])%b""" % (SECRET_NAME, VALUE), written_out),
+    named(rb"""%b["']?>(?P<secret>[^<>\r\n]{1,256})(?=</)""" % SECRET_NAME, element),
+    named(rb"""%b["'],[ ]?(?=["'])%b""" % (SECRET_NAME, VALUE), defined),
     kind("password", b"password identified",
-        rb"(?:identified[ ]by|password)[ ](?=')%b" % VALUE, literal, any_case=True),
+        rb"(?:identified(?:[ ]with[ ]\S{1,40})?[ ]by|password)[ ](?=')%b" % VALUE, literal, any_case=True),
+    kind("password", b"PASSWORD", rb"PASSWORD\((?=')%b" % VALUE, written_out),
+    kind("password", b"password secret",
+        rb"(?:password|secret)[ ][05789][ ](?P<secret>[^\s$]\S{3,255})", told, any_case=True),
     kind("password", b"password",
         rb"password[ \t](?P<secret>%b%b)(?![ \t]{0,8}[^\s])" % (BARE_FIRST, REST_OF_WORD), netrc),
+    kind("password", b"requirepass masterauth rootpw wpa-psk psk",
+        rb"(?:requirepass|masterauth|rootpw(?:[ ]--\w{1,16}){0,3}|wpa-psk|psk(?=[ ]\"))[ \t]{1,8}%b" % VALUE,
+        at_line_start, any_case=True),
+    kind("password", b"wireless-security. wifi-sec. key",
+        rb"""(?:(?:wireless-security|wifi-sec)\.(?:psk|wep-key\d|leap-password):
+        |key[ ]content[ ]{1,16}:)[ ]{0,64}
+        (?P<secret>[^\s<-][^\r\n]{2,254}[^\s])""", concrete, any_case=True),
+    # As in the QR code of a network.
+    kind("password", b"WIFI:", rb"WIFI:(?:[STHR]:[^;\r\n]{0,64};){0,4}P:(?P<secret>[^;\r\n]{1,128})",
+        concrete),
+    # Sentences, as database servers and installers print them.
+    kind("password", b"password passphrase",
+        rb"(?:password[ ]is[ ]generated[ ]for[ ]\S{1,64}:|pass(?:word|phrase)[ ]is:?)[ ]"
+        rb"[\"']?(?P<secret>[^\s\"']{6,255})",
+        told, any_case=True),
+    kind("digest response", b"response=", rb'response="?(?P<secret>[0-9a-f]{32,128})(?!\w)'),
+    kind("request signature", b"signature=",
+        rb"(?<=[ ,])signature=\"?(?P<secret>[\w%+/=-]{32,}+)", any_case=True),
+    # In the address of a database, as drivers for Go write it.
+    kind("url credentials", b"@tcp( @unix(",
+        rb"""(?<![\w.-])[\w.-]{1,64}:(?P<secret>[^\s"'`/:<>]{1,128})\Z""", concrete, behind=True),
 )  # fmt: skip

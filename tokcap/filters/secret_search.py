@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tokcap.filters.secret_kinds import KINDS, Kind
+from tokcap.filters.landmarks import landmarks_in
+from tokcap.filters.secret_kinds import KINDS
 from tokcap.filters.secret_values import (
     BARE,
     IN_DOUBLE_QUOTES,
@@ -39,51 +40,58 @@ class Found(Record):
     mask: bytes = MASK
 
 
-def nearest_landmark() -> re.Pattern[bytes]:
-    """Join all landmarks into one pattern, grouped by first letter: most positions fail at once."""
-    landmarks = {landmark.lower() for each in KINDS for landmark in each.landmarks}
-    needed = [
-        one for one in landmarks if not any(one != other and one.startswith(other) for other in landmarks)
-    ]
-    by_letter: dict[bytes, list[bytes]] = {}
-    for one in sorted(needed):
-        by_letter.setdefault(one[:1], []).append(re.escape(one[1:]))
-    return re.compile(
-        b"|".join(re.escape(letter) + b"(?:%b)" % b"|".join(rests) for letter, rests in by_letter.items())
-    )
+# How far before a landmark a secret may begin.
+BEHIND_BYTES = 256
+
+# Kinds without a landmark, with a pattern that includes the end of the line before.
+LINE_KINDS = tuple(
+    (rank, each, re.compile(rb"[\r\n](?:%b)" % each.pattern.pattern, each.pattern.flags))
+    for rank, each in enumerate(KINDS)
+    if not each.landmarks
+)
 
 
-LANDMARK = nearest_landmark()
-# The kinds that can begin at each landmark.
-AT_LANDMARK: dict[bytes, tuple[tuple[int, Kind], ...]] = {}
-
-
-def kinds_at(landmark: bytes) -> tuple[tuple[int, Kind], ...]:
-    if landmark not in AT_LANDMARK:
-        AT_LANDMARK[landmark] = tuple(
-            (rank, each)
-            for rank, each in enumerate(KINDS)
-            if any(one.lower().startswith(landmark) for one in each.landmarks)
-        )
-    return AT_LANDMARK[landmark]
-
-
-def find(text: bytes, folded: bytes, start: int, end: int) -> Iterator[Found]:
-    """Yield the secrets between two positions, in no order. `folded` is the text in lower case."""
+def find(text: bytes, start: int, end: int) -> Iterator[Found]:
+    """Yield the secrets between two positions, in no order."""
+    yield from find_lines(text, start, end)
     # Where the last secret of each kind ends: the kind does not match inside it again.
     done: dict[int, int] = {}
-    while landmark := LANDMARK.search(folded, start, end):
-        start = landmark.start()
-        for rank, each in kinds_at(landmark[0]):
-            if start < done.get(rank, 0):
+    for place, landmark in landmarks_in(text, start, end):
+        closed = None
+        for rank, each in landmark.kinds:
+            gate = each.gate
+            if gate is not None:
+                if gate is closed:
+                    continue
+                if not gate.match(text, place, end):
+                    closed = gate
+                    continue
+            if place < done.get(rank, 0):
                 continue
-            match = each.pattern.match(text, start, end)
-            if match and each.judge(match):
-                secret = match.start("secret")
-                rest = rest_of(text, secret)
-                done[rank] = end_of(text, match, rest, end)
-                yield Found(start, secret, done[rank], rank, rest, mask_of(match))
-        start += 1
+            if each.behind:
+                match = each.pattern.search(text, max(start, place - BEHIND_BYTES), place)
+            else:
+                match = each.pattern.match(text, place, end)
+            if match and each.accepts(match):
+                found = as_found(text, match, rank, end)
+                done[rank] = found.end
+                yield found
+
+
+def find_lines(text: bytes, start: int, end: int) -> Iterator[Found]:
+    """Yield the secrets that are recognized by a line as a whole."""
+    for rank, each, after_line_end in LINE_KINDS:
+        matches = after_line_end.finditer(text, max(start - 1, 0), end)
+        first = each.pattern.match(text, start, end) if start == 0 else None
+        for match in (first, *matches) if first else matches:
+            if each.accepts(match):
+                yield as_found(text, match, rank, end)
+
+
+def as_found(text: bytes, match: re.Match[bytes], rank: int, end: int) -> Found:
+    secret, each = match.start("secret"), KINDS[rank]
+    rest = each.rest or rest_of(text, secret)
+    return Found(match.start(), secret, end_of(text, match, rest, end), rank, rest, each.mask(match))
 
 
 def rest_of(text: bytes, secret: int) -> re.Pattern[bytes]:
@@ -93,17 +101,6 @@ def rest_of(text: bytes, secret: int) -> re.Pattern[bytes]:
     if text[secret - 2 : secret - 1] == b"\\":
         return REST_ESCAPED
     return REST_DOUBLE if quote == b'"' else REST_SINGLE
-
-
-# A name in quotes and a colon, as in JSON.
-QUOTED_NAME = re.compile(rb"""(\\{0,3}["'])[ \t]*:[ \t]*\Z""")
-NUMBER = re.compile(rb"\d[\d.eE+-]*\Z")
-
-
-def mask_of(match: re.Match[bytes]) -> bytes:
-    """Return the mask, in quotes if it replaces a number in JSON."""
-    name = QUOTED_NAME.search(match.string, match.start(), match.start("secret"))
-    return name[1] + MASK + name[1] if name and NUMBER.match(match["secret"]) else MASK
 
 
 def end_of(text: bytes, match: re.Match[bytes], rest: re.Pattern[bytes], end: int) -> int:

@@ -1,11 +1,9 @@
-"""What the value of a secret looks like: patterns, and checks that reject placeholders.
+"""Patterns for the names and values of secrets.
 
 Patterns see one line at a time: a match neither spans nor looks across a line end.
 """
 
 from __future__ import annotations
-
-import re
 
 MASK = b"[REDACTED]"
 
@@ -20,18 +18,26 @@ def after_one_of(word: bytes, *qualifiers: bytes) -> bytes:
     return word + b"(?:%b)" % b"|".join(compounds)
 
 
+PASS_QUALIFIERS = (
+    b"ssh db user admin root redis store key require smtp mail ftp ldap sql http proxy bind become"
+)
+
 # Names of secrets. `DOUBTFUL_NAME` has names that are used for harmless values as well.
 SECRET_NAME = b"(?:%b)" % b"|".join(
     (
-        rb"pass(?:word|wd|phrase)",
-        rb"(?:pass|pwd)(?:(?<=[_;-]pass)|(?<=[_;-]pwd))",
+        rb"pass(?:word|wd|phrase|code)(?:[_-]?(?:confirm(?:ation)?|repeat)|_?\d(?=[^\w]))?",
+        rb"(?:pass|pwd|pw)(?:(?<=[_;&?-]pass)|(?<=[_;&?-]pwd)|(?<=[_;&?-]pw))",
+        rb"""(?:pass|pwd|pw)(?:(?<=["']pass)|(?<=["']pwd)|(?<=["']pw))(?=["'])""",
+        after_one_of(b"pass", *PASS_QUALIFIERS.split()),
         rb"secret(?:[_-]?access)?(?:[_-]?key)?(?:[_-]?base)?",
         after_one_of(b"key", b"api", b"access", b"account", b"encryption", b"signing", b"master"),
         after_one_of(b"token", b"access", b"auth", b"refresh", b"session", b"security", b"api", b"private"),
+        rb"psk(?:(?<=[^A-Za-z0-9.-]psk)|(?<=\Apsk)|(?<=wpa-psk))|wep[_-]key\d",
     )
 )
-SECRET_WORDS = b"pass pwd secret key token"
-DOUBTFUL_NAME = rb"(?:token|credentials?|auth(?<=[_\"']auth)|key(?<=private[_-]key)|key-data)"
+SECRET_WORDS = b"pass pwd pw secret key token psk wep"
+DOUBTFUL_NAME = rb"""(?:token | credentials? | auth(?<=[_"']auth) | oauth_signature | key-data
+    | key(?:(?<=private[_-]key)|(?<=privatekey)|(?<=presharedkey)|(?<=[A-Z0-9]_KEY)))"""
 
 # Between a name and its value: `=`, `: `, `" : `, `'] = `, `\": `.
 IS = rb"""\\{0,3}["']?\]?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"""
@@ -44,108 +50,27 @@ REST_OF_WORD = rb"""[^\s\0"'`\\]{2,255}"""
 IN_ESCAPED_QUOTES = rb"""(?:[^"'\\\r\n]|\\\\\\?[^\r\n]|\\[^"'\\\r\n])"""
 IN_DOUBLE_QUOTES = rb"""(?:[^"\\\r\n]|\\[^\r\n])"""
 IN_SINGLE_QUOTES = rb"""(?:[^'\\\r\n]|\\[^\r\n])"""
-VALUE = rb"""(?:[bru]?\\{0,3}["'])?(?P<secret>
-      (?<=\\["'])%b{1,256} | (?<=[^\\]")%b{1,256} | (?<=[^\\]')%b{1,256} | (?<!["'])%b%b{2,255})""" % (
-    IN_ESCAPED_QUOTES,
-    IN_DOUBLE_QUOTES,
-    IN_SINGLE_QUOTES,
-    BARE_FIRST,
-    BARE,
+
+
+def value_of(bare: bytes) -> bytes:
+    """Return a pattern for a value in quotes, or for a bare one that matches the pattern `bare`."""
+    return rb"""(?:[bru]?\\{0,3}["'])?(?P<secret>
+          (?<=\\["'])%b{1,256} | (?<=[^\\]")%b{1,256} | (?<=[^\\]')%b{1,256} | (?<!["'])%b)""" % (
+        IN_ESCAPED_QUOTES,
+        IN_DOUBLE_QUOTES,
+        IN_SINGLE_QUOTES,
+        bare,
+    )
+
+
+VALUE = value_of(BARE_FIRST + BARE + b"{2,255}")
+# The value of an option that is certain to take one.
+ARGUMENT = value_of(rb"""[^\s\0"'`<>(){}\[\],;&|\\$-]%b{0,255}""" % BARE)
+
+SCHEME = (
+    rb"""(?:\\{0,3}["'])?(?:bearer|basic|token|negotiate|ntlm|apikey|key|bot|splunk|sharedkey)[ \t]{1,4}"""
 )
 
-SCHEME = rb"""(?:\\{0,3}["'])?(?:bearer|basic|token|digest|negotiate|apikey)[ \t]{1,4}"""
-
-# Placeholders for a secret: `$PASSWORD`, `${{ x }}`, `%s`, `{name}`, `<token>`, `***`, `xxxx`.
-PLACEHOLDER = re.compile(
-    rb"[$<{]|%[sdr({]|%\w+%|\#\{|!(?:vault|Ref|Sub|GetAtt|secret)\b|(?:\*+|[xX]{3,}|\.+|\xe2\x80\xa2.*)\Z"
-    rb"|\[REDACTED\]|-----BEGIN",
-    re.VERBOSE | re.DOTALL,
-)
-NO_SECRETS = frozenset(
-    b"""none null nil undefined true false yes no on off any str string bytes int bool boolean text char
-    varchar secretstr optional option required missing invalid incorrect wrong empty expired set unset
-    enabled disabled prompt hidden default changed rejected accepted denied failed is are was to or and for
-    with from in the a an of via must can cannot instead when if flag argument not""".split()
-)
-# What follows the end of a quoted text: `"Enter password:", "Name:"`, `"password=" + word`.
-AFTER_TEXT = re.compile(rb"\s*[,\]})+:;]")
-IDENTIFIER = re.compile(rb"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)*[:?!]?\Z")
-SAYS_SECRET = re.compile(rb"pass|secret|token|key|cred|auth", re.IGNORECASE)
-
-
-def literal(match: re.Match[bytes]) -> bool:
-    """Return whether a value is written out, and is not a variable, a type, a call or a word of prose."""
-    secret, text = match["secret"], match.string
-    start, end = match.span("secret")
-    if PLACEHOLDER.match(secret) or secret.lower().rstrip(b":?!.") in NO_SECRETS:
-        return False
-    if text[start - 1 : start] in (b'"', b"'", b">"):
-        # After a name in quotes, a quote opens a value; otherwise it may close a text.
-        name_in_quotes = re.search(rb"[\"']", text[match.start() : start - 1])
-        return bool(secret.strip()) and (bool(name_in_quotes) or not AFTER_TEXT.match(secret))
-    if text.startswith(MASK, end):
-        # The visible start of a token that was masked earlier.
-        return False
-    after = text[end : end + 2]
-    if IDENTIFIER.match(secret):
-        called = after[:1] in (b"(", b"[")
-        has_digit = any(48 <= byte <= 57 for byte in secret)
-        if called or SAYS_SECRET.search(secret) or (b"." in secret and not has_digit):
-            return False
-        # `password: authentication failed` is a message; `PASSWORD=correct make` is not.
-        in_prose = after[:1] == b" " and after[1:2].isalpha() and text[start - 1 : start] != b"="
-        return has_digit or not in_prose
-    return True
-
-
-def random(match: re.Match[bytes]) -> bool:
-    """Return whether a value looks generated: long, without blanks, with letters and digits."""
-    secret = match["secret"]
-    if len(secret) < 16 or secret[:1] in b"/.~" or any(byte in b" \t(" for byte in secret):
-        return False
-    has_digit, has_letter = re.search(rb"\d", secret), re.search(rb"[A-Za-z]", secret)
-    return bool(has_digit and has_letter) and literal(match)
-
-
-def mixed(match: re.Match[bytes]) -> bool:
-    """Return whether a word has lower case, upper case and digits, so that it is probably not a name."""
-    secret = match["secret"]
-    return all(re.search(kind, secret) for kind in (rb"[a-z]", rb"[A-Z]", rb"\d"))
-
-
-# How far to look at the text before a word, and what that text may be.
-BEFORE_BYTES = 96
-ENVIRONMENT = re.compile(rb"""(?:\A|[\r\n\0"'])(?:(?:export|set|ENV|ARG|declare -x) )?[A-Z0-9_]*\Z""")
-OPTION = re.compile(rb"(?:\A|[^\w-])--?[\w-]*\Z")
-NETRC = re.compile(rb"(?:(?:\A|[\r\n])[ \t]*|login[ \t]\S+[ \t])\Z")
-
-
-def preceded(match: re.Match[bytes], pattern: re.Pattern[bytes]) -> bool:
-    before = match.string[max(match.start() - BEFORE_BYTES, 0) : match.start()]
-    return pattern.search(before) is not None
-
-
-def variable(match: re.Match[bytes]) -> bool:
-    """Return whether a match is a `NAME=value` of an environment, whose value extends to the line's end."""
-    name = match.string[match.start() : match.start("secret")]
-    return name.isupper() and preceded(match, ENVIRONMENT) and literal(match)
-
-
-def argument(match: re.Match[bytes]) -> bool:
-    """Return whether the word after an option is a value, and not the `PASSWORD` of a help text."""
-    secret = match["secret"]
-    metavariable = secret.isupper() and secret.isalpha()
-    return not metavariable and preceded(match, OPTION) and literal(match)
-
-
-def netrc(match: re.Match[bytes]) -> bool:
-    return preceded(match, NETRC) and literal(match)
-
-
-def concrete(match: re.Match[bytes]) -> bool:
-    """Return whether a value is not a placeholder."""
-    return not PLACEHOLDER.match(match["secret"])
-
-
-def always(_match: re.Match[bytes]) -> bool:
-    return True
+# Words without quotes, up to the end of the line or to a comment.
+WORD = rb"""[^\s\0"'`\\|;&<>$=#/.,:(){}\[\]*-][^\s\0"'`\\|;&<>$=#/,:(){}\[\]*]{0,63}"""
+WORDS = rb"(?P<secret>%b(?:[ ]%b){1,12})(?=[ \t]{0,8}(?:[ \t][#]|[\r\n\0]|\Z))" % (WORD, WORD)
