@@ -2,12 +2,14 @@
 
 import json
 import re
+import sys
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.reference import recount
+from tests.support.terminal import Typist
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -178,6 +180,22 @@ class TestPointer:
         ran = inside("show", stored(DOCUMENT), "--pointer", pointer)
         assert (ran.status, ran.out) == (1, b"")
         assert message in ran.err.decode()
+
+    @pytest.mark.parametrize(
+        ("pointer", "value"), [("/name", "Ann"), ("/tags", "[1]"), ("/text", "two\r\nlines")]
+    )
+    def test_a_value_ends_with_one_newline_on_a_terminal_only(self, tokcap, pointer, value):
+        document = b'{"name": "Ann", "tags": [1], "text": "two\\nlines\\n"}'
+        handle = tokcap("--spill", "always", "-o", "json", stdin=document).json["meta"]["handle"]
+        with Typist(sys.executable, "-m", "tokcap", "show", handle, "--pointer", pointer) as person:
+            assert person.wait() == 0
+            assert person.seen.endswith(f"\n{value}\r\n")
+        assert tokcap("show", handle, "--pointer", "/name").out == b"Ann"
+        with Typist(
+            sys.executable, "-m", "tokcap", "show", handle, "--pointer", "/name", "--token-count"
+        ) as one:
+            assert one.wait() == 0
+            assert one.seen.endswith("\n1\r\n")
 
     def test_a_pointer_must_begin_with_a_slash(self, inside, stored):
         assert inside("show", stored(DOCUMENT), "--pointer", "items").status == 2

@@ -40,6 +40,14 @@ def test_the_list_for_programs(inside, with_store):
     assert len(lines) == 2
 
 
+def test_the_list_says_what_has_another_size_than_recorded(inside, with_store):
+    handle = inside("-n", "5", "-o", "json", "--", "seq", "99").json["meta"]["handle"]
+    assert b"damaged" not in inside("spill", "list").out
+    (with_store / "spill" / handle[:2] / handle / "out").write_bytes(b"1\n")
+    assert b"  (damaged) seq 99\n" in inside("spill", "list").out
+    assert inside("spill", "list", "-o", "json").json["data"][0]["damaged"] is True
+
+
 def test_control_characters_in_a_command_do_not_reach_the_terminal(inside):
     inside("-n", "5", "--", "printf", "%0900d\x1b[31m\n", "1")
     assert b"\x1b" not in inside("spill", "list").out
@@ -64,6 +72,20 @@ def test_removing_is_all_or_nothing(inside):
     assert inside("show", one, "-n", "5").status == 0
     assert inside("spill", "rm", one, other[:6], one).out == f"removed {one}\nremoved {other}\n".encode()
     assert inside("spill", "list").out == b"nothing is stored\n"
+
+
+def test_everything_can_be_removed_at_once(inside):
+    assert inside("spill", "rm", "--all").out.startswith(b"removed 0 outputs")
+    for number in range(3):
+        inside("--token-count", stdin=b"%d" % number)
+    for words in (["--all", "@last"], []):
+        ran = inside("spill", "rm", *words)
+        assert (ran.status, ran.out, ran.err.count(b"\n")) == (2, b"", 1)
+        assert b"--all" in ran.err
+    assert inside("spill", "rm", "--all").out.startswith(b"removed 3 outputs (")
+    assert inside("spill", "list").out == b"nothing is stored\n"
+    inside("--token-count", stdin=b"again")
+    assert len(inside("spill", "rm", "--all", "-o", "json").json["data"]["removed"]) == 1
 
 
 @pytest.mark.parametrize(

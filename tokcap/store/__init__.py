@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokcap.core.request import Request
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
-    from tokcap.store.base import Store
+    from tokcap.store.base import Caller, Store
     from tokcap.store.recorder import Recorder
 
     OpenStore = Callable[[str, Environment], Store]
@@ -52,4 +52,16 @@ def open_recorder(request: Request, tokenizer: Tokenizer, env: Environment) -> R
 
     url = env.variables.get("TOKCAP_STORE", "").strip()
     scheme_and_rest(url)
-    return Recorder(settings_of(request, tokenizer), lambda: open_store(env, url), env.now)
+    return Recorder(
+        settings_of(request, tokenizer),
+        lambda: open_store(env, url),
+        env.now,
+        lambda: caller_of(env, request.session),
+    )
+
+
+def caller_of(env: Environment, session: str = "") -> Caller:
+    """Return who makes this call, by default in the session that TOKCAP_SESSION names."""
+    from tokcap.store.base import Caller
+
+    return Caller(session or env.variables.get("TOKCAP_SESSION", ""), env.process_session(), env.now())

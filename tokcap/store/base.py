@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokcap.core.spool import Spool
     from tokcap.store.record import StoredRecord
 
-# The name of the output that was stored last.
+# The name of the output that was stored last; `@last-1` is the one before.
 LATEST = "@last"
 
 # The file of a stored output that has the positions where windows into a structured output can begin.
@@ -29,6 +29,27 @@ def index_name(stream: Stream, tokenizer: str) -> str:
     plain = tokenizer.isascii() and tokenizer.replace("_", "").replace("-", "").replace(".", "").isalnum()
     name = tokenizer if plain and len(tokenizer) <= 60 else "x" + tokenizer.encode().hex()[:60]
     return f"index-{name}" if stream == "out" else f"index-{name}-{stream}"
+
+
+class Caller(Record):
+    """Who stores an output or asks for one: this decides which output `@last` names."""
+
+    # The tokcap session; empty if there is none.
+    session: str = ""
+    # The process session, which a shell in a terminal has; 0 if it is unknown.
+    terminal: int = 0
+    # The current time, in seconds since 1970.
+    now: float = 0.0
+
+    def terminal_since(self) -> float:
+        """Return when the leader of the process session started: its id may have been used before."""
+        from tokcap.system.proc import started_at
+
+        # Start times are a little inexact.
+        return (started_at(self.terminal, self.now) or 2.0) - 2.0
+
+
+ANYBODY = Caller()
 
 
 class Ticket(Record):
@@ -63,6 +84,8 @@ class ListedOutput(Record):
     size_bytes: int
     stored_at: float
     read_at: float
+    # Whether the record is damaged, or a file does not have its recorded size. The bytes are not compared.
+    is_damaged: bool = False
 
 
 class Cleaned(Record):
@@ -140,7 +163,7 @@ if TYPE_CHECKING:
     class Store(Protocol):
         """A place for outputs. Every method may raise `StoreError`."""
 
-        def draft(self) -> Draft:
+        def draft(self, caller: Caller = ANYBODY) -> Draft:
             """Return a draft for a new output."""
             ...
 
@@ -148,11 +171,11 @@ if TYPE_CHECKING:
             """Return the handle that an output with this digest has or will have."""
             ...
 
-        def find(self, name: str) -> str:
-            """Return the handle that a handle, its first digits, or `@last` names; else `NotFound`."""
+        def find(self, name: str, caller: Caller = ANYBODY) -> str:
+            """Return the handle that a handle, its start, `@last` or `@last-N` names; else `NotFound`."""
             ...
 
-        def open(self, name: str, stream: Stream = "out") -> StoredOutput:
+        def open(self, name: str, stream: Stream = "out", caller: Caller = ANYBODY) -> StoredOutput:
             """Open an output that has this stream, and note that it was read; `NotFound` if there is none."""
             ...
 
@@ -168,7 +191,7 @@ if TYPE_CHECKING:
             """Return the outputs stored last whose handle starts with `beginning`, the latest first."""
             ...
 
-        def last(self) -> ListedOutput | None:
+        def last(self, caller: Caller = ANYBODY) -> ListedOutput | None:
             """Return the output that `@last` names, if it still exists."""
             ...
 

@@ -1,4 +1,4 @@
-"""Compute the digest of an output. Its handle is the first digits of this digest."""
+"""Compute the digest of an output, and checksums of its blocks. Its handle is the start of the digest."""
 
 from __future__ import annotations
 
@@ -8,36 +8,59 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from _thread import LockType
     from collections.abc import Iterable, Mapping
+    from typing import Protocol
 
-    from tokcap.core.payload import Payload
     from tokcap.core.request import Stream
+    from tokcap.store.checksums import BlockChecksums
+
+    class Readable(Protocol):
+        """A stored stream: the size of what is stored, and the number of bytes that were not stored."""
+
+        @property
+        def size(self) -> int: ...
+        @property
+        def lost(self) -> int: ...
+        def read(self, start: int, stop: int) -> bytes: ...
+
 
 DIGEST_BYTES = 20
-# Read a stored output in steps of this many bytes.
-BLOCK_BYTES = 1 << 20
+# A stream of at most this size is checked as a whole, by its digest. A longer one has checksums of its
+# blocks, so that a window need not read all of it.
+CHECKED_WHOLE_BYTES = 1 << 20
+# Read a stored stream in steps of this many bytes.
+READ_BYTES = 1 << 20
 
 
 class StreamDigest:
-    """The digest of one stream: of its bytes that are stored, and of its total size."""
+    """The digest of one stream: of its bytes that are stored, and of its total size.
 
-    def __init__(self, most_bytes: int) -> None:
+    is_long: compute checksums of its blocks too.
+    """
+
+    def __init__(self, most_bytes: int, *, is_long: bool = False) -> None:
         self._hash = blake2b(digest_size=DIGEST_BYTES)
         self._room = most_bytes
         self._size = 0
         self._running: LockType | None = None
+        self.checksums: BlockChecksums | None = None
+        if is_long:
+            from tokcap.store.checksums import BlockChecksums
+
+            self.checksums = BlockChecksums()
 
     def update(self, block: bytes | memoryview, lost_bytes: int = 0) -> None:
         """Add a block, and the number of bytes after it that were not kept."""
-        self._size += len(block) + lost_bytes
-        if self._room:
-            self._hash.update(block[: self._room])
-            self._room -= min(self._room, len(block))
+        stored = self._stored_part(block, lost_bytes)
+        self._hash.update(stored)
+        if self.checksums:
+            self.checksums.update(stored)
 
     def update_in_thread(self, block: memoryview) -> None:
         """Add a block while the caller continues: hashing does not hold the interpreter lock."""
         self.wait()
         from _thread import allocate_lock, start_new_thread
 
+        stored = self._stored_part(block)
         self._running = allocate_lock()
         has_started = allocate_lock()
         self._running.acquire()
@@ -45,9 +68,10 @@ class StreamDigest:
 
         def work(running: LockType) -> None:
             has_started.release()
-            with block:
-                self.update(block)
-            running.release()
+            try:
+                self._hash.update(stored)
+            finally:
+                running.release()
 
         try:
             start_new_thread(work, (self._running,))
@@ -55,6 +79,16 @@ class StreamDigest:
             work(self._running)
         # Without this wait, the new thread might not run before the caller is done.
         has_started.acquire()
+        if self.checksums:
+            # Not in the thread, which takes longer than the caller even without them.
+            self.checksums.update(stored)
+
+    def _stored_part(self, block: bytes | memoryview, lost_bytes: int = 0) -> bytes | memoryview:
+        """Return the part of a block that is stored. The size counts all of it."""
+        self._size += len(block) + lost_bytes
+        stored = block[: self._room]
+        self._room -= len(stored)
+        return stored
 
     def wait(self) -> None:
         """Wait for the thread, if there is one."""
@@ -69,22 +103,21 @@ class StreamDigest:
         return self._hash.digest() + self._size.to_bytes(8, "little")
 
 
-def digest_of_output(digests: Iterable[StreamDigest]) -> str:
-    """Return the digest of an output, from those of its streams."""
-    joined = b"".join(digest.sealed() for digest in digests)
-    return blake2b(joined, digest_size=DIGEST_BYTES).hexdigest()
+def digest_of_output(sealed: Iterable[bytes]) -> str:
+    """Return the digest of an output, from the sealed digests of its streams."""
+    return blake2b(b"".join(sealed), digest_size=DIGEST_BYTES).hexdigest()
 
 
-def digest_of_stored(streams: Mapping[Stream, Payload]) -> str:
+def digest_of_stream(stream: Readable) -> StreamDigest:
+    """Return the digest that a stored stream has now."""
+    digest = StreamDigest(stream.size, is_long=stream.size > CHECKED_WHOLE_BYTES)
+    for start in range(0, stream.size, READ_BYTES):
+        digest.update(stream.read(start, min(start + READ_BYTES, stream.size)))
+    digest.update(b"", stream.lost)
+    return digest
+
+
+def digest_of_stored(streams: Mapping[Stream, Readable]) -> str:
     """Return the digest that stored streams have now. It differs from the recorded one if they changed."""
-    digests = []
-    for stream in ("out", "err"):
-        payload = streams.get(stream)
-        if payload is None:
-            continue
-        digest = StreamDigest(payload.size)
-        for start in range(0, payload.size, BLOCK_BYTES):
-            digest.update(payload.read(start, min(start + BLOCK_BYTES, payload.size)))
-        digest.update(b"", payload.lost)
-        digests.append(digest)
-    return digest_of_output(digests)
+    order: tuple[Stream, ...] = ("out", "err")
+    return digest_of_output(digest_of_stream(streams[name]).sealed() for name in order if name in streams)

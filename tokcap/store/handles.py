@@ -16,19 +16,20 @@ LEAST_DIGITS = 4
 HEXADECIMAL = frozenset("0123456789abcdef")
 
 CANDIDATES_SHOWN = 5
+MOST_STEP_DIGITS = 9
 
 
 def shortest_handle(digest: str, digest_at: Callable[[str], str | None]) -> str:
     """Return the first digits of a digest that no other output has as its handle.
 
     `digest_at` returns the digest that is stored under a handle: None if there is no such output, empty
-    if its digest is unknown.
+    if its record is damaged. Then it is almost certainly the same output, and storing it again repairs it.
     """
     digits = HANDLE_DIGITS
     while digits < len(digest):
         handle = digest[:digits]
         stored = digest_at(handle)
-        if stored is None or stored == digest:
+        if not stored or stored == digest:
             return handle
         digits += MORE_DIGITS
     return digest
@@ -36,6 +37,25 @@ def shortest_handle(digest: str, digest_at: Callable[[str], str | None]) -> str:
 
 def is_handle(text: str) -> bool:
     return bool(text) and HEXADECIMAL.issuperset(text)
+
+
+def steps_back(name: str) -> int | None:
+    """Return 0 for `@last`, 2 for `@last-2`; None for other names."""
+    if name == LATEST:
+        return 0
+    latest, _, digits = name.partition("-")
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= MOST_STEP_DIGITS
+    return int(digits) if latest == LATEST and is_number else None
+
+
+def nth_last(steps: int, handles: Sequence[str], latest: Callable[[], Sequence[str]]) -> str:
+    """Return the handle that `@last` or `@last-N` names, the latest first; `NotFound` if there are fewer."""
+    if not handles:
+        raise NotFound("nothing has been stored yet")
+    if steps < len(handles):
+        return handles[steps]
+    known = "only one output is" if len(handles) == 1 else f"only {len(handles)} outputs are"
+    raise NotFound(f"there is no {LATEST}-{steps}: {known} known{suggestion(latest())}")
 
 
 def match_handle(name: str, handles: Iterable[str], latest: Callable[[], Sequence[str]]) -> str:

@@ -6,19 +6,26 @@ import os
 
 from tokcap.errors import NotFound, StoreError
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.store.base import LATEST
-from tokcap.store.handles import CANDIDATES_SHOWN, match_handle, shortest_handle, suggestion
+from tokcap.store.base import ANYBODY
+from tokcap.store.handles import (
+    CANDIDATES_SHOWN,
+    match_handle,
+    nth_last,
+    shortest_handle,
+    steps_back,
+    suggestion,
+)
 from tokcap.store.local_draft import LocalDraft
 from tokcap.store.local_layout import Layout
 from tokcap.store.local_output import LocalOutput
 from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tokcap.core.request import Stream
     from tokcap.environment import Environment
-    from tokcap.store.base import Cleaned, ListedOutput, Retention
+    from tokcap.store.base import Caller, Cleaned, ListedOutput, Retention
 
 
 def open_local_store(directory: str, env: Environment) -> LocalStore:
@@ -32,35 +39,34 @@ class LocalStore:
     def __init__(self, data_dir: str) -> None:
         self._layout = Layout(data_dir)
 
-    def draft(self) -> LocalDraft:
-        return LocalDraft(self._layout)
+    def draft(self, caller: Caller = ANYBODY) -> LocalDraft:
+        return LocalDraft(self._layout, caller)
 
     def handle_for(self, digest: str) -> str:
         return shortest_handle(digest, self._layout.digest_at)
 
-    def find(self, name: str) -> str:
+    def find(self, name: str, caller: Caller = ANYBODY) -> str:
         self._layout.check_owner()
-        if name == LATEST:
-            return self._find_last()
-        handles = map(os.path.basename, self._layout.directories(name[:2]))
-        return match_handle(name, handles, self._latest_handles)
+        steps = steps_back(name)
+        if steps is None:
+            handles = map(os.path.basename, self._layout.directories(name[:2]))
+            return match_handle(name, handles, self._latest_handles)
+        handle = nth_last(steps, self._history(caller), self._latest_handles)
+        if not private.is_own_directory(self._layout.directory_of(handle)):
+            what = "that was stored last" if not steps else f"{name}, {handle},"
+            raise NotFound(f"the output {what} has been removed{suggestion(self._latest_handles())}")
+        return handle
 
-    def _find_last(self) -> str:
-        try:
-            directory = self._layout.read_last()
-        except FileNotFoundError:
-            raise NotFound("nothing has been stored yet") from None
-        if not directory:
-            raise NotFound(
-                f"the output that was stored last has been removed{suggestion(self._latest_handles())}"
-            )
-        return os.path.basename(directory)
+    def _history(self, caller: Caller) -> Sequence[str]:
+        from tokcap.store.local_history import handles
+
+        return handles(self._layout.root, caller)
 
     def _latest_handles(self) -> list[str]:
         return [output.handle for output in self.latest(CANDIDATES_SHOWN)]
 
-    def open(self, name: str, stream: Stream = "out") -> LocalOutput:
-        output = LocalOutput(self._layout.directory_of(self.find(name)))
+    def open(self, name: str, stream: Stream = "out", caller: Caller = ANYBODY) -> LocalOutput:
+        output = LocalOutput(self._layout.directory_of(self.find(name, caller)))
         if stream not in output.streams:
             damage = f": {output.damage[-1]}" if output.damage else ""
             output.close()
@@ -73,7 +79,7 @@ class LocalStore:
         directory = self._layout.directory_of(handle)
         if not private.is_own_directory(directory):
             return None
-        output = LocalOutput(directory)
+        output = LocalOutput(directory, writable=False)
         # Removed while it was opened: what is missing is not damage.
         if not private.is_own_directory(directory):
             output.close()
@@ -96,12 +102,13 @@ class LocalStore:
         directories.sort(key=stored_at, reverse=True)
         return [output for directory in directories[:most] if (output := self._layout.listed(directory))]
 
-    def last(self) -> ListedOutput | None:
+    def last(self, caller: Caller = ANYBODY) -> ListedOutput | None:
         self._layout.check_owner()
         try:
-            return self._layout.listed(self._layout.read_last())
-        except (FileNotFoundError, StoreError):
+            handles = self._history(caller)
+        except StoreError:
             return None
+        return self._layout.listed(self._layout.directory_of(handles[0])) if handles else None
 
     def remove(self, handle: str) -> None:
         self._layout.remove(self._layout.directory_of(handle))

@@ -10,10 +10,11 @@ from tokcap.store.local_layout import RECORD, lock_directory, remove_directory
 from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tokcap.core.request import Stream
     from tokcap.core.spool import Spool
+    from tokcap.store.base import Caller
     from tokcap.store.local_layout import Layout
     from tokcap.store.record import StoredRecord
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 class LocalDraft:
     """A temporary directory, made when the first file is written. Its lock protects it from cleaning."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, caller: Caller) -> None:
         self._layout = layout
+        self._caller = caller
         self._directory = ""
         self._lock = -1
         # Why a file could not be created. The spool then keeps its bytes elsewhere.
@@ -50,14 +52,16 @@ class LocalDraft:
     def commit(
         self, record: StoredRecord, streams: Mapping[Stream, Spool], files: Mapping[str, bytes]
     ) -> None:
-        # Try this first if nothing is on disk yet: it saves writing an equal output again.
-        if not self._directory and self._update_equal(record, files):
+        target = self._layout.directory_of(record.handle)
+        # Try this first if nothing is on disk yet: reading an equal output is faster than writing it again.
+        is_stored = not self._directory and self._has_equal(target, record, streams)
+        if is_stored and self._update(target, record, files):
             return
         for stream, size in record.stored_bytes.items():
             streams[stream].complete_file(size)
         if self._failure:
             raise StoreError(self._failure)
-        self._publish(record, files)
+        self._publish(target, record, files)
 
     def close(self) -> None:
         if self._directory:
@@ -67,44 +71,58 @@ class LocalDraft:
             os.close(self._lock)
             self._lock = -1
 
-    def _publish(self, record: StoredRecord, files: Mapping[str, bytes]) -> None:
-        """Turn the temporary directory into a stored output. A damaged equal output is replaced."""
-        target = self._layout.directory_of(record.handle)
+    def _publish(self, target: str, record: StoredRecord, files: Mapping[str, bytes]) -> None:
+        """Turn the temporary directory into a stored output. If there is an equal output, replace its bytes.
+
+        They may be damaged. To find that out they would have to be read, and the new ones are there already.
+        """
         private.make_directory(os.path.dirname(target))
         directory = self.make_directory()
         for name, data in {**files, RECORD: record.packed()}.items():
             private.write_new_file(os.path.join(directory, name), data)
         while not self._layout.publish(directory, target):
-            if self._update_equal(record, files):
+            self._check_digest(target, record)
+            if self._replace_streams(target, record.stored_bytes) and self._update(target, record, files):
                 return
-            if not self._is_complete(target, record):
-                self._layout.remove(target)
-            # Otherwise another process has just removed it: try again.
         self._directory = ""
-        self._layout.write_last(record.handle)
+        self._layout.note_stored(record.handle, self._caller, record.stored_at)
 
-    def _update_equal(self, record: StoredRecord, files: Mapping[str, bytes]) -> bool:
-        """Update the record and files of an equal stored output; False if there is none that is complete."""
-        target = self._layout.directory_of(record.handle)
-        if not private.is_own_directory(target) or not self._is_complete(target, record):
-            return False
-        self._update(target, record, files)
-        # Another process may have removed it during the update.
+    def _has_equal(self, target: str, record: StoredRecord, streams: Mapping[Stream, Spool]) -> bool:
+        """Return whether the store has the same bytes."""
         if not private.is_own_directory(target):
             return False
-        self._layout.write_last(record.handle)
-        return True
-
-    def _is_complete(self, target: str, record: StoredRecord) -> bool:
-        stored = self._layout.record_in(target)
-        if stored is not None and stored.digest != record.digest:
-            raise StoreError(f"{target} is another output; remove it with tokcap spill rm {record.handle}")
+        self._check_digest(target, record)
         return all(
-            private.is_own_file(os.path.join(target, stream), size)
+            private.has_content(os.path.join(target, stream), size, streams[stream].read)
             for stream, size in record.stored_bytes.items()
         )
 
-    def _update(self, target: str, record: StoredRecord, files: Mapping[str, bytes]) -> None:
+    def _check_digest(self, target: str, record: StoredRecord) -> None:
+        stored = self._layout.record_in(target)
+        if stored is not None and stored.digest != record.digest:
+            raise StoreError(f"{target} is another output; remove it with tokcap spill rm {record.handle}")
+
+    def _replace_streams(self, target: str, streams: Iterable[Stream]) -> bool:
+        """Replace the bytes of an equal output, one file after the other; False to try again.
+
+        A reader finds the old bytes or the new ones. The draft keeps its own links until it is closed:
+        another process may remove the output meanwhile.
+        """
+        temporary = os.path.join(target, private.temporary_name())
+        try:
+            for stream in streams:
+                os.link(os.path.join(self._directory, stream), temporary)
+                os.rename(temporary, os.path.join(target, stream))
+        except FileNotFoundError:
+            return False
+        except OSError:
+            # Something else has this name, or the file system has no links: remove the output first.
+            self._layout.remove(target)
+            return False
+        return True
+
+    def _update(self, target: str, record: StoredRecord, files: Mapping[str, bytes]) -> bool:
+        """Update the record and files of an equal output; False if another process has removed it."""
         stored = self._layout.record_in(target)
         try:
             # First, so that cleaning keeps it from now on.
@@ -118,5 +136,9 @@ class LocalDraft:
                 record = stored.updated(record)
             private.replace_file(os.path.join(target, RECORD), record.packed())
         except (OSError, StoreError):
-            # Either the output was removed, which the caller checks, or it stays as it was.
+            # Either the output was removed, or it stays as it was.
             pass
+        if not private.is_own_directory(target):
+            return False
+        self._layout.note_stored(record.handle, self._caller, record.stored_at)
+        return True

@@ -1,8 +1,8 @@
 """The files of the local store: where each output is, and how it is added, listed and removed.
 
-    spill/3f/3f2a91c05d7e/   out  err  record.json  index-cl100k_base  landmarks
+    spill/3f/3f2a91c05d7e/   out  err  record.json  checksums  index-cl100k_base  landmarks
     spill/.new-…/            an output that is being written or removed
-    spill/last               the handle that `@last` names
+    spill/last, last.older   which outputs were stored last (see `local_history`)
 
 An output appears by one rename when it is complete, and disappears by one rename. So readers need no lock,
 and an open file can be read to its end.
@@ -14,6 +14,7 @@ import errno
 import os
 
 from tokcap.errors import StoreError
+from tokcap.lean.digest import blake2b, checksum
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.store.base import ListedOutput
 from tokcap.store.handles import is_handle
@@ -23,14 +24,19 @@ from tokcap.system import private_files as private
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tokcap.store.base import Caller
+
 SPILL = "spill"
+# One line for each storing: the handle, the time, the process session (a shell in a terminal has one), the
+# start of a digest of the tokcap session's name or `-`, and a checksum. Earlier versions wrote a handle only.
 LAST = "last"
+# When the file is larger, it gets this name, and a new one begins.
+OLDER = "last.older"
+LARGEST_LAST_BYTES = 64 << 10
+NO_SESSION = "-"
 RECORD = "record.json"
 # A larger record was not written by tokcap; a command can have long arguments.
 LARGEST_RECORD_BYTES = 16 << 20
-
-# The file `last` always has this length, so that it can be overwritten in place. No handle is longer.
-LAST_CHARACTERS = 40
 
 
 class Layout:
@@ -74,7 +80,10 @@ class Layout:
         # `out` is never written again, unlike the record.
         stored_at = found["out"].st_mtime if "out" in found else read_at
         size = sum(status.st_size for status in found.values())
-        return ListedOutput(os.path.basename(directory), self.record_in(directory), size, stored_at, read_at)
+        record = self.record_in(directory)
+        sizes = {name: found[name].st_size for name in ("out", "err") if name in found}
+        is_damaged = record is None or {**record.stored_bytes} != sizes
+        return ListedOutput(os.path.basename(directory), record, size, stored_at, read_at, is_damaged)
 
     def record_in(self, directory: str) -> StoredRecord | None:
         """Return the record in a directory; None if it is missing or damaged."""
@@ -124,20 +133,23 @@ class Layout:
         remove_directory(hidden)
         return True
 
-    def read_last(self) -> str:
-        """Return the directory that `@last` names, empty if it was removed; `FileNotFoundError` if none."""
-        data = private.read_file(os.path.join(self.root, LAST), 200)
-        handle = data.decode("ascii", "replace").strip()
-        directory = self.directory_of(handle)
-        return directory if is_handle(handle) and private.is_own_directory(directory) else ""
-
-    def write_last(self, handle: str) -> None:
-        """Let `@last` name this output. If that fails, `@last` still names an earlier one."""
+    def note_stored(self, handle: str, caller: Caller, stored_at: int) -> None:
+        """Note that an output was stored now. If that fails, `@last` still names an earlier one."""
+        body = f"{handle} {stored_at} {caller.terminal} {session_key(caller.session)}"
+        path = os.path.join(self.root, LAST)
         try:
-            path = os.path.join(self.root, LAST)
-            private.overwrite_file(path, handle.encode().ljust(LAST_CHARACTERS) + b"\n")
-        except StoreError:
+            size = private.append_line(path, f"{body} {checksum(body.encode()).hex()}\n".encode())
+            if size > LARGEST_LAST_BYTES:
+                os.rename(path, os.path.join(self.root, OLDER))
+        except (OSError, StoreError):
             pass
+
+
+def session_key(session: str) -> str:
+    """Return the name of a session in a form that has no blanks; `-` for none."""
+    if not session:
+        return NO_SESSION
+    return blake2b(session.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
 def lock_directory(directory: str) -> int:

@@ -1,15 +1,15 @@
 """Read from the local store: one stored output with its record, streams and indexes.
 
-Damage is reported, and the undamaged parts can still be read.
+Damage is reported, and the undamaged parts can still be read. Bytes are checked in `checked_stream`.
 """
 
 from __future__ import annotations
 
 import os
 
-from tokcap.core.seek_points import SeekPoints
 from tokcap.errors import StoreError
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.store.checked_stream import checked_streams
 from tokcap.store.local_layout import LARGEST_RECORD_BYTES, RECORD
 from tokcap.store.record import StoredRecord
 from tokcap.system import private_files as private
@@ -23,15 +23,13 @@ if TYPE_CHECKING:
 LARGEST_INDEX_BYTES = 256 << 20
 
 
-class LocalStream:
-    """One stream of a stored output, open. It stays readable when the output is removed."""
+class LocalFile:
+    """One stream of a stored output as a file, open. It stays readable when the output is removed."""
 
-    def __init__(self, path: str, lost: int) -> None:
+    def __init__(self, path: str) -> None:
         self._descriptor = private.open_file(path)
         self._path = path
         self.size = os.fstat(self._descriptor).st_size
-        self.lost = lost
-        self.seek_points = SeekPoints()
 
     def read(self, start: int, stop: int) -> bytes:
         parts = []
@@ -41,44 +39,47 @@ class LocalStream:
             except OSError as error:
                 raise private.refused(self._path, error) from None
             if not part:
-                raise StoreError(f"{self._path} became shorter while it was read")
+                break
             parts.append(part)
             start += len(part)
         return b"".join(parts)
 
-    def view(self) -> bytes | mmap:
-        """Return all bytes, to search and slice in place (see `core.payload.Payload`)."""
-        if not self.size:
+    def view(self, size: int) -> bytes | mmap:
+        """Return the first `size` bytes, to search and slice in place."""
+        if not size:
             return b""
         from mmap import ACCESS_READ, mmap
 
-        return mmap(self._descriptor, self.size, access=ACCESS_READ)
+        return mmap(self._descriptor, size, access=ACCESS_READ)
 
     def close(self) -> None:
         os.close(self._descriptor)
 
 
 class LocalOutput:
-    """A stored output, open for reading."""
+    """A stored output, open for reading.
 
-    def __init__(self, directory: str) -> None:
+    writable: additional files may be written, which counts as reading the output.
+    """
+
+    def __init__(self, directory: str, *, writable: bool = True) -> None:
         self._directory = directory
+        self._writable = writable
         self.handle = os.path.basename(directory)
         self.damage: list[str] = []
         record = self._read_record()
-        self.streams: dict[Stream, LocalStream] = {}
+        files: dict[Stream, LocalFile] = {}
         for stream in ("out", "err"):
             try:
-                path = os.path.join(directory, stream)
-                lost = record.lost_bytes.get(stream, 0) if record else 0
-                self.streams[stream] = LocalStream(path, lost)
+                files[stream] = LocalFile(os.path.join(directory, stream))
             except FileNotFoundError:
                 continue
             except StoreError as error:
                 self.damage.append(f"{self._name(stream)} cannot be read: {error}")
+        self.streams = checked_streams(self.handle, files, record, self)
         self.record = record or self._record_from_files()
         for stream, size in self.record.stored_bytes.items():
-            found = self.streams[stream].size if stream in self.streams else 0
+            found = files[stream].size if stream in files else 0
             if found != size:
                 self.damage.append(f"{self._name(stream)} is damaged: it has {found} bytes, not {size}")
 
@@ -93,14 +94,15 @@ class LocalOutput:
 
     def _record_from_files(self) -> StoredRecord:
         sizes = {stream: found.size for stream, found in self.streams.items()}
-        return StoredRecord(self.handle, stored_bytes=sizes)
+        lost = {stream: found.lost for stream, found in self.streams.items() if found.lost}
+        return StoredRecord(self.handle, stored_bytes=sizes, lost_bytes=lost)
 
     def local_path(self, stream: Stream) -> str:
         return os.path.join(self._directory, stream)
 
     def is_whole(self, stream: Stream) -> bool:
         found = self.streams[stream]
-        return not found.lost and found.size == self.record.stored_bytes.get(stream, found.size)
+        return not found.lost and found.size == found.found_size
 
     def read_file(self, name: str) -> bytes | None:
         try:
@@ -113,7 +115,8 @@ class LocalOutput:
 
     def write_file(self, name: str, data: bytes) -> None:
         try:
-            private.replace_file(os.path.join(self._directory, name), data)
+            if self._writable:
+                private.replace_file(os.path.join(self._directory, name), data)
         except StoreError:
             pass
 

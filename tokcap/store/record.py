@@ -12,12 +12,19 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
+# How the JSON text ends: `dumps` closes the object, and before that the checksum is inserted.
+LAST_END = b"\n}"
+LAST_MEMBER = b',\n "checksum": "'
+LAST_MEMBER_END = b'"\n}\n'
+
 
 class StoredRecord(Record):
     """What is known about a stored output."""
 
     handle: str = ""
     digest: str = ""
+    # The digest of each stream, with which it is compared when it is read. Earlier versions wrote none.
+    digests: Mapping[Stream, str] = {}
     # Seconds since 1970.
     stored_at: int = 0
     # For each stream: bytes in the store, and bytes that followed and were not stored.
@@ -39,12 +46,17 @@ class StoredRecord(Record):
         return not any(self.lost_bytes.values())
 
     def packed(self) -> bytes:
-        """Return the record as JSON. Bytes in arguments that are not UTF-8 are escaped and survive."""
+        """Return the record as JSON. Bytes in arguments that are not UTF-8 are escaped and survive.
+
+        The last member is a checksum of everything before it.
+        """
         # Imported here because only runs that store something need it.
+        from tokcap.lean.digest import checksum
         from tokcap.lean.plainjson import dumps
 
         fields = {"schema_version": SCHEMA_VERSION, "complete": self.complete, **self.__dict__}
-        return dumps(fields).encode() + b"\n"
+        body = dumps(fields).encode().removesuffix(LAST_END)
+        return body + LAST_MEMBER + checksum(body).hex().encode() + LAST_MEMBER_END
 
     @classmethod
     def unpacked(cls, data: bytes) -> StoredRecord:
@@ -60,6 +72,9 @@ class StoredRecord(Record):
                 raise ValueError(f"the value of {name} is not valid")
         if "stored_bytes" not in known:
             raise ValueError("stored_bytes is missing")
+        # Earlier versions wrote neither digests nor a checksum.
+        if not has_right_checksum(data) and (LAST_MEMBER in data or known.get("digests")):
+            raise ValueError("its checksum is wrong")
         if known.get("command") is not None:
             known["command"] = tuple(known["command"])
         return cls(**known)
@@ -72,6 +87,14 @@ class StoredRecord(Record):
             shape=newer.shape if has_shape else self.shape,
             total_count=newer.total_count if has_shape else self.total_count,
         )
+
+
+def has_right_checksum(data: bytes) -> bool:
+    """Return whether the last member is the checksum of everything before it."""
+    from tokcap.lean.digest import checksum
+
+    body, _, end = data.rpartition(LAST_MEMBER)
+    return end == checksum(body).hex().encode() + LAST_MEMBER_END
 
 
 def is_count(value: object) -> bool:
@@ -90,6 +113,7 @@ def is_count_by_stream(value: object) -> bool:
 CHECKS: dict[str, Callable[[object], bool]] = {
     "handle": is_text,
     "digest": is_text,
+    "digests": lambda value: isinstance(value, dict) and all(map(is_text, value.values())),
     "stored_at": is_count,
     "stored_bytes": lambda value: is_count_by_stream(value) and "out" in value,  # type: ignore[operator]  # a dict
     "lost_bytes": is_count_by_stream,

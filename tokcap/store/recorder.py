@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import Request, Stream
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.store.base import Draft, Store, Ticket
+    from tokcap.store.base import Caller, Draft, Store, Ticket
     from tokcap.store.digest import StreamDigest
     from tokcap.store.record import StoredRecord
 
@@ -103,9 +103,11 @@ class HashedSpool(Spool):
 
     def _open_digest(self) -> StreamDigest:
         if self._digest is None:
-            from tokcap.store.digest import StreamDigest
+            from tokcap.store.digest import CHECKED_WHOLE_BYTES, StreamDigest
 
-            self._digest = StreamDigest(self._hashed_bytes)
+            # It is opened when more than that has moved to the file, or when everything was written.
+            is_long = min(self.size, self._hashed_bytes) > CHECKED_WHOLE_BYTES
+            self._digest = StreamDigest(self._hashed_bytes, is_long=is_long)
         return self._digest
 
     def _not_hashed(self) -> memoryview:
@@ -116,14 +118,20 @@ class Recorder:
     """Collects the output of one run and stores it on demand."""
 
     def __init__(
-        self, settings: RecorderSettings, open_store: Callable[[], Store], now: Callable[[], float]
+        self,
+        settings: RecorderSettings,
+        open_store: Callable[[], Store],
+        now: Callable[[], float],
+        caller: Callable[[], Caller] | None = None,
     ) -> None:
         self._settings = settings
+        self._caller = caller
         self._open_store = open_store
         self._now = now
         self._spools: dict[Stream, HashedSpool] = {}
         self._opened: tuple[Store, Draft] | None = None
         self._digest = ""
+        self._digests: dict[Stream, StreamDigest] = {}
         self._ticket: Ticket | None = None
         self._is_stored = False
         # Why nothing can be stored; empty if nothing went wrong.
@@ -154,11 +162,13 @@ class Recorder:
             from tokcap.store.base import Ticket
             from tokcap.store.digest import digest_of_output
 
-            digests = {stream: spool.complete_digest() for stream, spool in self._spools.items()}
             # An empty stderr is the same as none: equal outputs have one handle.
-            self._digest = digest_of_output(
-                digest for stream, digest in digests.items() if stream == "out" or self._spools[stream].size
-            )
+            self._digests = {
+                stream: spool.complete_digest()
+                for stream, spool in self._spools.items()
+                if stream == "out" or spool.size
+            }
+            self._digest = digest_of_output(digest.sealed() for digest in self._digests.values())
             stored = {
                 stream: min(spool.size, self._settings.max_bytes) for stream, spool in self._spools.items()
             }
@@ -188,12 +198,13 @@ class Recorder:
         record = record.but(
             handle=ticket.handle,
             digest=self._digest,
+            digests={name: digest.sealed().hex() for name, digest in self._digests.items()},
             # A wrong clock can show a time before 1970.
             stored_at=max(int(self._now()), 0),
             stored_bytes={name: size for name, size in ticket.stored_bytes.items() if size or name == "out"},
             lost_bytes={name: size for name, size in ticket.lost_bytes.items() if size},
         )
-        files = self._files(indexes, ticket.stored_bytes)
+        files = {**self._files(indexes, ticket.stored_bytes), **self._checksums(ticket)}
         try:
             self._open()[1].commit(record, self._spools, files)
         except StoreError as error:
@@ -218,7 +229,7 @@ class Recorder:
     def _open(self) -> tuple[Store, Draft]:
         if self._opened is None:
             store = self._open_store()
-            self._opened = store, store.draft()
+            self._opened = store, store.draft(self._caller()) if self._caller else store.draft()
         return self._opened
 
     def _open_file(self, stream: Stream) -> int:
@@ -228,6 +239,16 @@ class Recorder:
             # The output cannot be stored, but it should not fill the memory either.
             self.failure = str(error)
             return open_nameless_file()
+
+    def _checksums(self, ticket: Ticket) -> dict[str, bytes]:
+        """Return the checksums of long streams as files."""
+        files = {}
+        for stream, digest in self._digests.items():
+            if digest.checksums:
+                from tokcap.store.checksums import checksums_name
+
+                files[checksums_name(stream)] = digest.checksums.packed(ticket.lost_bytes[stream])
+        return files
 
     def _files(
         self, indexes: Mapping[Stream, TokenIndex], stored_bytes: Mapping[Stream, int]

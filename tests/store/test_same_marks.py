@@ -1,0 +1,67 @@
+"""The same output and the same options give the same bytes, whatever earlier calls have counted."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("with_store")
+
+ROWS = [{"id": number, "name": f"name {number}", "text": "words " * 9} for number in range(1500)]
+PAYLOADS = {
+    "text": b"".join(b"line %d of a long text\n" % number for number in range(5000)),
+    "long text": b"".join(b"line %d of a longer text\n" % number for number in range(180_000)),
+    "json": json.dumps(ROWS).encode(),
+    "jsonl": b"".join(json.dumps(row).encode() + b"\n" for row in ROWS),
+    "csv": b"id,name\n" + b"".join(b"%d,name %d\n" % (number, number) for number in range(9000)),
+}
+VIEWS = [
+    ("-n", "100"),
+    ("-n", "100", "--keep", "tail"),
+    ("-n", "100", "--keep", "ends"),
+    ("-n", "100", "--exact-total"),
+    ("-n", "100", "--mode", "summary"),
+    ("-n", "100", "--grep", "7"),
+    ("-n", "100", "--tokenizer", "o200k_base"),
+    *(("-n", "100", "--token-offset", offset) for offset in ("100", "3000", "20000", "1000000")),
+    ("-n", "1000000"),
+    ("-n", "100", "-o", "json"),
+    ("-n", "100", "-o", "json", "--token-offset", "20000"),
+]
+
+
+def answer(ran) -> object:
+    """What is the same in equal calls: everything but the duration."""
+    assert ran.status == 0
+    if not ran.out.startswith(b'{"ok"'):
+        return ran.out, ran.err
+    return {**ran.json, "meta": {**ran.json["meta"], "duration_ms": 0}}
+
+
+@pytest.mark.parametrize("shape", PAYLOADS)
+def test_pages_are_the_same_before_and_after_everything_was_counted(inside, shape):
+    handle = inside("-n", "100", "-o", "json", stdin=PAYLOADS[shape]).json["meta"]["handle"]
+    before = {args: answer(inside("show", handle, *args)) for args in VIEWS}
+    for tokenizer in ("cl100k_base", "o200k_base"):
+        assert inside("show", handle, "--token-count", "--tokenizer", tokenizer).status == 0
+    assert {args: answer(inside("show", handle, *args)) for args in VIEWS} == before
+    # In another order too, and from an output that was stored when it was counted.
+    inside("spill", "rm", handle)
+    assert inside("--token-count", stdin=PAYLOADS[shape]).status == 0
+    assert {args: answer(inside("show", handle, *args)) for args in reversed(VIEWS)} == before
+
+
+@pytest.mark.parametrize("shape", PAYLOADS)
+@pytest.mark.parametrize("options", [(), ("--keep", "tail"), ("--exact-total",)])
+def test_the_first_page_of_show_has_the_bytes_of_the_run(inside, shape, options):
+    run = ("-n", "100", *options)
+    ran = inside(*run, stdin=PAYLOADS[shape])
+    inside("show", "@last", "--token-count")
+    assert answer(inside("show", "@last", *run)) == answer(ran)
+    assert answer(inside(*run, stdin=PAYLOADS[shape])) == answer(ran)
+
+
+def test_a_long_text_has_an_estimated_total_unless_the_exact_one_is_asked_for(inside):
+    handle = inside("--token-count", "-o", "json", stdin=PAYLOADS["text"]).json["meta"]["handle"]
+    total = inside("show", handle, "--token-count").out.decode().strip()
+    assert b" of about " in inside("show", handle, "-n", "100").out
+    assert f" of {total};".encode() in inside("show", handle, "-n", "100", "--exact-total").out
