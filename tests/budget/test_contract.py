@@ -10,13 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tokcap.budget import LEDGERS, open_ledger
-from tokcap.budget.arithmetic import MOST_TOKENS, Settings, Window
-from tokcap.budget.base import SessionView
+from tokcap.budget.arithmetic import MOST_TOKENS, Account, Settings, Window
+from tokcap.budget.base import Grant, SessionView
 from tokcap.budget.memory import MemoryLedger
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, SessionNotStarted, UsageError
 
 # A URL for each member. Another test gets another name, so that no test finds the sessions of the last one.
+GRANT = Grant(1, 1, None, False, Account(Settings()))
 URLS = {"sqlite": "sqlite:", "memory": "memory:{}"}
 
 
@@ -130,6 +131,7 @@ class TestSessions:
             lambda: ledger.reset(name),
             lambda: ledger.has(name),
             lambda: ledger.reserve(name, 1),
+            lambda: ledger.announce(name, GRANT, 1),
             lambda: ledger.settle(name, None, 1),
             lambda: ledger.record(name, 1, 1),
             lambda: ledger.compacted(name, 1),
@@ -195,6 +197,40 @@ class TestGrants:
             after = work.release(grant)
             assert (after.used, after.reserved, work.turn("t")) == (0, 0, 0)
 
+    def test_what_was_announced_is_counted_if_the_grant_is_released(self, session):
+        work = session(1000)
+        grant = work.reserve(600, turn="t")
+        for tokens in (40, 100, 70, 100):
+            work.announce(grant, tokens)
+            assert work.read() == grant.account, "until then it is only reserved"
+            assert work.turn("t") == 600
+        for _ in range(2):
+            after = work.release(grant)
+            assert (after.used, after.reserved, after.window_used, work.turn("t")) == (100, 0, 100, 100)
+
+    def test_what_was_announced_does_not_change_what_is_settled(self, session):
+        work = session(1000)
+        for actual in (0, 30, 100, 200):
+            grant = work.reserve(100)
+            work.announce(grant, 100)
+            before = work.read().used
+            assert work.settle(grant, actual).used == before + actual
+            work.announce(grant, 500)
+            assert work.read().used == before + actual, "a grant that is gone announces nothing"
+
+    def test_a_grant_without_a_limit_can_announce_any_number(self, session):
+        work = session()
+        grant = work.reserve(None)
+        work.announce(grant, MOST_TOKENS)
+        assert work.release(grant).used == MOST_TOKENS
+
+    def test_a_grant_of_an_ended_session_announces_there(self, ledger, session):
+        work = session(1000)
+        grant = work.reserve(100)
+        ledger.reset("s")
+        work.announce(grant, 60)
+        assert work.release(grant).used == 0
+
     def test_a_grant_belongs_to_the_session_that_made_it(self, ledger, session):
         work = session(1000)
         first, second = work.reserve(100), work.reserve(100)
@@ -211,6 +247,7 @@ class TestGrants:
         work = session(1000)
         grant = work.reserve(100)
         for step in (
+            lambda: work.announce(grant, wrong),
             lambda: work.settle(grant, wrong),
             lambda: work.record(wrong, 1),
             lambda: work.record(1, wrong),
@@ -309,7 +346,7 @@ class TestWindows:
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["reserve", "settle", "release", "record", "compacted", "reset"]),
+        st.sampled_from(["reserve", "announce", "settle", "release", "record", "compacted", "reset"]),
         st.integers(0, 3000),
         st.sampled_from([None, "t", "u"]),
     ),
@@ -327,6 +364,8 @@ def outcome(ledger, name: str, step: str, tokens: int, turn: str | None, grants:
         return grants[-1].but(id=0)
     if step == "settle":
         return ledger.settle(name, grants.pop(0) if grants else None, tokens)
+    if step == "announce":
+        return ledger.announce(name, grants[0], tokens) if grants else None
     if step == "release":
         return ledger.release(name, grants.pop()) if grants else None
     if step == "record":

@@ -174,6 +174,44 @@ def test_reservations_of_killed_processes_are_freed(place, book):
     assert os.listdir(place) == ["ledger.db"]
 
 
+def test_what_a_killed_process_announced_is_used_and_the_rest_is_freed(place, book):
+    book.start("s", Settings(1000))
+    process = start_python(
+        """
+first, second = session.reserve(300, turn='t'), session.reserve(200)
+session.announce(first, 30); session.announce(first, 20); session.announce(first, 50)
+print('holds', flush=True); time.sleep(60)
+""",
+        place,
+    )
+    process.stdout.readline()
+    process.stdin.close()
+    assert process.stdout.readline() == "holds\n"
+    assert (book.read("s").used, book.read("s").reserved) == (0, 500)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    after = book.read("s")
+    assert (after.used, after.reserved, after.window_used, book.turn("s", "t")) == (50, 0, 50, 50)
+    assert book.read("s") == after, "it is counted once"
+
+
+def test_a_holder_that_only_seemed_dead_is_counted_with_what_it_settles(book, monkeypatch):
+    """A process of another machine that shares the directory cannot be told from a dead one."""
+    book.start("s", Settings(1000))
+    here = holder.this_process()
+    with monkeypatch.context() as patch:
+        patch.setattr(tables, "this_process", lambda: here.but(boot="another"))
+        grants = [book.reserve("s", 100, turn="t") for _ in range(2)]
+        for grant in grants:
+            book.announce("s", grant, 80)
+    assert (book.read("s").used, book.turn("s", "t")) == (160, 160)
+    assert book.settle("s", grants[0], 70).used == 150
+    assert book.settle("s", grants[1], 95).used == 165
+    assert (book.read("s").used, book.turn("s", "t")) == (165, 165)
+    assert book.settle("s", grants[1], 5).used == 170
+
+
 def test_a_reservation_lives_as_long_as_its_process(place, book):
     book.start("s", Settings(1000))
     process = start_python("session.reserve(1000); print('holds', flush=True); time.sleep(60)", place)
@@ -647,10 +685,32 @@ def test_an_older_ledger_is_migrated_with_its_content(place, monkeypatch):
     assert SqliteLedger(str(place)).read("s").total == 1000
     with SqliteLedger(str(place)).transaction("s") as step:
         assert step.rows("SELECT colour FROM sessions") == [("red",)]
-        assert step.rows("PRAGMA user_version") == [(2,)]
+        assert step.rows("PRAGMA user_version") == [(len(newer),)]
     monkeypatch.undo()
     with pytest.raises(LedgerError, match="newer tokcap"):
         SqliteLedger(str(place)).read("s")
+
+
+def test_a_ledger_of_the_first_version_keeps_its_sessions_and_reservations(place, monkeypatch):
+    monkeypatch.setattr(sqlite, "MIGRATIONS", tables.MIGRATIONS[:1])
+    SqliteLedger(str(place)).start("s", Settings(1000))
+    database = sqlite3.connect(place / "ledger.db")
+    with database:
+        database.execute("UPDATE sessions SET used = 100")
+        here = holder.this_process()
+        database.execute(
+            """INSERT INTO reservations (session, tokens, turn, pid, started, boot, namespace)
+            VALUES (1, 50, NULL, ?, ?, ?, ?)""",
+            (here.pid, here.started, here.boot, here.namespace),
+        )
+    database.close()
+    monkeypatch.undo()
+    book = SqliteLedger(str(place))
+    assert (book.read("s").used, book.read("s").reserved) == (100, 50)
+    grant = book.reserve("s", 10)
+    book.announce("s", grant, 7)
+    assert book.release("s", grant).used == 107
+    assert_whole(place)
 
 
 def test_a_migration_that_fails_leaves_the_old_version_intact(place, monkeypatch):

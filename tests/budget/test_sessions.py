@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.program import PYTHON
 from tests.support.reference import recount
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.base import SessionView
@@ -65,10 +66,10 @@ class TestTheWrapper:
         assert meta["budget_remaining"] == account.read().remaining
 
     def test_gets_no_more_than_is_left(self, inside, session):
-        session("--total", "1000", used=400)
-        ran = inside("-n", "5000", stdin=SEQ)
-        assert 560 < recount(ran.out) <= 600
-        assert b"[TRUNCATED] tokens 0-" in ran.out
+        session("--total", "1000", used=960)
+        ran = inside("-n", "5000", "--mode", "handle_only", stdin=SEQ)
+        assert recount(ran.out) <= 40
+        assert b"tokcap show" in ran.out
 
     def test_runs_nothing_when_nothing_is_left(self, inside, session, tmp_path):
         session("--total", "1000", used=1000)
@@ -121,8 +122,9 @@ class TestTheWrapper:
 
     def test_frees_what_it_reserved_if_the_command_cannot_be_started(self, inside, session):
         account = session("--total", "1000")
-        assert inside("-n", "100", "--", "no-such-command").status == 127
-        assert (account.read().used, account.read().reserved) == (0, 0)
+        ran = inside("-n", "100", "--", "no-such-command")
+        assert ran.status == 127
+        assert (account.read().used, account.read().reserved) == (recount(ran.err), 0)
 
     def test_showing_is_charged_as_well(self, inside, session):
         account = session("--total", "10000")
@@ -133,10 +135,58 @@ class TestTheWrapper:
         assert inside("show", "ffff").status == 1
         assert account.read().reserved == 0
 
-    def test_an_empty_name_switches_the_variable_off(self, inside, session):
+    def test_an_empty_name_is_refused_and_an_empty_variable_names_none(self, inside, session, tmp_path):
         account = session("--total", "100", used=100)
-        assert inside("--session", "", "--", "echo", "hi").out == b"hi\n"
+        for args in (["--session", ""], ["--session="], ["--session", " "]):
+            ran = inside(*args, "--", "touch", str(tmp_path / "ran"))
+            assert (ran.status, ran.err.count(b"\n")) == (125, 1)
+            assert b"is not the name of a session; to use none, unset TOKCAP_SESSION" in ran.err
+        assert not (tmp_path / "ran").exists()
+        assert inside("--", "echo", "hi", env={"TOKCAP_SESSION": ""}).out == b"hi\n"
         assert account.read().used == 100
+
+    @pytest.mark.parametrize("verb", ["start", "status", "reset", "end", "check", "record", "compacted"])
+    def test_an_empty_argument_names_no_session(self, inside, session, with_store, verb):
+        session("--total", "100")
+        needed = ["--used", "1"] if verb == "compacted" else []
+        for args in (["budget", verb, ""], ["budget", verb, "--session", ""]):
+            ran = inside(*args, *needed)
+            assert (ran.status, ran.out, ran.err.count(b"\n")) == (2, b"", 1)
+            assert b"session name ''" in ran.err or b"'' is not the name of a session" in ran.err
+        assert [found.name for found in SqliteLedger(str(with_store)).list()] == ["work"]
+
+    def test_a_missing_session_is_told_where_its_name_comes_from(self, inside, with_store):
+        start = "start it with: tokcap budget start nope --total N"
+        by_variable = {"TOKCAP_SESSION": "nope"}
+        for args, env, message in (
+            (["--session", "nope", "--", "true"], {}, f"session 'nope' has not been started; {start}"),
+            (["--", "true"], by_variable, f"session 'nope' (TOKCAP_SESSION) has not been started; {start}"),
+            (
+                ["budget", "status"],
+                by_variable,
+                f"session 'nope' (TOKCAP_SESSION) has not been started; {start}",
+            ),
+            (
+                ["budget", "turn"],
+                by_variable,
+                f"session 'nope' (TOKCAP_SESSION) has not been started; {start}",
+            ),
+            (["budget", "check", "nope"], by_variable, f"session 'nope' has not been started; {start}"),
+            (["budget", "end", "nope"], {}, "there is no session 'nope'; list them: tokcap budget list"),
+            (
+                ["budget", "end"],
+                by_variable,
+                "there is no session 'nope' (TOKCAP_SESSION); list them: tokcap budget list",
+            ),
+            (["budget", "reset", "nope"], {}, "there is no session 'nope'; list them: tokcap budget list"),
+        ):
+            ran = inside(*args, env=env)
+            assert ran.status == (1 if args[0] == "budget" else 125)
+            assert ran.err.endswith(f": {message}\n".encode())
+        ran = inside("--", "true", env={"TOKCAP_SESSION": "a b"})
+        assert ran.err.startswith(b"tokcap: TOKCAP_SESSION: invalid session name 'a b': ")
+        ran = inside("budget", "status", env={"TOKCAP_SESSION": "a b"})
+        assert ran.err.startswith(b"tokcap: budget status: TOKCAP_SESSION: invalid session name 'a b': ")
 
 
 # One call: its form, mode, limit and command. The whole plan is drawn before the first call, because the
@@ -273,7 +323,7 @@ class TestTheWindow:
     def test_the_hook_is_run_once_and_the_window_counted_again(self, inside, session, tmp_path):
         account = session("--context-window", "20000")
         account.settle(None, 19_500)
-        hook = f"echo ran >> {tmp_path}/hook; {sys.executable} -m tokcap budget compacted --used 100"
+        hook = f"echo ran >> {tmp_path}/hook; {PYTHON} -m tokcap budget compacted --used 100"
         ran = inside("--compact-before-spill", "--compact-hook", hook, "-o", "json", stdin=SEQ)
         assert (tmp_path / "hook").read_text() == "ran\n"
         assert ran.json["meta"]["token_limit"] > 4000
@@ -337,8 +387,8 @@ class TestTheCommand:
 
     def test_the_line_works_in_real_shells(self, tokcap, with_store):
         script = (
-            f'eval "$({sys.executable} -m tokcap budget start b --total 500)"\n'
-            f"{sys.executable} -m tokcap -- echo hi\n{sys.executable} -m tokcap budget status -o json"
+            f'eval "$({PYTHON} -m tokcap budget start b --total 500)"\n'
+            f"{PYTHON} -m tokcap -- echo hi\n{PYTHON} -m tokcap budget status -o json"
         )
         done = subprocess.run(["sh", "-c", script], capture_output=True, check=True, timeout=60)
         assert json.loads(done.stdout.splitlines()[1])["data"]["used"] == recount(b"hi\n")
@@ -370,9 +420,9 @@ class TestTheCommand:
         assert inside("--", "true").status == 120
 
     def test_check_answers_with_its_status_and_says_nothing(self, inside, session):
-        account = session("--total", "10")
+        account = session("--total", "100")
         assert (inside("budget", "check").status, inside("budget", "check").out) == (0, b"")
-        account.settle(None, 10)
+        account.settle(None, 61)
         assert (inside("budget", "check").status, inside("budget", "check").err) == (1, b"")
         assert inside("budget", "check", "-o", "json").json["ok"] is False
 
@@ -466,7 +516,7 @@ class TestWhatAnAttackFound:
         account.settle(None, 600)
         assert account.read().mode() == "table"
         way = re.search(rb"next: tokcap (show \w+ --token-offset \d+)", shown)[1].decode().split()
-        rest = inside(*way, "-n", "100000", "--session", "")
+        rest = inside(*way, "-n", "100000", env={"TOKCAP_SESSION": ""})
         page = inside(*way).out
         assert page[:50] == rest.out[:50]
         assert shown[: shown.rindex(b"[TRUNCATED]")] + rest.out == text
@@ -503,7 +553,7 @@ class TestWhatAnAttackFound:
     def test_a_hook_that_runs_tokcap_is_not_run_again_by_that(self, inside, session, tmp_path):
         account = session("--context-window", "20000")
         account.settle(None, 19_500)
-        hook = f"echo ran >> {tmp_path}/hook; {sys.executable} -m tokcap -- echo x"
+        hook = f"echo ran >> {tmp_path}/hook; {PYTHON} -m tokcap -- echo x"
         env = {"TOKCAP_COMPACT_BEFORE_SPILL": "1", "TOKCAP_COMPACT_HOOK": hook}
         assert inside("--", "seq", "1", "3000", env=env).status == 0
         assert (tmp_path / "hook").read_text() == "ran\n"
@@ -514,7 +564,7 @@ class TestWhatAnAttackFound:
 
     def test_what_is_left_is_what_is_left_now(self, inside, session, with_store):
         session("--total", "100000")
-        script = f"{sys.executable} -m tokcap budget record --session work --input 5000 >/dev/null; echo hi"
+        script = f"{PYTHON} -m tokcap budget record --session work --input 5000 >/dev/null; echo hi"
         meta = inside("-n", "100", "-o", "json", "--", "sh", "-c", script).json["meta"]
         assert meta["budget_remaining"] == SqliteLedger(str(with_store)).read("work").remaining
 
@@ -587,3 +637,12 @@ def test_a_check_can_ask_for_enough(inside, session):
     session("--total", "1000", used=900)
     assert inside("budget", "check").status == 0
     assert inside("budget", "check", "--need", "150").status == 1
+
+
+def test_totals_and_windows_can_be_written_with_units(inside, with_store):
+    sizes = ("--total", "100k", "--context-window", "1,000,000")
+    started = inside("budget", "start", "s", *sizes, "-o", "json").json
+    assert (started["data"]["total"], started["data"]["context_window"]) == (100_000, 1_000_000)
+    assert inside("budget", "record", "s", "--input", "1.5k", "--output", "2_000").status == 0
+    assert inside("budget", "status", "s", "-o", "json").json["data"]["used"] == 3500
+    assert inside("budget", "check", "s", "--need", "97k").status == 1

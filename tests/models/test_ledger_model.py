@@ -115,7 +115,14 @@ class LedgerOfProcesses(RuleBasedStateMachine):
             name, held = self.numbers[number]
             answer = self.ask(held.worker, "release", name, number)
             assert answer == (None if name in self.sessions else {"error": "SessionNotStarted"})
-            held.session.held.remove(held)
+            held.session.give_up(held)
+
+    @rule(number=grants, tokens=TOKENS)
+    def announce(self, number, tokens):
+        if self.is_held(number):
+            name, held = self.numbers[number]
+            assert self.ask(held.worker, "announce", name, number, tokens) is None
+            held.announced = max(held.announced, tokens)
 
     @rule(worker=WORKERS, name=NAMES, given=TOKENS, made=TOKENS, key=st.sampled_from([None, "a", "b"]))
     def record(self, worker, name, given, made, key):
@@ -147,13 +154,13 @@ class LedgerOfProcesses(RuleBasedStateMachine):
 
     @rule(number=grants)
     def kill_the_holder(self, number):
-        """Reservations of a killed process are free at once, and nothing else is lost."""
+        """What a killed process announced is used; the rest of its reservations is free at once."""
         worker = self.numbers[number][1].worker
         if worker in self.processes:
             self.end_process(worker)
         for _, held in self.numbers.values():
             if held.worker == worker and held in held.session.held:
-                held.session.held.remove(held)
+                held.session.give_up(held)
 
     def end_process(self, worker):
         process = self.processes.pop(worker)

@@ -118,7 +118,7 @@ class StoreOfProcesses(RuleBasedStateMachine):
             self.kept[handle].stored = now - (path / "out").stat().st_mtime
             self.kept[handle].read = now - path.stat().st_mtime
         latest, cleaned = spill / "last", spill / ".cleaned"
-        self.last = latest.read_text().strip() if latest.exists() else ""
+        self.last = latest.read_text().splitlines()[-1].split()[0] if latest.exists() else ""
         self.cleaned = now - int(cleaned.read_text().split()[0]) if cleaned.exists() else None
 
     def places(self):

@@ -367,6 +367,27 @@ def test_a_plot_is_written(inside, with_account, tmp_path, name, begins):
         assert (tmp_path / "again.svg").read_bytes() == picture
 
 
+@pytest.mark.parametrize("days", [1, 2, 30])
+def test_a_plot_has_bars_of_a_bar_s_width_readable_numbers_and_a_legend_beside_them(days):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from tokcap.usage.plot import draw
+    from tokcap.usage.report import ReportRow
+
+    numbers = tuple({"shown_tokens": 1000, "saved_tokens": 20_000}.get(field, 0) for field in FIELDS)
+    rows = [ReportRow("cl100k_base", f"2026-01-{day + 1:02}", numbers) for day in range(days)]
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    axes = figure.subplots()
+    draw(axes, "day", rows, "cl100k_base")
+    figure.canvas.draw()
+    area = axes.get_window_extent()
+    assert all(bar.get_window_extent().width < area.width / 10 for bar in axes.patches)
+    assert axes.get_legend().get_window_extent().y0 >= area.y1
+    assert {"15,000", "20,000"} & {label.get_text() for label in axes.get_yticklabels()}
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["shown", "saved"]
+
+
 def test_a_plot_that_cannot_be_written_is_one_line(inside, with_account, tmp_path):
     pytest.importorskip("matplotlib")
     write_day(with_account, TODAY, a_line())
@@ -386,9 +407,8 @@ def test_without_matplotlib_a_plot_is_refused_with_the_line_that_helps(with_acco
     )
     assert done.returncode == 125
     assert json.loads(done.stdout)["error"]["code"] == "PACKAGE_MISSING"
-    assert done.stderr == (
-        b"tokcap: --plot needs matplotlib, which is not installed: pip install 'tokcap[plot]'\n"
-    )
+    assert done.stderr.startswith(b"tokcap: --plot needs matplotlib, which is not installed; run: ")
+    assert done.stderr.endswith(b"pip install 'matplotlib>=3.8'\n")
     assert not (tmp_path / "x.png").exists()
 
 

@@ -5,7 +5,7 @@ It uses no clock, file or process. Every ledger calculates its numbers with the 
 
 from __future__ import annotations
 
-from tokcap.budget.modes import MODES, ResponseMode
+from tokcap.budget.modes import ResponseMode
 from tokcap.errors import BadNumber, BudgetExhausted
 from tokcap.lean.record import Record
 
@@ -103,25 +103,38 @@ class Account(Record):
             return None
         return max(self.total - self.used - self.reserved + held - tokens, 0)
 
-    def mode(self, requested: str = "raw") -> ResponseMode:
-        """Return the requested mode, or a shorter one when little of the budget is left.
+    def mode(self) -> ResponseMode:
+        """Return the longest mode that an answer may have: the less is left, the shorter.
 
         Reserved tokens do not count. At the borders: exactly 50 % left is `table`, exactly 20 % is
         `summary`, and exactly 5 % is still `summary`.
         """
-        asked = ResponseMode(requested)
         if self.total is None:
-            return asked
+            return ResponseMode.RAW
         left = max(self.total - self.used, 0)
         if 2 * left > self.total:
-            longest = ResponseMode.RAW
-        elif 5 * left > self.total:
-            longest = ResponseMode.TABLE
-        elif 20 * left >= self.total and left:
-            longest = ResponseMode.SUMMARY
-        else:
-            longest = ResponseMode.HANDLE_ONLY
-        return max(asked, longest, key=MODES.index)
+            return ResponseMode.RAW
+        if 5 * left > self.total:
+            return ResponseMode.TABLE
+        if 20 * left >= self.total and left:
+            return ResponseMode.SUMMARY
+        return ResponseMode.HANDLE_ONLY
+
+    def most_for_one_answer(self, least_tokens: int) -> int | None:
+        """Return what one answer may take, so that no mode is skipped; None if there is no limit.
+
+        A raw answer leaves enough for a table, a table enough for a summary, and a summary enough for
+        `least_tokens`, the least useful answer. Every answer gets as much as that, too.
+        """
+        if self.total is None:
+            return None
+        for_later = {
+            ResponseMode.RAW: max(self.total // 5 + 1, least_tokens),
+            ResponseMode.TABLE: max(-(-self.total // 20), least_tokens),
+            ResponseMode.SUMMARY: least_tokens,
+            ResponseMode.HANDLE_ONLY: 0,
+        }
+        return max(self.total - self.used - for_later[self.mode()], least_tokens)
 
     # How each step changes the numbers.
 
@@ -134,6 +147,10 @@ class Account(Record):
     def after_using(self, tokens: int) -> Account:
         """Count tokens that the model was shown."""
         return self.but(used=self.used + tokens, window_used=self.window_used + tokens)
+
+    def after_undoing(self, tokens: int) -> Account:
+        """Take back tokens that were counted in error. The context may have been compacted since."""
+        return self.but(used=self.used - tokens, window_used=max(self.window_used - tokens, 0))
 
     def after_model_call(self, input_tokens: int, output_tokens: int) -> Account:
         """Count the tokens of a model call.

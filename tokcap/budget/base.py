@@ -59,16 +59,26 @@ if TYPE_CHECKING:
             """
             ...
 
+        def announce(self, name: str, grant: Grant, tokens: int) -> None:
+            """Note, before it is written, that up to `tokens` of the answer may be out from now on.
+
+            If the grant is never settled, because its process died, this number is counted as used and the
+            rest of the grant is freed. Announcing less than before, or for a grant that is gone, changes
+            nothing, so the step can be repeated.
+            """
+            ...
+
         def settle(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> Account:
             """Count what was used, which may be more than the grant, and free the grant.
 
-            A grant belongs to the session that made it, even if that session has ended or was reset.
-            `kind` names the usage in the history, where a ledger keeps one.
+            A grant belongs to the session that made it, even if that session has ended or was reset. If the
+            ledger took its holder for dead, `actual` replaces what was counted then. `kind` names the usage
+            in the history, where a ledger keeps one.
             """
             ...
 
         def release(self, name: str, grant: Grant) -> Account:
-            """Free a grant without counting anything."""
+            """Free a grant; count only what was announced."""
             ...
 
         def record(
@@ -97,6 +107,8 @@ if TYPE_CHECKING:
 # is stopped in the middle of one can take longer.
 PATIENCE_SECONDS = 30.0
 
+# Names the session of a call that names none itself. Empty, it names none.
+SESSION_VARIABLE = "TOKCAP_SESSION"
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:@+")
 LONGEST_NAME = 100
 LONGEST_KEY_BYTES = 1000
@@ -147,6 +159,9 @@ class SessionView:
     ) -> Grant:
         return self._store.reserve(self.name, requested, turn=turn, window=window, shares=shares)
 
+    def announce(self, grant: Grant, tokens: int) -> None:
+        self._store.announce(self.name, grant, tokens)
+
     def settle(self, grant: Grant | None, actual: int, kind: str = "run") -> Account:
         return self._store.settle(self.name, grant, actual, kind)
 
@@ -162,16 +177,23 @@ class SessionView:
     def turn(self, turn: str) -> int:
         return self._store.turn(self.name, turn)
 
+    def end(self) -> Account:
+        return self._store.end(self.name)
+
     def read(self) -> Account:
         return self._store.read(self.name)
 
 
-def session_name(name: str) -> str:
-    """Return the name; raise `UsageError` if it is not a plain word for a shell, or could be a path."""
+def session_name(name: str, source: str = "") -> str:
+    """Return the name; raise `UsageError` if it is not a plain word for a shell, or could be a path.
+
+    `source` is the variable that the name comes from.
+    """
     if not name or len(name) > LONGEST_NAME or name[0] in ".-" or not NAME_CHARACTERS.issuperset(name):
         shown = repr(name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…")
+        origin = f"{source}: " if source else ""
         raise UsageError(
-            f"invalid session name {shown}: use up to {LONGEST_NAME} letters, digits and . _ - : @ +,"
+            f"{origin}invalid session name {shown}: use up to {LONGEST_NAME} letters, digits and . _ - : @ +,"
             " and do not start with . or -"
         )
     return name
@@ -187,10 +209,16 @@ def key_text(key: str, what: str) -> str:
     raise UsageError(f"{what} must be 1 to {LONGEST_KEY_BYTES} bytes of UTF-8 without NUL")
 
 
-def not_started(name: str) -> SessionNotStarted:
+def not_started(name: str, source: str = "") -> SessionNotStarted:
+    """Return the error for a session that does not exist; `source` is the variable that named it."""
     return SessionNotStarted(
-        f"session {name!r} has not been started; start it with: tokcap budget start {name} --total N"
+        f"{shown_session(name, source)} has not been started;"
+        f" start it with: tokcap budget start {name} --total N"
     )
+
+
+def shown_session(name: str, source: str) -> str:
+    return f"session {name!r} ({source})" if source else f"session {name!r}"
 
 
 def other_settings(name: str, settings: Settings) -> UsageError:

@@ -40,6 +40,8 @@ class _Held(Record):
     state: _State
     tokens: int
     turn: str | None
+    # What may be written already.
+    announced: int = 0
 
 
 class MemoryLedger:
@@ -109,21 +111,29 @@ class MemoryLedger:
             state.account = state.account.after_reserving(tokens)
             return Grant(self._last_id, found.tokens, turn, found.floor_decides, state.account)
 
+    def announce(self, name: str, grant: Grant, tokens: int) -> None:
+        tokens_of(tokens, "announced")
+        session_name(name)
+        with self._lock:
+            held = self._held.get(grant.id)
+            if held and tokens > held.announced:
+                self._held[grant.id] = held.but(announced=tokens)
+
     def settle(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> Account:
         tokens_of(actual, "actual")
         with self._lock:
             held = self._held.get(grant.id) if grant else None
             state = held.state if held else self._need(name)
             self._free(grant)
-            state.account = state.account.after_using(actual)
-            if grant is not None and grant.turn is not None:
-                state.used_by_turn[grant.turn] = state.used_by_turn.get(grant.turn, 0) + actual
+            self._use(state, grant.turn if grant else None, actual)
             return state.account
 
     def release(self, name: str, grant: Grant) -> Account:
         with self._lock:
             state = self._need(name)
-            self._free(grant)
+            held = self._free(grant)
+            if held:
+                self._use(held.state, held.turn, held.announced)
             return state.account
 
     def record(self, name: str, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
@@ -162,10 +172,17 @@ class MemoryLedger:
         except KeyError:
             raise not_started(name) from None
 
-    def _free(self, grant: Grant | None) -> None:
+    def _free(self, grant: Grant | None) -> _Held | None:
         held = self._held.pop(grant.id, None) if grant else None
         if held:
             held.state.account = held.state.account.after_releasing(held.tokens)
+        return held
+
+    @staticmethod
+    def _use(state: _State, turn: str | None, tokens: int) -> None:
+        state.account = state.account.after_using(tokens)
+        if turn is not None:
+            state.used_by_turn[turn] = state.used_by_turn.get(turn, 0) + tokens
 
     def _turn_taken(self, state: _State, turn: str) -> int:
         reserved = sum(

@@ -1,4 +1,4 @@
-"""The response modes: how much of an output an answer shows."""
+"""The response modes that a budget chooses: how much of an output an answer shows."""
 
 from __future__ import annotations
 
@@ -31,6 +31,11 @@ class ResponseMode(str, metaclass=_Modes):
             if mode == value:
                 return mode
         raise ValueError(f"mode must be one of {', '.join(MODES)}, not {value!r}")
+
+    @classmethod
+    def named(cls, name: str) -> ResponseMode:
+        """Return a mode that may have been added from outside; those are not attributes of the class."""
+        return cls(name) if name in MODES else str.__new__(cls, name)
 
 
 MODES = tuple(str.__new__(ResponseMode, name) for name in ("raw", "table", "summary", "handle_only"))

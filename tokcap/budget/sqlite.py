@@ -62,13 +62,13 @@ class SqliteLedger:
     def end(self, name: str) -> Account:
         with self.transaction(name) as rows:
             found = rows.need(name)
-            rows.close_session(found.id)
+            rows.close_session(found.session)
             return found.account
 
     def reset(self, name: str) -> Account:
         with self.transaction(name) as rows:
             found = rows.need(name)
-            rows.close_session(found.id)
+            rows.close_session(found.session)
             return rows.account(rows.insert_session(name, found.account.settings))
 
     def list(self) -> Sequence[Session]:
@@ -101,28 +101,37 @@ class SqliteLedger:
         with self.transaction(name) as rows:
             session = rows.need(name)
             account = session.account
-            turn_taken = None if turn is None else rows.turn_taken(session.id, turn)
+            turn_taken = None if turn is None else rows.turn_taken(session.session, turn)
             found = offer(account, requested, window or account.settings.window(shares), turn_taken)
             tokens = found.tokens or 0
-            number = rows.insert_reservation(session.id, tokens, turn)
+            number = rows.insert_reservation(session.session, tokens, turn)
             return Grant(number, found.tokens, turn, found.floor_decides, account.after_reserving(tokens))
+
+    def announce(self, name: str, grant: Grant, tokens: int) -> None:
+        tokens_of(tokens, "announced")
+        session_name(name)
+        # It runs while output waits to be written, so it does nothing else.
+        with LedgerTransaction(self._database, frees_abandoned=False) as rows:
+            rows.announce(grant, tokens)
 
     def settle(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> Account:
         tokens_of(actual, "actual")
         with self.transaction(name) as rows:
-            session = rows.session_of(grant) or rows.need(name).id
-            if grant is not None:
-                rows.free(grant)
-                if grant.turn is not None:
-                    rows.add_to_turn(session, grant.turn, actual)
-            account = rows.account(session).after_using(actual)
-            rows.save_usage(session, account)
-            rows.add_event(session, kind, actual)
-            return account
+            held = rows.held(grant)
+            counted = rows.counted_at_death(grant) if grant and not held else None
+            if held:
+                rows.free(held.id)
+            if counted:
+                rows.undo(counted)
+            session = (held or counted or rows.need(name)).session
+            return rows.use(session, grant.turn if grant else None, actual, kind)
 
     def release(self, name: str, grant: Grant) -> Account:
         with self.transaction(name) as rows:
-            rows.free(grant)
+            held = rows.held(grant)
+            if held:
+                rows.free(held.id)
+                rows.use_announced(held)
             return rows.need(name).account
 
     def record(self, name: str, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
@@ -131,11 +140,11 @@ class SqliteLedger:
             key_text(key, "a key")
         with self.transaction(name) as rows:
             found = rows.need(name)
-            if key is not None and rows.has_key(found.id, key):
+            if key is not None and rows.has_key(found.session, key):
                 return Recorded(False, found.account)
             account = found.account.after_model_call(input_tokens, output_tokens)
-            rows.save_usage(found.id, account)
-            rows.add_event(found.id, "record", tokens, key)
+            rows.save_usage(found.session, account)
+            rows.add_event(found.session, "record", tokens, key)
             return Recorded(True, account)
 
     def compacted(self, name: str, used: int) -> Account:
@@ -143,13 +152,13 @@ class SqliteLedger:
         with self.transaction(name) as rows:
             found = rows.need(name)
             account = found.account.after_compacting(used)
-            rows.save_usage(found.id, account)
+            rows.save_usage(found.session, account)
             return account
 
     def turn(self, name: str, turn: str) -> int:
         key_text(turn, "a turn")
         with self.transaction(name) as rows:
-            return rows.turn_taken(rows.need(name).id, turn)
+            return rows.turn_taken(rows.need(name).session, turn)
 
     def read(self, name: str) -> Account:
         with self.transaction(name) as rows:

@@ -15,10 +15,10 @@ from tokcap.errors import LedgerError
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, Self
 
     from tokcap.budget.base import Grant
-    from tokcap.budget.database import Migrations
+    from tokcap.budget.database import Database, Migrations
 
 FILE_NAME = "ledger.db"
 
@@ -45,7 +45,16 @@ MIGRATIONS: Migrations = (
             tokens INTEGER NOT NULL, key TEXT)""",
         "CREATE UNIQUE INDEX counted ON events (session, key) WHERE key IS NOT NULL",
     ),
+    (
+        # What may be written already: it counts as used if the holder dies.
+        "ALTER TABLE reservations ADD COLUMN announced INTEGER NOT NULL DEFAULT 0",
+        # The reservation of a dead holder, in case that holder was only out of sight and still settles.
+        "ALTER TABLE events ADD COLUMN reservation INTEGER",
+        "CREATE INDEX deaths ON events (reservation) WHERE reservation IS NOT NULL",
+    ),
 )
+# How the history calls what was counted because its process died, or gave up after it had written.
+UNSETTLED = "unsettled"
 
 # Adding to a number below this one never overflows a 64-bit column.
 MOST_STORED = 1 << 62
@@ -54,18 +63,41 @@ MOST_STORED = 1 << 62
 class StoredSession(Record):
     """A session that exists, by the id of its row."""
 
-    id: int
+    session: int
     account: Account
+
+
+class HeldReservation(Record):
+    """A reservation as its row says."""
+
+    id: int
+    session: int
+    turn: str | None
+    announced: int
+
+
+class CountedEvent(Record):
+    """Tokens that were counted because the holder of a reservation seemed dead."""
+
+    id: int
+    session: int
+    turn: str | None
+    tokens: int
 
 
 class LedgerTransaction(Transaction):
     """A transaction that first frees the reservations of processes that have ended."""
 
+    def __init__(self, database: Database, *, frees_abandoned: bool = True) -> None:
+        super().__init__(database)
+        self._frees_abandoned = frees_abandoned
+
     def __enter__(self) -> Self:
         super().__enter__()
         try:
-            self._here = this_process()
-            self._free_abandoned_reservations()
+            if self._frees_abandoned:
+                self._here = this_process()
+                self._free_abandoned_reservations()
         except BaseException as error:
             self._close(error)
             raise
@@ -151,15 +183,50 @@ class LedgerTransaction(Transaction):
             self._here.namespace,
         )
 
-    def session_of(self, grant: Grant | None) -> int | None:
-        """Return the session that a grant belongs to, even if it has ended; None if the grant is gone."""
+    def held(self, grant: Grant | None) -> HeldReservation | None:
+        """Return the reservation of a grant, whose session may have ended; None if it is gone."""
         if grant is None:
             return None
-        held = self.rows("SELECT session FROM reservations WHERE id = ?", grant.id)
-        return held[0][0] if held else None
+        found = self.rows("SELECT id, session, turn, announced FROM reservations WHERE id = ?", grant.id)
+        return held_reservation(found[0]) if found else None
 
-    def free(self, grant: Grant) -> None:
-        self.run("DELETE FROM reservations WHERE id = ?", grant.id)
+    def announce(self, grant: Grant, tokens: int) -> None:
+        self.run("UPDATE reservations SET announced = max(announced, ?) WHERE id = ?", tokens, grant.id)
+
+    def free(self, reservation: int) -> None:
+        self.run("DELETE FROM reservations WHERE id = ?", reservation)
+
+    def use_announced(self, held: HeldReservation, reservation: int | None = None) -> None:
+        """Count what a reservation announced and never settled: it may have been written."""
+        if held.announced:
+            self.use(held.session, held.turn, held.announced, UNSETTLED, reservation)
+
+    def use(
+        self, session: int, turn: str | None, tokens: int, kind: str, reservation: int | None = None
+    ) -> Account:
+        """Count tokens that were shown; return the account afterwards."""
+        if turn is not None:
+            self.add_to_turn(session, turn, tokens)
+        account = self.account(session).after_using(tokens)
+        self.save_usage(session, account)
+        self.add_event(session, kind, tokens, reservation=reservation)
+        return account
+
+    def counted_at_death(self, grant: Grant) -> CountedEvent | None:
+        """Return what was counted for a grant whose holder seemed dead."""
+        found = self.rows("SELECT id, session, tokens FROM events WHERE reservation = ?", grant.id)
+        if not found:
+            return None
+        number, session, tokens = found[0]
+        check_counts(session, tokens)
+        return CountedEvent(number, session, grant.turn, tokens)
+
+    def undo(self, event: CountedEvent) -> None:
+        """Take back what was counted for a holder that is not dead: it settles with the true number."""
+        self.run("DELETE FROM events WHERE id = ?", event.id)
+        if event.turn is not None:
+            self.add_to_turn(event.session, event.turn, -event.tokens)
+        self.save_usage(event.session, self.account(event.session).after_undoing(event.tokens))
 
     def turn_taken(self, session: int, turn: str) -> int:
         """Return what a turn has used and reserved."""
@@ -181,15 +248,18 @@ class LedgerTransaction(Transaction):
             tokens,
         )
 
-    def add_event(self, session: int, kind: str, tokens: int, key: str | None = None) -> None:
+    def add_event(
+        self, session: int, kind: str, tokens: int, key: str | None = None, reservation: int | None = None
+    ) -> None:
         """Add to the history. Its time is for people: nothing is decided by it."""
         self.run(
-            "INSERT INTO events (session, time, kind, tokens, key) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO events (session, time, kind, tokens, key, reservation) VALUES (?, ?, ?, ?, ?, ?)",
             session,
             time.time(),
             kind,
             tokens,
             key,
+            reservation,
         )
 
     def has_key(self, session: int, key: str) -> bool:
@@ -203,13 +273,23 @@ class LedgerTransaction(Transaction):
                 raise LedgerError("the ledger is damaged: a reservation is invalid; move the file away")
             holder = Holder(pid=pid, started=started, boot=boot, namespace=namespace)
             if is_gone(holder, self._here):
-                self.run(
-                    "DELETE FROM reservations WHERE (pid, started, boot, namespace) = (?, ?, ?, ?)",
+                abandoned = self.rows(
+                    """SELECT id, session, turn, announced FROM reservations
+                    WHERE (pid, started, boot, namespace) = (?, ?, ?, ?)""",
                     pid,
                     started,
                     boot,
                     namespace,
                 )
+                for reservation in map(held_reservation, abandoned):
+                    self.free(reservation.id)
+                    self.use_announced(reservation, reservation.id)
+
+
+def held_reservation(row: tuple[Any, ...]) -> HeldReservation:
+    held = HeldReservation(*row)
+    check_counts(held.session, held.announced)
+    return held
 
 
 def check_counts(session: int, *counts: object) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FORMATS = (".png", ".svg")
 MOST_BARS = {"day": 60, "command": 15, "session": 15}
+# As much room as this many bars need, even for fewer.
+LEAST_PLACES = 12
 SAVED, LOST, SHOWN = "#2a7f4f", "#b03030", "#8a8a8a"
 
 
@@ -35,8 +37,10 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401  # only to find out whether it is installed
     except ImportError:
+        from tokcap.system.installation import command_to_add
+
         raise PackageMissing(
-            "--plot needs matplotlib, which is not installed: pip install 'tokcap[plot]'"
+            f"--plot needs matplotlib, which is not installed; run: {command_to_add('plot')}"
         ) from None
 
 
@@ -67,6 +71,8 @@ def plot(report: Report, path: str) -> None:
 
 def draw(axes: Axes, by: By, rows: Sequence[ReportRow], tokenizer: str) -> None:
     """Draw one chart: tokens shown, with tokens saved on top, or tokens lost below zero."""
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
     # A dollar sign would start a formula.
     names = [printable(row.name, LONGEST_NAME).replace("$", r"\$") for row in rows]
     places = range(len(rows))
@@ -75,8 +81,16 @@ def draw(axes: Axes, by: By, rows: Sequence[ReportRow], tokenizer: str) -> None:
     lost = [min(row["saved_tokens"], 0) for row in rows]
     axes.bar(places, shown, color=SHOWN, label="shown")
     axes.bar(places, saved, bottom=shown, color=SAVED, label="saved")
-    axes.bar(places, lost, color=LOST, label="cost more than saved")
+    if any(lost):
+        axes.bar(places, lost, color=LOST, label="cost more than saved")
+    # Few bars are not wider than many.
+    axes.set_xlim(-0.6, max(len(rows), LEAST_PLACES) - 0.4)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.set_xticks(places, names, rotation=45, ha="right", fontsize=8)
     axes.set_ylabel(f"tokens ({printable(tokenizer, LONGEST_TOKENIZER)})", fontsize=8)
     axes.set_title(f"by {by}", loc="left", fontsize=10)
-    axes.legend(fontsize=8)
+    # Above the chart, where no bar is.
+    axes.legend(
+        fontsize=8, ncols=3, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2
+    )

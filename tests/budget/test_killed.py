@@ -1,0 +1,141 @@
+"""A tokcap that is killed has paid for what it had written: real processes, ended at random moments."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.support.reference import recount
+from tokcap.budget.arithmetic import Settings
+from tokcap.budget.sqlite import SqliteLedger
+from tokcap.steps.metering import FIRST_TOKENS
+
+# How many processes are killed in each test; raise it for a longer test.
+KILLS = int(os.environ.get("SESSION_KILLS", "12"))
+
+SLOW_LINES = "i=0; while :; do i=$((i+1)); echo line $i of a slow command; sleep 0.004; done"
+SCRIPTS = {
+    "slow lines": SLOW_LINES,
+    "one burst and then nothing": "seq 1 120; exec sleep 60",
+    "both streams": "while :; do echo to stdout; echo to stderr >&2; sleep 0.004; done",
+    "a prompt without a line end": "printf 'name? '; exec sleep 60",
+    "silence": "exec sleep 60",
+    "text of many bytes for each token": "while :; do echo internationalization internationalization; done",
+    "text of many tokens for each character": "while :; do printf '🧿𒀀\\n'; sleep 0.004; done",
+}
+
+
+@pytest.fixture
+def ledger(with_store):
+    return SqliteLedger(str(with_store))
+
+
+def run_and_kill(args: list[str], seconds: float) -> bytes:
+    """Run tokcap with both streams in one pipe, kill it, and return all that it has written."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tokcap", "--session", "s", *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    os.set_blocking(process.stdout.fileno(), False)
+    written = b""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None:
+        written += process.stdout.read() or b""
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+    written += process.stdout.read() or b""
+    # The command outlives tokcap, and some of the scripts never write, so no closed pipe ends them.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.stdout.close()
+    return written
+
+
+@pytest.mark.parametrize("total", [2000, None], ids=["a total", "no total"])
+@pytest.mark.parametrize("limit", [500, None], ids=["a limit", "no limit"])
+def test_what_killed_processes_wrote_is_used(ledger, total, limit):
+    chance = random.Random(f"{total} {limit}")
+    ledger.start("s", Settings(total))
+    written_tokens = most_tokens = 0
+    for number in range(KILLS):
+        script = [*SCRIPTS.values()][number % len(SCRIPTS)]
+        limited = ["-n", str(limit)] if limit else []
+        written = run_and_kill([*limited, "--", "sh", "-c", script], 0.15 + 0.4 * chance.random())
+        if b"the budget is exhausted" in written:
+            break
+        tokens = recount(written)
+        written_tokens += tokens
+        # An announcement is at most twice of what will be written next, or the first small step.
+        most_tokens += 2 * tokens + FIRST_TOKENS + 200
+        after = ledger.read("s")
+        assert after.reserved == 0
+        assert written_tokens <= after.used <= most_tokens
+    assert written_tokens > 0
+    if total:
+        assert ledger.read("s").used <= total
+
+
+def test_a_process_killed_before_it_wrote_anything_costs_nothing(ledger):
+    ledger.start("s", Settings(2000))
+    assert run_and_kill(["-n", "500", "--", "sh", "-c", "exec sleep 60"], 0.3) == b""
+    assert run_and_kill(["-n", "500", "-o", "json", "--", "sh", "-c", SLOW_LINES], 0.3) == b""
+    assert (ledger.read("s").used, ledger.read("s").reserved) == (0, 0)
+
+
+def test_an_answer_that_is_charged_exactly_is_not_charged_for_its_announcements(ledger):
+    ledger.start("s", Settings(5000))
+    script = "for i in $(seq 1 60); do echo line $i; sleep 0.002; done; echo done >&2"
+    done = subprocess.run(
+        [sys.executable, "-m", "tokcap", "--session", "s", "-n", "400", "--", "sh", "-c", script],
+        capture_output=True,
+        check=True,
+    )
+    assert ledger.read("s").used == recount(done.stdout) + recount(done.stderr)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=str)
+def test_a_call_that_is_interrupted_pays_for_what_it_wrote(ledger, number):
+    ledger.start("s", Settings(5000))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tokcap", "--session", "s", "-n", "3000", "--", "sh", "-c", SLOW_LINES],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        start_new_session=True,
+    )
+    first = process.stdout.readline()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    after = ledger.read("s")
+    assert after.reserved == 0
+    assert after.used == recount(first + out) + recount(err)
+
+
+def test_a_long_output_needs_few_announcements(ledger, monkeypatch, inside):
+    announced = []
+    announce = SqliteLedger.announce
+    monkeypatch.setattr(
+        SqliteLedger,
+        "announce",
+        lambda self, name, grant, tokens: announced.append(tokens) or announce(self, name, grant, tokens),
+    )
+    ledger.start("s", Settings())
+    script = "for i in $(seq 1 400); do echo line $i; done; seq 1 20000"
+    ran = inside("--session", "s", "--", "sh", "-c", script)
+    assert announced == sorted(announced)
+    assert 1 <= len(announced) <= 12
+    assert announced[-1] <= 2 * recount(ran.out) + FIRST_TOKENS
+    assert ledger.read("s").used == recount(ran.out)
+    announced.clear()
+    for args in (["-o", "json"], ["--token-count"], ["--mode", "summary"]):
+        inside("--session", "s", *args, "--", "seq", "1", "3000")
+    assert announced == [], "what is written at the end is settled before it is written"
