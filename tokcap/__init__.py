@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tokcap.errors import BudgetExhausted as BudgetExhausted
     from tokcap.errors import CommandNotExecutable as CommandNotExecutable
     from tokcap.errors import CommandNotFound as CommandNotFound
+    from tokcap.errors import DamagedOutput as DamagedOutput
     from tokcap.errors import LedgerError as LedgerError
     from tokcap.errors import NotFound as NotFound
     from tokcap.errors import SessionNotStarted as SessionNotStarted
@@ -47,8 +48,8 @@ else:
         "tokcap.budget.modes": "ResponseMode",
         "tokcap.core.notice": "Notice",
         "tokcap.errors": (
-            "BadNumber BudgetExhausted CommandNotExecutable CommandNotFound LedgerError NotFound "
-            "SessionNotStarted StoreError StreamError TokcapError TokenizerUnavailable UsageError"
+            "BadNumber BudgetExhausted CommandNotExecutable CommandNotFound DamagedOutput LedgerError "
+            "NotFound SessionNotStarted StoreError StreamError TokcapError TokenizerUnavailable UsageError"
         ),
         "tokcap.integrations.token_budget": "enable_token_budget",
     }

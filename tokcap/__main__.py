@@ -26,7 +26,7 @@ from tokcap.lean.own_modules import install  # isort: skip  # before the imports
 
 install()
 
-from tokcap.system.shortage import shortage_of  # isort: skip  # needed if the other imports fail
+from tokcap.system.shortage import problem_of, shortage_of  # isort: skip  # needed if the other imports fail
 
 from tokcap import exits
 from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse
@@ -66,7 +66,7 @@ def call(argv: Sequence[str], env: Environment) -> int:
     except KeyboardInterrupt:
         return exits.INTERRUPTED
     except Exception as error:
-        from tokcap.cli.refusal import problem_of, refuse
+        from tokcap.cli.refusal import refuse
 
         return refuse(problem_of(error), argv, view, round((env.clock() - started) * 1000), env)
 
@@ -93,7 +93,7 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
 
         env.write_stdout(f"tokcap {__version__}\n".encode())
         return exits.OK
-    if not invocation.command and env.stdin not in env.closed and os.isatty(env.stdin):
+    if not invocation.command and env.is_terminal(env.stdin):
         from tokcap.forms import FORMS
 
         if FORMS[invocation.output].has_envelope:

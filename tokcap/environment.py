@@ -14,9 +14,11 @@ from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.system.descriptors import write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
 STDIN, STDOUT, STDERR = 0, 1, 2
+# For `collect`: what tokcap itself says on stderr, apart from what the command wrote there.
+OWN_WORDS = -1
 
 
 class Stopwatch(Record):
@@ -43,11 +45,15 @@ class Environment(Record):
     clock: Callable[[], float] = time.monotonic
     # Seconds since 1970. It may jump, so no output depends on it.
     now: Callable[[], float] = time.time
+    # The process session: all processes of one terminal window usually have the same.
+    process_session: Callable[[], int] = lambda: os.getsid(0)
     # Receives all writes instead of the descriptors. Set when tokcap is used as a library.
     collect: Callable[[int, bytes], None] | None = None
     # The command's working directory and variables; None: those of this process.
     directory: str | None = None
     command_variables: Mapping[str, str] | None = None
+    # Whether the reader calls tools, and has no shell: then the way to the rest is worded as a tool call.
+    words_tool_calls: bool = False
 
     @classmethod
     def of_this_process(cls) -> Environment:
@@ -73,6 +79,10 @@ class Environment(Record):
     def is_program(self) -> bool:
         """Whether this process is tokcap itself, with its own signals, terminal and standard streams."""
         return self.collect is None
+
+    def is_terminal(self, descriptor: int) -> bool:
+        """Return whether a descriptor of this program is a terminal; no library call has one."""
+        return self.is_program and descriptor not in self.closed and os.isatty(descriptor)
 
     def home(self) -> str:
         """Return the user's home directory."""
@@ -117,17 +127,17 @@ class Environment(Record):
         except (StreamError, ReaderGone):
             pass
 
+    def write_words(self, words: bytes) -> None:
+        """Write tokcap's own words to stderr. A library caller gets them apart from the command's stderr."""
+        if self.collect is None:
+            self.write_stderr(words)
+        elif words:
+            self.collect(OWN_WORDS, words)
+
     def tell(self, message: str) -> None:
         """Write one line to stderr. Library callers find the message in their result instead."""
         if self.is_program:
-            self.write_stderr(f"tokcap: {one_line(message)}\n".encode("utf-8", "surrogateescape"))
-
-    def tell_after(self, written: bytes, messages: Sequence[str]) -> None:
-        """Write messages to stderr after `written`, which may not end with a newline."""
-        if self.is_program and messages and written[-1:] not in (b"", b"\n"):
-            self.write_stderr(b"\n")
-        for message in messages:
-            self.tell(message)
+            self.write_stderr(line_of(message))
 
     def _write(self, descriptor: int, data: bytes, name: str) -> None:
         if self.collect is not None:
@@ -141,6 +151,11 @@ class Environment(Record):
             raise ReaderGone(f"the reader of {name} is gone") from None
         except OSError as error:
             raise StreamError(f"cannot write {name}: {error.strerror}") from None
+
+
+def line_of(message: str) -> bytes:
+    """Return the line that tells a message on stderr."""
+    return f"tokcap: {one_line(message)}\n".encode("utf-8", "surrogateescape")
 
 
 def one_line(message: str) -> str:

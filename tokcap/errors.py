@@ -11,6 +11,7 @@
     ├── StreamError              IO_ERROR
     ├── NotFound                 NOT_FOUND
     ├── StoreError               STORE_ERROR
+    │   ├── DamagedOutput        STORE_ERROR
     │   └── LedgerError          STORE_ERROR
     ├── HookRefused              HOOK_REFUSED
     ├── ConfigExists             CONFIG_EXISTS
@@ -83,11 +84,6 @@ class CommandNotFound(TokcapError):
     exit_status = exits.NOT_FOUND
     meaning = "the command does not exist"
 
-    def __init__(self, message: str, *, command: str = "") -> None:
-        super().__init__(message)
-        # The name that was not found.
-        self.command = command
-
 
 class CommandNotExecutable(TokcapError):
     """The command exists but cannot be executed."""
@@ -116,7 +112,14 @@ class StoreError(TokcapError):
     """The data directory cannot be used. While a command runs this is a warning, never a failure."""
 
     code = "STORE_ERROR"
-    meaning = "the data directory, or the ledger in it, cannot be used"
+    meaning = "the data directory, or the ledger in it, cannot be used; or a stored output is damaged"
+
+
+class DamagedOutput(StoreError):
+    """Bytes of a stored output are not those that were stored; they are never shown."""
+
+    def __init__(self, output: str, damage: str) -> None:
+        super().__init__(f"{output} is damaged: {damage}; run the command again, which stores it again")
 
 
 class LedgerError(StoreError):

@@ -37,6 +37,8 @@ class Ending(Record):
     signal: int | None = None
     # Why tokcap ended the command; empty if it did not.
     stopped_for: StoppedFor = ""
+    # Whether another process still had the output open when tokcap stopped reading it.
+    left_open: bool = False
 
 
 def ending_of(wait_status: int) -> Ending:

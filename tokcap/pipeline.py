@@ -18,14 +18,15 @@ from tokcap.steps.answer import (
     make_answer,
     may_withhold,
     name_handle,
+    with_words,
 )
 from tokcap.steps.capture import capture
-from tokcap.steps.delivery import Bill, deliver
+from tokcap.steps.delivery import Bill, deliver, unreported
 from tokcap.steps.destinations import open_destinations
-from tokcap.steps.opening import Closing, open_call, open_show, open_source
+from tokcap.steps.opening import Call, Closing, Payment, open_call, open_show, open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tokcap.core.payload import Source
     from tokcap.core.request import Request, ShowRequest, View
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from tokcap.errors import ReaderGone
     from tokcap.steps.answer import Answer
     from tokcap.steps.inputs import Input, RunInput
-    from tokcap.steps.opening import Call, ShowCall
+    from tokcap.steps.opening import ShowCall
 
 
 class Done(Record):
@@ -48,45 +49,80 @@ def run(
     asked: Request, env: Environment, open_source: Callable[[Request, Environment], Source] = open_source
 ) -> Done:
     """Run a command or read another source, and answer. Refusals are raised before anything runs."""
-    with Closing() as closing:
-        call = open_call(asked, env, closing)
-        source = closing.add(open_source(call.request, env))
-        destinations = open_destinations(call, source, closing)
-        captured = capture(source, destinations.sinks)
-        notices = destinations.notices + call.notices + captured.notices
-        if destinations.everything_is_out:
-            from tokcap.steps.passed_through import report_passed_output
-
-            response = report_passed_output(call, destinations, captured, notices)
-            return finish(response, captured.failure, env, captured.broken)
-        given = destinations.as_input(captured, notices)
-        bill = Bill(call.paying, call.tokenizer, call.stopwatch, destinations.tokens_passed(call))
-        answer = answer_and_store(call, given, bill)
-        if destinations.progress:
-            destinations.progress.close()
-        delivered = deliver(answer, given, call.request, bill, "run", env)
-        failure = delivered.failure or captured.failure
-        usage_notes.note_run(asked, call.tokenizer, answer, given, failure, env)
-        return finish(delivered.response, failure, env, captured.broken)
+    started = env.clock()
+    with Payment() as payment:
+        try:
+            return run_and_answer(asked, env, open_source, payment)
+        except Exception as error:
+            return answer_failure(error, asked, payment, started, env)
 
 
 def show(asked: ShowRequest, env: Environment) -> Done:
     """Answer from a stored output. The command does not run again, and no output is stored."""
+    started = env.clock()
+    with Payment() as payment:
+        try:
+            return show_and_answer(asked, env, payment)
+        except Exception as error:
+            return answer_failure(error, asked, payment, started, env)
+
+
+def run_and_answer(
+    asked: Request, env: Environment, open_source: Callable[[Request, Environment], Source], payment: Payment
+) -> Done:
+    """Do the steps of `run`."""
     with Closing() as closing:
-        call = open_show(asked, env, closing)
+        call = open_call(asked, env, payment)
+        source = closing.add(open_source(call.request, env))
+        destinations = open_destinations(call, source, closing)
+        captured = capture(source, destinations.sinks)
+        has_error = FORMS[call.request.output].has_envelope
+        notices = destinations.notices + call.notices + captured.notices(has_error=has_error)
+        if destinations.everything_is_out:
+            from tokcap.steps.passed_through import report_passed_output
+
+            response = report_passed_output(call, destinations, captured, notices)
+            return finish(response, captured.failure, env, (captured.broken, captured.failure))
+        given = destinations.as_input(captured, notices)
+        bill = Bill(call.paying, call.tokenizer, call.stopwatch, destinations.tokens_passed(), given.passed)
+        answer = pay(answer_and_store(call, given, bill), call, given, bill, "run", env)
+        if destinations.progress:
+            destinations.progress.end()
+        delivered = deliver(answer, given, call.request, env)
+        failure = delivered.failure or captured.failure
+        usage_notes.note_run(asked, call.tokenizer, answer, given, failure, env)
+        return finish(delivered.response, failure, env, unreported(captured, delivered, call.request))
+
+
+def show_and_answer(asked: ShowRequest, env: Environment, payment: Payment) -> Done:
+    """Do the steps of `show`."""
+    with Closing() as closing:
+        call = open_show(asked, env, closing, payment)
         bill = Bill(call.paying, call.tokenizer, call.stopwatch)
-        answer = make_answer_from(call, call.given, bill)
-        delivered = deliver(answer, call.given, call.request, bill, "show", env)
+        answer = pay(answer_for_screen(call, call.given, bill, env), call, call.given, bill, "show", env)
+        delivered = deliver(answer, call.given, call.request, env)
         call.save_findings(answer)
         usage_notes.note_show(call.request, call.tokenizer, answer, call.stored, delivered.failure, env)
-        return finish(delivered.response, delivered.failure, env)
+        return finish(delivered.response, delivered.failure, env, (delivered.failure,))
+
+
+def answer_failure(error: Exception, asked: View, payment: Payment, started: float, env: Environment) -> Done:
+    """If a session pays for the call, charge and write its failure; else raise it."""
+    if not asked.session:
+        raise error
+    from tokcap.steps.refusing import charged_refusal
+
+    answer = charged_refusal(error, asked, payment.charge, round((env.clock() - started) * 1000), env)
+    if answer is None:
+        raise error
+    return Done(answer.status, answer)
 
 
 def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
     """Make the answer, and store what it withholds before the answer shows the handle."""
     if call.recorder:
         call.recorder.begin_digest()
-    answer = make_answer_from(call, given, bill)
+    answer = answer_for_screen(call, given, bill, call.env)
     if call.recorder is None or not (answer.withheld or call.request.spill == "always"):
         return answer
     try:
@@ -95,7 +131,39 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
     except StoreError as error:
         # The answer must not name a handle that is not stored.
         notice = Notice("NOT_STORED", f"the output was not stored: {error}")
-    return make_answer_from(call.but(recorder=None), given.but(notices=(*given.notices, notice)), bill)
+    given = given.but(notices=(*given.notices, notice))
+    return answer_for_screen(call.but(recorder=None), given, bill, call.env)
+
+
+def answer_for_screen(call: Call | ShowCall, given: Input, bill: Bill, env: Environment) -> Answer:
+    """Make the answer. If a terminal shows only a part of the output, the answer restores its modes."""
+    answer = make_answer_from(call, given, bill)
+    is_partial = answer.withheld or (given.ending is not None and given.ending.signal is not None)
+    if not is_partial or b"\x1b" not in (answer.response.payload or b"") + answer.stderr:
+        return answer
+    from tokcap.steps.proof import Proof
+    from tokcap.steps.terminal_resets import with_resets
+
+    def smaller(limit: int) -> Answer:
+        return make_answer_from(call.but(request=call.request.but(token_limit=limit)), given, bill)
+
+    return with_resets(answer, call.request, Proof(call.tokenizer, given.passed), env, smaller)
+
+
+def pay(
+    answer: Answer, call: Call | ShowCall, given: Input, bill: Bill, kind: str, env: Environment
+) -> Answer:
+    """Charge the session before the answer is written: a call that is killed in between has paid for it.
+
+    If charging fails, the answer has to say so.
+    """
+    problem = bill.settle(answer, call.request, kind)
+    if not problem:
+        return answer
+    kept = tuple(notice for notice in answer.response.notices if notice.code == "NOT_STORED")
+    if kept and isinstance(call, Call):
+        call = call.but(recorder=None)
+    return answer_for_screen(call, given.but(notices=given.notices + kept + problem), bill, env)
 
 
 def make_answer_from(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
@@ -107,7 +175,8 @@ def make_answer_from(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
             if certainly_fits(view, given):
                 everything = answer_with_everything(given)
                 if call.always_names_handle:
-                    everything = name_handle(everything, call.continuation(needs_handle=False))
+                    continuation = call.continuation(needs_handle=False)
+                    everything = with_words(name_handle(everything, continuation), given, view)
                 return bill.complete(everything)
             from tokcap.steps.examination import examine
 
@@ -132,10 +201,10 @@ def finish(
     response: Response,
     failure: StreamError | ReaderGone | None,
     env: Environment,
-    broken: StreamError | None = None,
+    errors: Sequence[StreamError | ReaderGone | None],
 ) -> Done:
     """Report stream errors. A failed write decides the exit status, unless the command failed as well."""
-    for error in (broken, failure):
+    for error in errors:
         if isinstance(error, StreamError):
             env.tell(str(error))
     if failure and response.status in (OK, READER_GONE):

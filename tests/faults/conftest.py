@@ -51,4 +51,4 @@ def full_data_directory(tmp_path_factory) -> Path:
 def stored(with_store, full_data_directory) -> str:
     """Return the handle of LINES in the test's own store. The ledger has the session `s`."""
     shutil.copytree(full_data_directory, with_store)
-    return (with_store / "spill" / "last").read_text().strip()
+    return (with_store / "spill" / "last").read_text().split()[0]

@@ -253,6 +253,9 @@ def test_a_place_in_which_one_may_not_write_costs_no_output(tmp_path):
         ran = run_tokcap("-n", str(LIMIT), "--", *COMMAND, env=world, prefix=without_power())
         assert ran.status == 3
         assert keeps_the_promises(ran) == ""
+        # The reason and the path are left out if they do not fit.
+        assert "was not stored" in the_line(ran)
+        ran = run_tokcap("-n", "500", "--", *COMMAND, env=world, prefix=without_power())
         assert "Permission denied" in the_line(ran)
 
 

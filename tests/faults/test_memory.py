@@ -29,7 +29,7 @@ STREAMS = {
 
 def piped(stream: str, size: int, *args, **options) -> subprocess.CompletedProcess:
     """A stream of so many bytes through tokcap, which may take so much memory and no more."""
-    line = f'{STREAMS[stream]} | head -c {size} | exec "$@"'
+    line = f'{STREAMS.get(stream, stream)} | head -c {size} | exec "$@"'
     return subprocess.run(
         ["sh", "-c", line, "sh", "prlimit", f"--data={DATA_BYTES}", *TOKCAP, *args],
         capture_output=True,
@@ -49,6 +49,38 @@ def test_a_window_of_a_huge_stream_takes_bounded_memory_and_a_bounded_store(stre
     assert b"of about" in done.stdout
     shown = run_tokcap("show", "@last", "-n", "50", "--token-offset", "1000", "-o", "json")
     assert shown.json["meta"]["spill_truncated"] is True
+
+
+RUNS = {
+    "one emoji": "yes '👍' | tr -d '\\n'",
+    "letters": "yes thequickbrownfoxjumpsoverthelazydog | tr -d '\\n'",
+    "ideographs": "yes 中文字符汉语日本国人 | tr -d '\\n'",
+    "letters and marks": "yes \"$(printf 'e\\314\\201')\" | tr -d '\\n'",
+    "bytes that are not UTF-8": "cat /dev/zero | tr '\\0' '\\377'",
+}
+
+
+@pytest.mark.parametrize(
+    "args", [[], ["--keep", "tail"], ["--keep", "ends"], ["--token-count"]], ids=" ".join
+)
+@pytest.mark.parametrize("run", RUNS)
+def test_one_run_without_a_visible_cut_takes_bounded_memory(run, args):
+    done = piped(RUNS[run], 10 * MEGABYTE, "-n", "100", *args)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert 0 < recount(done.stdout) <= 100
+
+
+@pytest.mark.parametrize("run", ["one emoji", "ideographs"])
+def test_a_run_that_a_session_pays_for_is_passed_on_in_bounded_memory(run):
+    size = 60 * MEGABYTE
+    run_tokcap("budget", "start", "work")
+    line = f'{RUNS[run]} | head -c {size} | prlimit --data={150 << 20} "$@" | wc -c'
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", *TOKCAP, "--session", "work"], capture_output=True, check=False, timeout=600
+    )
+    assert (done.stdout.strip(), done.stderr) == (b"%d" % size, b"")
+    status = run_tokcap("budget", "status", "work", "-o", "json").json
+    assert status["data"]["used"] > 10**7
 
 
 @pytest.mark.parametrize("args", [["--", "sh"], []])

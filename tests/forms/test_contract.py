@@ -76,8 +76,7 @@ class Shouting:
     has_envelope = False
     has_record_lines = False
     extra_tokens = 0
-    least_tokens = 1
-    least_count_tokens = 8
+    least_tokens = 40
 
     def compose(self, parts):
         return FORMS["text"].compose(parts).upper()

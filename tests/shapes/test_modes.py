@@ -108,6 +108,34 @@ def test_records_become_a_header_and_one_row_each():
     assert (changed.shape, changed.notices) == ("tsv", ())
 
 
+@pytest.mark.parametrize("lines", [False, True])
+def test_records_with_only_one_object_inside_are_a_table_of_what_it_has(lines):
+    inner = [b'{"name":"a","labels":{"x":1}}', b'{"name":"b","age":2}']
+    wrapped = [b'{"meta":{"item":' + one + b"}}" for one in inner]
+    data = b"\n".join(wrapped) if lines else b"[" + b",".join(wrapped) + b"]"
+    changed = table(data, "jsonl" if lines else "json")
+    assert changed.data == b'meta.item.name\tmeta.item.labels\tmeta.item.age\na\t{"x":1}\t\nb\t\t2\n'
+    assert changed.shape == "tsv"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'[{"a":{}},{"a":{}}]',
+        b'[{"a":{"b":1}},{"a":null}]',
+        b'[{"a":{"b":1}},{"c":{"b":1}}]',
+        b'[{"a":{"b":1,"b":2}},{"a":{"b":3}}]',
+    ],
+)
+def test_records_that_do_not_all_have_the_same_object_inside_stay_as_they_are(data):
+    assert b"a.b" not in table(data, "json").data
+
+
+def test_objects_nested_a_thousand_times_are_still_a_table():
+    data = b"[" + b'{"a":' * 1000 + b"1" + b"}" * 1000 + b"]"
+    assert table(data, "json").data.count(b"a") == 1000
+
+
 def test_lines_of_objects_are_a_table_too():
     assert table(b'{"a":1}{"a":2,"b":"x"}\n\n{"b":"y"}\n', "jsonl").data == b"a\tb\n1\t\n2\tx\n\ty\n"
 
@@ -550,3 +578,61 @@ def test_a_line_that_only_speaks_of_trouble_is_none(line):
 @given(st.text(max_size=300))
 def test_any_line_has_a_rank(line):
     assert rank(line) in (NONE, WARNING, ERROR, FATAL)
+
+
+DIFF = """\
+diff --git a/app.py b/app.py
+index 90a59a7..8fad81b 100644
+--- a/app.py
++++ b/app.py
+@@ -1,9 +1,12 @@ def failed(error):
+ def read(path):
+     try:
+         return open(path)
+-    except OSError:
+-        print("error: cannot open file")
++    except ValueError:
++        raise RuntimeError("fatal: build failed") from None
++    except FileNotFoundError as error:
++        log.error("not found: %s", error)
+ # ERROR: this is a comment
+-FAILED = 1
+"""
+
+
+def test_lines_of_a_diff_are_not_failures():
+    text = "\n".join(summed_up((DIFF * 5).encode(), "text"))
+    assert "look like errors" not in text
+    assert "warnings" not in text
+
+
+def test_what_follows_a_diff_is_ranked_as_usual():
+    log = "make: *** [all] Error 2\nerror: patch failed: app.py:1\n"
+    assert "lines that look like errors (2):" in summed_up((DIFF * 5 + log).encode(), "text", exit_status=1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    except ValueError:",
+        "except (OSError, KeyError) as error:",
+        "        raise ValueError",
+        "    throw new IllegalStateException",
+        "} catch (IOException e) {",
+        "class NotFoundError(Exception):",
+        "from app.errors import ConfigError",
+        "+    except ValueError:",
+        "-        raise RuntimeError",
+        "12:    except ValueError:",
+        "src/app.py:12:    except ValueError:",
+    ],
+)
+def test_a_line_of_source_code_is_not_a_failure(line):
+    assert rank(line) == NONE
+
+
+@pytest.mark.parametrize(
+    "line", ["ValueError: bad", "  raised ValueError: bad", "E   ValueError: bad", "Uncaught TypeError:"]
+)
+def test_an_exception_that_was_raised_is_still_a_failure(line):
+    assert rank(line) == FATAL

@@ -187,6 +187,9 @@ class Ruined:
     def view(self):
         return bytes(self._data)
 
+    def check(self, start, stop):
+        pass
+
 
 RECORDS = [{"id": n, "name": f"name {n}", "tags": ["a", {"b": [n]}]} for n in range(500)]
 

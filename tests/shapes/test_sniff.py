@@ -195,3 +195,9 @@ def test_a_declared_table_is_read_block_by_block_whatever_ends_its_lines():
         rows = b"".join(b'%d,"a%sb \xc3\xa9"' % (n, line_end) + line_end for n in range(20_000))
         assert sniff(payload_of(b"id,text" + line_end + rows), "csv").shape == "csv"
         assert sniff(payload_of(b"id,text" + line_end + rows + b'1,"open'), "csv").shape == "text"
+
+
+def test_a_run_of_digits_without_end_is_text_and_a_long_number_is_json():
+    assert sniff(payload_of(b"1" * 100_000), "auto").shape == "text"
+    assert sniff(payload_of(b"1" * 5_000), "auto").shape == "json"
+    assert sniff(payload_of(b"1" * 100_000), "json").shape == "json"

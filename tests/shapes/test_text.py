@@ -287,3 +287,63 @@ def test_a_mark_before_a_tail_has_the_exact_total(inside, keep):
     text = "".join(f"{number}\n" for number in range(20_000)).encode()
     ran = inside("-n", "60", "--keep", keep, stdin=text)
     assert f" of {recount(text)} ".encode() in ran.out
+
+
+# Every option that a command may need, the longest names included.
+OPTIONS = st.lists(
+    st.sampled_from(
+        [
+            " --stream err",
+            " --tokenizer o200k_base",
+            " --shape text",
+            " --fields 'customer.address.street,total'",
+            " --mode handle_only",
+            " --pointer /items/1234/body",
+            " --grep '^ERROR: {}'",
+        ]
+    ),
+    max_size=4,
+    unique=True,
+).map("".join)
+
+
+@pytest.mark.parametrize("keep", list(KEEPS))
+@pytest.mark.parametrize("name", ENCODINGS)
+@settings(max_examples=60, deadline=None)
+@given(
+    data=st.one_of(LINES, st.integers(1, 400).map(lambda words: (b"word " * words + b"\n") * 3)),
+    room=st.integers(40, 240),
+    handle=st.integers(0, 2**48 - 1),
+    options=OPTIONS,
+    sentinel=st.sampled_from(["[TRUNCATED]", "✂", "-- the end of this page, and more follows --"]),
+    label=st.sampled_from(["", "stderr "]),
+)
+def test_from_forty_tokens_up_a_mark_names_its_command(
+    keep, name, data, room, handle, options, sentinel, label
+):
+    counted = TOKENIZERS[name].count
+    usual = counted("[TRUNCATED] tokcap show")
+    # A longer sentinel and options in the command need as many tokens more.
+    limit = room + max(counted(f"{sentinel} tokcap show{options}") - usual, 0)
+    text = Text(data, name)
+    command = f"tokcap show {handle:012x} --token-offset {{}}{options}"
+    ask = Ask(limit, 0, KEEPS[keep], "record", sentinel, command, label=label)
+
+    def cost(parts):
+        return count_bytes(FORMS["text"].compose(parts), TOKENIZERS[name])
+
+    window = cut(text.payload, text.index, ask, cost)
+    shown = FORMS["text"].compose(window.parts)
+    assert count_bytes(shown, TOKENIZERS[name]) <= limit
+    if window.gap:
+        assert f"next: {command.replace('{}', str(window.gap.first), 1)}\n".encode() in shown
+        assert not window.empty
+
+
+def test_a_line_is_split_rather_than_the_command_lost(inside, with_store):
+    two = b"".join(b"word " * 969 + b"word\n" for _ in range(2))
+    for keep in KEEPS:
+        shown = inside("-n", "1000", "--keep", keep, stdin=two).out
+        assert recount(shown) <= 1000
+        assert b"[TRUNCATED] tokens " in shown
+        assert b"; next: tokcap show " in shown

@@ -136,7 +136,7 @@ def test_a_value_is_split_only_if_it_fits_into_no_window():
 def test_a_value_of_many_bytes_and_few_tokens_is_shown_whole(keep):
     """2,500 blanks are some twenty tokens: far more bytes than are read for such a window at first."""
     values = [" " * 2500, *range(100)]
-    shown = cap(json.dumps(values if keep == "head" else values[::-1]), 60, keep=keep)
+    shown = cap(json.dumps(values if keep == "head" else values[::-1]), 80, keep=keep)
     assert values[0] in json.loads(shown.text)
     assert shown.warnings == ()
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.processes import send
+from tests.support.program import PYTHON
 from tests.support.reference import recount
 
 
@@ -203,6 +206,22 @@ def test_a_grandchild_that_keeps_the_pipe_does_not_hold_tokcap(tokcap):
     # It still runs, so tokcap did not wait for it.
     os.kill(int(ran.out), signal.SIGKILL)
     assert ran.status == 0
+    assert b"still has the output open" in ran.err
+
+
+@pytest.mark.parametrize("args", [[], ["-n", "50"]])
+def test_what_a_grandchild_writes_shortly_after_the_command_is_shown(inside, args):
+    ran = inside(*args, "--", "sh", "-c", "(sleep 0.1; echo late) & echo hi")
+    assert (ran.out, ran.err) == (b"hi\nlate\n", b"")
+
+
+def test_a_grandchild_that_keeps_the_pipe_is_noted(inside):
+    ran = inside("-n", "50", "-o", "json", "--", "sh", "-c", "sleep 600 & echo $!")
+    os.kill(int(ran.json["data"][0]), signal.SIGKILL)
+    assert [warning["code"] for warning in ran.json["warnings"]] == ["OUTPUT_OPEN"]
+    ran = inside("-o", "json", "--", "sh", "-c", "sleep 600 >&- 2>&- & echo $!")
+    os.kill(int(ran.json["data"][0]), signal.SIGKILL)
+    assert ran.json["warnings"] == []
 
 
 def test_the_last_bytes_of_a_command_that_exits_at_once_are_never_lost(inside):
@@ -216,7 +235,7 @@ def test_a_command_that_closes_its_streams_early_is_waited_for(inside):
 
 def test_the_command_dies_of_a_closed_pipe_as_it_would_without_tokcap():
     done = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m tokcap -- yes | head -n 1"],
+        ["sh", "-c", f"{PYTHON} -m tokcap -- yes | head -n 1"],
         capture_output=True,
         timeout=60,
         check=True,
@@ -230,7 +249,7 @@ def test_a_reader_that_goes_away_closes_stdout_only():
         [
             "bash",
             "-c",
-            f'{sys.executable} -m tokcap -- sh -c "$1" | head -n 1; exit ${{PIPESTATUS[0]}}',
+            f'{PYTHON} -m tokcap -- sh -c "$1" | head -n 1; exit ${{PIPESTATUS[0]}}',
             "_",
             script,
         ],
@@ -331,8 +350,7 @@ def test_while_tokcap_counts_the_first_interrupt_is_ignored_and_the_second_ends_
         seen = seen or running
         time.sleep(0.01)
     for _ in range(interrupts):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.1)
+        send(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     if interrupts == 1:
         assert process.returncode == 3
@@ -366,7 +384,7 @@ def test_clean_comes_before_redact(inside):
 
 def test_standard_input_can_time_out_too():
     done = subprocess.run(
-        ["sh", "-c", f"(echo early; sleep 4; echo late) | {sys.executable} -m tokcap --timeout 1s; echo $?"],
+        ["sh", "-c", f"(echo early; sleep 4; echo late) | {PYTHON} -m tokcap --timeout 1s; echo $?"],
         capture_output=True,
         timeout=60,
         check=True,
@@ -382,3 +400,41 @@ def test_a_duration_in_the_config_file_may_have_a_fraction(inside, tmp_path):
 def test_a_misspelt_subcommand_is_recognised(inside):
     ran = inside("shwo", "@last")
     assert (ran.status, ran.err) == (127, b"tokcap: shwo: command not found; did you mean tokcap show?\n")
+
+
+@pytest.mark.parametrize(
+    "args", ["-n 100", "-n 100 -o json", "-n 100 --keep tail", "--token-count", "--mode summary"]
+)
+@pytest.mark.parametrize("reader", ["true", "sleep 0.3"])
+def test_a_reader_that_goes_away_ends_a_command_that_would_write_forever(args, reader):
+    """Also if the window is full, so that nothing more is written to the reader."""
+    script = f"{sys.executable} -m tokcap {args} -- sh -c 'yes; exit 3' | {reader}; echo ${{PIPESTATUS[@]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == (b"3 0\n", b"")
+
+
+def test_the_first_line_is_enough_for_a_reader_of_endless_output():
+    script = f"{sys.executable} -m tokcap -n 100 yes | head -1; echo ${{PIPESTATUS[@]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == (b"y\n141 0\n", b"")
+
+
+@pytest.mark.parametrize("args", ["-n 100", "-n 100 -o json", "--token-count"])
+def test_a_reader_that_goes_away_ends_reading_standard_input(args):
+    script = f"yes | {sys.executable} -m tokcap {args} | (sleep 0.3); echo ${{PIPESTATUS[@]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == (b"141 141 0\n", b"")
+
+
+def test_a_socket_whose_reader_goes_away_ends_the_command():
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tokcap", "-n", "100", "--", "yes"], stdout=theirs, stderr=subprocess.PIPE
+        )
+    # Only one direction is closed: it still reads.
+    ours.shutdown(socket.SHUT_WR)
+    assert ours.recv(2) == b"y\n"
+    ours.close()
+    assert process.communicate(timeout=60) == (None, b"")
+    assert process.returncode == 141

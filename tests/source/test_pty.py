@@ -1,6 +1,8 @@
 """`--pty` gives the command a terminal and lends it the caller's keyboard."""
 
 import os
+import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -131,7 +133,7 @@ def test_ctrl_c_is_handled_by_the_commands_terminal():
 def test_ctrl_z_stops_both_and_restores_the_terminal_for_the_shell():
     with Typist("bash", "--norc", "--noprofile", "-i") as typist:
         typist.expect("$ ")
-        typist.type(f"{' '.join(TOKCAP)} --pty -- sh -c 'echo begun; read word; echo got $word; exit 5'\n")
+        typist.type(f"{shlex.join(TOKCAP)} --pty -- sh -c 'echo begun; read word; echo got $word; exit 5'\n")
         typist.expect("\rbegun")
         for _ in range(2):
             typist.type("\x1a")
@@ -194,3 +196,26 @@ def test_a_command_that_closes_its_output_before_it_ends_is_not_hung_up(tokcap):
 def test_a_pager_is_not_started_without_a_keyboard(tokcap):
     ran = tokcap("--pty", "--", "sh", "-c", "seq 1 200 | ${PAGER:-more}", env={"PAGER": "more"})
     assert (ran.status, ran.out.count(b"\n")) == (0, 200)
+
+
+def test_keys_reach_the_command_from_a_terminal_that_does_not_control_tokcap():
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*TOKCAP, "-n", "300", "--pty", "--", "sh", "-c", "printf 'name? '; read name; echo got $name"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    written = b""
+    try:
+        while b"name? " not in written:
+            written += os.read(master, 4096)
+        os.write(master, b"bob\n")
+        assert process.wait(timeout=30) == 0
+        while b"got bob" not in written:
+            written += os.read(master, 4096)
+    finally:
+        process.kill()
+        os.close(master)

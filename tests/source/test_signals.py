@@ -1,6 +1,7 @@
 """Signals that reach tokcap reach the command once, and the answer is still written."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -8,7 +9,16 @@ import time
 
 import pytest
 
-from tests.support.program import ROOT
+from tests.support.processes import (
+    children_of,
+    command_line,
+    send,
+    state_of,
+    wait_for,
+    wait_until_taken,
+)
+from tests.support.program import PYTHON, ROOT
+from tests.support.reference import recount
 from tests.support.terminal import Typist
 
 TOKCAP = [sys.executable, "-m", "tokcap"]
@@ -80,48 +90,35 @@ def test_a_command_that_dies_of_a_forwarded_signal_leaves_its_window_and_128_plu
     assert process.returncode == 128 + getattr(signal, name)
 
 
-def wait_for(condition):
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until, "it did not happen within a minute"
-        time.sleep(0.02)
-
-
-def children_of(pid: int) -> list[int]:
-    found: list[int] = []
-
-    def look() -> bool:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            found[:] = map(int, file.read().split())
-        return bool(found)
-
-    wait_for(look)
-    return found
-
-
-def command_line(pid: int) -> bytes:
-    with open(f"/proc/{pid}/cmdline", "rb") as file:
-        return file.read()
-
-
-def state_of(pid: int) -> str:
-    """`R`, `S`, `T` (stopped) or `Z`; empty if there is no such process."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
-
-
 @pytest.mark.parametrize("ignored", ["INT", "INT QUIT HUP", "CHLD", "TERM USR1 USR2", "TSTP TTOU", ""])
 def test_ignored_signals_and_the_mask_reach_the_command_unchanged(ignored):
     trap = f"trap '' {ignored}; " if ignored else ""
     look = "grep -E '^Sig(Blk|Ign)' /proc/self/status"
     plain = subprocess.check_output(["bash", "-c", f"{trap}{look}"], timeout=60)
     capped = subprocess.check_output(
-        ["bash", "-c", f"{trap}{' '.join(TOKCAP)} -- {look}"], timeout=60, cwd=ROOT
+        ["bash", "-c", f"{trap}{shlex.join(TOKCAP)} -- {look}"], timeout=60, cwd=ROOT
     )
     assert capped == plain
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what another process ignores")
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_what_python_ignores_is_ignored_in_the_command_if_the_calling_shell_ignores_it(shell):
+    look = "grep SigIgn /proc/self/status"
+    for trap in ("", "trap '' PIPE; ", "trap '' XFSZ PIPE INT; "):
+        # After the last command there is another one: otherwise the shell would become tokcap.
+        plain = subprocess.check_output([shell, "-c", f"{trap}{look}; :"], timeout=60)
+        capped = subprocess.check_output(
+            [shell, "-c", f"{trap}{' '.join(TOKCAP)} -- {look}; :"], timeout=60, cwd=ROOT
+        )
+        assert capped == plain
+
+
+def test_a_signal_that_only_python_ignores_is_not_ignored_in_the_command():
+    """This process ignores SIGPIPE, as every Python program does, and starts tokcap without that."""
+    look = "grep SigIgn /proc/self/status"
+    done = subprocess.run([*TOKCAP, "--", *look.split()], capture_output=True, cwd=ROOT, check=True)
+    assert not int(done.stdout.split()[1], 16) >> (signal.SIGPIPE - 1) & 1
 
 
 def test_blocked_signals_are_blocked_in_the_command_too(started):
@@ -138,7 +135,7 @@ def test_blocked_signals_are_blocked_in_the_command_too(started):
 
 
 def test_the_exit_status_is_not_lost_where_sigchld_is_ignored():
-    done = subprocess.run(["bash", "-c", f"trap '' CHLD; {' '.join(TOKCAP)} -- sh -c 'exit 3'"], cwd=ROOT)
+    done = subprocess.run(["bash", "-c", f"trap '' CHLD; {shlex.join(TOKCAP)} -- sh -c 'exit 3'"], cwd=ROOT)
     assert done.returncode == 3
 
 
@@ -187,7 +184,7 @@ def test_a_command_runs_in_any_thread(inside):
 
 
 def test_ctrl_c_reaches_the_command_once_and_its_end_is_waited_for():
-    script = f"exec {' '.join(TOKCAP)} -- {sys.executable} -c '{LISTENER}' SIGINT SIGTERM"
+    script = f"exec {shlex.join(TOKCAP)} -- {PYTHON} -c '{LISTENER}' SIGINT SIGTERM"
     with Typist("bash", "-c", script) as typist:
         typist.expect("ready")
         typist.type("\x03")
@@ -218,14 +215,16 @@ def test_a_third_ctrl_c_kills_a_command_that_does_not_end():
         typist.expect("ready")
         for _ in range(3):
             typist.type("\x03")
+            # The terminal sends it a little later, and a second one would be merged with a pending one.
             time.sleep(0.3)
+            wait_until_taken(typist.pid, signal.SIGINT)
         assert typist.wait() == 128 + 9
 
 
 def test_ctrl_z_and_fg_in_a_real_shell():
     with Typist("bash", "--norc", "--noprofile", "-i") as typist:
         typist.expect("$ ")
-        typist.type(f"{' '.join(TOKCAP)} -- sh -c 'echo begun; read word; echo got $word; exit 5'\n")
+        typist.type(f"{shlex.join(TOKCAP)} -- sh -c 'echo begun; read word; echo got $word; exit 5'\n")
         typist.expect("\rbegun")
         for _ in range(3):
             typist.type("\x1a")
@@ -245,7 +244,7 @@ def test_ctrl_z_and_fg_in_a_real_shell():
 def test_a_command_that_stops_itself_returns_to_the_shell():
     with Typist("bash", "--norc", "--noprofile", "-i") as typist:
         typist.expect("$ ")
-        typist.type(f"{' '.join(TOKCAP)} -- sh -c 'kill -STOP $$; echo on again; exit 4'\n")
+        typist.type(f"{shlex.join(TOKCAP)} -- sh -c 'kill -STOP $$; echo on again; exit 4'\n")
         typist.expect("Stopped")
         typist.type("fg\n")
         typist.expect("on again\r\n")
@@ -267,7 +266,7 @@ def test_a_hangup_of_the_terminal_reaches_the_command(tmp_path):
 def test_a_background_job_that_reads_the_keyboard_stops_and_continues_in_the_foreground():
     with Typist("bash", "--norc", "--noprofile", "-i") as typist:
         typist.expect("$ ")
-        typist.type(f"{' '.join(TOKCAP)} -- sh -c 'read word; echo got $word' &\n")
+        typist.type(f"{shlex.join(TOKCAP)} -- sh -c 'read word; echo got $word' &\n")
 
         def told() -> bool:
             typist.type("\n")
@@ -298,7 +297,7 @@ def test_a_timeout_ends_grandchildren_but_no_other_process(tmp_path):
     pids = tmp_path / "pids"
     inner = f"sleep 61 & echo $! >> {pids}; (sleep 62 & echo $! >> {pids}; wait) & echo $! >> {pids}; wait"
     outer = (
-        f"sleep 63 > /dev/null 2>&1 & echo $!; {' '.join(TOKCAP)} --timeout 1s -- sh -c '{inner}'; echo $?"
+        f"sleep 63 > /dev/null 2>&1 & echo $!; {shlex.join(TOKCAP)} --timeout 1s -- sh -c '{inner}'; echo $?"
     )
     done = subprocess.run(["sh", "-c", outer], capture_output=True, text=True, cwd=ROOT, timeout=60)
     neighbour, status = map(int, done.stdout.split())
@@ -314,6 +313,18 @@ def test_a_command_that_ignores_term_is_killed_later(tokcap):
     script = "trap '' TERM; echo first; while :; do sleep 0.1; done"
     ran = tokcap("--timeout", "200ms", "--kill-after", "500ms", "--", "sh", "-c", script)
     assert (ran.status, ran.out) == (124, b"first\n")
+
+
+@pytest.mark.parametrize("args", [[], ["-n", "60"], ["--token-count"]])
+def test_a_timeout_is_reported_in_text_form_and_inside_the_limit(tokcap, args):
+    ran = tokcap(*args, "--timeout", "300ms", "--", "sh", "-c", "seq 100; sleep 60")
+    assert ran.status == 124
+    assert ran.err.count(b"\n") == 1
+    assert b"timeout" in ran.err or b"timed out" in ran.err
+    if "-n" in args:
+        assert recount(ran.out + ran.err) <= 60
+    envelope = tokcap(*args, "--timeout", "300ms", "-o", "json", "--", "sleep", "60").json
+    assert (envelope["error"]["code"], envelope["warnings"]) == ("TIMEOUT", [])
 
 
 def test_a_timeout_works_while_the_reader_does_not_read(started):
@@ -365,7 +376,7 @@ def test_a_second_signal_ends_tokcap_itself_when_nobody_reads_its_answer(started
     process = started("--", sys.executable, "-c", "print('x' * 150000)")
     children_of(process.pid)
     wait_for(lambda: not child_states(process.pid))
-    process.send_signal(signal.SIGTERM)
+    send(process.pid, signal.SIGTERM)
     time.sleep(0.3)
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
@@ -379,6 +390,6 @@ def child_states(pid: int) -> str:
 
 def test_a_reader_that_goes_away_is_noticed_before_the_next_write():
     # `tail -f` looks whether its reader is there. Without a write of its own it would never end.
-    script = f"{' '.join(TOKCAP)} -- tail -f /dev/null | true; exit ${{PIPESTATUS[0]}}"
+    script = f"{shlex.join(TOKCAP)} -- tail -f /dev/null | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], cwd=ROOT, timeout=60, capture_output=True)
     assert (done.returncode, done.stderr) == (128 + 13, b"")

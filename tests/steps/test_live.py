@@ -8,11 +8,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.program import PYTHON
 from tests.support.reference import recount
 from tokcap.core.spool import Spool
 from tokcap.shapes import sniff
 from tokcap.shapes.beginning import certainly_text
-from tokcap.steps.live import Live, RunningCount
+from tokcap.steps.live import Live, Room, RunningCount, WriteOrder
 from tokcap.tokens import count_bytes, open_tokenizer
 
 TOKENIZER = open_tokenizer("cl100k_base")
@@ -76,7 +77,9 @@ def test_a_reader_that_goes_away_ends_the_command():
 def test_the_passed_text_is_the_beginning_of_the_answer(inside, words, blocks, limit, tmp_path):
     payload = ("begin\n" + "".join(words)).encode()
     live, spool = [], Spool()
-    place = Live(spool, live.append, TOKENIZER, limit - 80, certainly_text)
+    room = Room(limit - 80, limit - 80)
+    order = WriteOrder(TOKENIZER)
+    place = Live(spool, live.append, TOKENIZER, certainly_text, order, room=room, prompt_room=room)
     start = 0
     for size in blocks:
         place.write(payload[start : start + size])
@@ -162,7 +165,7 @@ def test_kill_on_limit_does_not_end_a_command_whose_output_fits(inside):
 
 
 def test_kill_on_limit_stops_reading_standard_input():
-    script = f"yes | {sys.executable} -m tokcap -n 60 --kill-on-limit | tail -1"
+    script = f"yes | {PYTHON} -m tokcap -n 60 --kill-on-limit | tail -1"
     done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=60, check=True)
     assert done.stdout.startswith(b"[TRUNCATED] tokens 0-")
 

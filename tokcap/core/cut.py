@@ -90,6 +90,9 @@ if TYPE_CHECKING:
 
 # A limit covers both streams. One part in this many is reserved for stderr.
 STDERR_SHARE = 4
+# From this limit on a mark names its command: the payload gives way for it. A longer sentinel, or options in
+# the command, need as many tokens more.
+NAMING_LIMIT = 40
 
 
 class Kept(Record):
@@ -120,6 +123,9 @@ class Values(Record):
     newline: bool = True
     # The whole payload, if all of it is shown: text form passes it on unchanged.
     source: bytes = b""
+    # Whether values were left out, and whether a mark among them says so.
+    is_cut: bool = False
+    is_marked: bool = False
 
 
 class Ask(Record):
@@ -132,6 +138,10 @@ class Ask(Record):
     sentinel: str
     # The command that fetches the rest; `{}` is the next offset.
     next_command: str = "--token-offset {}"
+    # The command that shows one value; `{}` is its pointer. Empty if there is none.
+    pointer_command: str = ""
+    # The command that shows the source as text, for a document that is one value. Empty if there is none.
+    text_command: str = ""
     # What is counted, if not the output itself: "stderr ".
     label: str = ""
     # A further remark in the mark, for example that the store is incomplete.
@@ -147,6 +157,8 @@ class Gap(Record):
 
     first: int
     end: int | None = None
+    # Whether `end` is an estimate.
+    about: bool = False
     # Whether they were never stored because the store's limit was reached.
     lost: bool = False
 
@@ -178,6 +190,23 @@ class Cut(Record):
             or (isinstance(part, Values) and any(not isinstance(item, Mark) for item in part.items))
             for part in self.parts
         )
+
+
+def is_marked(parts: tuple[Part, ...]) -> bool:
+    """Return whether a mark among the parts says that something was left out."""
+    return any(
+        isinstance(part, Mark)
+        or (
+            isinstance(part, Values)
+            and (part.is_marked or any(isinstance(item, Mark) for item in part.items))
+        )
+        for part in parts
+    )
+
+
+def is_cut(parts: tuple[Part, ...]) -> bool:
+    """Return whether something was left out of the parts, as far as they tell."""
+    return is_marked(parts) or any(isinstance(part, Values) and part.is_cut for part in parts)
 
 
 def gaps_between(shown: Ranges, count: int) -> Ranges:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tokcap.core.cut import Mark
+from tokcap.core.cut import NAMING_LIMIT, Mark
+from tokcap.core.tokenizer import rounded
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,42 +12,70 @@ if TYPE_CHECKING:
     from tokcap.core.cut import Ask, Gap
     from tokcap.core.tokenizer import Total
 
-    MarkForm: TypeAlias = Literal["long", "short", "none"]
+    MarkForm: TypeAlias = Literal["long", "command", "short", "none"]
 
-# From the longest to the shortest. Without a sentinel text only the last applies.
-FORMS: tuple[MarkForm, ...] = ("long", "short", "none")
+# From the longest to the shortest: with all that is known about the cut, with the command only, the bare
+# sentinel, nothing. Without a sentinel text only the last applies.
+FORMS: tuple[MarkForm, ...] = ("long", "command", "short", "none")
+# These forms name the command that fetches the rest.
+NAMING_FORMS: tuple[MarkForm, ...] = ("long", "command")
+# From this limit on the payload gives way for the numbers in a mark too.
+ROOMY_LIMIT = 4 * NAMING_LIMIT
 
 
 def forms_of(ask: Ask) -> tuple[MarkForm, ...]:
     """Return the forms that a mark may take in this call, best first."""
-    return FORMS if ask.sentinel else ("none",)
+    if not ask.sentinel:
+        return ("none",)
+    # Below the limit at which the command is promised, the payload matters more than a short command.
+    return FORMS if names_command(ask.limit) else ("long", "short", "none")
+
+
+def names_command(limit_tokens: int | None) -> bool:
+    """Return whether a mark has to name its command under this limit."""
+    return limit_tokens is None or limit_tokens >= NAMING_LIMIT
 
 
 def note_of(gap: Gap, first_token: int, total: Total, ask: Ask, hidden_lines: int | None = None) -> str:
     """Return what is shown or hidden, and the command that fetches the rest."""
-    # Replace only the first braces: options in the command may have braces too.
-    command = ask.next_command.replace("{}", str(gap.first), 1)
-    rest = "the rest was not stored" if gap.lost else f"next: {command}"
+    rest = command_note(gap, ask)
     words = total.but(exact=total.exact and ask.exact).words
     remark = f"{ask.remark}; " if ask.remark and not gap.lost else ""
     if gap.end is None:
         return f"{ask.label}tokens {first_token}-{gap.first} of {words}; {remark}{rest}"
     lines = "" if hidden_lines is None else f" ({hidden_lines} lines)"
-    return f"{ask.label}tokens {gap.first}-{gap.end} of {words}{lines} hidden; {remark}{rest}"
+    return f"{ask.label}tokens {gap.first}-{end_of(gap)} of {words}{lines} hidden; {remark}{rest}"
+
+
+def command_note(gap: Gap, ask: Ask) -> str:
+    """Return only the command that fetches the rest."""
+    if gap.lost:
+        return "the rest was not stored"
+    # Replace only the first braces: options in the command may have braces too.
+    return "next: " + ask.next_command.replace("{}", str(gap.first), 1)
 
 
 def inner_note(gap: Gap, total: Total, ask: Ask, hidden_lines: int | None = None) -> str:
     """Return what a further gap hides. The first gap's note has the command."""
     lines = "" if hidden_lines is None else f" ({hidden_lines} lines)"
     words = total.but(exact=total.exact and ask.exact).words
-    return f"{ask.label}tokens {gap.first}-{gap.end} of {words}{lines} hidden"
+    return f"{ask.label}tokens {gap.first}-{end_of(gap)} of {words}{lines} hidden"
+
+
+def end_of(gap: Gap) -> str:
+    return f"about {rounded(gap.end)}" if gap.about and gap.end is not None else str(gap.end)
 
 
 def marks(form: MarkForm, note: str, ask: Ask) -> tuple[Mark, ...]:
     """Return the mark in one of its forms; nothing for `none`."""
     if form == "none":
         return ()
-    return (Mark(ask.sentinel, note if form == "long" else ""),)
+    return (Mark(ask.sentinel, note if form in NAMING_FORMS else ""),)
+
+
+def mark_line(mark: Mark) -> str:
+    """Return the mark as a line of text."""
+    return f"{mark.text} {mark.note}\n" if mark.note else f"{mark.text}\n"
 
 
 def quoted(text: str) -> bytes:

@@ -15,16 +15,21 @@ MEANINGS = {
     "FIELD_TRUNCATED": "a value is too long for any window of this limit; its pointer and size are given",
     "FIELD_UNKNOWN": "a name in --fields matches nothing; the message lists the names that exist",
     "HOOK_FAILED": "the compaction hook failed",
+    "LAST_OUTPUT": "on a terminal: which stored output @last is, and how old",
     "LIMIT_TOO_SMALL": "the limit is too small for even one character",
     "NOT_CHARGED": "the session could not be charged",
     "NOT_STORED": "the output could not be stored; it is still shown",
+    "OFFSET_PAST_END": "the offset is at or after the end of the output; nothing is shown",
+    "OUTPUT_OPEN": "a process in the background still has the output open; what it writes later is lost",
     "SECRETS_MASKED": "--redact masked this many secrets",
     "SHAPE_MISMATCH": "the output is not what --shape says; it was treated as text",
     "SPILL_TRUNCATED": "only the beginning of the output is stored",
     "STDERR_HIDDEN": "there was no room for standard error",
     "STDERR_TRUNCATED": "standard error was cut",
-    "STORE_DAMAGED": "a stored record or index is damaged; the output was read without it",
+    "STORE_DAMAGED": "a stored record, index or file is damaged; what is shown was checked and is right",
+    "TIMED_OUT": "in text form: the command or the input was stopped by --timeout",
     "TOKENIZER_FAILED": "the tokenizer failed on this output; each byte was counted as one token",
+    "TOKENIZER_SUBSTITUTED": "the model's own tokenizer is not published; it counts these tokens differently",
 }
 
 

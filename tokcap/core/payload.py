@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     class Source(Protocol):
         """Where bytes come from."""
 
-        def blocks(self) -> Iterator[tuple[Stream, bytes]]: ...
+        def blocks(self) -> Iterator[tuple[Stream, bytes]]:
+            """Yield what arrives. An empty block means that the source waits: show what there is."""
+            ...
+
         def end(self) -> Ending | None:
             """Stop reading. Return how the command ended, or None if there is no command."""
             ...
@@ -42,7 +45,10 @@ if TYPE_CHECKING:
     class Sink(Protocol):
         """Where bytes go."""
 
-        def write(self, block: bytes) -> None: ...
+        def write(self, block: bytes) -> None:
+            """Take a block. An empty one means that the source waits (see `Source.blocks`)."""
+            ...
+
         def finish(self) -> None:
             """Flush: no more bytes will come."""
             ...
@@ -73,5 +79,15 @@ if TYPE_CHECKING:
         def size(self) -> int: ...
         def read(self, start: int, stop: int) -> bytes: ...
         def view(self) -> bytes | mmap:
-            """Return all bytes, to search and slice in place. A large payload is mapped, not copied."""
+            """Return all bytes, to search and slice in place. A large payload is mapped, not copied.
+
+            Bytes of a stored output are not checked here: `check` every range whose bytes are used.
+            """
+            ...
+
+        def check(self, start: int, stop: int) -> None:
+            """Raise `DamagedOutput` if bytes in this range of `view` are not those that were stored.
+
+            `read` checks what it returns.
+            """
             ...

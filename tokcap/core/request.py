@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     Stream: TypeAlias = Literal["out", "err"]
     SpillMode: TypeAlias = Literal["auto", "always", "never"]
 
+    # The tokenizer and the model that reads: no model was named; the tokenizer is the model's own; it is
+    # another one, as the caller wished; it is another one, because the model's own is not published.
+    TokenizerMatch: TypeAlias = Literal["unknown", "own", "chosen", "substitute"]
+
     Value: TypeAlias = "int | float | bool | str | None"
 
 # The shape of an output that is not declared, or not known yet.
 AUTO: Shape = "auto"
 
 # The first words that tokcap handles itself. `tokcap -- show` runs a program named `show`.
-SUBCOMMANDS = ("show", "spill", "budget", "stats", "doctor", "hook", "manifest", "completion", "mcp")
+SUBCOMMANDS = ("show", "spill", "budget", "count", "stats", "doctor", "hook", "manifest", "completion", "mcp")
 
 
 class View(Record):
@@ -46,6 +50,8 @@ class View(Record):
     session: str = ""
     turn: str = ""
     model: str = ""
+    # Found out from model and tokenizer; not an option.
+    tokenizer_match: TokenizerMatch = "unknown"
     context_window: int | None = None
     result_pct: float = 0.25
     turn_pct: float = 0.5
@@ -81,6 +87,7 @@ class ShowRequest(View):
     pointer: str = ""
     grep: str = ""
     context: int = 0
+    clean: bool = False
 
 
 # The default of every option by its key. The class values of a record are the defaults of its fields.
@@ -88,7 +95,7 @@ DEFAULTS: dict[str, Value] = {
     key: getattr(record, key)
     for record in (ShowRequest, Request)
     for key in record._fields
-    if key not in ("command", "handle")
+    if key not in ("command", "handle", "tokenizer_match")
 }
 
 

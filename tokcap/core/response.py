@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from tokcap.core.notice import Notice
+    from tokcap.core.request import Mode
     from tokcap.errors import TokcapError
     from tokcap.exits import Ending
 
-    Scalar: TypeAlias = "int | str | bool"
+    Scalar: TypeAlias = "int | str | bool | tuple[str, ...]"
 
 SCHEMA_VERSION = "1.0"
 
@@ -33,6 +34,7 @@ class Meta(Record):
 
     duration_ms: int = 0
     tokenizer: str = ""
+    tokenizer_exact: bool | None = None
     truncated: bool | None = None
     token_limit: int | None = None
     token_offset: int | None = None
@@ -41,16 +43,19 @@ class Meta(Record):
     total_tokens: int | None = None
     total_tokens_estimate: int | None = None
     next_offset: int | None = None
+    # The words after `tokcap` that show the next window, in the view that the offset counts in.
+    continue_: tuple[str, ...] | None = None
     truncation_hint: str | None = None
     first_pointer: str | None = None
     next_pointer: str | None = None
     returned_count: int | None = None
     total_count: int | None = None
     handle: str | None = None
+    stored_at: int | None = None
     spill_path: str | None = None
     spill_truncated: bool | None = None
     shape: str | None = None
-    mode: str | None = None
+    mode: Mode | None = None
     session: str | None = None
     budget_remaining: int | None = None
     exit_code: int | None = None
@@ -61,7 +66,8 @@ class Meta(Record):
     schema_version: str = SCHEMA_VERSION
 
     def as_json(self) -> dict[str, Scalar]:
-        return {name: value for name, value in self.__dict__.items() if value is not None}
+        # `continue` is a keyword of Python, so its field ends with an underscore.
+        return {name.rstrip("_"): value for name, value in self.__dict__.items() if value is not None}
 
 
 class Response(Record):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
         # No token is longer. More bytes than this for each token of a window cannot fit into the window.
         longest_token_bytes: int
 
+        # Digits are split into groups of this many, counted from the beginning of a run; 0: they are not.
+        digit_group: int
+
         def prepare(self) -> None:
             """Load what is needed to count large texts."""
             ...
@@ -39,6 +42,13 @@ if TYPE_CHECKING:
 
         def find_safe_cut(self, data: bytes) -> int | None:
             """Find a safe cut by encoding, in a long stretch where `safe_cut` finds none."""
+            ...
+
+        def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
+            """Find by encoding where text can be cut whose beginning is unknown; `is_end`: nothing follows.
+
+            Encoding from the cut on gives the tokens of the whole.
+            """
             ...
 
     class TokenMap(Protocol):
@@ -76,6 +86,13 @@ if TYPE_CHECKING:
             """
             ...
 
+        def last(self, number: int, after: int) -> LastTokens:
+            """Return where the last `number` tokens start, or fewer if there are fewer.
+
+            In a large payload the tokens between `after` and them are not counted.
+            """
+            ...
+
 
 # The name of the tokenizer that counts bytes; it replaces one that fails.
 BYTES = "bytes"
@@ -91,6 +108,14 @@ class Total(Record):
     def words(self) -> str:
         """`4217`, or `about 1.2M`: an estimate shows two significant digits."""
         return str(self.tokens) if self.exact else f"about {rounded(self.tokens)}"
+
+
+class LastTokens(Record):
+    """Where the last tokens of a payload start, and its end; see `TokenMap.starts`."""
+
+    # The number of the last token, plus one. It may be an estimate; then the other numbers follow from it.
+    end: Total
+    starts: Sequence[int]
 
 
 def rounded(number: int) -> str:

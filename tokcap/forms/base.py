@@ -21,9 +21,8 @@ if TYPE_CHECKING:
         has_record_lines: bool
         # A limit covers the payload, but a session pays for the whole answer: tokens to reserve on top.
         extra_tokens: int
-        # The fewest tokens that a useful answer takes: with a payload, and for `--token-count`.
+        # A session that has less left refuses the call: no useful answer of this form fits.
         least_tokens: int
-        least_count_tokens: int
 
         def compose(self, parts: Sequence[Part]) -> bytes:
             """Return the payload as it appears in the answer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tokcap import exits
 from tokcap.core.cut import Kept, Values
 from tokcap.core.mark import quoted
+from tokcap.forms import LEAST_TOKENS
 from tokcap.forms.envelope import error_json, warnings_json
 from tokcap.forms.values import as_document
 from tokcap.lean.record import TYPE_CHECKING
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from tokcap.core.cut import Part
     from tokcap.core.response import Response
 
-# The tokens of an envelope without its data: in most cases, and in the smallest possible envelope.
+# The most tokens that an envelope takes without its data, in most cases; and what the smallest one takes.
 ENVELOPE_TOKENS = 600
-LEAST_ENVELOPE_TOKENS = 150
+SMALLEST_ENVELOPE_TOKENS = 110
 
 
 class Json:
@@ -26,7 +27,7 @@ class Json:
     has_envelope = True
     has_record_lines = False
     extra_tokens = ENVELOPE_TOKENS
-    least_tokens = least_count_tokens = LEAST_ENVELOPE_TOKENS
+    least_tokens = LEAST_TOKENS + SMALLEST_ENVELOPE_TOKENS
 
     def compose(self, parts: Sequence[Part]) -> bytes:
         if len(parts) == 1 and isinstance(parts[0], Values):

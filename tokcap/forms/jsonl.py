@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tokcap.core.cut import Mark, Values
 from tokcap.core.mark import quoted
+from tokcap.forms import LEAST_TOKENS
 from tokcap.forms.envelope import error_json, warnings_json
-from tokcap.forms.json import ENVELOPE_TOKENS, LEAST_ENVELOPE_TOKENS
+from tokcap.forms.json import ENVELOPE_TOKENS, SMALLEST_ENVELOPE_TOKENS
 from tokcap.forms.values import as_lines, mark_object
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ class JsonLines:
     has_envelope = True
     has_record_lines = True
     extra_tokens = ENVELOPE_TOKENS
-    least_tokens = least_count_tokens = LEAST_ENVELOPE_TOKENS
+    least_tokens = LEAST_TOKENS + SMALLEST_ENVELOPE_TOKENS
 
     def compose(self, parts: Sequence[Part]) -> bytes:
         lines = b""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tokcap.core.cut import Kept, Values
+from tokcap.forms import LEAST_TOKENS
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokcap.core.cut import Mark, Part
+    from tokcap.core.cut import Part
     from tokcap.core.response import Response
 
 
@@ -18,8 +19,7 @@ class Text:
     has_envelope = False
     has_record_lines = False
     extra_tokens = 0
-    least_tokens = 1
-    least_count_tokens = 8
+    least_tokens = LEAST_TOKENS
 
     def compose(self, parts: Sequence[Part]) -> bytes:
         text = b""
@@ -29,6 +29,9 @@ class Text:
             elif isinstance(part, Values):
                 text += part.source or values_as_text(part)
             else:
+                # Most output is not cut, and does not load this.
+                from tokcap.core.mark import mark_line
+
                 if text and not text.endswith(b"\n"):
                     text += b"\n"
                 text += part.row or mark_line(part).encode()
@@ -39,10 +42,6 @@ class Text:
 
     def write(self, response: Response) -> bytes:
         return response.payload or b""
-
-
-def mark_line(mark: Mark) -> str:
-    return f"{mark.text} {mark.note}\n" if mark.note else f"{mark.text}\n"
 
 
 def values_as_text(values: Values) -> bytes:

@@ -33,6 +33,11 @@ MODES: Table[Mode] = Table(
 FALLBACK = "text"
 
 
+def terser(asked: str, longest: str) -> str:
+    """Return the mode that was asked for, or the longest one that is allowed if that shows less."""
+    return longest if MODES[longest].terseness > MODES[asked].terseness else asked
+
+
 def sniff(payload: Payload, declared: str) -> Sniffed:
     """Return the declared shape if the payload confirms it, else the first that recognizes it."""
     if declared != AUTO:

@@ -93,6 +93,19 @@ WARNINGS = re.compile(r"(?<![\w-])(?:warn(?:ings?)?|deprecat(?:ed|ion))(?![\w-])
 WARNS = re.compile(r"(?:\S*[\s:\[(]){0,4}[\[(]?(?:npm )?warn(?:ing)?\b", re.IGNORECASE)
 
 
+# Statements that name an error. A marker of a diff, or a position that `grep` writes, may precede them.
+SOURCE_CODE = re.compile(
+    r"(?:[\w./-]*:?\d+[:-]|[-+])?\s*(?:\}\s*)?(?:"
+    r"except\b[^:]*:\s*(?:#|$)|raise\s+[A-Z][\w.]*(?:\(|\s*$|\s+from\b)|throw\s+(?:new\s+)?[A-Z]\w*|catch\s*[({]"
+    r"|class\s+\w+(?:\s*[({:]|\s+(?:extends|implements)\b)|from\s+[\w.]+\s+import\s"
+    r"|(?:def|fn|func|function)\s+\w+\s*\()"
+)
+
+# A diff, and the beginnings of the lines in it that are text of the files.
+DIFF = re.compile(rb"^(?:diff --git |@@ -\d)", re.MULTILINE)
+DIFF_MARKERS = (b"+", b"-", b" ", b"@@ ")
+
+
 def suspects(block: bytes, most: int) -> Sequence[int]:
     """Return where lines begin that are worth ranking; for each stem at most `most`."""
     # A line end in front, for stems that begin with one.
@@ -112,6 +125,8 @@ def suspects(block: bytes, most: int) -> Sequence[int]:
 
 def rank(line: str) -> int:
     """Return the rank of a line."""
+    if SOURCE_CODE.match(line):
+        return NONE
     if RAISED.search(line):
         return FATAL
     text = ABSENT.sub(" ", line)

@@ -43,11 +43,12 @@ class JsonShape:
     def value_at(self, payload: Payload, pointer: str) -> Value:
         from tokcap.shapes.json_pointer import value_at
 
-        return value_at(payload.view(), pointer, lines=self.lines)
+        return value_at(payload, pointer, lines=self.lines)
 
     def as_table(self, payload: Payload) -> Changed:
         from tokcap.shapes.json_rows import as_table
 
+        payload.check(0, payload.size)
         return as_table(payload.view(), self.name, lines=self.lines)
 
     def summarize(self, payload: Payload, facts: RunFacts) -> Iterator[str]:
@@ -64,12 +65,14 @@ class Json(JsonShape):
 
     def sniff(self, payload: Payload) -> Sniffed | None:
         """Recognize JSON, and JSON Lines too: one walk over the payload shows which of them it is."""
-        from tokcap.shapes.json_sniff import sniff_values
+        from tokcap.shapes.json_sniff import is_endless_word, sniff_values
 
-        return sniff_values(payload)
+        return None if is_endless_word(payload) else sniff_values(payload)
 
     def confirm(self, payload: Payload) -> Sniffed:
-        found = self.sniff(payload)
+        from tokcap.shapes.json_sniff import sniff_values
+
+        found = sniff_values(payload)
         return found if found and found.shape == self.name else treated_as_text("JSON")
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from tokcap.core.notice import Notice
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.shapes.json_text.scanner import end_of_value
 
 if TYPE_CHECKING:
     from tokcap.core.tokenizer import TokenMap
-    from tokcap.shapes.json_text.scanner import View
     from tokcap.shapes.json_text.tree import Node
 
 # The size of a larger value is estimated.
@@ -16,13 +14,12 @@ EXACT_VALUE_BYTES = 1 << 20
 LONGEST_POINTER_SHOWN = 80
 
 
-def replaced_notice(node: Node, data: View, tokens: TokenMap) -> Notice:
-    """Return the notice about a value that the mark replaces."""
-    end = node.end if node.end >= 0 else end_of_value(data, node.start)
+def replaced_notice(node: Node, end: int, size: int, tokens: TokenMap) -> Notice:
+    """Return the notice about a value that the mark replaces. It ends at `end`, the payload at `size`."""
     pointer = node.pointer()
     place = f"at {shortened_pointer(pointer)}" if pointer else "of the document"
     if end - node.start > EXACT_VALUE_BYTES:
-        number = round(tokens.total.tokens * (end - node.start) / len(data))
+        number = round(tokens.total.tokens * (end - node.start) / size)
         message = f"the value {place} has about {number} tokens, more than fits into a window of this limit"
         return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens_estimate=number)
     number = tokens.token_at(end - 1) + 1 - tokens.token_at(node.begin)

@@ -14,13 +14,30 @@ from tokcap.shapes.json_text.pointers import index_of, steps_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokcap.core.payload import Payload
     from tokcap.shapes.json_text.scanner import Span, View
 
 NAMES_SHOWN = 12
 
 
-def value_at(source: View, pointer: str, *, lines: bool) -> Value:
+def value_at(payload: Payload, pointer: str, *, lines: bool) -> Value:
     """Return the value at a pointer; `NotFound` says what there is instead."""
+    source = payload.view()
+    try:
+        start, end = span_at(source, pointer, lines=lines)
+    except Exception:
+        # Where a byte was changed, nothing can be said about what is there.
+        payload.check(0, payload.size)
+        raise
+    payload.check(0, end)
+    text = source[start:end]
+    if text[:1] == b'"':
+        return Value(scanner.printable(scanner.string_text(text)).encode(), "text")
+    return Value(text, "json")
+
+
+def span_at(source: View, pointer: str, *, lines: bool) -> Span:
+    """Return where the value at a pointer begins and ends."""
     steps = list(steps_of(pointer))
     start = scanner.skip_blanks(source, scanner.start_of_text(source))
     passed = ""
@@ -36,10 +53,7 @@ def value_at(source: View, pointer: str, *, lines: bool) -> Value:
         else:
             raise NotFound(f"no value at {pointer}: {passed or 'the document'} is not an object or array")
         passed += f"/{step}"
-    text = source[start : scanner.end_of_value(source, start)]
-    if text[:1] == b'"':
-        return Value(scanner.printable(scanner.string_text(text)).encode(), "text")
-    return Value(text, "json")
+    return start, scanner.end_of_value(source, start)
 
 
 def element(spans: Iterator[Span], step: str, passed: str, pointer: str) -> int:

@@ -10,6 +10,7 @@ distinguishing them would cost a token each.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from tokcap.core.notice import Notice
 from tokcap.lean.record import TYPE_CHECKING, Record
@@ -27,13 +28,15 @@ from tokcap.shapes.json_text.scanner import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tokcap.shapes.json_text.scanner import Span, View
 
 BLANKS = b" \t\r\n"
 # The members of a document outside its records may have this many bytes. A notice shows them in full.
 OUTSIDE_BYTES = 400
+# How many objects around the members of records are left out.
+MOST_LEVELS = 8
 # A cell with one of these needs quotes.
 NEEDS_QUOTES = re.compile(r'^"|[\t\r\n]')
 
@@ -77,10 +80,10 @@ def compacted(data: View, begin: int, *, lines: bool) -> bytes:
 def table_of(data: View, begin: int, *, lines: bool) -> Rows | None:
     """Return the records of an array, of lines, or of the only array of objects at the top of an object."""
     if lines:
-        return rows(data, values(data, begin))
+        return rows_of(data, values(data, begin))
     start = skip_blanks(data, begin)
     if data[start : start + 1] == b"[":
-        return rows(data, elements(data, start))
+        return rows_of(data, elements(data, start))
     if data[start : start + 1] != b"{":
         return None
     found = None
@@ -100,12 +103,40 @@ def table_of(data: View, begin: int, *, lines: bool) -> Rows | None:
     others = b"{" + b",".join(outside) + b"}" if outside else b""
     if found is None or len(others) > OUTSIDE_BYTES:
         return None
-    table = rows(data, elements(data, found))
+    table = rows_of(data, elements(data, found))
     return table and table.but(outside=others)
 
 
-def rows(data: View, records: Iterator[Span]) -> Rows | None:
-    """Return objects as rows; None if a record is not an object, has a key twice, or most cells are empty."""
+def rows_of(data: View, records: Iterator[Span]) -> Rows | None:
+    """Return records as rows. If every record has only one object inside, its members are the columns."""
+    spans = list(records)
+    inner, prefix = inside_of(data, spans)
+    return (rows(data, inner, prefix) if prefix else None) or rows(data, spans)
+
+
+def inside_of(data: View, records: Sequence[Span]) -> tuple[Sequence[Span], str]:
+    """Return the only object inside each record, if all have one of the same name, and its dotted name."""
+    names = ""
+    for _ in range(MOST_LEVELS):
+        inner: list[Span] = []
+        found = set()
+        for start, _end in records:
+            own = [*islice(members(data, start), 2)] if data[start : start + 1] == b"{" else []
+            if len(own) != 1 or data[own[0][1][0] : own[0][1][0] + 1] != b"{":
+                return records, names
+            found.add(data[slice(*own[0][0])])
+            inner.append(own[0][1])
+        if len(found) != 1:
+            break
+        records, names = inner, f"{names}{string_text(found.pop())}."
+    return records, names
+
+
+def rows(data: View, records: Iterable[Span], prefix: str = "") -> Rows | None:
+    """Return objects as rows; None if a record is not an object, has a key twice, or most cells are empty.
+
+    `prefix` is put before the names of the columns.
+    """
     columns: dict[bytes, int] = {}
     names: dict[str, int] = {}
     table: list[list[bytes]] = []
@@ -120,7 +151,7 @@ def rows(data: View, records: Iterator[Span]) -> Rows | None:
             column = columns.get(key)
             if column is None:
                 # The same key may be written with other escapes.
-                name = printable(string_text(key))
+                name = printable(prefix + string_text(key))
                 column = columns[key] = names.setdefault(name, len(names))
             if column in seen:
                 return None

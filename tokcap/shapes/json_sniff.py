@@ -43,6 +43,7 @@ def sniff_values(payload: Payload, *, bare_lines: bool = False) -> Sniffed | Non
         if many and not bare_lines and any(is_bare(sample, span) for span in beginning.values):
             return None
     data = payload.view()
+    payload.check(0, payload.size)
     if not many:
         try:
             document = parsed(data, place)
@@ -51,6 +52,12 @@ def sniff_values(payload: Payload, *, bare_lines: bool = False) -> Sniffed | Non
         else:
             return Sniffed("json", total_count=count_records(document, data))
     return walk_values(data, bare_lines=bare_lines)
+
+
+def is_endless_word(payload: Payload) -> bool:
+    """Return whether it begins with a run of digits or letters that is longer than any number in JSON."""
+    sample = payload.read(0, min(SAMPLE_BYTES, payload.size))
+    return len(sample) == SAMPLE_BYTES and sample.isalnum()
 
 
 def parsed(data: View, place: int) -> object:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tokcap.core.cut import Values
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.shapes.json_text.scanner import compact, without_trailing
+from tokcap.shapes.json_text.scanner import CLOSERS, compact, without_trailing
 from tokcap.shapes.json_text.tree import OBJECT
 from tokcap.shapes.json_writer import STYLES, Hidden, Unit, Writer, written
 
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 # A value with more bytes per token of the limit is too large without a count. This may be more than the
 # longest token has: white space between values is read and not shown.
 MEASURED_BYTES = 128
+# What can follow the last value of a document.
+CLOSING = b" \t\r\n]}"
 # Bytes that a mark adds to its sentinel at most.
 MARK_ROOM = 12
+# `{}` or `[]`.
+EMPTY_BYTES = 2
 # Where a text is divided, its parts can have a few tokens less or more.
 SEAM_TOKENS = 8
 
@@ -56,7 +60,7 @@ class UnitFinder:
         self._sentinel = sentinel
         self._cost = cost
         # Only closing brackets and blanks follow.
-        self._last_end = without_trailing(data, b" \t\r\n]}")
+        self._last_end = without_trailing(data, CLOSING)
         # The last container that was counted although its end is unread: its start, and its tokens so far.
         self._unfinished_start = self._unfinished_tokens = 0
         self._too_large: Measured | None = None
@@ -110,10 +114,13 @@ class UnitFinder:
         if node.end < 0:
             return False
         assert node.parent is not None
-        size = node.end - node.start + len(node.key or b"") + MARK_ROOM + len(self._sentinel.encode())
+        # An empty container is written without the white space in it.
+        is_empty = not node.count and node.kind in CLOSERS
+        source_bytes = EMPTY_BYTES if is_empty else node.end - node.start
+        size = source_bytes + len(node.key or b"") + MARK_ROOM + len(self._sentinel.encode())
         if size + self._most_around(node.parent) <= self._limit:
             return True
-        if node.end - node.start > self._most_bytes or self._inside_too_large(node):
+        if source_bytes > self._most_bytes or self._inside_too_large(node):
             return False
         # Counted once per container. After that most of its children need no count.
         around = self._count_around(node.parent)

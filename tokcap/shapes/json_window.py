@@ -7,16 +7,16 @@ from tokcap.core.fit import largest_fit
 from tokcap.core.mark import note_of
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.json_notices import missed_notice, replaced_notice
-from tokcap.shapes.json_text.scanner import end_of_value
+from tokcap.shapes.json_text.scanner import end_of_value, without_trailing
 from tokcap.shapes.json_text.tree import ARRAY, OBJECT, Reader
-from tokcap.shapes.json_units import UnitFinder
+from tokcap.shapes.json_units import CLOSING, UnitFinder
 from tokcap.shapes.json_writer import STYLES, Hidden, Unit, common_container, hidden_children, written
 from tokcap.shapes.record_window import RecordWindow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokcap.core.cut import Ask, Cost, Ranges
+    from tokcap.core.cut import Ask, Cost, Ranges, ValuesStyle
     from tokcap.core.notice import Notice
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
@@ -44,7 +44,7 @@ class JsonWindow(RecordWindow):
         self._units: Sequence[Unit] = ()
 
     def _reader(self) -> Reader:
-        return Reader(self._data, lines=self._lines, seek_points=self._seek_points)
+        return Reader(self._data, lines=self._lines, seek_points=self._seek_points, check=self._check)
 
     def _whole(self) -> Cut:
         """Return all of it, even above the limit. Only values at the top are read one by one."""
@@ -73,6 +73,8 @@ class JsonWindow(RecordWindow):
             reader.pass_over(length - size)
             tail_begin, self.complete = reader.next_begin, False
             reader.read_until(length)
+        # The finder looks at what closes the document.
+        self._check(without_trailing(self._data, CLOSING), length)
         longest = self._tokens.longest_token_bytes
         finder = UnitFinder(self._data, reader, self._ask.limit, longest, self._ask.sentinel, self._cost)
         self._units = finder.find(self._first_byte)
@@ -120,7 +122,11 @@ class JsonWindow(RecordWindow):
     def _largest(self) -> Cut | None:
         units, keep = self._units, self._ask.keep
         if not units:
-            return self._finished(None, ()) if self.complete else None
+            if not self.complete:
+                return None
+            # An empty container at the start: all of it is shown, without its white space.
+            is_empty = self._ask.offset == 0 and self._root.kind in (ARRAY, OBJECT)
+            return self._finished(self._written(()) if is_empty else None, ())
         shown = keep.choose(self)
         if not self.complete and self._may_fit_more(shown):
             return None
@@ -204,7 +210,7 @@ class JsonWindow(RecordWindow):
     def _without_mark(self) -> Cut | None:
         """Return the first value alone, if the limit has no room for a mark after it."""
         units = self._units
-        values = self._written(units[:1])
+        values = self._written(units[:1]).but(is_cut=True)
         if units[0].opaque or len(units) < 2 or self._cost((values,)) > self.limit:
             return None
         if not self._begins_later(units[0].node, units[1].node):
@@ -246,23 +252,47 @@ class JsonWindow(RecordWindow):
         if best is None and not any(values.items for values in mark_only.parts if isinstance(values, Values)):
             return mark_only
         hidden = around[best or 0]
-        end = hidden.end if hidden.end >= 0 else end_of_value(self._data, hidden.start)
-        following = Following() if self._ask.keep.prefers_end else self._following(end, hidden.begin)
+        if self._ask.keep.prefers_end:
+            # What comes before it is hidden too.
+            before = Gap(self._first_token, self._tokens.token_at(hidden.begin))
+            following = Following((before,) if hidden.begin > self._first_value_begin() else ())
+        else:
+            following = self._following(self._end_of(hidden), hidden.begin)
         more = following.gaps or following.notices
         values = None if best is None else marked(hidden, hidden.parent if more else None)
         cut = self._finished(values, [Unit(hidden, opaque=True)], following.gaps, following.pointer)
         parts = mark_only.parts if best is None else cut.parts
         return cut.but(parts=parts, notices=cut.notices + following.notices)
 
+    def _first_value_begin(self) -> int:
+        """Return where the first value of the window begins."""
+        reader = self._reader()
+        reader.pass_over(self._first_byte)
+        return reader.next_begin
+
+    def _end_of(self, node: Node) -> int:
+        """Return where a value ends, even if its end was not read yet."""
+        if node.end >= 0:
+            return node.end
+        end = end_of_value(self._data, node.start)
+        self._check(node.start, end)
+        return end
+
     def _mark_only(self) -> Cut:
         """Return one mark for everything, an empty container, or nothing: the first of them that fits."""
         style = STYLES[self._root.kind]
         gaps = (Gap(self._first_token),)
-        marked = () if not self._ask.sentinel else (Values(style, (Mark(self._ask.sentinel),)),)
-        for values in (*marked, Values(style, ())):
+        hint = self._hint(gaps)
+        # As a string of its own the mark is shorter than in a container.
+        styles: tuple[ValuesStyle, ...] = (style, "bare") if self._ask.sentinel else ()
+        marked = [Values(one, (Mark(self._ask.sentinel),)) for one in styles]
+        for values in (*marked, Values(style, (), is_cut=True)):
             if self._cost((values,)) <= self.limit and (values.items or style in ("array", "object")):
-                return Cut((values,), self._first_token, gaps)
-        return Cut((), self._first_token, gaps)
+                return Cut((values,), self._first_token, gaps, hint)
+        return Cut((), self._first_token, gaps, hint)
+
+    def _hint(self, gaps: tuple[Gap, ...]) -> str:
+        return note_of(gaps[0], self._first_token, self._tokens.total, self._ask) if gaps else ""
 
     def _finished(
         self,
@@ -275,12 +305,14 @@ class JsonWindow(RecordWindow):
             parts=() if values is None else (values,),
             first_token=self._first_token,
             gaps=gaps,
-            hint=note_of(gaps[0], self._first_token, self._tokens.total, self._ask) if gaps else "",
+            hint=self._hint(gaps),
             first_pointer=kept[0].node.pointer() if kept else None,
             next_pointer=next_pointer,
             returned_count=self._records(kept),
             notices=tuple(
-                replaced_notice(unit.node, self._data, self._tokens) for unit in kept if unit.opaque
+                replaced_notice(unit.node, self._end_of(unit.node), len(self._data), self._tokens)
+                for unit in kept
+                if unit.opaque
             ),
         )
 

@@ -38,14 +38,19 @@ def written(
 ) -> Values:
     """Return units with the containers around them, and a mark for each hidden part."""
     writer = Writer(root, sentinel)
+    is_cut = False
     for piece in pieces:
         if isinstance(piece, Unit):
             node = piece.node
+            is_cut = is_cut or piece.opaque
             text = quoted(sentinel) if piece.opaque else compact(data[node.start : node.end])
             writer.add(node.parent, node.key, text)
-        elif sentinel:
-            writer.mark(piece.container, piece.children)
-    return Values(STYLES[root.kind], writer.finish(), data[-1:] == b"\n", source)
+        else:
+            is_cut = True
+            if sentinel:
+                writer.mark(piece.container, piece.children)
+    style, newline = STYLES[root.kind], data[-1:] == b"\n"
+    return Values(style, writer.finish(), newline, source, is_cut, is_marked=is_cut and bool(sentinel))
 
 
 class Writer:

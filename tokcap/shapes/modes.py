@@ -16,6 +16,8 @@ class Mode:
     """One response mode: `raw`, which shows the payload itself."""
 
     name = "raw"
+    # How little it shows. When little is left of a budget, a mode with a higher number is used instead.
+    terseness = 0
     # Whether the payload itself is shown, unchanged.
     shows_payload = True
     # Whether the answer only describes the output: then all of it counts as withheld, and stderr is described
@@ -33,6 +35,7 @@ class TableMode(Mode):
     """Every record, in fewer tokens."""
 
     name = "table"
+    terseness = 1
     shows_payload = False
 
     def changed(self, payload: Payload, shape: Shape, facts: RunFacts) -> Changed:
@@ -43,6 +46,7 @@ class SummaryMode(Mode):
     """What a reader needs to decide what to read next."""
 
     name = "summary"
+    terseness = 2
     shows_payload = False
     describes = True
 
@@ -57,6 +61,7 @@ class HandleOnlyMode(Mode):
     """One line."""
 
     name = "handle_only"
+    terseness = 3
     shows_payload = False
     describes = True
 

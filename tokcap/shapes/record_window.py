@@ -37,6 +37,8 @@ class RecordWindow:
 
     def __init__(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost, shape: str) -> None:
         self._data = payload.view()
+        # Called for every range of `_data` that decides about the window.
+        self._check = payload.check
         self._seek_points = ShapeSeekPoints(payload.seek_points, shape, self._data)
         self._tokens = tokens
         self._ask = ask

@@ -73,6 +73,7 @@ class DelimitedTable(Record):
             raise NotFound(f"no value at {pointer}: in a table it is /ROW/COLUMN")
         begin = csv_text.start_of_table(source)
         header_end = csv_text.end_of_row(source, begin, self.dialect)
+        payload.check(0, header_end)
         header = csv_text.cells_of(source[begin:header_end], self.dialect)
         names = [csv_text.cell_text(cell) for cell in header]
         row, column = steps
@@ -83,9 +84,11 @@ class DelimitedTable(Record):
         number = -1
         for number, (start, end) in enumerate(csv_text.rows(source, header_end, self.dialect)):
             if number == wanted:
+                payload.check(header_end, end)
                 cells = csv_text.cells_of(source[start:end], self.dialect)
                 at = names.index(column) if column in names else int(column)
                 return Value(csv_text.cell_text(cells[at]).encode() if at < len(cells) else b"", "text")
+        payload.check(header_end, payload.size)
         there = f"the rows are 0 to {number}" if number >= 0 else "there are no rows"
         raise NotFound(f"no value at {pointer}: {there}")
 

@@ -47,6 +47,7 @@ class TableWindow(RecordWindow):
         super().__init__(payload, tokens, ask, cost, shape)
         self._dialect = dialect
         self._header_end = end_of_row(self._data, 0, dialect)
+        self._check(0, self._header_end)
         self._header = self._data[: self._header_end]
         self._begin = max(self._first_byte, self._header_end)
         header = self._header.removeprefix(BYTE_ORDER_MARK)
@@ -56,9 +57,11 @@ class TableWindow(RecordWindow):
         self._rows: Sequence[Row] = ()
 
     def _whole(self) -> Cut:
+        self._check(0, len(self._data))
         return Cut((Kept(self._data[:]),) if self._data else (), 0)
 
     def _rest(self) -> Cut:
+        self._check(self._begin, len(self._data))
         rest = self._data[self._first_row(self._begin)[0] :]
         return Cut((Kept(self._header + rest),), self._first_token)
 
@@ -82,6 +85,8 @@ class TableWindow(RecordWindow):
             end = end_of_row(self._data, start, self._dialect)
             rows.append(Row(number, start, end))
             start, number = end, number + 1
+        if rows:
+            self._check(rows[0].start, rows[-1].end)
         return rows
 
     def _first_row(self, byte: int) -> tuple[int, int]:
@@ -90,12 +95,14 @@ class TableWindow(RecordWindow):
         seek_point = self._seek_points.before(byte)
         if seek_point is not None:
             start, (number,) = seek_point
+        passed_from = start
         while start < byte and start < len(self._data):
             border = (start // STRIDE_BYTES + 1) * STRIDE_BYTES
             start, passed = pass_rows(self._data, start, min(border, byte), self._dialect)
             number += passed
             if border < byte and start < len(self._data):
                 self._seek_points.add(start, [number])
+        self._check(passed_from, start)
         return start, number
 
     def tail_starts(self, hidden_from: int) -> Sequence[int]:
@@ -112,7 +119,7 @@ class TableWindow(RecordWindow):
     def _largest(self) -> Cut | None:
         rows = self._rows
         if not rows:
-            return Cut((), self._first_token) if self.complete else None
+            return self._header_only() if self.complete else None
         if not self.head_ends() and not self.complete:
             return None
         shown = self._ask.keep.choose(self)
@@ -121,6 +128,16 @@ class TableWindow(RecordWindow):
         if not self.complete and self._touches_unread(shown):
             return None
         return self._cut_of(self._shortened_head(shown))
+
+    def _header_only(self) -> Cut:
+        """Return a table without rows: its header, at the start."""
+        if self._ask.offset or not self._header:
+            return Cut((), self._first_token)
+        header = (Kept(self._header),)
+        if self._cost(header) <= self.limit:
+            return Cut(header, self._first_token)
+        mark = tuple(self._marks(None))
+        return self._finished(mark if self._cost(mark) <= self.limit else (), (Gap(self._first_token),))
 
     def _touches_unread(self, shown: Ranges) -> bool:
         """Whether a range ends or starts where rows are unread: then it may fit more."""

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.shapes.error_lines import ERROR, FATAL, NONE, WARNING, rank, suspects
+from tokcap.shapes.error_lines import DIFF, DIFF_MARKERS, ERROR, FATAL, NONE, WARNING, rank, suspects
 from tokcap.shapes.headline import size_words
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class TextDigest:
         self.ranked = {rank: RankedLines() for rank in (WARNING, ERROR, FATAL)}
         # Whether there may be more such lines than were counted.
         self.more_ranked = False
+        self._is_diff = False
         self._alike: Counter[bytes] = Counter()
         self._same: Counter[bytes] = Counter()
         self._examples: dict[bytes, bytes] = {}
@@ -109,12 +110,15 @@ class TextDigest:
 
     def _rank_lines(self, block: bytes) -> None:
         number, counted = self.lines + 1, 0
+        self._is_diff = self._is_diff or DIFF.search(block) is not None
         places = suspects(block, MOST_RANKED)
         # If there are too many, take the first ones (causes) and the last ones (results).
         if len(places) >= MOST_RANKED:
             self.more_ranked = True
             places = [*places[: MOST_RANKED // 2], *places[len(places) - MOST_RANKED // 2 :]]
         for start in places:
+            if self._is_diff and block.startswith(DIFF_MARKERS, start):
+                continue
             end = block.find(b"\n", start)
             text = shown(block[start : end if end >= 0 else len(block)])
             number += block.count(b"\n", counted, start)

@@ -7,7 +7,16 @@ any window. `cost` proves each candidate by counting the composed answer.
 from __future__ import annotations
 
 from tokcap.core.cut import Cut, Gap, Kept
-from tokcap.core.mark import forms_of, inner_note, marks, note_of
+from tokcap.core.mark import (
+    NAMING_FORMS,
+    ROOMY_LIMIT,
+    command_note,
+    forms_of,
+    inner_note,
+    marks,
+    names_command,
+    note_of,
+)
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -65,22 +74,33 @@ def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
 
 
 def attempts(ask: Ask) -> Sequence[tuple[Align, MarkForm]]:
-    """Return what is tried, best first: whole lines, then any token; without a mark only if none fits."""
-    marked = [form for form in forms_of(ask) if form != "none"]
+    """Return what is tried, best first: whole lines, then any token; without a mark only if none fits.
+
+    From the limit on at which a mark names its command, a line is split rather than the command left out.
+    """
+    forms = forms_of(ask)
     alignments: tuple[Align, ...] = ("record", "token") if ask.align == "record" else ("token",)
-    return [(align, form) for align in alignments for form in marked] + [
-        (align, "none") for align in alignments
-    ]
+    if names_command(ask.limit):
+        naming = [form for form in forms if form in NAMING_FORMS]
+        short = [form for form in forms if form not in NAMING_FORMS]
+        if ask.limit is not None and ask.limit < ROOMY_LIMIT:
+            # The long mark would leave a few tokens of a line.
+            first = [(align, form) for align in alignments for form in naming]
+        else:
+            first = [(align, form) for form in naming for align in alignments]
+        return [*first, *((align, form) for form in short for align in alignments)]
+    marked = [(align, form) for align in alignments for form in forms if form != "none"]
+    return [*marked, *((align, "none") for align in alignments)]
 
 
 class Stretch:
     """The tokens from `first` to `last` with their bytes, and where a cut is allowed among them."""
 
-    def __init__(self, payload: Payload, tokens: TokenMap, first: int, last: int) -> None:
+    def __init__(self, payload: Payload, starts: Sequence[int], first: int) -> None:
         self.first = first
-        self.last = last
-        self._starts = tokens.starts(first, last)
-        allowed = [byte for byte in self._starts if byte >= 0]
+        self.last = first + len(starts) - 1
+        self._starts = starts
+        allowed = [byte for byte in starts if byte >= 0]
         # One byte more, to see whether the first position is the start of a line.
         self._base = max(allowed[0] - 1, 0)
         self._data = payload.read(self._base, allowed[-1])
@@ -116,22 +136,26 @@ class Window:
         self.end: int | None = None
         self.end_of_store = -1
         keep = ask.keep
+        # Whether the numbers of tokens at the end are exact.
+        self.end_exact = True
         if keep.needs_tail or keep.needs_middle:
-            self.end = tokens.total_tokens
             self._line_ends = line_ends(payload, tokens.byte_at(first))
         if keep.needs_middle:
-            self.head = self.tail = Stretch(payload, tokens, first, tokens.total_tokens)
-            self.whole_head_end = tokens.total_tokens
+            self.end = self.whole_head_end = tokens.total_tokens
+            self.head = self.tail = Stretch(payload, tokens.starts(first, self.end), first)
         elif keep.needs_head:
             # Nothing further than `limit` tokens from either end can be shown.
-            self.head = Stretch(payload, tokens, first, tokens.reach(first + limit))
+            self.head = Stretch(payload, tokens.starts(first, tokens.reach(first + limit)), first)
             # A head that ends here hides nothing, unless the end of the payload was lost.
             self.whole_head_end = tokens.reach(first + limit + 1)
             if payload.lost and self.whole_head_end <= first + limit:
                 self.end_of_store = self.whole_head_end
                 self.whole_head_end += 1
-        if keep.needs_tail and self.end is not None and self.tail is None:
-            self.tail = Stretch(payload, tokens, max(self.end - limit, first), self.end)
+        if keep.needs_tail and self.tail is None:
+            last = tokens.last(limit, self.head.last if self.head else first)
+            self.end, self.end_exact = last.end.tokens, last.end.exact
+            begin = max(self.end - len(last.starts) + 1, first)
+            self.tail = Stretch(payload, last.starts[begin - self.end - 1 :], begin)
         # Last: the tokenizer still has the tokens of the head, and after a tail the total is exact.
         self.total = tokens.total
         self._lines: dict[int, int] = {}
@@ -142,12 +166,15 @@ class Window:
         assert stretch
         return stretch.between(first, end)
 
+    def is_in_tail(self, token: int) -> bool:
+        return not (self.head and token <= self.head.last)
+
     def lines_before(self, token: int) -> int:
         """Return how many lines end between the start of the window and a token in the head or tail."""
         if token == self.first:
             return 0
         if token not in self._lines:
-            if self.head and token <= self.head.last:
+            if self.head and not self.is_in_tail(token):
                 count = self.head.between(self.first, token).count(b"\n")
             else:
                 assert self.tail
@@ -165,7 +192,8 @@ class Lines:
         self._form = form
         self.limit = window.limit
         self.both_ends_required = True
-        self.one_end_allowed = form == "none"
+        # What is already written is part of the window, so it cannot show the end alone.
+        self.one_end_allowed = form == "none" and not window.ask.passed
         # Without a mark between them two ends would read as one text, unless the caller asked for no mark.
         self.gaps_are_marked = form != "none" or not window.ask.sentinel
         heads = window.head.cuts(align, window.ask.passed) if window.head else ()
@@ -201,16 +229,21 @@ class Lines:
 
         def leave_out(gap: Gap) -> None:
             notes.append(self._note(gap, is_first=not gaps))
+            note = notes[-1]
+            if self._form == "command":
+                note = "" if gaps else command_note(gap, self._window.ask)
             gaps.append(gap)
-            parts.extend(marks(self._form, notes[-1], self._window.ask))
+            parts.extend(marks(self._form, note, self._window.ask))
 
         for first, end in shown:
             if place < borders[first]:
-                leave_out(Gap(place, borders[first]))
+                about = not self._window.end_exact and self._window.is_in_tail(borders[first])
+                leave_out(Gap(place, borders[first], about=about))
             parts.append(Kept(self._window.between(borders[first], borders[end])))
             place = borders[end]
         if self._leaves_out_end(shown):
-            leave_out(Gap(place, self._window.end if gaps else None, lost=place == self._window.end_of_store))
+            last, is_lost = self._window.end if gaps else None, place == self._window.end_of_store
+            leave_out(Gap(place, last, about=not self._window.end_exact, lost=is_lost))
         return Cut(tuple(parts), self._window.first, tuple(gaps), hint=notes[0] if notes else "")
 
     def _leaves_out_end(self, shown: Ranges) -> bool:

@@ -11,7 +11,7 @@ from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.source.connections import Connections
-from tokcap.source.launch import Launch, spawn
+from tokcap.source.launch import RESTORED_SIGNALS, Launch, restored_signals, spawn
 from tokcap.source.process import POLL_SECONDS
 from tokcap.source.signal_watch import SignalWatch
 from tokcap.source.termination import Termination
@@ -29,12 +29,16 @@ READ_BYTES = 1 << 16
 # A grandchild may keep the pipe open forever. After the command has ended, reading may take this long.
 DRAIN_SECONDS = 0.3
 
-# How long a terminal may take to deliver what was written to it before the command ended.
-TERMINAL_MILLISECONDS = 50
 # How often to check whether the keyboard is available again after the command was in the background.
 KEYBOARD_MILLISECONDS = 200
 
 KILL_AFTER_SECONDS = 5.0
+
+# When to check after output whether the command waits for input. The time doubles with each check.
+FIRST_CHECK_SECONDS = 0.05
+LAST_CHECK_SECONDS = 1.0
+# On a terminal somebody watches: after such a pause, show what there is in any case.
+PAUSE_SECONDS = 0.2
 
 
 class Command:
@@ -50,13 +54,22 @@ class Command:
         kill_after_seconds: float = KILL_AFTER_SECONDS,
         pty: bool = False,
         reader: int | None = None,
+        tells_waiting: bool = False,
     ) -> None:
         """Start the command.
 
-        `reader` is a descriptor to which its stdout is passed on. When the reader of that is gone, the
+        `reader` is the descriptor to which the answer is written. When the reader of that is gone, the
         command's own pipe is closed, as it would be without tokcap.
+
+        With `tells_waiting`, `blocks` yields an empty block of each stream when the command waits for input.
         """
         self._reader = reader
+        self._env = env
+        self._left_open = False
+        self._tells_waiting = tells_waiting
+        # When to check next whether the command waits, and how long ago the last check was.
+        self._check_at: float | None = None
+        self._check_seconds = FIRST_CHECK_SECONDS
         self._poll = select.poll()
         self._signals = SignalWatch(hold=env.is_program)
         try:
@@ -72,6 +85,7 @@ class Command:
                 variables=self._connections.variables,
                 mask=self._signals.inherited_mask,
                 dispositions=self._signals.dispositions,
+                restored=restored_signals() if env.is_program else RESTORED_SIGNALS,
                 own_session=pty,
                 directory=env.directory,
             )
@@ -82,13 +96,23 @@ class Command:
             raise
         finally:
             self._connections.close_lent()
-        self._termination = Termination(self._process, timeout_seconds, kill_after_seconds)
-        if self._terminal:
-            self._terminal.lend()
-        self._signals.begin(self._process, self._termination, self._terminal)
+        try:
+            self._termination = Termination(self._process, timeout_seconds, kill_after_seconds)
+            if self._terminal:
+                self._terminal.lend()
+            self._signals.begin(self._process, self._termination, self._terminal)
+        except BaseException:
+            self._process.kill()
+            self._process.close()
+            self._connections.close()
+            self._signals.close()
+            raise
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
-        """Yield what the command writes as it arrives, until the command and its output have ended."""
+        """Yield what the command writes as it arrives, until the command and its output have ended.
+
+        An empty block means that the command waits for input.
+        """
         streams = self._connections.streams
         exit_descriptor = self._process.exit_descriptor
         for descriptor in (*streams, exit_descriptor):
@@ -96,6 +120,7 @@ class Command:
                 self._poll.register(descriptor, select.POLLIN)
         if self._reader is not None:
             self._poll.register(self._reader, 0)
+        # Left for reading after the command has ended.
         drain_seconds = DRAIN_SECONDS
         ended = False
         while streams and drain_seconds > 0:
@@ -105,14 +130,12 @@ class Command:
                 self._watch_keyboard(self._terminal, ended)
             # Only reading counts as draining time: the consumer of the blocks may be slow.
             started = time.monotonic()
-            events = self._poll.poll(self._wait_milliseconds(ended))
+            events = self._poll.poll(drain_seconds * 1000 if ended else self._wait_milliseconds())
             # A terminal that only accepts keys again has nothing to read.
             ready = {descriptor for descriptor, event in events if event != select.POLLOUT}
             blocks = [(descriptor, read_block(descriptor)) for descriptor in ready.intersection(streams)]
             if ended:
                 drain_seconds -= time.monotonic() - started
-                if not blocks:
-                    return
             elif exit_descriptor is None or exit_descriptor in ready:
                 # All that the command itself wrote is in the pipes now. Other processes may write forever.
                 ended = self._process.ended() is not None
@@ -126,6 +149,9 @@ class Command:
                     self._close(descriptor)
                 elif descriptor in streams:
                     yield streams[descriptor], block
+            if self._tells_waiting and not ended and self._has_begun_to_wait(has_written=bool(blocks)):
+                for name in [*streams.values()]:
+                    yield name, b""
             if self._reader in ready:
                 self._poll.unregister(self._reader)
                 # What the command wrote before it could notice still counts as written to a closed pipe.
@@ -139,6 +165,7 @@ class Command:
                 self.stop("out")
             if self._terminal:
                 self._pass_keys(self._terminal, ready)
+        self._left_open = bool(streams)
 
     def _watch_keyboard(self, terminal: Terminal, ended: bool) -> None:
         """Read keys while the keyboard is lent, but not faster than the command accepts them."""
@@ -156,10 +183,38 @@ class Command:
         if terminal.has_keys and terminal.master in self._connections.streams:
             terminal.write_keys()
 
-    def _wait_milliseconds(self, ended: bool) -> int | None:
-        if ended:
-            # A terminal delivers its bytes a little later than a pipe.
-            return TERMINAL_MILLISECONDS if self._terminal else 0
+    def _has_begun_to_wait(self, *, has_written: bool) -> bool:
+        """Return whether the command waits for input, once after it has written something."""
+        now = time.monotonic()
+        if has_written:
+            self._check_seconds = FIRST_CHECK_SECONDS
+            self._check_at = now + self._check_seconds
+        if self._check_at is None or now < self._check_at:
+            return False
+        if self._waits_for_input():
+            self._check_at = None
+            return True
+        self._check_seconds = min(2 * self._check_seconds, LAST_CHECK_SECONDS)
+        self._check_at = now + self._check_seconds
+        return False
+
+    def _waits_for_input(self) -> bool:
+        from tokcap.system.waiting import input_file, waits_for_input
+
+        if self._check_seconds >= PAUSE_SECONDS and os.isatty(self._env.stdout):
+            return True
+        names = [input_file(self._env.stdin), self._terminal.path if self._terminal else ""]
+        # A process that waits for several things may be about to get something else: be patient.
+        waits = waits_for_input(self._process.pid, names, alone=self._check_seconds < LAST_CHECK_SECONDS)
+        return os.isatty(self._env.stdin) if waits is None else waits
+
+    def _wait_milliseconds(self) -> int | None:
+        waits = [self._longest_wait_milliseconds()]
+        if self._check_at is not None:
+            waits.append(max(round((self._check_at - time.monotonic()) * 1000), 1))
+        return min((wait for wait in waits if wait is not None), default=None)
+
+    def _longest_wait_milliseconds(self) -> int | None:
         if self._process.exit_descriptor is None or self._signals.has_no_thread:
             return round(POLL_SECONDS * 1000)
         if self._terminal and self._terminal.keyboard is not None and not self._terminal.is_lent:
@@ -200,7 +255,8 @@ class Command:
         self._termination.wait_for_descendants()
         self._signals.finish()
         reason = self._termination.reason
-        return ending.but(status=TIMED_OUT if reason == "timeout" else ending.status, stopped_for=reason)
+        status = TIMED_OUT if reason == "timeout" else ending.status
+        return ending.but(status=status, stopped_for=reason, left_open=self._left_open)
 
     def close(self) -> None:
         """Clean up after the answer was written. After a failure the command may still run: end it."""

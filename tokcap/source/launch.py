@@ -21,6 +21,10 @@ else:
 # Python ignores these two before any Python code runs, so it is unknown whether they were ignored before.
 # Commands expect the default: to be ended by them.
 RESTORED_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
+# What a shell ignores (`trap '' PIPE`), its commands ignore too. Other programs that ignore SIGPIPE, such as
+# Python and Node, do not pass that on.
+SHELLS = (b"sh", b"bash", b"dash", b"ash", b"zsh", b"ksh", b"ksh93", b"mksh", b"busybox")
+STATUS_BYTES = 1 << 12
 
 
 class Copy(Record):
@@ -49,6 +53,8 @@ class Launch(Record):
     mask: AbstractSet[int]
     # For each signal whose handling tokcap has changed: the handling that the command starts with.
     dispositions: Mapping[int, signal.Handlers]
+    # Signals that Python ignores and the command does not.
+    restored: tuple[int, ...] = RESTORED_SIGNALS
     own_session: bool = False
     directory: str | None = None
 
@@ -77,6 +83,7 @@ def start(launch: Launch) -> Process:
     # A variable without a name can be inherited, but Python refuses to pass it on.
     variables = {name: value for name, value in launch.variables.items() if name}
     read, write = os.pipe()
+    pid = 0
     try:
         pid = os.fork()
         if not pid:
@@ -91,6 +98,12 @@ def start(launch: Launch) -> Process:
         write = -1
         # The pipe is closed without a byte when the command is executed.
         failed = os.read(read, 16)
+    except BaseException:
+        # An interrupt, for example. Nobody would know of the process, and end it.
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        raise
     finally:
         os.close(read)
         if write >= 0:
@@ -114,7 +127,7 @@ def execute(launch: Launch, variables: Mapping[str, str]) -> None:
             # The first descriptor is not inherited, the copy is.
             opened = os.open(change.path, change.flags)
             os.dup2(opened, change.descriptor)
-    for restored in RESTORED_SIGNALS:
+    for restored in launch.restored:
         signal.signal(restored, signal.SIG_DFL)
     for number, disposition in launch.dispositions.items():
         signal.signal(number, disposition)
@@ -130,6 +143,27 @@ def execute(launch: Launch, variables: Mapping[str, str]) -> None:
             # The file exists: it is a script without its interpreter.
             pass
     raise OSError(failure, os.strerror(failure))
+
+
+def restored_signals() -> tuple[int, ...]:
+    """Return what Python ignores and this process did not ignore when it started, as far as that is known."""
+    ignored = ignored_by_shell(os.getppid())
+    return tuple(number for number in RESTORED_SIGNALS if not ignored >> (number - 1) & 1)
+
+
+def ignored_by_shell(pid: int) -> int:
+    """Return the signals that a process ignores, as bits; none if it is not a shell or nothing is known."""
+    try:
+        status = os.open(f"/proc/{pid}/status", os.O_RDONLY)
+    except OSError:
+        return 0
+    try:
+        lines = os.read(status, STATUS_BYTES)
+    finally:
+        os.close(status)
+    if lines.partition(b"\n")[0].partition(b"\t")[2] not in SHELLS:
+        return 0
+    return int(lines.partition(b"\nSigIgn:\t")[2].partition(b"\n")[0] or b"0", 16)
 
 
 def candidate_paths(name: str, variables: Mapping[str, str]) -> Iterator[str]:

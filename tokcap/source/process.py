@@ -13,6 +13,10 @@ from tokcap.exits import OWN_FAILURE, Ending, ending_of
 POLL_SECONDS = 0.05
 
 
+# SIGKILL, which has this number everywhere. See `launch` for why `signal` is not imported.
+KILL = 9
+
+
 class Process:
     """A child process that two threads use. The lock prevents a signal after it was reaped."""
 
@@ -60,6 +64,11 @@ class Process:
                 poll.register(self.exit_descriptor, select.POLLIN)
                 poll.poll()
         return ending
+
+    def kill(self) -> None:
+        """End it at once, and reap it."""
+        self.send(KILL)
+        self.wait()
 
     def just_stopped(self) -> bool:
         """Return whether it was stopped since the last call, and still is."""

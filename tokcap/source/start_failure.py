@@ -30,11 +30,11 @@ def error_of(launch: Launch, number: int) -> TokcapError:
         return TokcapError(f"cannot start {name}: {os.strerror(number)}")
     path = path_of(launch)
     if number in NOT_FOUND_ERRORS and not (path and os.path.exists(path)):
-        return CommandNotFound(f"{name}: command not found", command=name)
+        return CommandNotFound(f"{name}: command not found")
     if number in NOT_FOUND_ERRORS:
         return CommandNotExecutable(f"{name}: cannot be executed: its interpreter was not found")
-    hint = f"; to cap its content: tokcap < {name}" if path and os.path.isfile(path) else ""
-    return CommandNotExecutable(f"{name}: cannot be executed: {os.strerror(number)}{hint}")
+    why = "it is a directory" if os.path.isdir(path) else os.strerror(number)
+    return CommandNotExecutable(f"{name}: cannot be executed: {why}")
 
 
 def path_of(launch: Launch) -> str:

@@ -7,7 +7,7 @@ import os
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.descriptors import is_readable_within, wait_until_ready
+from tokcap.system.descriptors import is_readable_within, is_reader_gone, wait_until_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 # The size of a pipe. Larger blocks would be allocated by the system for every read.
 READ_BYTES = 1 << 16
+# From this block on, check for each whether the answer still has a reader. Most inputs are shorter.
+FIRST_CHECKED_BLOCK = 16
+# On a terminal somebody watches: after such a pause, show what there is.
+PAUSE_SECONDS = 0.2
 
 
 class StandardInput:
@@ -30,10 +34,18 @@ class StandardInput:
         self._clock = env.clock
         self._deadline = None if timeout_seconds is None else env.clock() + timeout_seconds
         self._timed_out = False
+        # Where the answer is written to; None if this is not a descriptor of this program.
+        self._reader = env.stdout if env.is_program else None
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
+        number = 0
         while not self._stopped and self._wait_for_more() and (block := self._read()):
             yield "out", block
+            number += 1
+            if self._pauses():
+                yield "out", b""
+            if number >= FIRST_CHECKED_BLOCK and self._reader is not None and is_reader_gone(self._reader):
+                return
 
     def _wait_for_more(self) -> bool:
         """Return whether there is something to read before the deadline."""
@@ -41,6 +53,14 @@ class StandardInput:
             left = self._deadline - self._clock()
             self._timed_out = left <= 0 or not is_readable_within(self._descriptor, left)
         return not self._timed_out
+
+    def _pauses(self) -> bool:
+        """Return whether somebody watches, and nothing arrives for a while."""
+        return (
+            self._reader is not None
+            and os.isatty(self._reader)
+            and not is_readable_within(self._descriptor, PAUSE_SECONDS)
+        )
 
     def stop(self, stream: Stream) -> None:
         self._stopped = self._stopped or stream == "out"

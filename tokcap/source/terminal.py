@@ -63,7 +63,7 @@ class Terminal:
 
     def lend(self) -> None:
         """Send every key to the command's terminal, which handles keys such as Ctrl-C itself."""
-        if self.keyboard is None or self.is_lent or self.master < 0 or not in_foreground():
+        if self.keyboard is None or self.is_lent or self.master < 0 or not may_read(self.keyboard):
             return
         try:
             self._attributes_before = termios.tcgetattr(self.keyboard)
@@ -171,3 +171,13 @@ def number_or(text: str | None, default: int) -> int:
     if text and text.isascii() and text.isdigit() and len(text) < 5:
         return int(text) or default
     return default
+
+
+def may_read(keyboard: int) -> bool:
+    """Return whether tokcap may read a terminal: from the foreground, or if it is not the controlling one."""
+    try:
+        os.tcgetpgrp(keyboard)
+    except OSError:
+        # Only the controlling terminal stops a background process that reads it.
+        return True
+    return in_foreground()

@@ -44,11 +44,26 @@ def requested_tokens(view: View) -> int | None:
 
 def too_small(grant: Grant, view: View) -> BudgetExhausted | None:
     """Return the refusal of a grant in which no answer of this form fits; None if one fits."""
-    form = FORMS[view.output]
-    least = form.least_count_tokens if view.token_count else form.least_tokens
-    if grant.tokens is None or grant.tokens >= least:
+    least = FORMS[view.output].least_tokens
+    if grant.tokens is None:
         return None
-    account = grant.account
-    is_exhausted = account.total is not None and account.total - account.used < least
-    reason = "the budget is exhausted" if is_exhausted else "the share of this result is too small"
-    return BudgetExhausted(f"{reason}: it allows {grant.tokens} tokens, the smallest answer needs {least}")
+    left = grant.account.remaining_after(grant.tokens, 0)
+    if left is not None and left < least:
+        reserved = grant.account.reserved - grant.tokens
+        others = f", {reserved} are reserved by running commands" if reserved else ""
+        return BudgetExhausted(
+            f"the budget is exhausted: {left} tokens are left{others}, the smallest answer needs {least}"
+        )
+    requested = requested_tokens(view)
+    if grant.tokens < least and (requested is None or grant.tokens < requested):
+        return BudgetExhausted(
+            f"the share of this result is too small: it allows {grant.tokens} tokens,"
+            f" the smallest answer needs {least}"
+        )
+    return None
+
+
+def limit_of_grant(grant: Grant, view: View) -> int | None:
+    """Return what an answer may cost; None if nothing limits it. Later answers keep their share."""
+    most = grant.account.most_for_one_answer(FORMS[view.output].least_tokens)
+    return grant.tokens if most is None or grant.tokens is None else min(grant.tokens, most)

@@ -20,13 +20,13 @@ from tokcap.tokens import Index, count_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokcap.core.cut import Part
+    from tokcap.core.cut import Cut
     from tokcap.core.request import Stream, View
-    from tokcap.core.tokenizer import Tokenizer
     from tokcap.forms.base import Form
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.examination import Examined
     from tokcap.steps.inputs import Input
+    from tokcap.steps.proof import Proof
 
 
 class Answer(Record):
@@ -34,8 +34,8 @@ class Answer(Record):
 
     response: Response
     stderr: bytes = b""
-    # A message that is written to stderr in every form.
-    message: str = ""
+    # tokcap's own words, for stderr too: warnings in text form, and the way to the rest of a structured cut.
+    words: bytes = b""
     # Whether there is more than is shown.
     withheld: bool = False
     shape: str = AUTO
@@ -49,6 +49,11 @@ class Answer(Record):
         meta = response.meta.but(**changes)
         return self.but(response=response.but(meta=meta, notices=(*response.notices, *notices)))
 
+    @property
+    def all_stderr(self) -> bytes:
+        """All bytes for stderr, in the order in which they are written."""
+        return self.stderr + self.words
+
 
 class ShownStderr(Record):
     """What is shown of stderr."""
@@ -57,6 +62,20 @@ class ShownStderr(Record):
     notices: tuple[Notice, ...] = ()
     withheld: bool = False
     indexes: Mapping[Stream, Index] = {}
+    # The most tokens that it was allowed to use.
+    tokens: int = 0
+    # Whether its mark names the command that shows the rest.
+    is_named: bool = False
+
+
+class Worded(Record):
+    """A window, its payload as it is written, and tokcap's own words about it."""
+
+    window: Cut
+    payload: bytes
+    words: bytes = b""
+    # Whether the words say how to get the rest.
+    has_note: bool = False
 
 
 def respond(given: Input, payload: bytes | None, meta: Meta, notices: tuple[Notice, ...]) -> Response:
@@ -76,13 +95,32 @@ def certainly_fits(view: View, given: Input) -> bool:
         return False
     if limit is None or view.token_offset or view.token_count or given.size > limit or given.out.lost:
         return False
-    return len(b"".join(given.whole()).decode("utf-8", "replace").encode()) <= limit
+    if given.has_words(given.notices):
+        # What is said about it has to fit too.
+        return False
+    out, err = given.whole()
+    together = out + err
+    # A character whose bytes are apart becomes several replacement characters.
+    orders = [together] if together.isascii() else [together, err + out, given.passed.followed_by(out, err)]
+    return all(len(text.decode("utf-8", "replace").encode()) <= limit for text in orders)
 
 
 def answer_with_everything(given: Input) -> Answer:
     """Answer with both streams, which are certain to fit."""
     out, err = given.whole()
     return Answer(respond(given, out, Meta(), given.notices), err)
+
+
+def with_words(answer: Answer, given: Input, view: View) -> Answer:
+    """Add words to an answer that was not counted, as far as they are certain to fit."""
+    notices, out = answer.response.notices, answer.response.payload or b""
+    if not given.has_words(notices):
+        return answer
+    from tokcap.steps.own_words import words_within
+
+    # A byte that is not UTF-8 is replaced by a character of three bytes.
+    left = None if view.token_limit is None else view.token_limit - 3 * (len(out) + len(answer.stderr))
+    return answer.but(words=words_within(notices, given.errors, answer.stderr or out, left))
 
 
 def may_withhold(view: View, examined: Examined) -> bool:
@@ -98,6 +136,9 @@ def may_withhold(view: View, examined: Examined) -> bool:
 def make_answer(view: View, examined: Examined, continuation: Continuation) -> Answer:
     """Count or cut, and name the stored output."""
     answer = count(view, examined, continuation) if view.token_count else cut(view, examined, continuation)
+    if view.model:
+        own = view.tokenizer_match == "own" and examined.tokenizer.name != BYTES
+        answer = answer.with_meta(tokenizer_exact=own)
     return name_handle(answer, continuation)
 
 
@@ -113,20 +154,39 @@ def count(view: View, examined: Examined, continuation: Continuation) -> Answer:
     given, tokenizer = examined.given, examined.tokenizer
     total = examined.index.total_tokens
     number = FORMS[view.output].compose_count(total)
-    # stderr gets the tokens that the number leaves.
-    left = None if view.token_limit is None else view.token_limit - count_bytes(number or b"", tokenizer)
     stderr = ShownStderr()
-    if left is not None and given.err and given.err.size:
-        from tokcap.steps.stderr_share import cut_stderr
+    if view.token_limit is not None and given.err and given.err.size:
+        from tokcap.steps.proof import Proof
+        from tokcap.steps.stderr_share import cut_next_to
 
-        stderr = cut_stderr(given.err, view.but(token_limit=left), left, 0, examined, continuation)
+        # stderr gets the tokens that the number leaves.
+        proof = Proof(tokenizer, given.passed, joined=number is not None)
+        stderr = cut_next_to(number or b"", given.err, view, examined, continuation, proof)
     notices = given.notices + examined.notices + stderr.notices
     return Answer(
         respond(given, number, Meta(token_count=total), notices),
         stderr.shown,
+        words=words_next_to(number, stderr.shown, view, examined, notices + continuation.notices(None)),
         withheld=True,
         indexes={**examined.indexes, **stderr.indexes},
     )
+
+
+def words_next_to(
+    payload: bytes | None, stderr: bytes, view: View, examined: Examined, notices: tuple[Notice, ...]
+) -> bytes:
+    """Return the words that fit next to an answer that is not cut for them. An envelope has them inside."""
+    given = examined.given
+    if payload is None or not given.has_words(notices):
+        return b""
+    from tokcap.steps.own_words import Speech, after
+    from tokcap.steps.proof import Proof
+
+    proof, limit = Proof(examined.tokenizer, given.passed), view.token_limit
+    words = Speech(notices, given.errors).longest(
+        lambda words: limit is None or proof.cost(payload, stderr + after(stderr or payload, words)) <= limit
+    )
+    return after(stderr or payload, words)
 
 
 def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
@@ -140,13 +200,9 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         from tokcap.steps.examination import in_mode
 
         shown = in_mode(view, examined, continuation)
-    stderr = ShownStderr()
-    if limit is not None and given.err and given.err.size:
-        from tokcap.steps.stderr_share import cut_stderr, stdout_tokens
+    from tokcap.steps.proof import Proof
 
-        out_tokens = stdout_tokens(view, limit, shown)
-        stderr = cut_stderr(given.err, view, limit, out_tokens, examined, continuation)
-    proofs = Proofs(form, stderr.shown, tokenizer)
+    proof = Proof(tokenizer, given.passed, joined=not form.has_envelope)
     exact = tokenizer.name != BYTES
     ask = Ask(
         limit,
@@ -157,17 +213,30 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         continuation.out,
         remark=continuation.remark("out"),
         exact=exact,
-        passed=given.out_passed,
+        passed=given.passed.out,
+        pointer_command=continuation.pointer,
+        text_command=continuation.text,
     )
-    window = shown.shape.cut(shown.payload, shown.index, ask, proofs.cost)
-    payload = form.compose(window.parts)
-    notices = given.notices + shown.notices + stderr.notices + window.notices
+    about = given.notices + shown.notices
+    lost = continuation.notices(Meta(shape=shown.shape.name, truncated=limit is not None))
+    # An envelope says in `meta` that the offset is past the end.
+    spoken = about + lost + past_end(view, shown)
+    if limit is not None and given.err and given.err.size:
+        from tokcap.steps.stderr_share import cut_both
+
+        worded, stderr = cut_both(view, ask, shown, given.err, examined, continuation, proof, spoken)
+    else:
+        stderr = ShownStderr()
+        worded = cut_stdout(ask, shown, b"", form, proof, spoken)
+    window, payload = worded.window, worded.payload
+    notices = about + stderr.notices + window.notices
     if window.gap and window.empty and not window.gap.lost:
         too_small = f"limit {limit} is too small to show anything at this offset"
         notices += (Notice("LIMIT_TOO_SMALL", too_small, of_the_cut=True),)
     # A description of the output withholds all of it.
     total = source.total if mode.describes else shown.index.total
     is_total_exact = exact and total.exact
+    next_offset = window.gap.first if window.gap and not window.gap.lost else None
     is_partial = window.gap is not None or window.first_token > 0
     meta = Meta(
         truncated=window.gap is not None or bool(window.notices) or mode.describes,
@@ -176,7 +245,8 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         returned_tokens=count_bytes(payload, tokenizer) if exact and form.has_envelope else None,
         total_tokens=total.tokens if is_total_exact else None,
         total_tokens_estimate=None if is_total_exact else total.tokens,
-        next_offset=window.gap.first if window.gap and not window.gap.lost else None,
+        next_offset=next_offset,
+        continue_=None if next_offset is None else continuation.arguments_at(next_offset),
         truncation_hint=window.hint or None,
         first_pointer=window.first_pointer if is_partial else None,
         next_pointer=window.next_pointer,
@@ -189,35 +259,38 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
     return Answer(
         respond(given, payload, meta, notices),
         stderr.shown,
+        words=worded.words,
         withheld=bool(
             meta.truncated or window.first_token or view.fields or stderr.withheld or not mode.shows_payload
         ),
         shape=shown.shape.name if shown.is_whole_stream else AUTO,
         total_count=shown.total_count if shown.is_whole_stream else None,
         indexes={**examined.indexes, **stderr.indexes},
-        proven_tokens=proofs.tokens_of(payload) if exact and not form.has_envelope else None,
+        proven_tokens=(
+            proof.tokens_of(payload, stderr.shown + worded.words) if exact and not form.has_envelope else None
+        ),
     )
 
 
-class Proofs:
-    """Count composed answers together with stderr, exactly as they would be written."""
+def past_end(view: View, shown: Examined) -> tuple[Notice, ...]:
+    """Warn about an offset at which there is nothing to show."""
+    offset = view.token_offset
+    if not offset or shown.index.reach(offset + 1) > offset:
+        return ()
+    total = shown.index.total_tokens
+    return (Notice("OFFSET_PAST_END", f"nothing is at offset {offset}: the output has {total} tokens"),)
 
-    def __init__(self, form: Form, stderr: bytes, tokenizer: Tokenizer) -> None:
-        self._form = form
-        self._stderr = stderr
-        self._stderr_tokens = count_bytes(stderr, tokenizer)
-        self._tokenizer = tokenizer
-        self._known: dict[bytes, int] = {}
 
-    def cost(self, parts: tuple[Part, ...]) -> int:
-        composed = self._form.compose(parts)
-        separate = self._known[composed] = count_bytes(composed, self._tokenizer) + self._stderr_tokens
-        if not self._stderr or self._form.has_envelope:
-            return separate
-        # Both may end up in one stream; joined, they can cost a token more.
-        joined = (composed + self._stderr, self._stderr + composed)
-        return max(separate, *(count_bytes(text, self._tokenizer) for text in joined))
+def cut_stdout(
+    ask: Ask, shown: Examined, stderr: bytes, form: Form, proof: Proof, notices: tuple[Notice, ...]
+) -> Worded:
+    """Cut stdout to what stderr leaves, together with tokcap's own words if there are any."""
+    has_note = bool(ask.sentinel) and not shown.shape.mark_has_note
+    if not form.has_envelope and (has_note or shown.given.has_words(notices)):
+        from tokcap.steps.own_words import WordedCut
 
-    def tokens_of(self, payload: bytes) -> int | None:
-        """Return what an answer costs, if it was counted before."""
-        return self._known.get(payload)
+        return WordedCut(ask, shown, stderr, form, proof, notices).best()
+    window = shown.shape.cut(
+        shown.payload, shown.index, ask, lambda parts: proof.cost(form.compose(parts), stderr)
+    )
+    return Worded(window, form.compose(window.parts))

@@ -36,12 +36,18 @@ class Captured(Record):
             return self.broken.exit_status
         return self.ending.status if self.ending else OK
 
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """A warning if the command was stopped because the window is full."""
-        if self.ending and self.ending.stopped_for == "limit":
+    def notices(self, *, has_error: bool) -> tuple[Notice, ...]:
+        """Return why the output may be incomplete. `has_error`: the response says how the command failed."""
+        if self.ending is None:
+            return ()
+        if self.ending.stopped_for == "limit":
             message = "the command was stopped because the window is full (--kill-on-limit)"
             return (Notice("COMMAND_STOPPED", message, of_the_cut=True),)
+        if self.ending.stopped_for == "timeout" and not has_error:
+            return (Notice("TIMED_OUT", "stopped by --timeout; the output may be incomplete"),)
+        if self.ending.left_open and not self.ending.stopped_for:
+            message = "a process in the background still has the output open; what it writes later is lost"
+            return (Notice("OUTPUT_OPEN", message),)
         return ()
 
 
@@ -92,6 +98,8 @@ class Passing:
         self.tail = b""
 
     def write(self, block: bytes) -> None:
+        if not block:
+            return
         if self.spool:
             self.spool.write(block)
         self.passed += len(block)
@@ -116,7 +124,9 @@ class Filtered:
         self._sink = sink
 
     def write(self, block: bytes) -> None:
-        if passed := self._step.feed(block):
+        passed = self._step.feed(block) if block else b""
+        # An empty block says that the command waits for input.
+        if passed or not block:
             self._sink.write(passed)
 
     def finish(self) -> None:

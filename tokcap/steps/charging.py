@@ -6,9 +6,16 @@ Without a session, a context window alone limits the answer. A refusal is raised
 from __future__ import annotations
 
 from tokcap.core.notice import Notice
-from tokcap.errors import TokcapError, UsageError
+from tokcap.errors import SessionNotStarted, TokcapError, UsageError
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.steps.allowance import limit_of, requested_tokens, shares_of, too_small, window_of
+from tokcap.steps.allowance import (
+    limit_of,
+    limit_of_grant,
+    requested_tokens,
+    shares_of,
+    too_small,
+    window_of,
+)
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -36,11 +43,17 @@ class Charge:
         self._ledger: SessionView | None = None
         if view.session:
             from tokcap.budget import open_ledger
-            from tokcap.budget.base import SessionView
+            from tokcap.budget.base import SESSION_VARIABLE, SessionView, not_started, session_name
 
+            by_variable = env.is_program and env.variables.get(SESSION_VARIABLE) == view.session
+            source = SESSION_VARIABLE if by_variable else ""
+            session_name(view.session, source)
             self._ledger = SessionView(open_ledger(env), view.session)
-            self._grant = self._reserve(self._ledger, view, env)
-            self.limit = self._grant.tokens
+            try:
+                self._grant = self._reserve(self._ledger, view, env)
+            except SessionNotStarted:
+                raise not_started(view.session, source) from None
+            self.limit = limit_of_grant(self._grant, view)
 
     @property
     def is_tracked(self) -> bool:
@@ -54,7 +67,9 @@ class Charge:
             view = view.but(token_limit=self.limit if asked is None else min(asked, self.limit))
         # A later page keeps the form in which its offset was counted.
         if self._grant is not None and not view.token_count and not view.token_offset:
-            view = view.but(mode=str(self._grant.account.mode(view.mode)))
+            from tokcap.shapes import terser
+
+            view = view.but(mode=str(terser(view.mode, self._grant.account.mode())))
         return view
 
     def remaining_after(self, tokens: int) -> int | None:
@@ -68,6 +83,21 @@ class Charge:
             except TokcapError:
                 return None
         return self._account_at_end.remaining_after(self._grant.tokens or 0, tokens)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is reserved any more."""
+        return self._grant is None
+
+    def announce(self, tokens: int) -> bool:
+        """Note that this many tokens may be out, in case this process is killed; False if that failed."""
+        try:
+            if self._ledger is not None and self._grant is not None:
+                self._ledger.announce(self._grant, tokens)
+        except Exception:
+            # A problem of the ledger must not withhold the output; `settle` reports it.
+            return False
+        return True
 
     def settle(self, tokens: int, kind: str) -> tuple[Notice, ...]:
         """Charge what is written. The command has run, so a failure is only a warning."""

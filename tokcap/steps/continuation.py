@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from tokcap.core.notice import Notice
-from tokcap.core.request import ShowRequest
+from tokcap.core.request import ShowRequest, View, flag_of
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import SHAPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from tokcap.core.request import Stream, View
+    from tokcap.core.request import Stream
     from tokcap.core.response import Meta
     from tokcap.store.base import Ticket
 
 # Options that change where the tokens of an output are. The next page needs the same ones.
 POSITION_OPTIONS = ("stream", "tokenizer", "shape", "fields", "mode", "pointer", "grep", "context")
+# Switches that do so for a stored output. A run is stored as its filters have left it.
+FILTER_SWITCHES = ("clean",)
+# Options of a call that its next page needs too, though they move no token.
+CALL_OPTIONS = ("output", "align", "sentinel", "session", "turn", "context_window")
+OFFSET = "{}"
 
 
 class Continuation(Record):
@@ -23,13 +28,26 @@ class Continuation(Record):
 
     out: str = "--token-offset {}"
     err: str = "--stderr pass"
+    # The command that shows one value; `{}` is its pointer. Empty if there is none.
+    pointer: str = ""
+    # The command that shows the stored bytes as text. Empty if there is none.
+    text: str = ""
+    # The words of the first command after `tokcap`, and the options of the call that asked.
+    arguments: tuple[str, ...] = ("--token-offset", OFFSET)
     handle: str = ""
     spill_path: str | None = None
     # Bytes of each stream in the store, and bytes that followed and were not stored.
     stored_bytes: Mapping[Stream, int] = {}
     lost_bytes: Mapping[Stream, int] = {}
+    # When it was stored, in seconds since 1970; None if the caller knows which output it is.
+    stored_at: int | None = None
     # Whether the handle is named even if nothing is withheld.
     is_always_named: bool = False
+
+    def arguments_at(self, offset: int) -> tuple[str, ...]:
+        """Return the words after `tokcap` that show the window at an offset."""
+        place = self.arguments.index(OFFSET)
+        return (*self.arguments[:place], str(offset), *self.arguments[place + 1 :])
 
     def remark(self, stream: Stream) -> str:
         """Return what the mark says if the store does not have all of a stream."""
@@ -57,6 +75,7 @@ class Continuation(Record):
         """Return the fields of `meta` that name the stored output."""
         return {
             "handle": self.handle,
+            "stored_at": self.stored_at,
             "spill_path": self.spill_path and readable(self.spill_path),
             "spill_truncated": True if any(self.lost_bytes.values()) else None,
         }
@@ -68,11 +87,23 @@ LABELS: Mapping[Stream, str] = {"out": "", "err": "stderr: "}
 NOT_STORED = Continuation()
 
 
-def continuation_of(ticket: Ticket, view: View, *, always: bool) -> Continuation:
-    """Return the way to the rest of an output that is stored, or about to be stored."""
+def continuation_of(
+    ticket: Ticket, view: View, *, always: bool, token_limit: int | None = None, as_tool: bool = False
+) -> Continuation:
+    """Return the way to the rest of an output that is stored, or about to be stored.
+
+    `token_limit` is the limit of the next page, if it is not that of the run. With `as_tool`, the way is
+    worded as a call of a tool.
+    """
+    worded = tool_call if as_tool else next_command
     return Continuation(
-        out=next_command(ticket.handle, view),
-        err=next_command(ticket.handle, view, "err"),
+        arguments=("show", ticket.handle, "--token-offset", OFFSET, *option_words(view, token_limit)),
+        out=worded(ticket.handle, view),
+        err=worded(ticket.handle, view, "err"),
+        pointer=pointer_command(ticket.handle, view, as_tool=as_tool),
+        text=f"show handle={ticket.handle} shape=text"
+        if as_tool
+        else f"tokcap show {ticket.handle} --shape text",
         handle=ticket.handle,
         spill_path=ticket.spill_path,
         stored_bytes=ticket.stored_bytes,
@@ -81,18 +112,67 @@ def continuation_of(ticket: Ticket, view: View, *, always: bool) -> Continuation
     )
 
 
+def not_stored(view: View) -> Continuation:
+    """Return the way to the rest of an output that is not stored: the same call with another offset."""
+    return Continuation(arguments=("--token-offset", OFFSET, *option_words(view, view.token_limit)))
+
+
+def option_words(view: View, token_limit: int | None) -> tuple[str, ...]:
+    """Return the options of the next page: the view that its offset counts in, and how it is written."""
+    words: list[str] = []
+    if token_limit is not None:
+        words += ("--token-limit", str(token_limit))
+    defaults, values = view.defaults(), view.__dict__
+    for key in (*POSITION_OPTIONS, *CALL_OPTIONS):
+        if key in values and values[key] != defaults[key]:
+            words += (flag_of(key), readable(str(values[key])))
+    if isinstance(view, ShowRequest):
+        words += [flag_of(key) for key in FILTER_SWITCHES if values[key]]
+    return tuple(words)
+
+
 def next_command(handle: str, view: View, stream: Stream = "out") -> str:
     """Return the command that shows the rest, with every option that token positions depend on."""
     command = f"tokcap show {handle} --token-offset {{}}"
-    wanted = {**ShowRequest.defaults(), **view.__dict__}
+    for key, value in position_options(view, stream):
+        from tokcap.system.quoting import quoted
+
+        command += f" --{key} {quoted(value)}"
+    if isinstance(view, ShowRequest):
+        command += "".join(f" --{key}" for key in FILTER_SWITCHES if view.__dict__[key])
+    return command
+
+
+def tool_call(handle: str, view: View, stream: Stream = "out") -> str:
+    """Return the call of the tool that shows the rest: `show handle=3f2a91c05d7e offset={}`."""
+    options = dict(position_options(view, stream))
+    # The server has one tokenizer for all calls.
+    options.pop("tokenizer", None)
+    call = f"{'grep' if 'grep' in options else 'show'} handle={handle} offset={{}}"
+    for key, value in options.items():
+        from tokcap.system.quoting import quoted
+
+        call += f" {'pattern' if key == 'grep' else key}={quoted(value)}"
+    return call
+
+
+def position_options(view: View, stream: Stream) -> Iterator[tuple[str, str]]:
+    """Yield the options of `show` that token positions depend on, and that differ from their defaults."""
+    defaults = ShowRequest.defaults()
+    wanted = {**defaults, **view.__dict__}
     if stream != "out":
         wanted["stream"] = stream
     for key in POSITION_OPTIONS:
-        if wanted[key] != ShowRequest.defaults()[key]:
-            from tokcap.system.quoting import quoted
+        if wanted[key] != defaults[key]:
+            yield key, str(wanted[key])
 
-            command += f" --{key} {quoted(str(wanted[key]))}"
-    return command
+
+def pointer_command(handle: str, view: View, *, as_tool: bool) -> str:
+    """Return the command that shows one value of the output; empty if the view has other pointers."""
+    differs = view.fields or view.mode != View.mode or getattr(view, "pointer", "")
+    if differs:
+        return ""
+    return f"show handle={handle} pointer={{}}" if as_tool else f"tokcap show {handle} --pointer {{}}"
 
 
 def readable(word: str) -> str:

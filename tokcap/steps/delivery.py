@@ -5,11 +5,10 @@ from __future__ import annotations
 from tokcap.errors import ReaderGone, StreamError
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.steps.inputs import NOTHING_PASSED
 from tokcap.tokens import safe_count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tokcap.core.notice import Notice
     from tokcap.core.payload import Payload
     from tokcap.core.request import View
@@ -17,8 +16,9 @@ if TYPE_CHECKING:
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment, Stopwatch
     from tokcap.steps.answer import Answer
+    from tokcap.steps.capture import Captured
     from tokcap.steps.charging import Charge
-    from tokcap.steps.inputs import Input
+    from tokcap.steps.inputs import Input, Passed
 
 
 class Bill(Record):
@@ -30,6 +30,8 @@ class Bill(Record):
     stopwatch: Stopwatch
     # Tokens that were written before the answer, and are paid for with it.
     already_written_tokens: int = 0
+    # The beginning of the answer that was written before.
+    passed: Passed = NOTHING_PASSED
 
     def complete(self, answer: Answer) -> Answer:
         """Add what is known about every call: its duration, and the tokenizer that was asked for."""
@@ -37,9 +39,11 @@ class Bill(Record):
 
     def price(self, answer: Answer, view: View) -> int:
         """Return what an answer costs its reader: all that is written, on both streams."""
+        from tokcap.steps.proof import Proof
+
         written = FORMS[view.output].write(answer.response)
-        counts = (safe_count(data, self.tokenizer) for data in (written, answer.stderr))
-        return sum(counts) + self.already_written_tokens
+        proof = Proof(self.tokenizer, self.passed, count=safe_count)
+        return proof.cost(written, answer.all_stderr) + self.already_written_tokens
 
     def settle(self, answer: Answer, view: View, kind: str) -> tuple[Notice, ...]:
         """Charge an answer to its session. Return a warning if that fails."""
@@ -53,23 +57,27 @@ class Delivered(Record):
     failure: StreamError | ReaderGone | None = None
 
 
-def deliver(answer: Answer, given: Input, view: View, bill: Bill, kind: str, env: Environment) -> Delivered:
-    """Charge the answer and write it. Without an envelope, warnings go to stderr."""
+def deliver(answer: Answer, given: Input, view: View, env: Environment) -> Delivered:
+    """Write an answer that is paid for: the rest of stdout, the rest of stderr, tokcap's own words."""
     form, response = FORMS[view.output], answer.response
-    # Charge first: a process that dies in between has paid too much, never too little.
-    charging = bill.settle(answer, view, kind)
     failure = None
     try:
-        env.write_stdout(rest_of(form.write(response), given.out, given.out_passed))
+        env.write_stdout(rest_of(form.write(response), given.out, given.passed.out))
     except (StreamError, ReaderGone) as error:
         failure = error
-    env.write_stderr(rest_of(answer.stderr, given.err, given.err_passed))
-    messages = [answer.message] if answer.message else []
-    messages += warnings_of(charging)
-    if not form.has_envelope:
-        messages += warnings_of(response.notices)
-    env.tell_after(answer.stderr, messages)
-    return Delivered(response.but(notices=(*response.notices, *charging)), failure)
+    env.write_stderr(rest_of(answer.stderr, given.err, given.passed.err))
+    env.write_words(answer.words)
+    return Delivered(response, failure)
+
+
+def unreported(
+    captured: Captured, delivered: Delivered, view: View
+) -> tuple[StreamError | ReaderGone | None, ...]:
+    """Return the errors that stderr does not have yet."""
+    if FORMS[view.output].has_envelope:
+        return captured.broken, delivered.failure or captured.failure
+    # The words of the answer have reported what failed before it was made.
+    return () if captured.failure else (delivered.failure,)
 
 
 def rest_of(written: bytes, payload: Payload | None, passed: int) -> bytes:
@@ -78,8 +86,3 @@ def rest_of(written: bytes, payload: Payload | None, passed: int) -> bytes:
         return written
     # If it does not start with what is written, write all of it.
     return written[passed:] if written.startswith(payload.read(0, passed)) else written
-
-
-def warnings_of(notices: Sequence[Notice]) -> Sequence[str]:
-    """Return warnings for stderr. The mark says what was cut; more words would break the cap."""
-    return [f"warning: {notice.message}" for notice in notices if not notice.of_the_cut]

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
-
 from tokcap.core.cut import STDERR_SHARE
 from tokcap.core.request import AUTO
 from tokcap.core.spool import Spool
-from tokcap.errors import TokenizerFailed
 from tokcap.filters import chain, notices_of
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK, MODES
 from tokcap.steps.capture import Filtered, Passing
-from tokcap.steps.inputs import RunInput
-from tokcap.tokens import Index
+from tokcap.steps.inputs import Passed, RunInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Protocol, TypeAlias
+    from typing import Protocol
 
     from tokcap.core.notice import Notice
     from tokcap.core.payload import Sink, Source
@@ -28,6 +24,8 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.filters.base import StreamFilter
     from tokcap.steps.capture import Captured
+    from tokcap.steps.live import WriteOrder
+    from tokcap.steps.metering import Meter, Write
     from tokcap.steps.opening import Call, Closing
     from tokcap.steps.progress import TerminalProgress
 
@@ -51,11 +49,14 @@ if TYPE_CHECKING:
 
         def close(self) -> None: ...
 
-    # Writes to both streams: the environment, or the progress line, which erases itself first.
-    Writer: TypeAlias = TerminalProgress | Environment
 
 # The most tokens of a mark, without the sentinel text and without options in its command.
-MARK_TOKENS = 64
+MARK_TOKENS = 52
+# At least this part of a limit may be used for what a command has written before it waits for input, even if
+# the mark has to be shorter then.
+PROMPT_SHARE = 4
+# The most tokens of what undoes colours and modes of a terminal, except unusual ones.
+RESET_TOKENS = 64
 
 
 class Destinations(Record):
@@ -68,6 +69,12 @@ class Destinations(Record):
     filters: Mapping[Stream, Sequence[StreamFilter]]
     # None if there is no terminal to draw on.
     progress: TerminalProgress | None
+    # Writes tokcap's own words to stderr; they are paid for even if the command's stderr is not.
+    write_words: Write
+    # What was written before the answer; None if no session pays.
+    meter: Meter | None = None
+    # None if nothing is passed on live.
+    order: WriteOrder | None = None
 
     @property
     def everything_is_out(self) -> bool:
@@ -88,77 +95,86 @@ class Destinations(Record):
             err_to_summarize=self.err.spool,
             ending=captured.ending,
             notices=notices,
-            out_passed=self.out.passed,
-            err_passed=self.err.passed,
+            passed=Passed(
+                self.out.passed, self.err.passed, bytes(self.order.together) if self.order else b""
+            ),
             captured=captured,
             err_tail=self.err.tail,
         )
 
-    def tokens_passed(self, call: Call) -> int:
-        """Return what a session pays for output that was passed on and kept to be counted."""
-        if call.paying is None:
-            return 0
-        kept = [place.spool for place in (self.out, self.err) if place.is_out and place.spool]
-        try:
-            return sum(Index(spool, call.tokenizer).total_tokens for spool in kept)
-        except TokenizerFailed:
-            # There are never fewer bytes than tokens.
-            return sum(spool.size for spool in kept)
+    def tokens_passed(self) -> int:
+        """Return what a session pays for streams that are out and are not part of the answer."""
+        return self.meter.tokens_written() if self.meter and self.err.is_out else 0
 
 
 def open_destinations(call: Call, source: Source, closing: Closing) -> Destinations:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
     request = call.request
     progress = open_progress(call.env, closing)
+    # The progress line erases itself before anything is written.
     writer = progress or call.env
-    out, err = closing.add(open_stdout(call)), closing.add(open_stderr(call, writer))
+    meter = open_meter(call, closing)
+    write_out: Write = writer.write_stdout
+    write_err: Write = writer.write_stderr
+    write_words: Write = call.env.write_words
+    if meter:
+        (write_out,) = meter.counting(write_out)
+        write_counted_err, write_words = meter.counting(write_err, write_words)
+        # With `pass`, the command's stderr is neither limited nor counted.
+        write_err = write_err if request.stderr == "pass" else write_counted_err
+    out, err = closing.add(open_stdout(call, write_out)), closing.add(open_stderr(call, write_err))
     if call.recorder:
         closing.add(call.recorder)
-    kept = None if out.is_out else out.spool
+    order = None
     if may_pass_live(call):
-        out, err = passed_live(call, writer, out, err)
+        out, err, order = passed_live(call, write_out, write_err, out, err, resets=progress is not None)
+    stdout = until_full(out, request, call.tokenizer, source)
+    if progress and not out.is_out and request.stderr != "pass":
+        stdout = progress.start(stdout, call.tokenizer)
     filters: Mapping[Stream, Sequence[StreamFilter]] = {"out": chain(request), "err": chain(request)}
     sinks: Mapping[Stream, Sink] = {
-        "out": filtered(until_full(out, request, call.tokenizer, source), filters["out"]),
+        "out": filtered(stdout, filters["out"]),
         "err": filtered(err, filters["err"]),
     }
-    if progress and kept and request.stderr != "pass":
-        progress.start(lambda: kept.size)
-    return Destinations(out, err, sinks, filters, progress)
+    return Destinations(out, err, sinks, filters, progress, write_words, meter, order)
+
+
+def open_meter(call: Call, closing: Closing) -> Meter | None:
+    """Return what counts the output that is written before the answer, if a session pays for it."""
+    if call.paying is None or (is_capped(call) and not may_pass_live(call)):
+        return None
+    from tokcap.steps.metering import Meter
+
+    return closing.add(Meter(call.paying, call.tokenizer, announces=call.env.is_program))
 
 
 def open_progress(env: Environment, closing: Closing) -> TerminalProgress | None:
     """Return a progress line if stderr is a terminal. Most calls have none, and do not load it."""
-    if env.stderr in env.closed or not env.is_program or not os.isatty(env.stderr):
+    if not env.is_terminal(env.stderr):
         return None
     from tokcap.steps.progress import TerminalProgress
 
     return closing.add(TerminalProgress(env))
 
 
-def open_stdout(call: Call) -> Destination:
-    request, recorder, env = call.request, call.recorder, call.env
-    tracked = call.paying is not None
+def open_stdout(call: Call, write: Write) -> Destination:
+    request, recorder = call.request, call.recorder
     if not passes_everything(request):
         # A window at the start of a text needs no more of it than the store keeps.
         return recorder.spool("out", whole=not shows_beginning_of_text(call)) if recorder else Spool()
-    if recorder and request.spill == "always":
-        return Passing(env.write_stdout, recorder.spool("out", whole=tracked))
-    return Passing(env.write_stdout, Spool() if tracked else None)
+    spool = recorder.spool("out", whole=False) if recorder and request.spill == "always" else None
+    return Passing(write, spool)
 
 
-def open_stderr(call: Call, writer: Writer) -> Destination:
+def open_stderr(call: Call, write: Write) -> Destination:
     request, recorder = call.request, call.recorder
-    tracked = call.paying is not None
     if is_capped(call):
         return recorder.spool("err", whole=True) if recorder else Spool()
-    # Not part of the answer: passed on, and kept if it is stored or paid for.
-    if request.stderr == "separate":
-        if recorder and (request.spill == "always" or not passes_everything(request)):
-            return Passing(writer.write_stderr, recorder.spool("err", whole=tracked))
-        if tracked:
-            return Passing(writer.write_stderr, Spool())
-    return Passing(writer.write_stderr)
+    # Not part of the answer: passed on, and kept if it is stored.
+    is_stored = recorder and (request.spill == "always" or not passes_everything(request))
+    if recorder and is_stored and request.stderr == "separate":
+        return Passing(write, recorder.spool("err", whole=False))
+    return Passing(write)
 
 
 def passes_everything(request: Request) -> bool:
@@ -197,26 +213,59 @@ def may_pass_live(call: Call) -> bool:
 
 
 def passed_live(
-    call: Call, writer: Writer, out: Destination, err: Destination
-) -> tuple[Destination, Destination]:
-    """Pass on what is certain to be inside the window while it arrives."""
+    call: Call, write_out: Write, write_err: Write, out: Destination, err: Destination, *, resets: bool
+) -> tuple[Destination, Destination, WriteOrder]:
+    """Pass on what is certain to be inside the window while it arrives.
+
+    `resets` says that a terminal shows it, where colours and modes may have to be undone afterwards.
+    """
     from tokcap.shapes.beginning import certainly_text
-    from tokcap.steps.live import Live
+    from tokcap.steps.live import Live, Room, WriteOrder
 
     request = call.request
-    assert request.token_limit is not None
+    limit = request.token_limit
+    assert limit is not None
     assert out.spool is not None
     assert err.spool is not None
-    mark = MARK_TOKENS + len(request.sentinel.encode()) + len(request.tokenizer) // 2
+    mark = MARK_TOKENS + tokens_of_words(request.sentinel)
+    if request.tokenizer != request.defaults()["tokenizer"]:
+        mark += tokens_of_words(request.tokenizer)
     has_stderr = bool(request.command) and request.stderr == "separate"
-    share = -(-request.token_limit // STDERR_SHARE) if has_stderr else 0
+    share = -(-limit // STDERR_SHARE) if has_stderr else 0
     is_text = (lambda _: True) if request.shape == FALLBACK else certainly_text
-    room = request.token_limit - share - mark
+    # stderr that is too long keeps both ends. What is passed on has to be part of the first one.
+    out_room, err_room = limit - share - mark, share // 2 - mark
+    if resets:
+        out_room -= min(RESET_TOKENS, max(out_room, 0) // 2)
+    out_prompt = max(out_room, min(limit // 2, limit - mark), limit // PROMPT_SHARE)
+    err_prompt = max(err_room, share // 2)
+    order = WriteOrder(call.tokenizer)
     return (
-        Live(out.spool, writer.write_stdout, call.tokenizer, room, is_text),
-        # stderr that is too long keeps both ends. What is passed on has to be part of the first one.
-        Live(err.spool, writer.write_stderr, call.tokenizer, share // 2 - mark, lambda _: True),
+        Live(
+            out.spool,
+            write_out,
+            call.tokenizer,
+            is_text,
+            order,
+            room=Room(out_room, out_room),
+            prompt_room=Room(out_prompt, out_prompt, certainly=False),
+        ),
+        Live(
+            err.spool,
+            write_err,
+            call.tokenizer,
+            lambda _: True,
+            order,
+            room=Room(err_room, out_room + err_room),
+            prompt_room=Room(err_prompt, out_prompt + err_prompt, certainly=False),
+        ),
+        order,
     )
+
+
+def tokens_of_words(words: str) -> int:
+    """Return how many tokens words in a mark have at most: they have two bytes or more each."""
+    return -(-len(words.encode()) // 2)
 
 
 def filtered(sink: Sink, filters: Sequence[StreamFilter]) -> Sink:

@@ -5,6 +5,7 @@ Most output fits as it is, so none of this is loaded before something has to be 
 
 from __future__ import annotations
 
+from tokcap.core.notice import Notice
 from tokcap.core.request import AUTO
 from tokcap.core.spool import in_memory
 from tokcap.lean.record import TYPE_CHECKING, Record
@@ -14,7 +15,6 @@ from tokcap.tokens import Index
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokcap.core.notice import Notice
     from tokcap.core.payload import Payload
     from tokcap.core.request import Stream, View
     from tokcap.core.tokenizer import Tokenizer
@@ -46,9 +46,11 @@ def examine(view: View, given: Input, tokenizer: Tokenizer) -> Examined:
     """Find out what stdout is, and select from it what was asked for."""
     whole, known = not given.is_derived, given.known
     index = Index(given.out, tokenizer, known.checkpoints if whole else None)
-    plain = Examined(given, tokenizer, given.out, index, SHAPES[FALLBACK], is_whole_stream=whole)
+    notices = notices_about_tokenizer(view)
+    plain = Examined(given, tokenizer, given.out, index, SHAPES[FALLBACK], None, notices, whole)
     if not view.fields:
-        if view.token_count:
+        # What was passed on live was passed on as text.
+        if view.token_count or given.passed.out:
             return plain
         # Most output is plainly text. The other shapes are not even loaded for it.
         if known.shape == AUTO and is_plain_text(view.shape, given.out):
@@ -61,12 +63,13 @@ def examine(view: View, given: Input, tokenizer: Tokenizer) -> Examined:
     else:
         found = sniff(given.out, view.shape)
     if not view.fields:
-        return plain.but(shape=SHAPES[found.shape], total_count=found.total_count, notices=found.notices)
+        notices += found.notices
+        return plain.but(shape=SHAPES[found.shape], total_count=found.total_count, notices=notices)
     from tokcap.shapes.fields import select
 
     selected = select(given.out.read(0, given.out.size), found.shape, view.fields)
     payload = in_memory(selected.data)
-    notices = found.notices + selected.notices
+    notices += found.notices + selected.notices
     # The selection may be empty, or have another number of records.
     found = sniff(payload, found.shape) if selected.data else found.but(shape=FALLBACK)
     return plain.but(
@@ -77,6 +80,14 @@ def examine(view: View, given: Input, tokenizer: Tokenizer) -> Examined:
         notices=notices,
         is_whole_stream=False,
     )
+
+
+def notices_about_tokenizer(view: View) -> tuple[Notice, ...]:
+    """Return a warning if the count is not that of the model that reads the output."""
+    if view.tokenizer_match != "substitute":
+        return ()
+    message = f"the tokenizer of {view.model} is not published; counted with {view.tokenizer}"
+    return (Notice("TOKENIZER_SUBSTITUTED", message),)
 
 
 def in_mode(view: View, examined: Examined, continuation: Continuation) -> Examined:

@@ -26,9 +26,10 @@ def fit_answer(
 ) -> Answer:
     """Return the answer if the session can pay for it, else make smaller ones until one fits."""
     answer = complete(answer, view, bill, charge)
-    limit, data_limit = charge.limit, view.token_limit
-    if limit is None or data_limit is None:
+    limit, most = charge.limit, view.token_limit
+    if limit is None or most is None:
         return answer
+    data_limit, is_lean = most, False
     while (cost := bill.price(answer, view)) > limit:
         for leaner in with_less_detail(answer):
             answer = complete(leaner, view, bill, charge)
@@ -37,8 +38,14 @@ def fit_answer(
                 return answer
         data_limit -= max(cost - limit, 1)
         if data_limit < 1:
-            return smallest(answer, view, bill, charge, limit)
+            if is_lean:
+                start = () if view.token_count else continuation.arguments_at(view.token_offset)
+                return smallest(answer, view, start, bill, charge, limit)
+            # `meta` alone is too large. Some of the payload is worth more than what is in it twice.
+            is_lean, data_limit = True, most
         smaller = make_answer(view.but(token_limit=data_limit), examined, continuation)
+        if is_lean:
+            smaller = smaller.with_meta(truncation_hint=None, spill_path=None)
         answer = complete(smaller, view, bill, charge)
     return answer
 
@@ -55,9 +62,15 @@ def complete(answer: Answer, view: View, bill: Bill, charge: Charge) -> Answer:
     return answer.with_meta(budget_remaining=None)
 
 
-def smallest(answer: Answer, view: View, bill: Bill, charge: Charge, limit: int) -> Answer:
-    """Return the answer without its payload, and with less and less of `meta` until it fits."""
-    for leaner in without_payload(answer):
+def smallest(
+    answer: Answer, view: View, start: tuple[str, ...], bill: Bill, charge: Charge, limit: int
+) -> Answer:
+    """Return the answer without its payload, and with less and less of `meta` until it fits.
+
+    `start` has the arguments of a call that shows what is left out: nothing of the window is shown, so the
+    next page starts where this one does.
+    """
+    for leaner in without_payload(answer, view.token_offset if start else None, start):
         answer = complete(leaner, view, bill, charge) if leaner.response.meta.session else leaner
         if bill.price(answer, view) <= limit:
             break
@@ -65,15 +78,20 @@ def smallest(answer: Answer, view: View, bill: Bill, charge: Charge, limit: int)
 
 
 def with_less_detail(answer: Answer) -> Iterator[Answer]:
-    """Yield the answer with a shorter end of stderr in its error, then without it."""
+    """Yield the answer with a shorter end of stderr in its error, then without it and what is said twice."""
     response = answer.response
     failure = response.failure
     if failure and failure.detail:
         for detail in (failure.detail[-SHORT_DETAIL_CHARACTERS:], ""):
-            yield answer.but(response=response.but(failure=failure.but(detail=detail)))
+            response = response.but(failure=failure.but(detail=detail))
+            yield answer.but(response=response)
+    if response.meta.continue_:
+        # The arguments of the next call say the same.
+        meta = response.meta.but(truncation_hint=None, spill_path=None)
+        yield answer.but(response=response.but(meta=meta))
 
 
-def without_payload(answer: Answer) -> Iterator[Answer]:
+def without_payload(answer: Answer, next_offset: int | None, start: tuple[str, ...]) -> Iterator[Answer]:
     """Yield the answer without payload, each time with less of `meta`."""
     response = answer.response
     failure = response.failure
@@ -81,7 +99,8 @@ def without_payload(answer: Answer) -> Iterator[Answer]:
     meta = response.meta.but(
         truncated=True,
         returned_tokens=None,
-        next_offset=None,
+        next_offset=next_offset,
+        continue_=start or None,
         truncation_hint=None,
         first_pointer=None,
         next_pointer=None,
@@ -101,3 +120,6 @@ def without_payload(answer: Answer) -> Iterator[Answer]:
         binary=None,
     )
     yield answer.but(stderr=b"", response=bare.but(meta=leaner))
+    # A reader that follows `continue` must not take this for the end, so it is the last to go.
+    last = leaner.but(next_offset=None, continue_=None)
+    yield answer.but(stderr=b"", response=bare.but(meta=last))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tokcap.core.request import AUTO
 from tokcap.core.response import Failure, failure_of
+from tokcap.errors import StreamError
 from tokcap.exits import OK
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.steps.capture import Captured
@@ -31,6 +32,24 @@ class Knowledge(Record):
 NOTHING_KNOWN = Knowledge()
 
 
+class Passed(Record):
+    """What was already written when the answer is made. The answer starts with it."""
+
+    # Bytes of each stream.
+    out: int = 0
+    err: int = 0
+    # The bytes of both in the order in which they were written; empty unless both have some.
+    together: bytes = b""
+
+    def followed_by(self, out: bytes, err: bytes) -> bytes:
+        """Return all bytes in the order in which they are written, if these are the whole streams."""
+        before = self.together or out[: self.out] or err[: self.err]
+        return before + out[self.out :] + err[self.err :]
+
+
+NOTHING_PASSED = Passed()
+
+
 class Input(Record):
     """What both kinds of input have."""
 
@@ -43,9 +62,7 @@ class Input(Record):
     ending: Ending | None = None
     known: Knowledge = NOTHING_KNOWN
     notices: tuple[Notice, ...] = ()
-    # Bytes of each stream that are already written.
-    out_passed: int = 0
-    err_passed: int = 0
+    passed: Passed = NOTHING_PASSED
 
     @property
     def size(self) -> int:
@@ -80,6 +97,15 @@ class Input(Record):
     def failure(self) -> Failure | None:
         return None
 
+    @property
+    def errors(self) -> tuple[StreamError, ...]:
+        """What could not be read or passed on."""
+        return ()
+
+    def has_words(self, notices: tuple[Notice, ...]) -> bool:
+        """Return whether there is something to say on stderr about this input."""
+        return bool(self.errors) or any(not notice.of_the_cut for notice in notices)
+
     def with_ending(self, meta: Meta) -> Meta:
         """Return `meta`, including how the command ended."""
         return meta
@@ -104,6 +130,11 @@ class RunInput(Input):
     def failure(self) -> Failure | None:
         broken = self.captured.broken
         return Failure(broken.code, str(broken)) if broken else failure_of(self.ending, self.err_tail)
+
+    @property
+    def errors(self) -> tuple[StreamError, ...]:
+        found = (self.captured.broken, self.captured.failure)
+        return tuple(error for error in found if isinstance(error, StreamError))
 
     def with_ending(self, meta: Meta) -> Meta:
         ending, broken = self.captured.ending, self.captured.broken

@@ -6,9 +6,13 @@ beginning of the answer, and is skipped when the answer is written.
 
 from __future__ import annotations
 
-from tokcap.errors import TokenizerFailed
-from tokcap.lean.record import TYPE_CHECKING
+import time
+
+from tokcap.core.spool import in_memory
+from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.beginning import BEGINNING_BYTES
+from tokcap.tokens import Index
+from tokcap.tokens.chunks import LONG_STRETCH_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
 STEP_BYTES = 1 << 12
 # How far back to search for a safe cut.
 LOOK_BACK_BYTES = 512
+# A block that does not fit is divided only if more arrives after this time. Most commands have ended by then.
+FULL_SECONDS = 0.1
+NEWLINE = ord("\n")
 
 
 class RunningCount:
@@ -33,6 +40,8 @@ class RunningCount:
         self._uncounted = bytearray()
         # Number of uncounted bytes at which `is_above` counts text without a safe cut again.
         self._recount_bytes = 0
+        # Number of uncounted bytes in which a safe cut is searched for by encoding.
+        self._stretch_bytes = LONG_STRETCH_BYTES
         self._has_failed = False
 
     def add(self, block: bytes) -> None:
@@ -43,12 +52,35 @@ class RunningCount:
         """The tokens if every uncounted byte were a token. A token has at least one byte."""
         return self.at_least + replaced_size_bytes(self._uncounted)
 
+    def copy(self) -> RunningCount:
+        """Return an independent count of the same text."""
+        copied = RunningCount(self._tokenizer)
+        copied.__dict__.update(self.__dict__, _uncounted=self._uncounted[:])
+        return copied
+
+    def is_within(self, tokens: int, *, certainly: bool = True) -> bool:
+        """Return whether there are no more tokens; `certainly`: whatever follows. Count only if needed."""
+        if self.at_most > tokens > 0:
+            self.count(tokens)
+            if not certainly and self.at_least <= tokens:
+                return self.at_least + self._count(len(self._uncounted)) <= tokens
+        return self.at_most <= tokens
+
+    @property
+    def is_long(self) -> bool:
+        """Whether more is uncounted than a beginning that is examined."""
+        return len(self._uncounted) > BEGINNING_BYTES
+
     def count(self, enough: int) -> None:
         """Count up to the last safe cut; stop when there are more than `enough` tokens."""
         while self.at_least <= enough and (cut := self._next_cut()):
             self.at_least += self._count(cut)
             del self._uncounted[:cut]
             self._recount_bytes = 0
+
+    def total(self) -> int:
+        """Return the tokens of the text, which is complete now."""
+        return self.at_least + self._count(len(self._uncounted))
 
     def is_above(self, tokens: int) -> bool:
         """Return whether there are more tokens. In text without a safe cut that may be noticed late."""
@@ -62,13 +94,14 @@ class RunningCount:
         if not self._has_failed:
             try:
                 return self._tokenizer.count(self._uncounted[:end].decode("utf-8", "replace"))
-            except TokenizerFailed:
-                # The answer reports this, because it counts everything. From here on, count bytes.
+            except Exception:
+                # The command is running, so nothing may fail here: from now on, count bytes. The answer
+                # counts everything, and reports what is wrong.
                 self._has_failed = True
         return replaced_size_bytes(self._uncounted[:end])
 
     def _next_cut(self) -> int:
-        """Return a safe cut within the next step, or the last one near the end; 0 if there is none."""
+        """Return a safe cut within the next step, or the last one near the end; 0 if none is found."""
         size = len(self._uncounted)
         step = STEP_BYTES if size > 2 * STEP_BYTES else size - LOOK_BACK_BYTES
         cut = 0
@@ -79,7 +112,49 @@ class RunningCount:
             cut = search_from = found
             if step == STEP_BYTES:
                 break
+        if not cut and size > self._stretch_bytes:
+            # A long run without a cut that can be seen. Most runs have one that encoding finds.
+            cut = self._tokenizer.find_safe_cut(bytes(self._uncounted[: self._stretch_bytes])) or 0
+            self._stretch_bytes = LONG_STRETCH_BYTES if cut else 2 * self._stretch_bytes
         return cut
+
+
+class Room(Record):
+    """How many tokens one stream may pass on: alone, and together with all that was passed on before."""
+
+    alone: int
+    together: int
+    # Whether it has to fit whatever follows. If not, there must be some room left.
+    certainly: bool = True
+
+
+class WriteOrder:
+    """The bytes that were passed on, of both streams in the order in which they were written.
+
+    A reader may get both from one pipe, where they cost more tokens than in two. As long as only one stream
+    was passed on, its own count covers it.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._first: Live | None = None
+        self._tokens: RunningCount | None = None
+        # Empty unless both streams were passed on.
+        self.together = bytearray()
+
+    def add(self, stream: Live, data: bytes, room: Room) -> bool:
+        """Add what is about to be written; False if it is not certain to fit, and must not be written."""
+        self._first = self._first or stream
+        if self._tokens is None and stream is self._first:
+            return True
+        before = self._first.spool.read(0, self._first.passed) if self._tokens is None else b""
+        tokens = self._tokens.copy() if self._tokens else RunningCount(self._tokenizer)
+        tokens.add(before + data)
+        if not tokens.is_within(room.together, certainly=room.certainly):
+            return False
+        self._tokens = tokens
+        self.together += before + data
+        return True
 
 
 class Live:
@@ -92,41 +167,87 @@ class Live:
         spool: Spool,
         write: Callable[[bytes], None],
         tokenizer: Tokenizer,
-        room_tokens: int,
         is_text: Callable[[bytes], bool],
+        order: WriteOrder,
+        *,
+        room: Room,
+        prompt_room: Room,
     ) -> None:
-        """`is_text` returns whether a beginning is certain to be text; nothing is passed on before that."""
+        """`is_text` returns whether a beginning is certain to be text; nothing is passed on before that.
+
+        An exception is what a command has written before it waits for input. `prompt_room` is for that.
+        """
         self.spool = spool
         self._write = write
+        self._tokenizer = tokenizer
         self._tokens = RunningCount(tokenizer)
-        self._room_tokens = room_tokens
         self._is_text = is_text
+        self._order = order
+        self._room = room
+        self._prompt_room = prompt_room
         self._is_certainly_text = False
-        self._passes_on = room_tokens > 0
+        self._passes_on = prompt_room.alone > 0
+        # Whether there is more than fits, and since when.
+        self._is_full = False
+        self._full_since = 0.0
         # Number of bytes that were passed on.
         self.passed = 0
 
     def write(self, block: bytes) -> None:
+        """Keep a block, and pass on what is certain to be shown. If it is empty, the command waits."""
         self.spool.write(block)
-        if self._passes_on:
+        if not self._passes_on:
+            return
+        if not self._is_full:
             self._tokens.add(block)
-            self._pass_on()
+            if self._pass_on(is_prompt=not block):
+                return
+        if self._is_full and (not block or time.monotonic() > self._full_since + FULL_SECONDS):
+            self._passes_on = False
+            self._pass_on_lines()
 
-    def _pass_on(self) -> None:
+    def _pass_on(self, *, is_prompt: bool) -> bool:
+        """Pass on all that has arrived, if it is certain to be shown."""
+        room = self._prompt_room if is_prompt else self._room
+        may_pass = is_prompt or (room.alone > 0 and self._has_begun_as_text())
+        if may_pass and self._tokens.is_within(room.alone, certainly=room.certainly):
+            return self._pass_up_to(self.spool.size, room)
+        if is_prompt or self._tokens.at_least > self._prompt_room.alone or self._tokens.is_long:
+            self._is_full = True
+            self._full_since = time.monotonic()
+        return False
+
+    def _has_begun_as_text(self) -> bool:
         if not self._is_certainly_text:
             beginning = self.spool.read(0, min(self.spool.size, BEGINNING_BYTES))
             self._is_certainly_text = self._is_text(beginning)
-            self._passes_on = self._is_certainly_text or len(beginning) < BEGINNING_BYTES
-            if not self._is_certainly_text:
-                return
-        if self._tokens.at_most > self._room_tokens:
-            self._tokens.count(self._room_tokens)
-        if self._tokens.at_most > self._room_tokens:
-            self._passes_on = False
+        return self._is_certainly_text
+
+    def _pass_on_lines(self) -> None:
+        """Pass on the lines that fit: the rest may take long, or may never end."""
+        if self._room.alone <= 0 or not self._has_begun_as_text():
             return
-        data = self.spool.read(self.passed, self.spool.size)
-        self.passed = self.spool.size
+        data = self.spool.read(0, min(self.spool.size, BEGINNING_BYTES))
+        try:
+            index = Index(in_memory(data), self._tokenizer)
+            starts = index.starts(0, index.reach(self._room.alone))
+        except Exception:
+            # As in `RunningCount`: the answer reports it.
+            return
+        # As in a window: end where both a line and a token end.
+        ends = [start for start in starts if start > self.passed and data[start - 1] == NEWLINE]
+        if ends:
+            self._pass_up_to(ends[-1], self._room)
+
+    def _pass_up_to(self, end: int, room: Room) -> bool:
+        data = self.spool.read(self.passed, end)
+        if not self._order.add(self, data, room):
+            return False
+        self.passed = end
+        # What is passed on is shown as text, whatever follows.
+        self._is_certainly_text = True
         self._write(data)
+        return True
 
     @property
     def tail(self) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tokcap.core.notice import Notice
+from tokcap.errors import CommandNotExecutable, CommandNotFound
+from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.tokens import open_tokenizer
 
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
     Closes = TypeVar("Closes", bound=HasClose)
 
 
+# The age of an output that was stored less than this ago is not worth a number.
+JUST_NOW_SECONDS = 60
+LONGEST_COMMAND_CHARACTERS = 60
+
+
 class Closing:
     """Closes everything at the end of a call, even after an error, in reverse order."""
 
@@ -42,9 +49,6 @@ class Closing:
         self._calls.append(thing.close)
         return thing
 
-    def add_call(self, call: Callable[[], None]) -> None:
-        self._calls.append(call)
-
     def __exit__(self, *_: object) -> None:
         # If one fails, the others are still called.
         try:
@@ -53,6 +57,28 @@ class Closing:
         finally:
             if self._calls:
                 self.__exit__()
+
+
+class Payment:
+    """The budget that pays for a call. What was reserved and not settled is released at the end."""
+
+    def __init__(self) -> None:
+        self.charge: Charge | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def open(self, view: View, env: Environment) -> Charge | None:
+        """Open the budget that limits the answer, if there is one."""
+        if view.session or view.turn or view.context_window:
+            from tokcap.steps.charging import Charge
+
+            self.charge = Charge(view, env)
+        return self.charge
+
+    def __exit__(self, *_: object) -> None:
+        if self.charge:
+            self.charge.release()
 
 
 class Call(Record):
@@ -83,13 +109,16 @@ class Call(Record):
 
     def continuation(self, *, needs_handle: bool) -> Continuation:
         """Return how the rest of the output is fetched. This may compute the digest of the output."""
-        from tokcap.steps.continuation import NOT_STORED, continuation_of
+        from tokcap.steps.continuation import continuation_of, not_stored
 
         always = self.always_names_handle
+        again = self.request.but(token_limit=self.asked.token_limit)
         if self.recorder is None or not (needs_handle or always):
-            return NOT_STORED
+            return not_stored(again)
         ticket = self.recorder.reserve()
-        return continuation_of(ticket, self.request, always=always) if ticket else NOT_STORED
+        if not ticket:
+            return not_stored(again)
+        return continuation_of(ticket, self.request, always=always, as_tool=self.env.words_tool_calls)
 
     @property
     def always_names_handle(self) -> bool:
@@ -106,6 +135,9 @@ class ShowCall(Record):
     charge: Charge | None
     stored: StoredOutput
     given: StoredInput
+    # The limit that the caller gave; None: that of the run applies, on the next page too.
+    asked_limit: int | None = None
+    words_tool_calls: bool = False
 
     @property
     def paying(self) -> Charge | None:
@@ -119,7 +151,10 @@ class ShowCall(Record):
         stream, stored = self.request.stream, self.stored
         lost_bytes = {stream: stored.record.lost_bytes.get(stream, 0)}
         ticket = Ticket(stored.handle, stored.local_path(stream), stored.record.stored_bytes, lost_bytes)
-        return continuation_of(ticket, self.request, always=True)
+        found = continuation_of(
+            ticket, self.request, always=True, token_limit=self.asked_limit, as_tool=self.words_tool_calls
+        )
+        return found.but(stored_at=stored.record.stored_at) if is_relative(self.request.handle) else found
 
     @property
     def always_names_handle(self) -> bool:
@@ -132,11 +167,11 @@ class ShowCall(Record):
         save_findings(self.stored, self.request, answer)
 
 
-def open_call(asked: Request, env: Environment, closing: Closing) -> Call:
+def open_call(asked: Request, env: Environment, payment: Payment) -> Call:
     """Open the tokenizer, the budget and the store for a run."""
     stopwatch = env.stopwatch()
     tokenizer = open_tokenizer(asked.tokenizer)
-    charge = open_charge(asked, env, closing)
+    charge = payment.open(asked, env)
     request = charge.adjusted(asked) if charge else asked
     recorder = None
     if request.spill != "never":
@@ -146,34 +181,48 @@ def open_call(asked: Request, env: Environment, closing: Closing) -> Call:
     return Call(asked, request, env, stopwatch, tokenizer, charge, recorder)
 
 
-def open_show(asked: ShowRequest, env: Environment, closing: Closing) -> ShowCall:
+def open_show(asked: ShowRequest, env: Environment, closing: Closing, payment: Payment) -> ShowCall:
     """Open a stored output, and the part of it that was asked for."""
     stopwatch = env.stopwatch()
     tokenizer = open_tokenizer(asked.tokenizer)
     from tokcap.steps.stored_input import open_part
-    from tokcap.store import open_store
+    from tokcap.store import caller_of, open_store
 
-    stored = closing.add(open_store(env).open(asked.handle, asked.stream))
+    stored = closing.add(open_store(env).open(asked.handle, asked.stream, caller_of(env, asked.session)))
+    which: tuple[Notice, ...] = ()
+    if is_relative(asked.handle) and env.is_terminal(env.stdout) and env.is_terminal(env.stderr):
+        which = (which_output(stored, asked, env),)
     # The command in a mark names no limit, so the limit of the run applies.
     request = asked.but(token_limit=asked.token_limit or stored.record.token_limit)
-    charge = open_charge(request, env, closing)
+    charge = payment.open(request, env)
     if charge:
         request = charge.adjusted(request)
-    given = open_part(stored, request, tokenizer)
+    is_plain = not (FORMS[request.output].has_envelope or request.token_count)
+    on_screen = is_plain and env.is_terminal(env.stdout)
+    given = open_part(stored, request, tokenizer, closing, on_screen=on_screen)
     damage = tuple(Notice("STORE_DAMAGED", message) for message in stored.damage)
-    given = given.but(notices=given.notices + (charge.notices if charge else ()) + damage)
-    return ShowCall(request, stopwatch, tokenizer, charge, stored, given)
+    given = given.but(notices=given.notices + (charge.notices if charge else ()) + damage + which)
+    return ShowCall(
+        request, stopwatch, tokenizer, charge, stored, given, asked.token_limit, env.words_tool_calls
+    )
 
 
-def open_charge(view: View, env: Environment, closing: Closing) -> Charge | None:
-    """Open the budget that limits the answer, if there is one. What it reserved is released at the end."""
-    if not (view.session or view.turn or view.context_window):
-        return None
-    from tokcap.steps.charging import Charge
+def is_relative(name: str) -> bool:
+    """Return whether a name means another output at another time: `@last`, `@last-2`."""
+    from tokcap.store.handles import steps_back
 
-    charge = Charge(view, env)
-    closing.add_call(charge.release)
-    return charge
+    return steps_back(name) is not None
+
+
+def which_output(stored: StoredOutput, asked: ShowRequest, env: Environment) -> Notice:
+    """Return for a person at a terminal which output `@last` is, and how old."""
+    from tokcap.core.units import age_of, printable
+
+    record = stored.record
+    command = f": {printable(' '.join(record.command), LONGEST_COMMAND_CHARACTERS)}" if record.command else ""
+    seconds = env.now() - record.stored_at
+    age = "just now" if seconds < JUST_NOW_SECONDS else f"{age_of(seconds)} ago"
+    return Notice("LAST_OUTPUT", f"{asked.handle} is {stored.handle}, stored {age}{command}")
 
 
 def paying(charge: Charge | None) -> Charge | None:
@@ -185,18 +234,27 @@ def open_source(request: Request, env: Environment) -> Source:
     """Open the command if there is one, else standard input."""
     if request.command:
         from tokcap.source.command import Command
-        from tokcap.steps.destinations import passes_everything
 
-        return Command(
-            request.command,
-            request.stderr,
-            env,
-            timeout_seconds=request.timeout,
-            kill_after_seconds=request.kill_after,
-            pty=request.pty,
-            # If everything is passed on, notice at once when the reader of stdout is gone.
-            reader=env.stdout if env.is_program and passes_everything(request) else None,
-        )
+        try:
+            return Command(
+                request.command,
+                request.stderr,
+                env,
+                timeout_seconds=request.timeout,
+                kill_after_seconds=request.kill_after,
+                pty=request.pty,
+                # Nothing may be written for a long time, so notice when the reader of stdout is gone.
+                reader=env.stdout if env.is_program else None,
+                tells_waiting=env.is_program
+                and request.token_limit is not None
+                and not FORMS[request.output].has_envelope,
+            )
+        except (CommandNotFound, CommandNotExecutable) as error:
+            if not env.is_program:
+                raise
+            from tokcap.steps.command_hint import with_hint
+
+            raise with_hint(error, request) from None
     from tokcap.source.stdin import StandardInput
 
     return StandardInput(env, request.timeout)

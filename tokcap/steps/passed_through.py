@@ -10,7 +10,6 @@ from tokcap.lean.record import TYPE_CHECKING
 from tokcap.steps import usage_notes
 from tokcap.steps.answer import respond
 from tokcap.steps.continuation import continuation_of
-from tokcap.steps.delivery import warnings_of
 from tokcap.steps.inputs import RunInput
 
 if TYPE_CHECKING:
@@ -25,10 +24,7 @@ def report_passed_output(
 ) -> Response:
     """Charge the session, store the output if asked to, and return the response without a payload."""
     out, err = destinations.out, destinations.err
-    charged_tokens = None
-    if call.paying:
-        charged_tokens = destinations.tokens_passed(call)
-        notices += call.paying.settle(charged_tokens, "run")
+    output_tokens = destinations.tokens_passed() if call.paying else None
     meta = Meta(call.stopwatch.milliseconds, call.tokenizer.name)
     if call.recorder and call.request.spill == "always":
         try:
@@ -41,10 +37,23 @@ def report_passed_output(
                 stored = continuation_of(ticket, call.request, always=True)
                 meta = meta.but(**stored.as_meta())
                 notices += stored.notices(None)
-    call.env.tell_after(err.tail, warnings_of(notices))
+    destinations.write_words(words_about(notices, err.tail))
+    if call.paying:
+        uncharged = call.paying.settle(destinations.tokens_passed(), "run")
+        call.env.write_words(words_about(uncharged))
+        notices += uncharged
     given = RunInput(Spool(), ending=captured.ending, captured=captured, err_tail=err.tail)
     response = respond(given, None, meta, notices)
-    exact = charged_tokens if call.tokenizer.stable and not captured.failure else None
+    exact = output_tokens if call.tokenizer.stable and not captured.failure else None
     size_bytes = out.passed + err.passed
     usage_notes.note_passed(call.asked, call.tokenizer, size_bytes, response.status, call.env, exact)
     return response
+
+
+def words_about(notices: tuple[Notice, ...], stderr: bytes = b"") -> bytes:
+    """Return all warnings in full, for stderr after what was written there. Nothing limits them here."""
+    if not notices:
+        return b""
+    from tokcap.steps.own_words import words_within
+
+    return words_within(notices, (), stderr, None)

@@ -1,73 +1,92 @@
-"""Show a progress line on the terminal during a long run, and erase it before any other output.
-
-Nothing is drawn if stderr is not a terminal, or while the terminal does not echo: then the command is
-asking for a password.
-"""
+"""Show a progress line on the terminal during a long run, and erase it before any other output."""
 
 from __future__ import annotations
 
-import os
-import time
-from _thread import allocate_lock
-
+from tokcap.core.tokenizer import rounded
+from tokcap.core.units import size_of
+from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.steps.redrawn_line import RedrawnLine, can_draw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from tokcap.core.payload import Sink
+    from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
 
-FIRST_DRAW_SECONDS = 2.0
-REDRAW_SECONDS = 0.5
-CLEAR_LINE = b"\r\x1b[K"
-# Rough; the line says "about".
-BYTES_PER_TOKEN = 4
-
-# Position of the local flags in the result of `tcgetattr`.
-LOCAL_FLAGS = 3
+# The rate of tokens is measured on samples of this size, each time the output has grown by this factor.
+SAMPLE_BYTES = 1 << 12
+GROWTH = 4
 
 
-class ProgressLine:
-    """A line that a thread redraws until `erase` is called."""
+class Measured:
+    """A sink that writes to another one, and measures how much comes and how many tokens that is."""
 
-    def __init__(self, env: Environment, size_bytes: Callable[[], int]) -> None:
-        from tokcap.system.threads import start_fork_safe_thread
+    def __init__(self, sink: Sink, tokenizer: Tokenizer) -> None:
+        self._sink = sink
+        self._tokenizer = tokenizer
+        self.size_bytes = 0
+        self._next_bytes = SAMPLE_BYTES
+        self._sampled_bytes = self._sampled_tokens = 0
 
-        self._env = env
-        self._size_bytes = size_bytes
-        self._started = time.monotonic()
-        self._drawing = allocate_lock()
-        # Locked until `erase`, so that the thread can wait for it with a timeout.
-        self._erased = allocate_lock()
-        self._erased.acquire()
-        self._is_drawn = self._is_over = False
-        start_fork_safe_thread(self._draw)
+    def write(self, block: bytes) -> None:
+        self._sink.write(block)
+        self.size_bytes += len(block)
+        # Here and not in the thread that draws: a tokenizer may not be used by two threads.
+        if self.size_bytes >= self._next_bytes and self._sampled_tokens >= 0:
+            self._measure(block[-SAMPLE_BYTES:])
+            self._next_bytes = self.size_bytes * GROWTH
 
-    def _draw(self) -> None:
-        wait = FIRST_DRAW_SECONDS
-        while not self._erased.acquire(timeout=wait):
-            wait = REDRAW_SECONDS
-            with self._drawing:
-                if self._is_over:
-                    return
-                if echoes(self._env.stderr):
-                    self._env.write_stderr(CLEAR_LINE + self._line().encode())
-                    self._is_drawn = True
+    def finish(self) -> None:
+        self._sink.finish()
 
-    def _line(self) -> str:
-        seconds, size_bytes = int(time.monotonic() - self._started), self._size_bytes()
-        tokens = f", about {size_bytes // BYTES_PER_TOKEN} tokens" if size_bytes else ""
-        return f"tokcap: {seconds} s, {size_bytes} bytes{tokens}"
+    def _measure(self, sample: bytes) -> None:
+        try:
+            self._sampled_tokens += self._tokenizer.count(sample.decode("utf-8", "replace"))
+            self._sampled_bytes += len(sample)
+        except TokenizerFailed:
+            # The answer reports it.
+            self._sampled_tokens = -1
 
-    def erase(self) -> None:
-        """Erase the line and stop drawing it."""
-        if self._is_over:
-            return
-        with self._drawing:
-            self._is_over = True
-            if self._is_drawn:
-                self._env.write_stderr(CLEAR_LINE)
-        self._erased.release()
+    @property
+    def tokens(self) -> int | None:
+        """Return about how many tokens there are; None if too little is known."""
+        if self._sampled_tokens <= 0:
+            return None
+        return round(self.size_bytes * self._sampled_tokens / self._sampled_bytes)
+
+
+class ProgressLine(RedrawnLine):
+    """How long the command runs, and how much it has written."""
+
+    first_draw_seconds = 2.0
+    redraw_seconds = 0.5
+
+    def __init__(self, env: Environment, measured: Measured) -> None:
+        super().__init__(env)
+        self._measured = measured
+        self.start()
+
+    def line(self, columns: int) -> str:
+        """Return the longest wording that fits."""
+        seconds = self.seconds
+        size_bytes, tokens = self._measured.size_bytes, self._measured.tokens
+        many, few = f"{size_bytes:,} bytes", size_of(size_bytes)
+        wordings = [
+            f"tokcap: {seconds} s, {many}",
+            f"tokcap: {seconds} s, {few}",
+            f"{seconds} s, {few}",
+            f"{seconds} s",
+        ]
+        if tokens is not None:
+            about = rounded(tokens)
+            wordings = [
+                f"tokcap: {seconds} s, {many}, about {about} tokens",
+                f"tokcap: {seconds} s, {few}, about {about} tokens",
+                f"{seconds} s, {few}, ~{about} tokens",
+                f"{seconds} s, ~{about} tokens",
+                *wordings[2:],
+            ]
+        return next((words for words in wordings if len(words) < columns), "")
 
 
 class TerminalProgress:
@@ -76,42 +95,45 @@ class TerminalProgress:
     def __init__(self, env: Environment) -> None:
         self._env = env
         self._line: ProgressLine | None = None
+        # What was passed on to stdout before the answer.
+        self._shown = bytearray()
 
-    def start(self, size_bytes: Callable[[], int]) -> None:
-        """Start the progress line if there is a terminal. `size_bytes` returns the bytes so far."""
-        if can_draw(self._env):
-            self._line = ProgressLine(self._env, size_bytes)
+    def start(self, sink: Sink, tokenizer: Tokenizer) -> Sink:
+        """Start the progress line if there is a terminal. Return a sink that measures what comes."""
+        if not can_draw(self._env):
+            return sink
+        measured = Measured(sink, tokenizer)
+        self._line = ProgressLine(self._env, measured)
+        return measured
 
     def write_stdout(self, data: bytes) -> None:
-        self.close()
+        if not data:
+            return
+        self.erase()
+        self._shown += data
         self._env.write_stdout(data)
 
     def write_stderr(self, data: bytes) -> None:
-        self.close()
+        if not data:
+            return
+        self.erase()
         self._env.write_stderr(data)
 
-    def close(self) -> None:
+    def erase(self) -> None:
         """Erase the progress line."""
         if self._line is not None:
             self._line.erase()
             self._line = None
 
+    def end(self) -> None:
+        """Erase the progress line before the answer, which undoes what it leaves open."""
+        self.erase()
+        self._shown.clear()
 
-def can_draw(env: Environment) -> bool:
-    """Return whether stderr is a terminal of this program that can erase a line."""
-    return (
-        env.is_program
-        and env.stderr not in env.closed
-        and os.isatty(env.stderr)
-        and env.variables.get("TERM") != "dumb"
-    )
+    def close(self) -> None:
+        """Erase the progress line. If no answer came, undo what was left open in the terminal."""
+        self.erase()
+        if b"\x1b" in self._shown and self._env.is_terminal(self._env.stdout):
+            from tokcap.filters.terminal_modes import resets_after
 
-
-def echoes(descriptor: int) -> bool:
-    """Return whether a terminal shows what is typed. Programs turn that off to read a password."""
-    import termios
-
-    try:
-        return bool(termios.tcgetattr(descriptor)[LOCAL_FLAGS] & termios.ECHO)
-    except termios.error:
-        return False
+            self._env.write_stdout(b"".join(resets_after(bytes(self._shown))))

@@ -8,11 +8,12 @@ from __future__ import annotations
 from tokcap.core.cut import STDERR_SHARE, Kept
 from tokcap.core.notice import Notice
 from tokcap.core.response import Failure, Meta
+from tokcap.environment import line_of
 from tokcap.errors import TokcapError, TokenizerFailed, TokenizerUnavailable
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK
-from tokcap.steps.answer import Answer, respond
+from tokcap.steps.answer import Answer, respond, with_words
 from tokcap.tokens.byte_tokenizer import ByteTokenizer
 
 if TYPE_CHECKING:
@@ -32,9 +33,12 @@ class Attempt(Record):
 def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
     """Return what to try after an error, or an answer if nothing is left. Raise what a caller must see."""
     view, given = attempt.view, attempt.given
-    if not given.has_run and isinstance(error, TokcapError):
-        # Nothing has run, and the error says what is wrong.
-        raise error
+    if not given.has_run:
+        if isinstance(error, TokcapError):
+            # Nothing has run, and the error says what is wrong.
+            raise error
+        # Damaged bytes may be the reason. This raises an error that says so.
+        given.out.check(0, given.out.size)
     if view.token_count:
         return failed_count(attempt, error)
     if isinstance(attempt.tokenizer, ByteTokenizer):
@@ -58,18 +62,24 @@ def failed_count(attempt: Attempt, error: Exception) -> Answer:
     response = respond(attempt.given, None, Meta(), ())
     failure = response.failure or Failure(TokenizerUnavailable.code, f"{reason}; nothing was counted")
     status = response.status or TokenizerUnavailable.exit_status
-    return Answer(response.but(status=status, failure=failure), message=failure.message, withheld=True)
+    # A failure of tokcap is always reported, as a refusal is.
+    words = line_of(failure.message)
+    return Answer(response.but(status=status, failure=failure), words=words, withheld=True)
 
 
 def first_bytes(attempt: Attempt, notice: Notice) -> Answer:
-    """Answer with the first bytes, as many as certainly fit. No further module is loaded."""
+    """Answer with the first bytes, as many as certainly fit."""
     view, given = attempt.view, attempt.given
-    # A byte that is not UTF-8 is replaced by a character of three bytes.
-    room = given.size if view.token_limit is None else view.token_limit // 3
+    # At most half of the limit is for saying what failed. A byte that is not UTF-8 is replaced by a character
+    # of three bytes.
+    reserved = 0 if FORMS[view.output].has_envelope else len(line_of(f"warning: {notice.message}")) + 1
+    limit = view.token_limit
+    room = given.size if limit is None else (limit - min(reserved, limit // 2)) // 3
     # What is already written has to be part of the answer.
-    err_bytes = max(min(given.err.size, room // STDERR_SHARE), given.err_passed) if given.err else 0
-    out_bytes = max(min(given.out.size, room - err_bytes), given.out_passed)
+    err_bytes = max(min(given.err.size, room // STDERR_SHARE), given.passed.err) if given.err else 0
+    out_bytes = max(min(given.out.size, room - err_bytes), given.passed.out)
     payload = FORMS[view.output].compose((Kept(given.out.read(0, out_bytes)),))
     stderr = given.err.read(0, err_bytes) if given.err else b""
-    meta = Meta(truncated=True, token_limit=view.token_limit)
-    return Answer(respond(given, payload, meta, (*given.notices, notice)), stderr, withheld=True)
+    meta = Meta(truncated=True, token_limit=limit)
+    answer = Answer(respond(given, payload, meta, (*given.notices, notice)), stderr, withheld=True)
+    return answer if FORMS[view.output].has_envelope else with_words(answer, given, view)

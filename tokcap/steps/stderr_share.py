@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from tokcap.core.cut import STDERR_SHARE, Ask
+from tokcap.core.cut import NAMING_LIMIT, STDERR_SHARE, Ask, Mark
 from tokcap.core.notice import Notice
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.keep.ends import ENDS_PREFERRING_LAST
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes import FALLBACK, MODES, SHAPES
-from tokcap.steps.answer import ShownStderr
+from tokcap.steps.answer import ShownStderr, cut_stdout
 from tokcap.tokens import Index, count_bytes
 
 if TYPE_CHECKING:
     from tokcap.core.cut import Part
     from tokcap.core.payload import Payload
     from tokcap.core.request import Stream, View
+    from tokcap.steps.answer import Worded
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.examination import Examined
+    from tokcap.steps.proof import Proof
 
 
 def stderr_limit(limit: int, out_tokens: int, err_tokens: int) -> int:
@@ -41,16 +43,71 @@ def stdout_tokens(view: View, limit: int, shown: Examined) -> int:
     return tokens
 
 
-def cut_stderr(
-    err: Payload, view: View, limit: int, out_tokens: int, examined: Examined, continuation: Continuation
+def cut_both(
+    view: View,
+    ask: Ask,
+    shown: Examined,
+    err: Payload,
+    examined: Examined,
+    continuation: Continuation,
+    proof: Proof,
+    notices: tuple[Notice, ...],
+) -> tuple[Worded, ShownStderr]:
+    """Cut stderr to its share, and stdout to what that leaves. Both are proven together."""
+    form, limit = FORMS[view.output], view.token_limit
+    assert limit is not None
+    out_tokens = stdout_tokens(view, limit, shown)
+    least, most = 0, limit
+    while True:
+        stderr = cut_stderr(err, view, limit, out_tokens, examined, continuation, most, least)
+        worded = cut_stdout(ask, shown, stderr.shown, form, proof, notices)
+        if stderr.withheld and not (stderr.is_named or worded.window.gap or least):
+            least = min(NAMING_LIMIT, limit // 2)
+            if least > stderr.tokens:
+                # Nothing else is withheld, so the mark in stderr has to name the command.
+                continue
+        excess = proof.cost(worded.payload, stderr.shown + worded.words) - limit
+        if excess <= 0 or stderr.tokens <= 0 or most <= 0:
+            return worded, stderr
+        # The order in which both were written costs more than the streams alone.
+        most = min(most, stderr.tokens) - excess
+
+
+def cut_next_to(
+    payload: bytes, err: Payload, view: View, examined: Examined, continuation: Continuation, proof: Proof
 ) -> ShownStderr:
-    """Show all of stderr if possible, else both ends within its share."""
+    """Cut stderr to what a payload leaves that cannot be cut itself."""
+    limit = view.token_limit
+    assert limit is not None
+    left = limit - proof.cost(payload, b"")
+    while True:
+        stderr = cut_stderr(err, view.but(token_limit=left), left, 0, examined, continuation)
+        excess = proof.cost(payload, stderr.shown) - limit
+        if excess <= 0 or not stderr.shown:
+            return stderr
+        left -= excess
+
+
+def cut_stderr(
+    err: Payload,
+    view: View,
+    limit: int,
+    out_tokens: int,
+    examined: Examined,
+    continuation: Continuation,
+    most: int | None = None,
+    least: int = 0,
+) -> ShownStderr:
+    """Show all of stderr if possible, else both ends within its share, from `least` to `most` tokens."""
     if MODES[view.mode].describes:
         # The summary covers stderr too.
         return ShownStderr(withheld=True)
     tokenizer = examined.tokenizer
     index = Index(err, tokenizer)
+    passed = examined.given.passed.err
     share = stderr_limit(limit, out_tokens, index.total_tokens) if limit > 0 else 0
+    share = max(share, min(least, index.total_tokens))
+    share = max(share if most is None else min(share, most), 1 if passed else 0)
     indexes: dict[Stream, Index] = {"err": index}
     if not share:
         command = continuation.err.replace("{}", "0", 1)
@@ -68,7 +125,7 @@ def cut_stderr(
         continuation.err,
         label="stderr ",
         remark=continuation.remark("err"),
-        passed=examined.given.err_passed,
+        passed=passed,
     )
 
     def cost(parts: tuple[Part, ...]) -> int:
@@ -76,4 +133,11 @@ def cut_stderr(
 
     shown = SHAPES[FALLBACK].cut(err, index, ask, cost)
     notices = (Notice("STDERR_TRUNCATED", shown.hint, of_the_cut=True),) if shown.gap else ()
-    return ShownStderr(text.compose(shown.parts), notices, withheld=shown.gap is not None, indexes=indexes)
+    return ShownStderr(
+        text.compose(shown.parts),
+        notices,
+        withheld=shown.gap is not None,
+        indexes=indexes,
+        tokens=share,
+        is_named=any(isinstance(part, Mark) and part.note for part in shown.parts),
+    )

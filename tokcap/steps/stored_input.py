@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from tokcap.core.request import AUTO
 from tokcap.core.seek_points import SeekPoints
-from tokcap.core.spool import in_memory
+from tokcap.core.spool import Spool, in_memory
 from tokcap.exits import Ending
+from tokcap.filters import chain
 from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes import FALLBACK, SHAPES, sniff
+from tokcap.steps.destinations import filtered
 from tokcap.steps.inputs import Knowledge, StoredInput
 from tokcap.store.base import SEEK_POINTS, index_name
 from tokcap.tokens import Checkpoints, Index
+from tokcap.tokens.index import blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tokcap.core.request import ShowRequest, Stream
     from tokcap.core.tokenizer import Tokenizer
+    from tokcap.filters.base import StreamFilter
     from tokcap.steps.answer import Answer
+    from tokcap.steps.opening import Closing
     from tokcap.store.base import StoredOutput
 
 
-def open_part(entry: StoredOutput, request: ShowRequest, tokenizer: Tokenizer) -> StoredInput:
-    """Return the part that was asked for, with what the store knows about it."""
+def open_part(
+    entry: StoredOutput, request: ShowRequest, tokenizer: Tokenizer, closing: Closing, *, on_screen: bool
+) -> StoredInput:
+    """Return the part that was asked for, with what the store knows about it.
+
+    On a screen, a value ends with a newline: else the prompt of the shell would follow it.
+    """
     stored = entry.streams[request.stream]
     known = Knowledge(checkpoints_of(entry, request.stream, tokenizer))
     if request.stream == "out" and entry.is_whole("out"):
@@ -31,8 +43,10 @@ def open_part(entry: StoredOutput, request: ShowRequest, tokenizer: Tokenizer) -
     if entry.record.exit_status is not None:
         ending = Ending(entry.record.exit_status, entry.record.signal)
     part = StoredInput(stored, err_to_summarize=entry.streams.get("err"), ending=ending, known=known)
+    if filters := chain(request):
+        part = filtered_part(part, request, filters, closing)
     if request.pointer:
-        part = at_pointer(part, request)
+        part = at_pointer(part, request, b"\n" if on_screen else b"")
     elif request.stream == "out" and not request.grep:
         load_seek_points(entry)
     if request.grep:
@@ -65,15 +79,33 @@ def load_seek_points(entry: StoredOutput) -> None:
         out.seek_points.restore(found)
 
 
-def at_pointer(part: StoredInput, request: ShowRequest) -> StoredInput:
-    """Return the value at a pointer. A string is text; everything else is JSON, unchanged."""
+def filtered_part(
+    part: StoredInput, request: ShowRequest, filters: Sequence[StreamFilter], closing: Closing
+) -> StoredInput:
+    """Return the stream as the filters of this call leave it. Offsets count in that text, as in a run."""
+    out = closing.add(Spool(lost_bytes=part.out.lost))
+    sink = filtered(out, filters)
+    for block in blocks(part.out):
+        sink.write(block)
+    sink.finish()
+    found = sniff(out, request.shape)
+    known = Knowledge(shape=found.shape, total_count=found.total_count)
+    return part.but(out=out, known=known, notices=part.notices + found.notices, derived=True)
+
+
+def at_pointer(part: StoredInput, request: ShowRequest, line_end: bytes) -> StoredInput:
+    """Return the value at a pointer. A string is text; everything else is JSON, unchanged.
+
+    `line_end` is added unless the value ends with it.
+    """
     from tokcap.shapes.pointer import value_at
 
     shape = part.known.shape
     if request.shape != AUTO or shape == AUTO:
         shape = sniff(part.out, request.shape).shape
     value = value_at(part.out, shape, request.pointer)
-    return StoredInput(in_memory(value.data), known=Knowledge(shape=value.shape), derived=True)
+    data = value.data.removesuffix(line_end) + line_end
+    return StoredInput(in_memory(data), known=Knowledge(shape=value.shape), derived=True)
 
 
 def matching_lines(part: StoredInput, request: ShowRequest, tokenizer: Tokenizer) -> StoredInput:
@@ -88,7 +120,8 @@ def matching_lines(part: StoredInput, request: ShowRequest, tokenizer: Tokenizer
     found = grep(part.out, index, request.grep, request.context, enough_tokens)
     lines = in_memory(found.data, lost_bytes=found.left_out_bytes)
     known = Knowledge(shape=FALLBACK, total_count=found.matches)
-    return StoredInput(lines, known=known, derived=True, index=index)
+    # Only positions in the stored stream itself are worth storing.
+    return StoredInput(lines, known=known, derived=True, index=None if part.is_derived else index)
 
 
 def save_findings(entry: StoredOutput, request: ShowRequest, answer: Answer) -> None:

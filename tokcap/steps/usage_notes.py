@@ -70,7 +70,7 @@ def note_run(
         tokenizer=tokenizer.name,
         status=answer.response.status,
         output_bytes=given.size + given.out.lost,
-        shown_bytes=len(written) + len(answer.stderr),
+        shown_bytes=len(written) + len(answer.all_stderr),
         program=program_name(asked.command),
         handle=meta.handle,
         session=asked.session or None,
@@ -124,7 +124,7 @@ def note_show(
         tokenizer=tokenizer.name,
         status=answer.response.status,
         output_bytes=stored.streams[asked.stream].size,
-        shown_bytes=len(written) + len(answer.stderr),
+        shown_bytes=len(written) + len(answer.all_stderr),
         # If the store did not record the command, the line of the run has it.
         program=program_name(command) if command else None,
         handle=stored.handle,
@@ -145,9 +145,9 @@ def answer_tokens(answer: Answer, written: bytes, tokenizer: Tokenizer) -> int |
     """Return what the answer costs its reader on both streams; None if counting it would take long."""
     if answer.proven_tokens is not None:
         return answer.proven_tokens
-    if len(written) + len(answer.stderr) > LARGEST_COUNTED_BYTES:
+    if len(written) + len(answer.all_stderr) > LARGEST_COUNTED_BYTES:
         return None
-    return count_bytes(written, tokenizer) + count_bytes(answer.stderr, tokenizer)
+    return count_bytes(written, tokenizer) + count_bytes(answer.all_stderr, tokenizer)
 
 
 def program_name(command: Sequence[str]) -> str:

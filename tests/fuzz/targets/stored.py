@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 RECORD = StoredRecord(
     "3f2a91c05d7e",
     "3f2a91c05d7e" + "0" * 28,
+    {"out": "ab" * 16, "err": "cd" * 16},
     1_700_000_000,
     {"out": 30, "err": 4},
     {"out": 3},

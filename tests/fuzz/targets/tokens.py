@@ -50,7 +50,6 @@ def counting_in_chunks(given: Input) -> None:
         patch.setattr(bpe, "PLAIN_CHARACTERS", given.pick(5, (1 << 17, 100)))
         patch.setattr(bpe, "PART_BYTES", 2048)
         patch.setattr(bpe, "UNSURE_TOKENS", 8)
-        patch.setattr(bpe, "RUN_BYTES", 2048)
         assert count_bytes(data, tokenizer) == expected
         pieces = list(split(given.blocks(6, data), tokenizer))
     assert b"".join(pieces) == data

@@ -35,7 +35,7 @@ from tokcap.shapes.json_text.scanner import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tokcap.core.seek_points import ShapeSeekPoints
     from tokcap.shapes.json_text.scanner import View
@@ -104,15 +104,25 @@ class Node:
 class Reader:
     """Walks over a valid payload and knows the containers that are open."""
 
-    def __init__(self, data: View, *, lines: bool, seek_points: ShapeSeekPoints | None = None) -> None:
+    def __init__(
+        self,
+        data: View,
+        *,
+        lines: bool,
+        seek_points: ShapeSeekPoints | None = None,
+        check: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Begin at the first value. `check` is called for every range that was read."""
         self._data = data
         self._seek_points = seek_points
+        self._check = check or (lambda start, stop: None)
         begin = start_of_text(data)
         self.root = Node(None, LINES if lines else BARE, None, begin, begin)
         self._position = begin
         self.complete = False
         if not lines:
             self._enter_document()
+        self._check(0, self._position)
         self._open = self.root
 
     def _enter_document(self) -> None:
@@ -130,8 +140,10 @@ class Reader:
         """
         while not self.complete:
             self._seek(byte)
+            begin = self._position
             border = (self._position // STRIDE_BYTES + 1) * STRIDE_BYTES
             self._pass(min(border, byte))
+            self._check(begin, self._position)
             if border >= byte:
                 break
             self._add_seek_point()
@@ -238,6 +250,7 @@ class Reader:
             return
         for begin, start, index, _ in levels[len(path) :]:
             self._open = path[-1]
+            self._check(begin, start + 1)
             self._enter(begin, start)
             self._open.index = index
             path.append(self._open)
@@ -248,7 +261,7 @@ class Reader:
 
     def read_until(self, byte: int) -> None:
         """Keep the values that begin before `byte`, as children of the containers they are in."""
-        data = self._data
+        data, first = self._data, self._position
         here = self._open
         around = b"".join(node.kind for node in self._open_containers() if node.is_container)
         for event, key, start, end in walk(data, self._position, around):
@@ -269,11 +282,12 @@ class Reader:
                 node.end = end
         else:
             self._finish()
+        self._check(first, self._position)
         self._open = here
 
     def read_top(self) -> None:
         """Keep the root's own children, and count the elements of an object's arrays."""
-        data, root = self._data, self.root
+        data, root, first = self._data, self.root, self._position
         while not self.complete:
             begin = start = self._position = self._next_sign()
             if begin == len(data):
@@ -294,6 +308,7 @@ class Reader:
             if node.kind == ARRAY and root.kind == OBJECT:
                 self._open, self._position = node, start + 1
                 self._pass(node.end)
+        self._check(first, self._position)
 
     @property
     def next_begin(self) -> int:

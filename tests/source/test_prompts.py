@@ -1,0 +1,175 @@
+"""What a command has written is shown before it waits for input, within the limit."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.interactive import TAKE_TERMINAL
+from tests.support.reference import recount
+from tokcap.system.waiting import waits_for_input
+
+PATIENCE_SECONDS = 60
+PROMPTS = [
+    "name? ",
+    "Continue (y/n) ",
+    "[y/N] ",
+    "$ ",
+    "{",
+    "[",
+    '"',
+    "12",
+    "a,b",
+    "true",
+    "> ",
+    "menu\n1) a\n2) b\n#? ",
+]
+
+
+def read_until(descriptor: int, awaited: bytes) -> bytes:
+    """Read until something has arrived; fail if it does not."""
+    seen = b""
+    while awaited not in seen:
+        assert select.select([descriptor], [], [], PATIENCE_SECONDS)[0], f"no {awaited!r} in {seen!r}"
+        seen += os.read(descriptor, 1 << 16)
+    return seen
+
+
+def start(*args: str, **streams) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-m", "tokcap", *args], **streams)
+
+
+def on_pipes(*args: str) -> subprocess.Popen:
+    return start(*args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("limit", ["80", "4000"])
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_a_prompt_is_shown_before_the_answer_is_given(prompt, limit):
+    process = on_pipes(
+        "-n", limit, "--", "sh", "-c", 'printf "%s" "$0"; read answer; echo "<$answer>"', prompt
+    )
+    shown = read_until(process.stdout.fileno(), prompt.encode())
+    out, err = process.communicate(b"yes\n", timeout=PATIENCE_SECONDS)
+    assert (shown + out, err) == (prompt.encode() + b"<yes>\n", b"")
+
+
+@pytest.mark.parametrize(("prompt", "limit"), [("y/N ", 20), ("[1] ", 40), ("name? ", 60)])
+def test_a_short_prompt_is_shown_under_a_small_limit(prompt, limit):
+    script = 'printf "%s" "$0"; read answer; seq 1000'
+    process = on_pipes("-n", str(limit), "--", "sh", "-c", script, prompt)
+    shown = read_until(process.stdout.fileno(), prompt.encode())
+    out, err = process.communicate(b"yes\n", timeout=PATIENCE_SECONDS)
+    assert b"[TRUNCATED]" in out
+    assert recount(shown + out + err) <= limit
+
+
+@pytest.mark.parametrize("limit", ["60", "300", "4000"])
+def test_a_prompt_on_stderr_is_shown_too(limit):
+    process = on_pipes("-n", limit, "--", "sh", "-c", 'printf "[y/N] " >&2; read answer; echo "<$answer>"')
+    read_until(process.stderr.fileno(), b"[y/N] ")
+    assert process.communicate(b"yes\n", timeout=PATIENCE_SECONDS) == (b"<yes>\n", b"")
+
+
+def test_every_prompt_of_a_dialog_is_shown():
+    script = 'for q in "[1] " "{2} " "three? "; do printf "%s" "$q"; read answer; done; echo end'
+    process = on_pipes("-n", "200", "--", "sh", "-c", script)
+    for prompt in (b"[1] ", b"{2} ", b"three? "):
+        assert read_until(process.stdout.fileno(), prompt) == prompt
+        process.stdin.write(b"yes\n")
+        process.stdin.flush()
+    assert process.communicate(timeout=PATIENCE_SECONDS) == (b"end\n", b"")
+
+
+WAYS_TO_WAIT = {
+    "read": "sys.stdin.readline()",
+    "poll": "p = select.poll(); p.register(0, select.POLLIN); p.poll(); sys.stdin.readline()",
+    "select": "select.select([0], [], []); sys.stdin.readline()",
+    "epoll": "p = select.epoll(); p.register(0, select.EPOLLIN); p.poll(); sys.stdin.readline()",
+    "thread": "t = threading.Thread(target=sys.stdin.readline); t.start(); t.join()",
+    "child": "subprocess.run(['sh', '-c', 'read answer'])",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process waits for")
+@pytest.mark.parametrize("way", WAYS_TO_WAIT)
+def test_every_way_to_wait_for_input_is_noticed(way):
+    script = "import select, subprocess, sys, threading\nprint('[', end='', flush=True)\n"
+    script += f"{WAYS_TO_WAIT[way]}\nprint('end')"
+    process = on_pipes("-n", "300", "--", sys.executable, "-c", script)
+    assert read_until(process.stdout.fileno(), b"[") == b"["
+    assert process.communicate(b"\n", timeout=PATIENCE_SECONDS) == (b"end\n", b"")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process waits for")
+@pytest.mark.parametrize("script", ["sleep 60", "sleep 60 | cat", "while :; do :; done"])
+def test_a_command_that_does_something_else_does_not_wait_for_input(script):
+    process = subprocess.Popen(
+        ["sh", "-c", f"echo; {script}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == b"\n"
+    name = os.readlink(f"/proc/{process.pid}/fd/0")
+    assert waits_for_input(process.pid, [name], alone=False) is False
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def test_json_that_was_shown_as_a_prompt_is_cut_as_text_with_a_mark(with_store):
+    items = json.dumps([{"number": number, "name": "x" * 20} for number in range(500)])
+    script = 'printf "%s" "[1,"; read answer; printf "%s" "$0"'
+    process = on_pipes("-n", "200", "--", "sh", "-c", script, items[1:])
+    shown = read_until(process.stdout.fileno(), b"[1,")
+    out, err = process.communicate(b"yes\n", timeout=PATIENCE_SECONDS)
+    shown += out
+    payload, _, mark = shown.partition(b"\n[TRUNCATED] tokens 0-")
+    assert (b"[1," + items[1:].encode()).startswith(payload)
+    assert b"; next: tokcap show " in mark
+    assert recount(shown + err) <= 200
+
+
+def test_json_that_arrives_without_a_question_is_still_cut_as_json():
+    items = json.dumps([{"number": number} for number in range(500)])
+    process = on_pipes("-n", "100", "--", "sh", "-c", 'printf "["; sleep 0.5; printf "%s" "$0"', items[1:])
+    out, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    assert json.loads(out)[-1] == "[TRUNCATED]"
+
+
+@pytest.mark.parametrize("args", [[], ["--pty"]])
+@pytest.mark.parametrize("prompt", ["[y/N] ", "{", "name? "])
+def test_a_prompt_is_shown_on_a_terminal(prompt, args):
+    screen, terminal = pty.openpty()
+    script = 'printf "%s" "$0"; read answer; echo "<$answer>"'
+    call = [sys.executable, "-m", "tokcap", "-n", "300", *args, "--", "sh", "-c", script, prompt]
+    process = subprocess.Popen(
+        [sys.executable, "-c", TAKE_TERMINAL, *call],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    )
+    os.close(terminal)
+    assert read_until(screen, prompt.encode()).endswith(prompt.encode())
+    os.write(screen, b"yes\n")
+    assert b"<yes>\r\n" in read_until(screen, b"<yes>\r\n")
+    assert process.wait(timeout=PATIENCE_SECONDS) == 0
+    os.close(screen)
+
+
+def test_what_is_piped_into_tokcap_is_shown_on_a_terminal_during_a_pause():
+    screen, terminal = pty.openpty()
+    process = start("-n", "300", stdin=subprocess.PIPE, stdout=terminal)
+    os.close(terminal)
+    process.stdin.write(b"[y/N] ")
+    process.stdin.flush()
+    assert read_until(screen, b"[y/N] ") == b"[y/N] "
+    process.communicate(b"end\n", timeout=PATIENCE_SECONDS)
+    assert read_until(screen, b"end\r\n") == b"end\r\n"
+    os.close(screen)
