@@ -5,12 +5,12 @@ _tokcap_words() {
     below='' flags='' valued=''
     case $1 in
         '')
-            below='show budget completion doctor hook manifest mcp spill stats'
+            below='show budget completion count doctor hook manifest mcp spill stats'
             flags='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --account --no-account --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
             valued='-n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook -c'
             ;;
         show)
-            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --account --no-account --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
+            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --clean --no-clean --account --no-account --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
             valued='--stream --pointer --grep --context -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook'
             ;;
         'budget check')
@@ -49,11 +49,27 @@ _tokcap_words() {
             flags='--shell --session -o --output -h --help'
             valued='--shell --session -o --output'
             ;;
-        completion)
+        'completion bash')
             flags='-h --help'
             ;;
+        'completion fish')
+            flags='-h --help'
+            ;;
+        'completion install')
+            flags='-h --help'
+            ;;
+        'completion uninstall')
+            flags='-h --help'
+            ;;
+        'completion zsh')
+            flags='-h --help'
+            ;;
+        count)
+            flags='--tokenizer --model -o --output -h --help'
+            valued='--tokenizer --model -o --output'
+            ;;
         doctor)
-            flags='--write-config -o --output -h --help'
+            flags='--problems --write-config -o --output -h --help'
             valued='-o --output'
             ;;
         'hook install')
@@ -91,7 +107,7 @@ _tokcap_words() {
             valued='--stream -o --output'
             ;;
         'spill rm')
-            flags='-o --output -h --help'
+            flags='--all -o --output -h --help'
             valued='-o --output'
             ;;
         stats)
@@ -101,6 +117,7 @@ _tokcap_words() {
         spill) below='gc list path rm' flags='-h --help' ;;
         budget) below='check compacted end list record reset start status turn' flags='-h --help' ;;
         hook) below='install list print remove' flags='-h --help' ;;
+        completion) below='bash fish install uninstall zsh' flags='-h --help' ;;
     esac
 }
 
@@ -109,22 +126,22 @@ _tokcap_offer() {
     case $1 in
         ' --keep' | 'show --keep') offered=(head tail ends) ;;
         ' --align' | 'show --align') offered=(record token) ;;
-        ' --tokenizer' | 'show --tokenizer' | 'mcp --tokenizer') offered=(cl100k_base o200k_base approx) ;;
-        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output') offered=(text json jsonl) ;;
+        ' --tokenizer' | 'show --tokenizer' | 'count --tokenizer' | 'mcp --tokenizer') offered=(cl100k_base o200k_base approx) ;;
+        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'count -o' | 'count --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output') offered=(text json jsonl) ;;
         ' --shape' | 'show --shape') offered=(auto text json jsonl csv tsv) ;;
         ' --mode' | 'show --mode') offered=(raw table summary handle_only) ;;
         ' --stderr') offered=(separate merge pass drop) ;;
         ' --spill') offered=(auto always never) ;;
         ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'hook install --session' | 'hook print --session' | 'mcp --session') _tokcap_list sessions "$2" ;;
-        ' --model' | 'show --model' | 'budget start --model') _tokcap_list models "$2" ;;
+        ' --model' | 'show --model' | 'budget start --model' | 'count --model') _tokcap_list models "$2" ;;
         'show --stream' | 'spill path --stream') offered=(out err) ;;
         'show 0' | 'spill path 0' | 'spill rm '[0-9]*) _tokcap_list handles "$2" ;;
         'budget start --shell' | 'budget turn --shell') offered=(sh fish) ;;
-        'completion 0') offered=(bash zsh fish) ;;
+        'completion install 0' | 'completion uninstall 0') offered=(bash zsh fish man) ;;
+        'count '[0-9]* | 'stats --plot') compopt -o default 2>/dev/null ;;
         'hook install 0' | 'hook print 0' | 'hook remove 0') offered=(claude-code gemini) ;;
         'manifest -o' | 'manifest --output') offered=(json text) ;;
         'stats --by') offered=(day command session) ;;
-        'stats --plot') compopt -o default 2>/dev/null ;;
     esac
 }
 

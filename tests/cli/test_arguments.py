@@ -1,9 +1,11 @@
 """The grammar: what a command line means, where values come from, and how bad ones are refused."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
-from tokcap.cli.kinds import Switch
+from tokcap.cli.kinds import Switch, WholeNumber
 from tokcap.cli.options import OPTIONS, options_of
 from tokcap.core.request import SUBCOMMANDS, Request, ShowRequest
 from tokcap.environment import Environment
@@ -23,8 +25,10 @@ def read(tmp_path):
 
 
 def test_the_fields_of_a_request_are_the_rows_of_the_table():
-    assert set(Request._fields) == {"command", *(option.key for option in options_of("run"))}
-    assert set(ShowRequest._fields) == {"handle", *(option.key for option in options_of("show"))}
+    # Found out from the options, and not one of them.
+    derived = {"tokenizer_match"}
+    assert set(Request._fields) == {"command", *derived, *(option.key for option in options_of("run"))}
+    assert set(ShowRequest._fields) == {"handle", *derived, *(option.key for option in options_of("show"))}
 
 
 def test_without_options_every_value_is_its_default(read):
@@ -50,7 +54,12 @@ def test_options_end_at_the_first_word_that_is_none(read):
 def test_two_dashes_make_any_word_a_command(read):
     assert read("--", "show", "--help").command == ("show", "--help")
     assert read("--", "-n").command == ("-n",)
-    assert read("-n", "5", "--").command == ()
+
+
+@pytest.mark.parametrize("words", [["--"], ["-n", "5", "--"], ["-o", "text", "--token-count", "--"]])
+def test_two_dashes_without_a_command_are_refused(read, words):
+    with pytest.raises(UsageError, match="there is no command after --"):
+        read(*words)
 
 
 @pytest.mark.parametrize("name", [name for name in SUBCOMMANDS if name != "show"])
@@ -113,6 +122,59 @@ def test_a_bad_value_is_refused_and_the_option_named(read, words, message):
 def test_the_largest_number_is_accepted(read):
     assert read("-n", str(2**63 - 1)).token_limit == 2**63 - 1
     assert read("-n", "0000000000000000000000000000005").token_limit == 5
+
+
+READABLE_NUMBERS = [
+    ("4,000", 4000),
+    ("4_000", 4000),
+    ("1,234,567", 1234567),
+    ("4k", 4000),
+    ("4K", 4000),
+    ("1.5k", 1500),
+    ("0.5k", 500),
+    ("1,000k", 1000000),
+    ("2M", 2000000),
+    ("1.25m", 1250000),
+    ("007k", 7000),
+]
+
+
+@pytest.mark.parametrize(("text", "number"), READABLE_NUMBERS)
+def test_a_number_of_tokens_may_have_separators_or_a_unit(read, text, number):
+    assert read("-n", text, "--token-offset", text, "--context-window", text).token_limit == number
+    assert read(f"-n{text}").token_limit == number
+    assert read(variables={"TOKCAP_TOKEN_LIMIT": text}).token_limit == number
+    assert read(config=f'token_limit = "{text}"').token_limit == number
+    window = read("--model", "mine", config=f'[models.mine]\ncontext_window = "{text}"').context_window
+    assert window == number
+    assert read("show", "3f2a", "--token-offset", text).token_offset == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1,5", "4,00", "4,0000", ",400", "4,", "4_00", "4__000", "1,000_000", "1,5k", "1.5,000", "4'000"),
+        *("4.k", ".5k", "1.2345k", "4.0", "k", "4kk", "4ki", "4kb", "4g", "-4k", "4 k", "4\u202f000", "٤k"),
+        *("0k", "1e3k", "0x10k", "9" * 30 + "k", "9.9" * 3000),
+    ],
+)
+def test_what_is_not_written_as_a_number_of_tokens_is_refused(read, text):
+    with pytest.raises(UsageError, match=r"--token-limit: .* is (not a whole number|too large)"):
+        read("-n", text)
+
+
+@given(number=st.integers(1, 2**63 - 1), unit=st.sampled_from(["", "k", "M"]))
+def test_a_number_reads_the_same_however_it_is_written(number, unit):
+    scale = {"": 1, "k": 1000, "M": 1000000}[unit]
+    kind = WholeNumber(minimum=1)
+    for written in (f"{number}{unit}", f"{number:,}{unit}", f"{number:_}{unit}"):
+        if number * scale < 2**63:
+            assert kind.read(written) == number * scale
+        else:
+            with pytest.raises(ValueError, match="too large"):
+                kind.read(written)
+    exact = f"{number // scale}.{number % scale:0{len(str(scale)) - 1}d}{unit}" if unit else str(number)
+    assert kind.read(exact) == number
 
 
 def test_show_takes_options_before_and_behind_its_handle(read):

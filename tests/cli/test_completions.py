@@ -36,6 +36,8 @@ from tokcap.core.request import SUBCOMMANDS as NAMES
 from tokcap.hooks import AGENTS
 from tokcap.tokens import open_tokenizer, tokenizer_names
 
+pytestmark = pytest.mark.one_python
+
 COMMANDS = all_commands()
 VOCABULARY = Vocabulary(COMMANDS, all_groups())
 WRAPPER, *SUBCOMMANDS = COMMANDS
@@ -124,7 +126,8 @@ def test_the_words_and_values_of_subcommands_are_completed(shell, home):
         "tokcap budget record --output ": set(),
         "tokcap hook install ": set(AGENTS),
         "tokcap hook install -n 500 g": {"gemini"},
-        "tokcap completion ": set(SHELLS),
+        "tokcap completion ": {*SHELLS, "install", "uninstall"},
+        "tokcap completion install ": {*SHELLS, "man"},
         "tokcap budget start review --shell=": {"sh", "fish"},
         "tokcap spill nothing ": set(),
     }
@@ -215,7 +218,7 @@ def test_a_subcommand_is_completed_as_the_first_word_only(shell, home):
     )
     assert "completion" in first
     assert "budget" in begun
-    assert shells == set(SHELLS)
+    assert shells == {*SHELLS, "install", "uninstall"}
     # Where nothing can follow, zsh reminds of the options.
     assert all(word.startswith("-") for word in no_more)
     assert "completion" not in behind_option | behind_dashes

@@ -19,6 +19,8 @@ from tests.support.interactive import (
 )
 from tokcap.cli.completions import SHELLS
 
+pytestmark = pytest.mark.one_python
+
 SESSIONS = {"proj:one", "proj:two", "me@home+1", "review"}
 MODELS = """
 [models."my model"]
@@ -62,7 +64,7 @@ def tokcap(home, *arguments):
 def stored(home, text):
     """Store an output; its handle."""
     tokcap(home, "--spill", "always", "-n", "50", "--", "echo", text)
-    return (home / "data" / "spill" / "last").read_text().strip()
+    return (home / "data" / "spill" / "last").read_text().splitlines()[-1].split()[0]
 
 
 def test_handles_are_completed_from_the_store(shell, home):

@@ -11,12 +11,14 @@ import tomllib
 
 import pytest
 
-from tests.support.program import IMPORT_PATH, PACKAGE, ROOT
+from tests.support.program import IMPORT_PATH, PACKAGE, PYTHON, ROOT
 from tokcap import exits
 from tokcap.cli.catalog import all_commands
 from tokcap.core.notice import MEANINGS
 from tokcap.core.response import Meta
 from tokcap.errors import COMMAND_FAILURES, ReaderGone, TokcapError
+
+pytestmark = pytest.mark.one_python
 
 DIRECTORY = ROOT / "man"
 PAGE = DIRECTORY / "tokcap.1"
@@ -102,7 +104,8 @@ def page_of(command):
 def test_every_key_and_code_is_explained():
     page = (DIRECTORY / "tokcap-json.5").read_text()
     errors = {kind.code: kind.meaning for kind in error_classes()}
-    for word in (*Meta.__annotations__, *COMMAND_FAILURES, *errors, *MEANINGS):
+    keys = [name.rstrip("_") for name in Meta.__annotations__]
+    for word in (*keys, *COMMAND_FAILURES, *errors, *MEANINGS):
         assert re.search(rf"^\.It (Va|Dv) {word}$", page, re.MULTILINE)
 
 
@@ -196,7 +199,7 @@ def answer(command, home):
     own = {"tokcap": "tokcap", "tokcap-sh": "tokcap.cli.shell_entry"}
     (home / "bin").mkdir(exist_ok=True)
     for name, module in own.items():
-        (home / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable} -m {module} "$@"\n')
+        (home / "bin" / name).write_text(f'#!/bin/sh\nexec {PYTHON} -m {module} "$@"\n')
         (home / "bin" / name).chmod(0o755)
     script = f'PATH="$HOME/bin:$PATH"\n{command}'
     return run("sh", "-c", script, home=home)[0]

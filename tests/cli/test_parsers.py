@@ -28,7 +28,7 @@ TABLE = [option for option in options_of("run") if option.name != "model"]
 TyperRefuses = typer.BadParameter.__mro__[1]
 
 GOOD = {
-    WholeNumber: ["1", "500", "007", "9223372036854775807"],
+    WholeNumber: ["1", "500", "007", "9223372036854775807", "4k", "4,000", "1.5M"],
     Name: ["approx", "o200k_base", "-", "-n", "a b"],
     LineOfText: ["", "x", "-n", "--", "--keep=tail", "a=b", "=", " ", "…"],
     Size: ["1", "64KiB", "1.5G", "100MB"],
@@ -36,7 +36,7 @@ GOOD = {
     Duration: ["90", "1.5m", "500ms", "2h"],
 }
 BAD = {
-    WholeNumber: ["", "x", "-1", "+1", "1.5", " 5", "1e3", "=5", "٣", "9" * 40, "--", "-n"],
+    WholeNumber: ["", "x", "-1", "+1", "1.5", " 5", "1e3", "=5", "٣", "9" * 40, "--", "-n", "1,5", "4kb"],
     Choice: ["", "HEAD", "hea", "nothing", "--"],
     Name: ["", " "],
     LineOfText: ["two\nlines", "\x1b[0m", "\u2028"],

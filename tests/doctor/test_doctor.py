@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -14,14 +15,21 @@ import types
 from importlib import metadata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support import usage_log as usage_logs
-from tests.support.program import IMPORT_PATH, PACKAGE, Ran, checked
+from tests.support.program import IMPORT_PATH, PACKAGE, PYTHON, Ran, checked
 from tests.support.terminal import on_a_terminal
 from tests.support.vocabularies import PUBLISHED
+from tokcap.cli.completions.targets import TARGETS
 from tokcap.cli.options import OPTIONS
 from tokcap.doctor import examination, packages, variables, vocabularies
+from tokcap.doctor.finding import Finding
+from tokcap.doctor.report import finding_lines
 from tokcap.environment import Environment
+from tokcap.system.quoting import quoted
+from tokcap.system.screen import Screen
 from tokcap.tokens import embedded
 
 pytestmark = pytest.mark.usefixtures("with_store")
@@ -204,7 +212,7 @@ class TestStore:
         assert draft.name in messages["store.left over"]
 
         program = tmp_path / "tokcap"
-        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m tokcap "$@"\n')
+        program.write_text(f'#!/bin/sh\nexec {PYTHON} -m tokcap "$@"\n')
         program.chmod(0o755)
         world = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
         for remedy in dict.fromkeys(
@@ -395,7 +403,7 @@ class TestPackages:
         }
         assert more[0] == "ok"
         assert more[1].startswith("optional: nowhere is not installed; to install it: ")
-        assert more[1].endswith(" -m pip install 'tokcap[more]'")
+        assert more[1].endswith(" -m pip install nowhere")
 
 
 class TestConfiguration:
@@ -439,6 +447,8 @@ class TestConfiguration:
         ("name", "status", "meant"),
         [
             ("TOKCAP_TOKENLIMIT", "wrong", "TOKCAP_TOKEN_LIMIT"),
+            ("TOKCAP_MAX_TOKENS", "wrong", "TOKCAP_TOKEN_LIMIT"),
+            ("TOKCAP_JSON", "wrong", "TOKCAP_OUTPUT"),
             ("TOCKAP_TOKEN_LIMIT", "wrong", "TOKCAP_TOKEN_LIMIT"),
             ("tokcap_data_dir", "wrong", "TOKCAP_DATA_DIR"),
             ("TOKCAP_GREP", "wrong", "--grep"),
@@ -531,9 +541,40 @@ class TestSurroundings:
         path.parent.mkdir(parents=True)
         path.write_bytes(b"something older")
         check = examined()["shells.fish"][0]
-        assert (check["status"], check["remedy"]) == ("note", f"tokcap completion fish > {path}")
+        assert (check["status"], check["remedy"]) == (
+            "note",
+            f"mv {path} '{path}~' && tokcap completion install fish",
+        )
+        path.write_bytes(inside("completion", "fish").out.replace(b"token-limit", b"token-limit-x"))
+        assert "of another version" in examined()["shells.fish"][0]["message"]
         path.write_bytes(inside("completion", "fish").out)
         assert examined()["shells.fish"][0]["status"] == "ok"
+
+    @pytest.mark.parametrize("name", TARGETS)
+    def test_the_program_itself_is_asked_and_the_remedy_helps(self, examined, inside, tmp_path, name):
+        if not shutil.which(name):
+            pytest.skip(f"{name} is not installed")
+        path = f"{tmp_path}/home/.local/bin:{os.environ['PATH']}"
+        check = examined(PATH=path)[f"shells.{name}"][0]
+        assert check["status"] == "note"
+        assert check["remedy"] == f"tokcap completion install {name}"
+        assert inside(*check["remedy"].split()[1:], env={"PATH": path}).status == 0
+        assert examined(PATH=path)[f"shells.{name}"][0]["status"] == "ok"
+
+    def test_a_shell_that_cannot_be_asked_is_a_note(self, examined, tmp_path, monkeypatch):
+        monkeypatch.setattr("tokcap.cli.completions.asking.PATIENCE_SECONDS", 1.0)
+        (tmp_path / "home" / ".bashrc").write_text("exit\n")
+        check = examined()["shells.bash"][0]
+        assert check["status"] == "note"
+        assert check["message"].startswith("could not be asked for the completion")
+
+    def test_a_start_up_file_that_calls_doctor_is_not_asked_again(self, examined, tmp_path):
+        call = f"PYTHONPATH={shlex.quote(IMPORT_PATH)} {shlex.quote(sys.executable)} -m tokcap doctor"
+        (tmp_path / "home" / ".bashrc").write_text(f"{call} >> ~/asked\n")
+        examined()
+        asked = (tmp_path / "home" / "asked").read_text()
+        assert asked.count("Shells") == 1
+        assert "not asked: tokcap itself has started this shell" in asked
 
     def test_it_works_in_a_directory_that_no_longer_exists(self, tmp_path):
         gone = tmp_path / "gone"
@@ -574,6 +615,48 @@ class TestReport:
         shown = on_a_terminal("doctor", **{"TERM": "xterm", "NO_COLOR": "", **world})
         assert ("\x1b[" in shown) == coloured
         assert "nothing is wrong" in shown
+
+    @pytest.mark.parametrize("columns", [40, 60, 80, 132])
+    def test_lines_are_wrapped_between_words(self, columns, with_store, tmp_path):
+        shown = on_a_terminal("doctor", columns=columns, TERM="dumb", TOKCAP_XYZZY="it's on")
+        for line in shown.splitlines():
+            # A word that is longer than a line, such as a path or a quoted one, is not broken.
+            long = max(map(len, line.split()), default=0) > columns - 16 or "'" in line or '"' in line
+            assert len(line) <= columns or long, line
+        words = on_a_terminal("doctor", columns=1000, TERM="dumb", TOKCAP_XYZZY="it's on").split()
+        assert [word for word in shown.split() if word != "\\"] == words
+
+    @given(st.lists(st.text(st.characters(exclude_categories=("C", "Z")), min_size=1), min_size=1))
+    def test_a_remedy_of_several_lines_is_the_same_command(self, given_words):
+        command = " ".join(map(quoted, [*given_words, "a b", "it's"]))
+        finding = Finding("name", "wrong", "message", command)
+        lines = [*finding_lines(finding, 4, Screen(40, is_terminal=True))]
+        first = next(number for number, line in enumerate(lines) if "do: " in line)
+        typed = "\n".join(lines[first:]).partition("do: ")[2]
+        assert shlex.split(typed.replace("\\\n", "")) == [*given_words, "a b", "it's"]
+
+    def test_only_what_needs_attention_is_shown_on_request(self, inside, examined, with_store):
+        ran = inside("doctor", "--problems", env={"TOKCAP_TOKENLIMIT": "5", "LC_ALL": "C.UTF-8"})
+        assert ran.status == 1
+        lines = ran.out.decode().splitlines()
+        assert "Variables" in lines
+        assert "Vocabularies" not in lines
+        assert not [line for line in lines if line.startswith("  ok ")]
+        assert lines[-1].startswith("1 thing is wrong")
+        found = inside("doctor", "--problems", "-o", "json", env={"TOKCAP_TOKENLIMIT": "5"}).json["data"]
+        assert {check["status"] for check in found} <= {"note", "wrong"}
+
+    def test_where_all_is_well_problems_prints_nothing(self, inside, monkeypatch):
+        def check(_env):
+            yield examination.Finding("mine", "ok", "well")
+
+        module = types.ModuleType("well")
+        module.check = check
+        monkeypatch.setitem(sys.modules, "well", module)
+        monkeypatch.setattr(examination, "CHECKS", (examination.Check("mine", "Mine", "well"),))
+        ran = inside("doctor", "--problems")
+        assert (ran.status, ran.out, ran.err) == (0, b"", b"")
+        assert inside("doctor", "--problems", "-o", "json").json["data"] == []
 
     def test_a_library_that_is_missing_is_named(self, tmp_path):
         (tmp_path / "orjson.py").write_text("raise ImportError('broken', name='orjson')\n")

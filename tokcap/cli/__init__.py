@@ -2,7 +2,8 @@
 
 - options, kinds: the option table of `tokcap` and `tokcap show`, and the kinds of values
 - arguments: decide what kind of call this is
-- words, values: split a command line; decide a value from flag, variable, config file or default
+- words, synonyms: split a command line; what an unknown option probably means
+- values: decide a value from flag, variable, config file or default
 - config: the config file: read it, find lines in it, write a first one
 - shell_flags, shell_entry: the words of a shell before `-c`; the program `tokcap-sh`
 - description, catalog: commands as data; all commands by name

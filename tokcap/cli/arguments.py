@@ -61,6 +61,8 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
             )
         return Subcommand(words.rest[0], words.rest[1:])
     command = words.rest
+    if words.forced and not command:
+        raise UsageError("there is no command after --; to cap standard input, leave -- out")
     if words.shell:
         from tokcap.system.shell import shell_argv
 

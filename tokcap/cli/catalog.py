@@ -18,6 +18,7 @@ SUBCOMMAND_BRIEFS = {
     "show": "read a stored output",
     "spill": "list, find, remove outputs",
     "budget": "one budget for many calls",
+    "count": "count tokens of files",
     "stats": "what was shown and saved",
     "doctor": "check the installation",
     "hook": "for coding agents",
@@ -49,7 +50,11 @@ SHOW = Command(
     path=("show",),
     summary="Read an output that tokcap has stored; the command does not run again.",
     arguments=(
-        Argument("HANDLE", "the handle in the mark, four or more of its digits, or @last", names="handles"),
+        Argument(
+            "HANDLE",
+            "the handle in the mark, four or more of its digits, or @last, @last-1, ...",
+            names="handles",
+        ),
     ),
     exit_codes=(0, 1, 2, 120, 125),
     no="there is no such output, value or line",

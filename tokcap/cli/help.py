@@ -59,7 +59,17 @@ def usage(screen: Screen) -> str:
     """Return the forms of a call, in a few lines."""
     width = max(len(form) for form, _ in FORMS) + GAP
     lines = [f"{form:{width}}{meaning}" for form, meaning in FORMS]
+    if not screen.fits(f"usage: {line}" for line in lines):
+        below = "".join(f"  {form}\n    {meaning}\n" for form, meaning in FORMS)
+        return f"{screen.heading('usage:')}\n{below}"
     return screen.heading("usage:") + " " + "\n       ".join(lines) + "\n"
+
+
+def usage_of(form: str, screen: Screen) -> str:
+    """Return the form of one call, and an empty line."""
+    first, *rest = screen.wrapped(f"usage: {form}", "       ")
+    lines = [screen.heading("usage:") + first.removeprefix("usage:"), *rest]
+    return "\n".join(lines) + "\n\n"
 
 
 def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are frozen
@@ -88,7 +98,7 @@ def show_help(screen: Screen = Screen()) -> str:  # noqa: B008  # as above
 
 def command_help(command: Command, screen: Screen) -> str:
     """Return the text of `tokcap … --help` for one command."""
-    parts = [f"{screen.heading('usage:')} {command.usage}\n\n", paragraph(command.summary, screen)]
+    parts = [usage_of(command.usage, screen), paragraph(command.summary, screen)]
     if command.details:
         parts.append("\n" + paragraph(command.details, screen))
     if command.arguments:
@@ -108,7 +118,7 @@ def group_help(group: Group, commands: Sequence[Command], screen: Screen) -> str
     """Return the text of `tokcap budget --help`: its commands."""
     rows = [(command.path[-1], command.sentence) for command in commands]
     return (
-        f"{screen.heading('usage:')} tokcap {group.name} COMMAND [OPTIONS] ...\n\n"
+        usage_of(f"tokcap {group.name} COMMAND [OPTIONS] ...", screen)
         + paragraph(group.summary, screen)
         + f"\n{screen.heading('Commands:')}\n"
         + "".join(columns(rows, screen))

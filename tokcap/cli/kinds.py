@@ -20,16 +20,20 @@ LONGEST_SECONDS = 1e9
 
 
 class WholeNumber(Record):
-    """Only decimal digits: no sign, no space, no `1e3`."""
+    """Decimal digits, as `4000`, `4,000`, `4_000` or `4k`: no sign, no space, no `1e3`.
+
+    `k` is 1,000 and `M` is 1,000,000, as in the totals of marks: these are tokens, not bytes.
+    """
 
     type = "integer"
     minimum: int
 
     def read(self, raw: str) -> int:
-        if not (raw.isascii() and raw.isdigit()):
-            raise ValueError(f"{shortened(raw)} is not {self.expected}")
+        plain = raw if raw.isascii() and raw.isdigit() else plain_digits(raw)
         # Check the length first: Python refuses to convert several thousand digits.
-        digits = raw.lstrip("0") or "0"
+        digits = plain.lstrip("0") or "0"
+        if not plain:
+            raise ValueError(f"{shortened(raw)} is not {self.expected}")
         if len(digits) > 19 or int(digits) > LARGEST_NUMBER:
             raise ValueError(f"{shortened(raw)} is too large; at most {LARGEST_NUMBER}")
         if int(digits) < self.minimum:
@@ -39,6 +43,22 @@ class WholeNumber(Record):
     @property
     def expected(self) -> str:
         return f"a whole number of at least {self.minimum}"
+
+
+def plain_digits(raw: str) -> str:
+    """Return `4000` for `4,000`, `4_000` and `4k`, `1500` for `1.5k`; empty if it is not such a number."""
+    places = {"k": 3, "m": 6}.get(raw[-1:].lower(), 0)
+    whole, point, fraction = (raw[:-1] if places else raw).partition(".")
+    for separator in ",_":
+        first, *others = whole.split(separator)
+        # Only thousands are separated: `1,5` may mean one and a half.
+        if others and 1 <= len(first) <= 3 and all(len(group) == 3 for group in others):
+            whole = first + "".join(others)
+            break
+    digits = whole + fraction
+    if not (digits.isascii() and digits.isdigit()) or len(fraction) > places or bool(point) != bool(fraction):
+        return ""
+    return digits + "0" * (places - len(fraction)) if whole else ""
 
 
 class Choice(Record):
@@ -57,7 +77,11 @@ class Choice(Record):
 
     def read(self, raw: str) -> str:
         if raw not in self.words:
-            raise ValueError(f"{shortened(raw)} is not {self.expected}")
+            from tokcap.cli.synonyms import word_meant
+
+            near = word_meant(raw, self.words)
+            hint = f"; did you mean {near}?" if near else ""
+            raise ValueError(f"{shortened(raw)} is not {self.expected}{hint}")
         return raw
 
     @property

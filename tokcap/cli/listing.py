@@ -43,11 +43,11 @@ def run(arguments: Sequence[str], env: Environment) -> int:
 
 def handles(beginning: str, env: Environment) -> Iterator[tuple[str, str]]:
     """Yield stored outputs, the latest first, and the name that means the latest."""
-    from tokcap.store import open_store
+    from tokcap.store import caller_of, open_store
     from tokcap.store.base import LATEST
 
     store, now = open_store(env), env.now()
-    if LATEST.startswith(beginning) and (last := store.last()):
+    if LATEST.startswith(beginning) and (last := store.last(caller_of(env))):
         yield LATEST, f"the latest: {entry_text(last, now)}"
     for entry in store.latest(MOST_HANDLES, beginning):
         yield entry.handle, entry_text(entry, now)

@@ -246,7 +246,6 @@ OPTIONS = (
         group=FORMAT,
         help="remove ANSI escapes, progress frames, trailing spaces and repeated blank lines: the output as "
         "a terminal finally shows it",
-        forms=("run",),
         brief="remove ANSI escapes, progress, extra blanks",
     ),
     Option(
@@ -311,7 +310,8 @@ OPTIONS = (
     ),
     Option(
         key="session",
-        kind=LineOfText(),
+        # Not an empty one: a script whose variable is empty would run uncharged.
+        kind=Name("the name of a session; to use none, unset TOKCAP_SESSION"),
         metavar="NAME",
         default_text="none",
         names="sessions",

@@ -10,6 +10,7 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokcap.core.notice import Notice
     from tokcap.core.request import Output
+    from tokcap.core.response import Failure
     from tokcap.environment import Environment
 
 
@@ -34,7 +35,13 @@ class Reply:
         return exits.OK
 
     def give(
-        self, data: object, notices: tuple[Notice, ...] = (), *, status: int = exits.OK, **meta: object
+        self,
+        data: object,
+        notices: tuple[Notice, ...] = (),
+        *,
+        status: int = exits.OK,
+        failure: Failure | None = None,
+        **meta: object,
     ) -> int:
         """Write an envelope, or one line for each record; return the exit status."""
         from tokcap.core.response import Meta, Response
@@ -46,7 +53,7 @@ class Reply:
         else:
             payload = compact(data)
         about = Meta(tokenizer=str(DEFAULTS["tokenizer"]), exit_code=status, exit_from="tokcap")
-        response = Response(status, payload, None, notices, about.but(**meta))
+        response = Response(status, payload, failure, notices, about.but(**meta))
         self.env.write_stdout(FORMS[self.output].write(response))
         return status
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from tokcap.core.units import printable
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tokcap.budget.arithmetic import Account, Settings
+    from tokcap.system.screen import Screen
 
 BAR_CHARACTERS = 30
+LEAST_BAR_CHARACTERS = 4
 
 
 def settings_numbers(settings: Settings) -> dict[str, object]:
@@ -30,22 +35,49 @@ def account_numbers(account: Account) -> dict[str, object]:
     }
 
 
-def account_text(name: str, account: Account) -> str:
+def account_text(name: str, account: Account, screen: Screen) -> str:
     """Return an account for people, in a few lines."""
-    lines = [f"{name}  {bar_of(account)}"]
+    line = f"{name}  {bar_of(account)}"
+    lines = [line] if screen.fits([line]) else [name, f"  {narrow_bar_of(account, screen.columns - 2)}"]
     if account.reserved:
         lines.append(f"{account.reserved} reserved by commands that are still running")
     if account.settings.context_window is not None:
         lines.append(f"context window: {account.window_used} of {account.settings.context_window} tokens")
     if account.total is not None:
         lines.append(f"answers are shown as {account.mode()}")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{part}\n" for line in lines for part in screen.wrapped(line))
+
+
+def sessions_text(rows: Sequence[tuple[str, str, Account]], screen: Screen) -> str:
+    """Return sessions for people: name, start and bar of each. On a narrow screen the bar is below."""
+    width = max(len(name) for name, _, _ in rows)
+    lines = [f"{name.ljust(width)}  {started}  {bar_of(account)}" for name, started, account in rows]
+    if not screen.fits(lines):
+        lines = []
+        for name, started, account in rows:
+            room = screen.columns - len(started) - 2
+            lines.append(f"{printable(name, room).ljust(min(width, room))}  {started}")
+            lines.append(f"  {narrow_bar_of(account, screen.columns - 2)}")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def bar_of(account: Account) -> str:
     """Return `[######....] 6000 of 10000 tokens used, 4000 left`."""
     if account.total is None:
         return f"{account.used} tokens used, no limit"
-    filled = min(round(account.usage_fraction * BAR_CHARACTERS), BAR_CHARACTERS)
-    bar = "#" * filled + "." * (BAR_CHARACTERS - filled)
-    return f"[{bar}] {account.used} of {account.total} tokens used, {account.remaining} left"
+    words = f"{account.used} of {account.total} tokens used, {account.remaining} left"
+    return f"{bar(account, BAR_CHARACTERS)} {words}"
+
+
+def narrow_bar_of(account: Account, columns: int) -> str:
+    """Return the same in fewer characters: a shorter bar, or none."""
+    if account.total is None:
+        return bar_of(account)
+    words = f"{account.used} of {account.total}, {account.remaining} left"
+    room = min(columns - len(words) - 3, BAR_CHARACTERS)
+    return f"{bar(account, room)} {words}" if room >= LEAST_BAR_CHARACTERS else words
+
+
+def bar(account: Account, characters: int) -> str:
+    filled = min(round(account.usage_fraction * characters), characters)
+    return "[" + "#" * filled + "." * (characters - filled) + "]"

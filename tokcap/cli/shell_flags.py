@@ -43,13 +43,16 @@ def string_problem(words: Sequence[str], own_flags: Sequence[str]) -> str:
     """Return what is wrong with the words after `-c`; empty if nothing is.
 
     A shell accepts more flags there. An option of tokcap would silently mean something else: `-n` makes a
-    shell run nothing.
+    shell run nothing, and after the string it would be the name of the shell.
     """
     if [*words] in ([], ["--"]):
         return "-c needs a string to run"
     first = words[0].partition("=")[0]
     if first in own_flags or (not first.startswith("--") and first[:2] in own_flags):
         return f"{first} comes after -c; write options of tokcap before it"
+    name = words[1].partition("=")[0] if len(words) > 1 else ""
+    if name in own_flags or (name[:2] in own_flags and name[2:].isdigit()):
+        return f"{name} comes after the string of -c; write options of tokcap before -c"
     return ""
 
 

@@ -62,8 +62,11 @@ def run_handler(command: Command, words: Sequence[str], values: Values, env: Env
     except ImportError as error:
         if shortage_of(error) or (error.name or "").startswith("tokcap"):
             raise
+        from tokcap.system.installation import installation
+
         raise TokcapError(
-            f"{error.name or error} cannot be loaded; the installation is incomplete, install tokcap again"
+            f"{error.name or error} cannot be loaded; the installation is incomplete,"
+            f" run: {installation().reinstall(dependencies=True)}"
         ) from None
 
 

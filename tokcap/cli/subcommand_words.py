@@ -8,7 +8,8 @@ from __future__ import annotations
 from tokcap.cli.catalog import commands_of, group_of
 from tokcap.cli.description import HELP
 from tokcap.cli.kinds import Choice
-from tokcap.cli.words import decoded, split_option, unknown_option
+from tokcap.cli.words import decoded, missing_value, split_option, unknown_option
+from tokcap.core.request import SUBCOMMANDS
 from tokcap.errors import UsageError
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -36,13 +37,23 @@ def find(name: str, arguments: Sequence[str]) -> tuple[Command | None, Sequence[
     by_name = {command.path[1]: command for command in commands}
     word = arguments[0]
     if word not in by_name:
-        from tokcap.core.spelling import nearest
-
         what = "option" if word.startswith("-") else "command"
-        near = nearest(word, [*by_name, *HELP.spellings] if what == "command" else HELP.spellings)
-        hint = f"did you mean tokcap {name} {near}?" if near else f"its commands are {', '.join(by_name)}"
-        refuse(name, f"unknown {what} {decoded(word)}; {hint}")
+        refuse(name, f"unknown {what} {decoded(word)}; {meant(name, word, [*by_name])}")
     return by_name[word], arguments[1:]
+
+
+def meant(group: str, word: str, names: Sequence[str]) -> str:
+    """Return what an unknown word after the name of a group probably means."""
+    from tokcap.cli.synonyms import word_meant
+    from tokcap.core.spelling import nearest
+
+    if word.startswith("-"):
+        near = nearest(word, HELP.spellings, similarity=0.8)
+    else:
+        near = word_meant(word, names) or nearest(word, HELP.spellings)
+        if not near and word in SUBCOMMANDS:
+            return f"did you mean tokcap {word}?"
+    return f"did you mean tokcap {group} {near}?" if near else f"its commands are {', '.join(names)}"
 
 
 def read_words(command: Command, words: Sequence[str]) -> Values | None:
@@ -70,7 +81,7 @@ def read_words(command: Command, words: Sequence[str]) -> Values | None:
             continue
         if flag.takes_value and not attached:
             if position == len(words):
-                problems.append(f"{spelling} needs a value: {flag.expected}")
+                problems.append(missing_value(spelling, flag.kind, flag.metavar))
                 break
             raw = words[position]
             position += 1
@@ -106,9 +117,9 @@ def problems_of_arguments(command: Command, words: Sequence[str]) -> list[str]:
         return [f"{extra!r} is an unexpected argument; see {command.name} --help"]
     for argument, word in zip(command.arguments, words, strict=False):
         if argument.choices and word not in argument.choices:
-            from tokcap.core.spelling import nearest
+            from tokcap.cli.synonyms import word_meant
 
-            near = nearest(word, argument.choices)
+            near = word_meant(word, argument.choices)
             hint = f"; did you mean {near}?" if near else ""
             return [f"{decoded(word)!r} is not {Choice(argument.choices).expected}{hint}"]
     return []

@@ -15,9 +15,10 @@ from tokcap.cli.kinds import Fraction, Switch, WholeNumber
 from tokcap.errors import ReaderGone, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tokcap.cli.description import Argument, Command, Flag
+    from tokcap.cli.kinds import Kind
     from tokcap.environment import Environment
 
 
@@ -81,10 +82,16 @@ def annotation_of_argument(argument: Argument) -> Any:
 
 
 def annotation_of_flag(flag: Flag) -> Any:
-    minimum = flag.kind.minimum if isinstance(flag.kind, WholeNumber) else None
-    info = typer.Option(*flag.spellings, help=flag.help, min=minimum)
+    info = typer.Option(
+        *flag.spellings, help=flag.help, parser=number_parser(flag.kind) if plain_type(flag) is int else None
+    )
     kind: Any = Literal[flag.choices] if flag.choices else plain_type(flag)
     return Annotated[kind if flag.required or flag.default is not None else Optional[kind], info]  # noqa: UP045
+
+
+def number_parser(kind: Kind) -> Callable[[Any], Any]:
+    """Return a parser that reads a number as the rest of tokcap does. Typer also passes defaults to it."""
+    return lambda value: kind.read(value) if isinstance(value, str) else value
 
 
 def plain_type(flag: Flag) -> type:

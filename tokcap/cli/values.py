@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tokcap.cli.kinds import Kind
     from tokcap.cli.options import Form, Option
-    from tokcap.core.request import Value
+    from tokcap.core.request import TokenizerMatch, Value
     from tokcap.environment import Environment
     from tokcap.tokens.models import Model
 
@@ -53,8 +53,16 @@ def completed(chosen: Mapping[str, Value], form: Form, models: Mapping[str, Mode
 
         # A context window or tokenizer that was chosen explicitly overrides that of the model.
         model = find_model(str(chosen["model"]), models)
-        chosen = {**model.known(), **chosen}
+        match = tokenizer_match(model, chosen.get("tokenizer"))
+        chosen = {"tokenizer_match": match, **model.known(), **chosen}
     return {**defaults_of(form), **chosen}
+
+
+def tokenizer_match(model: Model, chosen: Value) -> TokenizerMatch:
+    """Return how the tokenizer relates to the model; `chosen` is None if the caller named none."""
+    if chosen is None:
+        return "own" if model.tokenizer else "substitute"
+    return "own" if chosen == model.tokenizer else "chosen"
 
 
 def defaults_of(form: Form) -> dict[str, Value]:

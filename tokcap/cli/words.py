@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
-from tokcap.cli.kinds import Switch
+from tokcap.cli.kinds import LineOfText, Switch
 from tokcap.cli.options import options_by_flag
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokcap.cli.kinds import Kind
     from tokcap.cli.options import Form, Option
     from tokcap.cli.shell_flags import ShellFlags
 
@@ -73,7 +74,7 @@ def take_apart(argv: Sequence[str], form: Form) -> Words:
                 given.append((option, decoded(argv[position])))
                 position += 1
             else:
-                problems.append(f"{option.flag} needs a value: {option.kind.expected}")
+                problems.append(missing_value(option.flag, option.kind, option.metavar))
         elif negated := negated_switch(name, by_name):
             if equals:
                 problems.append(f"{name} takes no value")
@@ -125,11 +126,17 @@ def negated_switch(name: str, by_name: Mapping[str, Option]) -> Option | None:
 
 def unknown_option(name: str, known: Sequence[str], called: str) -> str:
     """Return the message about an option that does not exist; `called` is the command as it is typed."""
-    from tokcap.core.spelling import nearest
+    from tokcap.cli.synonyms import meaning_of
 
-    near = nearest(name, known)
-    hint = f"did you mean {near}?" if near else f"see {called} --help"
+    hint = meaning_of(name, known) or f"see {called} --help"
     return f"unknown option {decoded(name)}; {hint}"
+
+
+def missing_value(flag: str, kind: Kind, metavar: str) -> str:
+    """Return the message about an option without its value."""
+    # `expected` only says which characters a text must not have. That does not help here.
+    expected = f"{flag} {metavar}" if isinstance(kind, LineOfText) else kind.expected
+    return f"{flag} needs a value: {expected}"
 
 
 def decoded(word: str) -> str:

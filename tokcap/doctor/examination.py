@@ -45,6 +45,10 @@ class Group(Record):
     title: str
     findings: tuple[Finding, ...]
 
+    def problems(self) -> Group:
+        """Return the group with only those findings that need attention."""
+        return self.but(findings=tuple(one for one in self.findings if one.status != "ok"))
+
 
 def examine(env: Environment) -> Iterator[Group]:
     """Yield the findings, group by group."""

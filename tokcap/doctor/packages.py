@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.lean.record import Record
-from tokcap.system.quoting import quoted
+from tokcap.system.installation import installation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +50,7 @@ def check(_env: Environment) -> Iterator[Finding]:
         required = [requirement_of(text) for text in metadata.requires("tokcap") or ()]
     except metadata.PackageNotFoundError:
         message = "tokcap is not installed as a package, so its requirements are unknown"
-        yield note("dependencies", message, pip("tokcap"))
+        yield note("dependencies", message, installation().reinstall())
         return
     for requirement in required:
         if not requirement.extra:
@@ -79,11 +78,11 @@ def requirement_of(text: str) -> Requirement:
 def check_dependency(needed: Requirement) -> Finding:
     """Check a package without which tokcap does not work, or only in part."""
     if not is_installed(needed.name):
-        return wrong(needed.name, "not installed", pip(needed.specifier))
+        return wrong(needed.name, "not installed", installation().repair(needed.specifier))
     if problem := loading_problem(needed):
-        return wrong(needed.name, problem, pip(needed.specifier, "--force-reinstall"))
+        return wrong(needed.name, problem, installation().repair(needed.specifier))
     if problem := needed.version_problem():
-        return wrong(needed.name, problem, pip(needed.specifier))
+        return wrong(needed.name, problem, installation().repair(needed.specifier))
     return ok(needed.name, metadata.version(needed.name))
 
 
@@ -98,10 +97,10 @@ def loading_problem(package: Requirement) -> str:
 
 
 def check_extra(extra: str, packages: list[Requirement]) -> Finding:
-    """Check the packages that `pip install tokcap[NAME]` adds."""
+    """Check the packages of an extra."""
     use = f"for {USES[extra]}" if extra in USES else "optional"
     missing = [package.name for package in packages if not is_installed(package.name)]
-    install = pip(f"tokcap[{extra}]")
+    install = installation().add(*(package.specifier for package in packages))
     if missing:
         return ok(extra, f"{use}: {', '.join(missing)} is not installed; to install it: {install}")
     for package in packages:
@@ -130,8 +129,3 @@ def numbers(version: str) -> list[int]:
             break
         found.append(int(digits))
     return found
-
-
-def pip(package: str, *options: str) -> str:
-    """Return the command that installs a package for this Python."""
-    return " ".join([quoted(sys.executable or "python3"), "-m pip install", *options, quoted(package)])

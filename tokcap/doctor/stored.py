@@ -9,10 +9,9 @@ from tokcap.cli.values import decide
 from tokcap.core.units import count_of, size_of
 from tokcap.doctor.files import check_files
 from tokcap.doctor.finding import Finding, note, ok, some_of, wrong
-from tokcap.errors import StoreError, UsageError
+from tokcap.errors import DamagedOutput, StoreError, UsageError
 from tokcap.store import open_store
 from tokcap.store.base import Retention
-from tokcap.store.digest import digest_of_stored
 from tokcap.store.retention import split_by_retention
 
 if TYPE_CHECKING:
@@ -78,8 +77,10 @@ def check_outputs(store: Store, outputs: Sequence[ListedOutput]) -> Iterator[Fin
             elif size <= left_bytes:
                 left_bytes -= size
                 compared += 1
-                if digest_of_stored(stored.streams) != stored.record.digest:
-                    changed.append(listed.handle)
+                for stream in stored.streams.values():
+                    stream.check(0, stream.size)
+        except DamagedOutput:
+            changed.append(listed.handle)
         except StoreError as error:
             damaged.append(listed.handle)
             damage.append(str(error))

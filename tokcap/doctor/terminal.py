@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from tokcap.doctor.finding import Finding, note, ok
@@ -19,7 +18,7 @@ def check(env: Environment) -> Iterator[Finding]:
     """Check the locale and the terminal."""
     yield check_locale(env)
     name = env.variables.get("TERM") or "TERM is not set"
-    at_terminal = env.stdout not in env.closed and os.isatty(env.stdout)
+    at_terminal = env.is_terminal(env.stdout)
     yield ok("terminal", name if at_terminal else "standard output is not a terminal")
 
 

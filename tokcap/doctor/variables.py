@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokcap.cli.options import OPTIONS
+from tokcap.cli.synonyms import meanings
 from tokcap.core.spelling import nearest
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.system.quoting import quoted
@@ -40,9 +41,19 @@ def check(env: Environment) -> Iterator[Finding]:
 
 def check_unknown(name: str, value: str) -> Iterator[Finding]:
     has_prefix = name.startswith(PREFIX)
-    meant = nearest(name.upper(), KNOWN, SIMILARITY if has_prefix else SIMILARITY_WITHOUT_PREFIX)
+    meant, meant_value = guessed(name) if has_prefix else ("", "")
+    meant = meant or nearest(name.upper(), KNOWN, SIMILARITY if has_prefix else SIMILARITY_WITHOUT_PREFIX)
     if meant:
-        remedy = f"unset {quoted(name)}; export {meant}={quoted(value)}"
+        remedy = f"unset {quoted(name)}; export {meant}={quoted(meant_value or value)}"
         yield wrong(name, f"has no effect; did you mean {meant}?", remedy)
     elif has_prefix:
         yield note(name, "has no effect: not a variable of tokcap", f"unset {quoted(name)}")
+
+
+def guessed(name: str) -> tuple[str, str]:
+    """Return variable and value of an option that other tools call by this name: `TOKCAP_OUTPUT`, `json`."""
+    word = name.removeprefix(PREFIX).lower().replace("_", "-")
+    for meaning in meanings(word, [option.flag for option in OPTIONS if option.ambient]):
+        flag, _, value = meaning.partition(" ")
+        return next(((option.variable, value) for option in OPTIONS if option.flag == flag), ("", ""))
+    return "", ""

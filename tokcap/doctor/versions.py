@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import tokcap
 from tokcap.doctor.finding import Finding, note, ok, wrong
-from tokcap.doctor.packages import pip
 from tokcap.hooks.handler import own_program
+from tokcap.system.installation import installation
 from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
@@ -58,6 +58,10 @@ def check_plugins() -> Iterator[Finding]:
         except Exception as error:
             # Code of another package can raise anything.
             package = entry.dist.name if entry.dist else entry.value.partition(".")[0]
-            yield wrong(entry.name, f"this tokenizer cannot be loaded: {error!r}", pip(package, "--upgrade"))
+            yield wrong(
+                entry.name,
+                f"this tokenizer cannot be loaded: {error!r}",
+                installation().repair(package),
+            )
         else:
             yield ok(entry.name, f"a tokenizer, {entry.value}")

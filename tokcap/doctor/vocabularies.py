@@ -6,11 +6,10 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
-import tokcap
 from tokcap.doctor.finding import Finding, ok, wrong
-from tokcap.doctor.packages import pip
 from tokcap.lean.patterns import ENGINES, READY_FILE
 from tokcap.steps.patterns import ready_patterns
+from tokcap.system.installation import installation
 from tokcap.tokens import embedded, vocabulary
 
 if TYPE_CHECKING:
@@ -80,4 +79,4 @@ def check_patterns() -> Finding:
 
 
 def reinstall() -> str:
-    return pip(f"tokcap=={tokcap.__version__}", "--force-reinstall", "--no-deps")
+    return installation().reinstall()

@@ -31,3 +31,12 @@ def is_readable_within(descriptor: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(seconds * 1000))
+
+
+def is_reader_gone(descriptor: int) -> bool:
+    """Return whether nobody can read any more what is written to a pipe, a socket or a terminal."""
+    import select
+
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return bool(poll.poll(0))

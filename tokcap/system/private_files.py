@@ -11,7 +11,11 @@ import os
 import stat
 
 from tokcap.errors import StoreError
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.system.descriptors import write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
@@ -73,15 +77,6 @@ def is_own_directory(path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-
-
-def is_own_file(path: str, size_bytes: int) -> bool:
-    """Return whether the path is a regular file of ours that has this size."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return False
-    return is_own_regular(found) and found.st_size == size_bytes
 
 
 def is_own_regular(found: os.stat_result) -> bool:
@@ -156,6 +151,28 @@ def read_file(path: str, most_bytes: int) -> bytes:
     return data
 
 
+def has_content(path: str, size_bytes: int, expected: Callable[[int, int], bytes]) -> bool:
+    """Return whether a file of ours has this size and the bytes that `expected` returns for each range."""
+    try:
+        descriptor = open_file(path)
+    except (OSError, StoreError):
+        return False
+    try:
+        if os.fstat(descriptor).st_size != size_bytes:
+            return False
+        place = 0
+        while place < size_bytes:
+            block = os.pread(descriptor, READ_BYTES, place)
+            if not block or block != expected(place, place + len(block)):
+                return False
+            place += len(block)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
 def write_new_file(path: str, data: bytes) -> None:
     """Write a new private file. Readers may see a part of it, so use this only in a temporary directory."""
     descriptor = create_file(path)
@@ -201,6 +218,26 @@ def overwrite_file(path: str, line: bytes) -> None:
             if found.st_size not in (0, len(line)):
                 os.ftruncate(descriptor, 0)
             os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise refused(path, error) from None
+
+
+def append_line(path: str, line: bytes) -> int:
+    """Append a short line to a file, which is made if it is missing. Return the size of the file.
+
+    The line is so short that it is written at once, and never mixed with lines of other processes.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | FOLLOW_NOTHING
+    try:
+        descriptor = os.open(path, flags, FILE_MODE)
+        try:
+            found = os.fstat(descriptor)
+            check_own_regular(path, found)
+            if stat.S_IMODE(found.st_mode) != FILE_MODE:
+                os.fchmod(descriptor, FILE_MODE)
+            return found.st_size + os.write(descriptor, line)
         finally:
             os.close(descriptor)
     except OSError as error:

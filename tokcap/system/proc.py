@@ -1,7 +1,7 @@
 """Read what the system knows about processes: from `/proc`, or from `ps` on systems without it.
 
-This is the only module that reads `/proc`. Process ids are reused, so a process is identified by its id and
-the time at which it started.
+Only this module, `waiting` and `source.launch` read `/proc`. Process ids are reused, so a process is
+identified by its id and the time at which it started.
 """
 
 from __future__ import annotations
@@ -53,6 +53,12 @@ def start_ticks(pid: int) -> int | None:
     """Return when a process started, in clock ticks since boot; None if it has ended, reaped or not."""
     fields = stat_fields(pid)
     return int(fields[START_TICKS]) if fields and fields[STATE] not in ENDED_STATES else None
+
+
+def started_at(pid: int, now: float) -> float | None:
+    """Return when a process started, in seconds since 1970; None if it has ended or that is unknown."""
+    ticks, uptime = start_ticks(pid), read("/proc/uptime").split()
+    return now - float(uptime[0]) + ticks / os.sysconf("SC_CLK_TCK") if ticks and uptime else None
 
 
 def stat_fields(pid: int) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Recognize errors that mean a lack of descriptors, memory or processes. These are not defects of tokcap.
+"""Recognize errors that mean a lack of descriptors, memory or processes; all others are defects of tokcap.
 
 Loaded before all other modules, because loading them may fail for the same reason.
 """
@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
+
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokcap.errors import TokcapError
 
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
@@ -23,3 +28,25 @@ def shortage_of(error: BaseException) -> str:
     if isinstance(error, ImportError) and any(words in str(error) for words in NO_ROOM_TO_LOAD):
         return f"not enough memory or descriptors to load {error.name} (see ulimit -a)"
     return ""
+
+
+def problem_of(error: Exception) -> TokcapError:
+    """Return an error of tokcap as it is; any other one as an internal error, with its place."""
+    from tokcap.errors import TokcapError
+
+    if isinstance(error, TokcapError):
+        return error
+    return TokcapError(
+        shortage_of(error) or f"internal error: {place_of(error)}{type(error).__name__}: {error}"
+    )
+
+
+def place_of(error: BaseException) -> str:
+    """Return file and line in which an error was raised. A traceback would not help users."""
+    trace = error.__traceback__
+    if trace is None:
+        return ""
+    while trace.tb_next:
+        trace = trace.tb_next
+    name = trace.tb_frame.f_code.co_filename.rpartition("/")[2]
+    return f"{name}:{trace.tb_lineno}: "

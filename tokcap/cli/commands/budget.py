@@ -9,7 +9,8 @@ from tokcap import exits
 from tokcap.cli.description import OUTPUT, Argument, Flag, Group, command, flag_like
 from tokcap.cli.kinds import Choice, LineOfText, WholeNumber
 from tokcap.cli.reply import Reply
-from tokcap.cli.sessions import exported, found, named, new_name, session_of
+from tokcap.cli.sessions import exported, name_of, named, new_name
+from tokcap.forms import LEAST_TOKENS
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -68,12 +69,11 @@ def start(
     """
     from tokcap.budget import open_ledger
     from tokcap.budget.arithmetic import Settings
-    from tokcap.budget.base import session_name
 
     reply = Reply(env, output)
-    variables = env.variables
-    name = session_name(name or session or variables.get("TOKCAP_SESSION") or new_name("s"))
-    model = model or variables.get("TOKCAP_MODEL", "")
+    meant = name_of(name, session, env)
+    name = meant.name if meant else new_name("s")
+    model = model or env.variables.get("TOKCAP_MODEL", "")
     if context_window is None and model:
         from tokcap.cli.values import config_of
         from tokcap.tokens.models import find_model
@@ -100,8 +100,8 @@ def start(
 def status(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
     """Show the state of a session: tokens used, reserved and left, and the mode of the next answer."""
     reply = Reply(env, output)
-    name, storage = session_of(name, session, env)
-    return tell(name, found(storage.read), reply)
+    meant = named(name, session, env)
+    return tell(meant.name, meant.do(meant.view(env).read), reply)
 
 
 @command("budget", "list", flags=(OUTPUT,), examples=(("tokcap budget list", "every session with its bar"),))
@@ -110,7 +110,8 @@ def list_sessions(env: Environment, *, output: Output | None) -> int:
     import time
 
     from tokcap.budget import open_ledger
-    from tokcap.cli.session_status import account_numbers, bar_of
+    from tokcap.cli.session_status import account_numbers, sessions_text
+    from tokcap.system.screen import screen_of
 
     reply = Reply(env, output)
     sessions = open_ledger(env).list()
@@ -122,13 +123,12 @@ def list_sessions(env: Environment, *, output: Output | None) -> int:
         return reply.give(rows)
     if not sessions:
         return reply.say("no session is running; start one: tokcap budget start NAME --total N\n")
-    width = max(len(each.name) for each in sessions)
     now = env.now()
     lines = []
     for each in sessions:
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(min(each.created, now)))
-        lines.append(f"{each.name.ljust(width)}  {started}  {bar_of(each.account)}\n")
-    return reply.say("".join(lines))
+        lines.append((each.name, started, each.account))
+    return reply.say(sessions_text(lines, screen_of(env, env.stdout)))
 
 
 @command(
@@ -174,17 +174,19 @@ def record(
     from tokcap.cli.session_status import account_numbers, account_text
 
     reply = Reply(env, output)
-    name, storage = session_of(name, session, env)
-    recorded = found(lambda: storage.record(input_tokens, output_tokens, key))
+    meant = named(name, session, env)
+    recorded = meant.do(lambda: meant.view(env).record(input_tokens, output_tokens, key))
     account = recorded.account
     notices = exhausted_notice(account)
     if reply.is_text:
+        from tokcap.system.screen import screen_of
+
         counted = "" if recorded.counted else f"{key!r} was counted before\n"
-        status = reply.say(counted + account_text(name, account))
+        status = reply.say(counted + account_text(meant.name, account, screen_of(env, env.stdout)))
         for notice in notices:
             env.tell(f"warning: {notice.message}")
         return status
-    data = {"session": name, "counted": recorded.counted, **account_numbers(account)}
+    data = {"session": meant.name, "counted": recorded.counted, **account_numbers(account)}
     return reply.give(data, notices, truncated=True if notices else None)
 
 
@@ -198,8 +200,8 @@ def record(
             "tokens that must be left; use 150 for runs with -o json",
             WholeNumber(1),
             "N",
-            1,
-            "1",
+            LEAST_TOKENS,
+            str(LEAST_TOKENS),
         ),
         SESSION,
         OUTPUT,
@@ -213,15 +215,15 @@ def check(
 ) -> int:
     """Check whether enough is left: exit status 0 if so, 1 if not. Prints nothing; made for loops."""
     reply = Reply(env, output)
-    name, storage = session_of(name, session, env)
-    account = found(storage.read)
+    meant = named(name, session, env)
+    account = meant.do(meant.view(env).read)
     is_enough = account.remaining is None or account.remaining >= need
     status = exits.OK if is_enough else exits.NO
     if reply.is_text:
         return status
     from tokcap.cli.session_status import account_numbers
 
-    return reply.give({"session": name, "ok": is_enough, **account_numbers(account)}, status=status)
+    return reply.give({"session": meant.name, "ok": is_enough, **account_numbers(account)}, status=status)
 
 
 @command(
@@ -246,15 +248,16 @@ def turn(
     from tokcap.cli.values import read_value
 
     reply = Reply(env, output)
-    name, storage = session_of(None, session, env)
-    found(storage.read)
+    meant = named(None, session, env)
+    storage = meant.view(env)
+    meant.do(storage.read)
     identifier = identifier or new_name("t")
     # Refuse what --turn would refuse later.
     read_value(BY_KEY["turn"].kind, identifier, "turn")
     storage.turn(identifier)
     if reply.is_text:
         return reply.say(exported("TOKCAP_TURN", identifier, shell))
-    return reply.give({"session": name, "turn": identifier})
+    return reply.give({"session": meant.name, "turn": identifier})
 
 
 @command(
@@ -276,8 +279,8 @@ def compacted(
 ) -> int:
     """Record that the model's context was compacted. What the session has used of its total stays used."""
     reply = Reply(env, output)
-    name, storage = session_of(name, session, env)
-    return tell(name, found(lambda: storage.compacted(used)), reply)
+    meant = named(name, session, env)
+    return tell(meant.name, meant.do(lambda: meant.view(env).compacted(used)), reply)
 
 
 @command(
@@ -294,8 +297,8 @@ def reset(env: Environment, *, name: str | None, session: str | None, output: Ou
     from tokcap.budget import open_ledger
 
     reply = Reply(env, output)
-    name = named(name, session, env)
-    return tell(name, found(lambda: open_ledger(env).reset(name)), reply)
+    meant = named(name, session, env)
+    return tell(meant.name, meant.stop(lambda: open_ledger(env).reset(meant.name)), reply)
 
 
 @command(
@@ -312,9 +315,9 @@ def end(env: Environment, *, name: str | None, session: str | None, output: Outp
     from tokcap.budget import open_ledger
 
     reply = Reply(env, output)
-    name = named(name, session, env)
-    account = found(lambda: open_ledger(env).end(name))
-    return tell(name, account, reply, f"ended {name}: {account.used} tokens were used\n")
+    meant = named(name, session, env)
+    account = meant.stop(lambda: open_ledger(env).end(meant.name))
+    return tell(meant.name, account, reply, f"ended {meant.name}: {account.used} tokens were used\n")
 
 
 COMMANDS = (start, status, list_sessions, record, check, turn, compacted, reset, end)
@@ -325,7 +328,9 @@ def tell(name: str, account: Account, reply: Reply, text: str = "") -> int:
     from tokcap.cli.session_status import account_numbers, account_text
 
     if reply.is_text:
-        return reply.say(text or account_text(name, account))
+        from tokcap.system.screen import screen_of
+
+        return reply.say(text or account_text(name, account, screen_of(reply.env, reply.env.stdout)))
     return reply.give({"session": name, **account_numbers(account)})
 
 

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     "doctor",
     flags=(
         Flag(
+            ("--problems",),
+            "show only what needs attention; nothing if all is well",
+            Switch(),
+            "",
+            False,
+            "off",
+        ),
+        Flag(
             ("--write-config",),
             "only write a commented config.toml, if there is none",
             Switch(),
@@ -29,19 +37,20 @@ if TYPE_CHECKING:
     ),
     examples=(
         ("tokcap doctor", "check everything that is installed, stored and configured"),
+        ("tokcap doctor --problems", "only what needs attention, with what to do about it"),
         ("tokcap doctor --write-config", "write a commented config.toml, if there is none"),
     ),
     danger="writes",
     no="something is wrong, or the config file already exists",
 )
-def doctor(env: Environment, *, write_config: bool, output: Output | None) -> int:
+def doctor(env: Environment, *, problems: bool, write_config: bool, output: Output | None) -> int:
     """Check versions, packages, vocabularies, stored outputs, sessions, the usage log, hooks, shells and
     configuration.
 
     Prints what to do about each finding, and changes nothing.
     """
     reply = Reply(env, output)
-    return write_config_file(reply) if write_config else report(reply)
+    return write_config_file(reply) if write_config else report(reply, problems=problems)
 
 
 COMMANDS = (doctor,)
@@ -57,7 +66,7 @@ def write_config_file(reply: Reply) -> int:
     return reply.say(f"{path}\n") if reply.is_text else reply.give({"path": readable(path)})
 
 
-def report(reply: Reply) -> int:
+def report(reply: Reply, *, problems: bool) -> int:
     """Run all checks. As text, each group is printed as soon as it is done."""
     from tokcap.doctor.examination import examine
     from tokcap.doctor.report import group_text, summary
@@ -65,16 +74,18 @@ def report(reply: Reply) -> int:
 
     env = reply.env
     started = env.clock()
-    colours = screen_of(env, env.stdout).colours
+    screen = screen_of(env, env.stdout)
     groups = []
-    for group in examine(env):
+    for examined in examine(env):
+        group = examined.problems() if problems else examined
         groups.append(group)
-        if reply.is_text:
-            reply.say(group_text(group, colours=colours))
+        if reply.is_text and group.findings:
+            reply.say(group_text(group, screen))
     statuses = {finding.status for group in groups for finding in group.findings}
     status = exits.NO if "wrong" in statuses else exits.OK
     if reply.is_text:
-        reply.say(summary(groups))
+        if statuses or not problems:
+            reply.say(summary(groups))
         return status
     records = [record for group in groups for record in records_of(group)]
     return reply.give(records, status=status, duration_ms=round((env.clock() - started) * 1000))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # What a value of each type looks like on the command line.
 TYPES: dict[str, dict[str, object]] = {
-    "integer": {"description": "decimal digits, no sign", "examples": ["500"]},
+    "integer": {"description": "decimal digits, no sign; k: 1,000, M: 1,000,000", "examples": ["500", "4k"]},
     "number": {"description": "a decimal number", "examples": ["0.25"]},
     "string": {"description": "text on one line", "examples": ["name"]},
     "boolean": {"description": "takes no value: the flag itself turns it on", "examples": []},

@@ -45,15 +45,18 @@ def mcp(
     """Serve the tools run, show, grep and budget_status to an agent, over stdin and stdout.
 
     Speaks the Model Context Protocol until the client disconnects. No answer has more tokens than the limit,
-    whatever a call asks for. Needs the package mcp: pip install 'tokcap[mcp]'
+    whatever a call asks for. Needs the package mcp; without it, tokcap mcp prints the
+    command that installs it.
     """
     try:
         from tokcap.mcp.server import serve
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tokcap"):
             raise
+        from tokcap.system.installation import command_to_add
+
         raise PackageMissing(
-            "mcp: the package mcp, version 2, is not installed; pip install 'tokcap[mcp]'"
+            f"mcp: the package mcp, version 2, is not installed; run: {command_to_add('mcp')}"
         ) from None
     from tokcap.cli.arguments import run_request
     from tokcap.cli.options import BY_KEY

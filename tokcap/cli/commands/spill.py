@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tokcap.cli.description import OUTPUT, Argument, Group, command, flag_like
+from tokcap.cli.description import OUTPUT, Argument, Flag, Group, command, flag_like
+from tokcap.cli.kinds import Switch
 from tokcap.cli.reply import Reply
-from tokcap.core.units import age_of, printable, size_of
-from tokcap.errors import NotFound
+from tokcap.core.units import age_of, count_of, printable, size_of
+from tokcap.errors import NotFound, UsageError
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
 GROUP = Group("spill", "List, find and remove stored outputs.")
 
-HANDLE = Argument("HANDLE", "a handle, four or more of its digits, or @last", names="handles")
+HANDLE = Argument("HANDLE", "a handle, four or more of its digits, or @last, @last-1, ...", names="handles")
 NO_OUTPUT = "there is no such output"
 
+NO_COMMAND = "-"
 HEAD = ("HANDLE", "AGE", "SIZE", "TOKENS", "EXIT", "COMMAND")
 # How much of a command is shown even on the narrowest screen, and at most.
 LEAST_COMMAND_CHARACTERS = 12
@@ -65,10 +67,10 @@ def list_entries(env: Environment, *, output: Output | None) -> int:
 )
 def path(env: Environment, *, handle: str, stream: Stream, output: Output | None) -> int:
     """Print the path of the file that holds a stored output: plain bytes, for any tool."""
-    from tokcap.store import open_store
+    from tokcap.store import caller_of, open_store
 
     reply = Reply(env, output)
-    stored = open_store(env).open(handle, stream)
+    stored = open_store(env).open(handle, stream, caller_of(env))
     stored.close()
     local_path = stored.local_path(stream)
     if local_path is None:
@@ -83,24 +85,42 @@ def path(env: Environment, *, handle: str, stream: Stream, output: Output | None
 @command(
     "spill",
     "rm",
-    arguments=(HANDLE.but(repeatable=True, passed_as="handles"),),
-    flags=(OUTPUT,),
-    examples=(("tokcap spill rm 3f2a @last", "remove two outputs"),),
+    arguments=(HANDLE.but(repeatable=True, required=False, passed_as="handles"),),
+    flags=(
+        Flag(("--all",), "remove every stored output", Switch(), default=False, passed_as="everything"),
+        OUTPUT,
+    ),
+    examples=(
+        ("tokcap spill rm 3f2a @last", "remove two outputs"),
+        ("tokcap spill rm --all", "remove everything that is stored"),
+    ),
     danger="destructive",
     no=NO_OUTPUT,
 )
-def remove(env: Environment, *, handles: Sequence[str], output: Output | None) -> int:
+def remove(
+    env: Environment, *, handles: Sequence[str] | None, everything: bool, output: Output | None
+) -> int:
     """Remove stored outputs. If one of them cannot be found, none is removed."""
-    from tokcap.store import open_store
+    from tokcap.store import caller_of, open_store
 
-    reply = Reply(env, output)
-    store = open_store(env)
-    removed = [*dict.fromkeys(store.find(handle) for handle in handles)]
+    if everything and handles:
+        raise UsageError("--all removes every output; leave out HANDLE or --all")
+    if not everything and not handles:
+        raise UsageError(f"HANDLE is missing: {HANDLE.help}; or --all")
+    reply, store, caller = Reply(env, output), open_store(env), caller_of(env)
+    if everything:
+        listed = [*store.outputs()]
+        removed = [entry.handle for entry in listed]
+    else:
+        removed = [*dict.fromkeys(store.find(handle, caller) for handle in handles or ())]
     for handle in removed:
         store.remove(handle)
-    if reply.is_text:
-        return reply.say("".join(f"removed {handle}\n" for handle in removed))
-    return reply.give({"removed": removed})
+    if not reply.is_text:
+        return reply.give({"removed": removed})
+    if everything:
+        size = size_of(sum(entry.size_bytes for entry in listed))
+        return reply.say(f"removed {count_of(len(removed), 'output')} ({size})\n")
+    return reply.say("".join(f"removed {handle}\n" for handle in removed))
 
 
 @command(
@@ -149,7 +169,7 @@ def entry_numbers(entry: ListedOutput, store: Store) -> dict[str, object]:
         "path": None if local_path is None else readable(local_path),
         "size_bytes": entry.size_bytes,
         "stored_at": int(entry.stored_at),
-        "damaged": entry.record is None,
+        "damaged": entry.is_damaged,
     }
     if entry.record:
         record = entry.record
@@ -175,7 +195,8 @@ def row_of(entry: ListedOutput, now: float) -> tuple[str, ...]:
         return (entry.handle, age, size_of(entry.size_bytes), "-", "-", "(record is damaged)")
     totals = [streams["out"] for streams in record.tokens.values() if "out" in streams]
     status = "-" if record.exit_status is None else str(record.exit_status)
-    shown = printable(" ".join(record.command), LONGEST_COMMAND_CHARACTERS) if record.command else "-"
+    shown = printable(" ".join(record.command), LONGEST_COMMAND_CHARACTERS) if record.command else NO_COMMAND
+    shown = f"(damaged) {shown}" if entry.is_damaged else shown
     size = size_of(sum(record.stored_bytes.values())) + ("" if record.complete else " of more")
     return (entry.handle, age, size, str(totals[0]) if totals else "-", status, shown)
 
@@ -183,10 +204,24 @@ def row_of(entry: ListedOutput, now: float) -> tuple[str, ...]:
 def table(rows: list[tuple[str, ...]], screen: Screen) -> str:
     """Align columns. The last one gets the rest of the screen, and is cut there."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    room = max(screen.columns - sum(widths) - 2 * len(widths), LEAST_COMMAND_CHARACTERS)
+    room = screen.columns - sum(widths) - 2 * len(widths)
+    if screen.is_terminal and room < LEAST_COMMAND_CHARACTERS:
+        return stacked(rows, widths, screen.columns)
+    room = max(room, LEAST_COMMAND_CHARACTERS)
     lines = []
     for *cells, last in rows:
-        shown = last if len(last) <= room else last[: room - 1] + "…"
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
-        lines.append("  ".join([*padded, shown]))
+        lines.append("  ".join([*padded, printable(last, room)]))
     return "".join(line.rstrip() + "\n" for line in lines)
+
+
+def stacked(rows: list[tuple[str, ...]], widths: list[int], columns: int) -> str:
+    """Write the last cell of each row on a line of its own, for a narrow screen."""
+    gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= columns else " "
+    lines = []
+    for *cells, last in rows:
+        numbers = gap.join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        lines.append(printable(numbers, columns))
+        if last != NO_COMMAND:
+            lines.append(printable(f"  {last}", columns))
+    return "".join(f"{line}\n" for line in lines)

@@ -93,8 +93,7 @@ def text_for_people(found: Report, env: Environment, *, all_rows: bool) -> str:
     if not found.totals:
         when = f" since {found.since}" if found.since else " yet"
         return f"no calls were logged{when} (see --account)\n"
-    screen = screen_of(env, env.stdout)
-    return report_text(found, screen.columns, coloured=screen.colours, all_rows=all_rows)
+    return report_text(found, screen_of(env, env.stdout), all_rows=all_rows)
 
 
 def report_numbers(found: Report) -> dict[str, object]:

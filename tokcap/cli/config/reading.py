@@ -5,8 +5,9 @@ Loaded only if there is such a file.
 
 from __future__ import annotations
 
-from tokcap.cli.kinds import Duration, Fraction, Switch, shortened
+from tokcap.cli.kinds import Duration, Fraction, Switch, WholeNumber, shortened
 from tokcap.cli.options import BY_KEY, OPTIONS
+from tokcap.cli.synonyms import meanings
 from tokcap.core import spelling
 from tokcap.errors import UsageError
 from tokcap.lean.record import TYPE_CHECKING, Record
@@ -138,6 +139,10 @@ def values_in(entries: dict[str, object], section: str, problems: list[Problem])
         if value == "" and option.default is None:
             # Not set, as an empty variable: TOML has no other way to write that there is no value.
             continue
+        if value == "" == option.default:
+            # The default can always be written, even if a flag does not take it.
+            values[key] = ""
+            continue
         try:
             values[key] = value_of(option, value)
         except ValueError as error:
@@ -179,14 +184,27 @@ def models_in(table: object, problems: list[Problem]) -> dict[str, Model]:
             elif not is_model_value(key, value):
                 message = f"{where}.{key}: {shortened(value)} is not {expected}"
                 problems.append(Problem((MODELS, name, key), message))
-        found[name] = Model(entry.get("context_window"), entry.get("tokenizer"))
+        window = entry.get("context_window")
+        found[name] = Model(window_tokens(window) or None, entry.get("tokenizer"))
     return found
 
 
 def is_model_value(key: str, value: object) -> bool:
     if key == "tokenizer":
         return isinstance(value, str) and bool(value.strip())
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 1 << 63
+    return window_tokens(value) > 0
+
+
+def window_tokens(value: object) -> int:
+    """Return the size of a context window, a number or `"200k"`; 0 if it is neither."""
+    if isinstance(value, str):
+        try:
+            return WholeNumber(minimum=1).read(value)
+        except ValueError:
+            return 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return value if 1 <= value < 1 << 63 else 0
 
 
 def advice(key: str, section: str) -> str:
@@ -196,6 +214,11 @@ def advice(key: str, section: str) -> str:
         return f"; {option.flag} cannot be configured: it is for one output"
     if option:
         return f"; it belongs in [{option.section}]" if option.section else "; it belongs before all tables"
+    flags = [option.flag for option in OPTIONS if option.ambient]
+    if guessed := next(meanings(key.lower().replace("_", "-"), flags), ""):
+        name, _, value = guessed.lstrip("-").replace("-", "_").partition(" ")
+        shown = f'{name} = "{value}"' if value else name
+        return f"; did you mean {shown}?"
     own = [option.key for option in OPTIONS if option.ambient and option.section == section]
     if near := nearest(key, own) or nearest(key, [option.key for option in OPTIONS if option.ambient]):
         where = BY_KEY[near].section

@@ -236,7 +236,9 @@ def environment() -> Iterator[str]:
 def meta(path: Path) -> Iterator[str]:
     """Yield every key of `meta`, with its meaning from a file of `key: meaning` lines."""
     meanings = dict(line.split(": ", 1) for line in path.read_text().splitlines())
-    return mdoc.tagged([(key, meanings[key]) for key in Meta.__annotations__], "Va")
+    # `continue` is a keyword of Python, so its field ends with an underscore.
+    keys = (name.rstrip("_") for name in Meta.__annotations__)
+    return mdoc.tagged([(key, meanings[key]) for key in keys], "Va")
 
 
 def error_meanings() -> dict[str, str]:

@@ -1,0 +1,187 @@
+"""`tokcap count FILE...`: a line per file and a total, like `wc`."""
+
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.loading import modules_loaded_for
+from tests.support.reference import ENCODINGS, recount, reference
+from tests.support.terminal import Typist
+from tokcap.environment import Environment
+from tokcap.steps.counting_bar import CountingBar
+
+WORDS = "one two three\n"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Three files in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text(WORDS)
+    (tmp_path / "b c.md").write_text(WORDS * 500)
+    (tmp_path / "empty").write_text("")
+    return tmp_path
+
+
+def test_each_file_has_a_line_and_the_last_line_is_the_total(inside, files):
+    ran = inside("count", "a.txt", "b c.md", "empty")
+    one, many = recount(WORDS.encode()), recount(WORDS.encode() * 500)
+    width = len(str(one + many))
+    assert ran.out.decode() == (
+        f"{one:>{width}} a.txt\n{many:>{width}} b c.md\n{0:>{width}} empty\n{one + many:>{width}} total\n"
+    )
+    assert (ran.status, ran.err) == (0, b"")
+
+
+def test_one_file_has_no_total(inside, files):
+    assert inside("count", "a.txt").out == b"%d a.txt\n" % recount(WORDS.encode())
+
+
+def test_no_file_and_a_dash_mean_standard_input(inside, files):
+    tokens = recount(WORDS.encode())
+    assert inside("count", stdin=WORDS.encode()).out == b"%d\n" % tokens
+    assert inside("count", "-", stdin=WORDS.encode()).out == b"%d -\n" % tokens
+    both = inside("count", "a.txt", "-", stdin=WORDS.encode()).out
+    assert both == b"%d a.txt\n%d -\n%d total\n" % (tokens, tokens, 2 * tokens)
+
+
+def test_a_pipe_is_counted_as_it_comes(tokcap, files):
+    data = os.urandom(300_000) + WORDS.encode() * 50_000
+    done = subprocess.run(
+        [sys.executable, "-m", "tokcap", "count"], input=data, capture_output=True, check=True, timeout=120
+    )
+    assert int(done.stdout) == recount(data)
+
+
+def test_what_cannot_be_read_is_one_line_and_the_others_are_counted(inside, files):
+    (files / "dir").mkdir()
+    ran = inside("count", "missing", "a.txt", "dir")
+    assert ran.status == 1
+    assert ran.err == (
+        b"tokcap: count: missing: No such file or directory\ntokcap: count: dir: Is a directory\n"
+    )
+    tokens = recount(WORDS.encode())
+    assert ran.out == b"%d a.txt\n%d total\n" % (tokens, tokens)
+
+
+def test_the_envelope_has_a_record_per_file_and_the_total_in_meta(inside, files):
+    ran = inside("count", "-o", "json", "a.txt", "missing", "b c.md")
+    one, many = recount(WORDS.encode()), recount(WORDS.encode() * 500)
+    assert ran.json["data"] == [
+        {"path": "a.txt", "tokens": one, "bytes": 14},
+        {"path": "missing", "error": "No such file or directory"},
+        {"path": "b c.md", "tokens": many, "bytes": 7000},
+    ]
+    assert ran.json["error"]["code"] == "NOT_FOUND"
+    assert ran.json["meta"]["token_count"] == one + many
+    assert ran.json["meta"]["tokenizer"] == "cl100k_base"
+    assert (ran.status, ran.json["ok"], ran.err) == (1, False, b"")
+
+
+def test_json_lines_have_a_line_per_file_and_the_last_line_is_meta(inside, files):
+    lines = inside("count", "--output", "jsonl", "a.txt", "empty").out.splitlines()
+    assert lines[0] == b'{"path":"a.txt","tokens":%d,"bytes":14}' % recount(WORDS.encode())
+    assert lines[1] == b'{"path":"empty","tokens":0,"bytes":0}'
+    assert lines[2].startswith(b'{"meta":')
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize("name", [*ENCODINGS, "approx"])
+def test_the_tokenizer_is_that_of_the_flag_the_model_the_variable_or_the_config(inside, files, name):
+    text = WORDS * 500
+    tokens = -(-len(text) // 4) if name == "approx" else len(reference(name).encode_ordinary(text))
+    expected = b"%d b c.md\n" % tokens
+    assert inside("count", "--tokenizer", name, "b c.md").out == expected
+    assert inside("count", "b c.md", env={"TOKCAP_TOKENIZER": name}).out == expected
+    if name == "o200k_base":
+        assert inside("count", "--model", "gpt-4o", "b c.md").out == expected
+
+
+def test_an_unknown_tokenizer_is_refused_before_anything_is_read(inside, files):
+    ran = inside("count", "--tokenizer", "nope", "missing")
+    assert ran.status != 0
+    assert b"'nope' is not a known tokenizer" in ran.err
+    assert b"missing" not in ran.err
+
+
+def test_bytes_that_are_not_utf8_are_counted_as_their_replacement(inside, files):
+    data = random.Random(1).randbytes(5000)
+    (files / "raw").write_bytes(data)
+    assert inside("count", "-o", "json", "raw").json["data"] == [
+        {"path": "raw", "tokens": recount(data), "bytes": 5000, "binary": True}
+    ]
+
+
+def test_a_large_file_is_counted_in_bounded_memory_on_all_cores(files):
+    data = (WORDS * 100_000).encode() * 30
+    (files / "large").write_bytes(data)
+    line = ["prlimit", f"--data={250 << 20}", sys.executable, "-m", "tokcap", "count", "large"]
+    done = subprocess.run(line, capture_output=True, check=True, timeout=600)
+    assert done.stdout == b"%d large\n" % (recount((WORDS * 100_000).encode()) * 30)
+
+
+def test_a_file_without_a_size_is_read_to_its_end(inside):
+    with open("/proc/self/limits", "rb") as file:
+        assert int(inside("count", "/proc/self/limits").out.split()[0]) == recount(file.read())
+
+
+def test_a_name_with_control_characters_does_not_reach_the_terminal(inside, files):
+    (files / "x\x1b[31m\n").write_text(WORDS)
+    ran = inside("count", "x\x1b[31m\n", "y\x1b\n")
+    assert b"\x1b" not in ran.out + ran.err
+    assert len(ran.out.splitlines()) == 2
+
+
+def test_nothing_is_stored_charged_or_noted(inside, files, with_store):
+    inside("budget", "start", "work", "--total", "1000")
+    assert inside("count", "b c.md", env={"TOKCAP_SESSION": "work"}).status == 0
+    assert inside("budget", "status", "work", "-o", "json").json["data"]["used"] == 0
+    assert inside("spill", "list").out == b"nothing is stored\n"
+
+
+def test_two_dashes_make_count_a_command_and_an_option_of_it_is_refused(tokcap, files):
+    assert tokcap("--", "count", "a.txt").status == 127
+    ran = tokcap("count", "--nope")
+    assert (ran.status, ran.err.count(b"\n")) == (2, 1)
+
+
+def test_neither_typer_nor_tiktoken_is_loaded_for_a_small_file(files):
+    loaded = modules_loaded_for("count", "a.txt", stdin=b"")
+    assert loaded.isdisjoint({"typer", "click", "rich", "tiktoken", "re", "json", "orjson", "typing", "enum"})
+
+
+def test_a_bar_is_drawn_while_a_long_count_runs_and_erased_before_the_answer(files):
+    os.mkfifo(files / "pipe")
+    paths = (str(files / "b c.md"), str(files / "pipe"))
+    with Typist(sys.executable, "-m", "tokcap", "count", *paths, rows=10, columns=50) as typist:
+        # Read as far as to the pipe, which is still empty.
+        with open(files / "pipe", "wb") as pipe:
+            typist.expect("[####")
+            typist.expect("% of 6.8K, 1 s")
+            pipe.write(WORDS.encode())
+        assert typist.wait() == 0
+        assert typist.seen.rpartition("\x1b[K")[2].splitlines()[-1].endswith(" total")
+
+
+def test_a_model_whose_tokenizer_is_not_published_is_named_in_a_warning(inside, files):
+    ran = inside("count", "--model", "claude", "b c.md")
+    assert b"warning: the tokenizer of claude is not published" in ran.err
+    envelope = inside("count", "--model", "claude", "-o", "json", "b c.md").json
+    assert [warning["code"] for warning in envelope["warnings"]] == ["TOKENIZER_SUBSTITUTED"]
+    assert envelope["meta"]["tokenizer_exact"] is False
+    published = inside("count", "--model", "gpt-4o", "-o", "json", "b c.md").json
+    assert published["meta"]["tokenizer_exact"] is True
+    assert inside("count", "b c.md").err == b""
+
+
+@pytest.mark.parametrize("columns", range(1, 100))
+def test_the_bar_fits_into_every_width(columns):
+    bar = CountingBar(Environment(variables={}), 123_456_789)
+    try:
+        bar.seen(100_000_000)
+        assert len(bar.line(columns)) < max(columns, 2)
+    finally:
+        bar.erase()

@@ -1,0 +1,88 @@
+"""Reports and help on a narrow terminal: no line wraps in the middle of a row."""
+
+import re
+import sys
+
+import pytest
+
+from tests.support.terminal import Typist, on_a_terminal
+
+TOKCAP = (sys.executable, "-m", "tokcap")
+LONG_COMMAND = ("sh", "-c", "seq 1 9000; : a long command with many words")
+
+
+def lines_at(columns, *words, **variables):
+    shown = on_a_terminal(*words, columns=columns, TERM="xterm", **variables)
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+
+
+@pytest.fixture
+def used(inside, with_account):
+    """Some calls: stored outputs, sessions, a usage log."""
+    inside("budget", "start", "demo", "--total", "1000000")
+    inside("budget", "start", "a-session-with-quite-a-long-name", "--total", "100")
+    inside("budget", "start", "without-limit")
+    inside("-n", "50", "--session", "demo", "--", *LONG_COMMAND)
+    inside("-n", "50", "--", "seq", "200000")
+    inside("-n", "50", "--max-bytes", "20KiB", stdin=b"word\n" * 20_000)
+    inside("--", "true")
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60, 72])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("spill", "list"),
+        ("stats",),
+        ("stats", "--by", "day"),
+        ("budget", "list"),
+        ("budget", "status", "demo"),
+        ("hook", "list"),
+        ("--help",),
+        ("show", "--help"),
+        ("budget", "--help"),
+        ("spill", "--help"),
+    ],
+    ids=" ".join,
+)
+def test_no_line_is_wider_than_the_terminal(words, columns, used):
+    lines = lines_at(columns, *words)
+    assert lines
+    assert [line for line in lines if len(line) > columns] == []
+
+
+def test_the_list_of_outputs_has_the_command_below_on_a_narrow_terminal(used):
+    head, below, *rows = lines_at(40, "spill", "list")
+    assert head.split() == ["HANDLE", "AGE", "SIZE", "TOKENS", "EXIT"]
+    assert below == "  COMMAND"
+    assert "  sh -c seq 1 9000; : a long command wi…" in rows
+    assert sum(len(row.split()[0]) == 12 for row in rows if not row.startswith(" ")) == 3
+
+
+def test_the_list_of_sessions_has_the_bar_below_on_a_narrow_terminal(used):
+    lines = lines_at(40, "budget", "list")
+    assert re.fullmatch(r"demo +\d{4}-\d\d-\d\d \d\d:\d\d", lines[0])
+    assert re.fullmatch(r"  \[[#.]{4,}\] \d+ of 1000000, \d+ left", lines[1])
+    assert lines[2].startswith("a-session-with-quite-…  ")
+    assert lines[-1] == "  0 tokens used, no limit"
+
+
+def test_numbers_of_the_statistics_are_left_out_before_a_row_wraps(used):
+    wide, narrow = lines_at(200, "stats", "--by", "command"), lines_at(40, "stats", "--by", "command")
+    assert "WITHHELD" in next(line for line in wide if line.startswith("COMMAND"))
+    head = next(line for line in narrow if line.startswith("COMMAND"))
+    assert head.split()[-1] in ("SAVED", "EXACT", "UNCOUNTED")
+    assert "SAVED" in head
+
+
+def test_a_pipe_has_no_width(used, inside):
+    for words in (("spill", "list"), ("budget", "list"), ("stats",)):
+        assert max(map(len, inside(*words, env={"COLUMNS": "40"}).out.decode().splitlines())) > 60
+
+
+def test_the_usage_fits_on_a_narrow_terminal():
+    with Typist(*TOKCAP, columns=40) as typist:
+        assert typist.wait() == 125
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", typist.seen).split("\r\n")
+    assert "  tokcap [OPTIONS] [--] COMMAND [ARG]..." in lines
+    assert max(map(len, lines)) <= 40

@@ -1,0 +1,132 @@
+"""Advice to install something is a command of the installer that installed tokcap."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+
+import pytest
+
+from tests.support.program import PACKAGE
+from tokcap.system.installation import spelled
+
+METADATA = """Metadata-Version: 2.1
+Name: tokcap
+Version: 0.1.0
+Requires-Dist: orjson>=3.11.5
+Requires-Dist: mcp<3,>=2.0; extra == 'mcp'
+Requires-Dist: matplotlib>=3.8; extra == "plot"
+"""
+RECEIPT = """
+[tool]
+requirements = [
+    { name = "tokcap", extras = ["bulk"], directory = "/checkout" },
+    { name = "more", specifier = ">=2" },
+]
+"""
+WITHOUT_PACKAGES = "import sys; sys.modules['mcp'] = sys.modules['matplotlib'] = None\n"
+CALL = "from tokcap.__main__ import main; main()"
+
+
+@pytest.fixture
+def environment(tmp_path, monkeypatch):
+    """A virtual environment with tokcap in it, as an installer leaves it."""
+    # Without links resolved: the path has blanks and a quote in it.
+    root = tmp_path / "it's here" / "venvs" / "tokcap-x"
+    venv.create(root, symlinks=True, with_pip=False)
+    packages = next((root / "lib").glob("python*")) / "site-packages"
+    everything = "\n".join((str(PACKAGE.parent), sysconfig.get_path("purelib"), *sys.path))
+    (packages / "all.pth").write_text(everything + "\n")
+    about = packages / "tokcap-0.1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(METADATA)
+    direct = {"url": "file:///a%20checkout", "dir_info": {}}
+    (about / "direct_url.json").write_text(json.dumps(direct))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return root
+
+
+def advice(environment, *words, without_pip=False):
+    """What tokcap says must be run, when the optional packages are missing."""
+    no_pip = "import importlib.util as u; f = u.find_spec\n"
+    no_pip += "u.find_spec = lambda name, *more: None if name == 'pip' else f(name, *more)\n"
+    code = WITHOUT_PACKAGES + (no_pip if without_pip else "") + CALL
+    done = subprocess.run(
+        [environment / "bin" / "python", "-c", code, *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TOKCAP_DATA_DIR": str(environment / "data")},
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 125, done
+    assert done.stderr.count("\n") == 1
+    return done.stderr.partition(" run: ")[2].strip()
+
+
+def test_pip_in_a_virtual_environment(environment):
+    python = "'" + str(environment / "bin" / "python").replace("'", "'\\''") + "'"
+    assert advice(environment, "mcp") == f"{python} -m pip install 'mcp<3,>=2.0'"
+    assert advice(environment, "stats", "--plot", "x.svg") == f"{python} -m pip install 'matplotlib>=3.8'"
+
+
+def test_an_environment_without_pip_was_made_by_uv(environment):
+    command = advice(environment, "mcp", without_pip=True)
+    assert command.startswith("uv pip install --python '")
+    assert command.endswith("' 'mcp<3,>=2.0'")
+
+
+def test_pipx(environment):
+    (environment / "pipx_metadata.json").write_text("{}")
+    assert advice(environment, "mcp") == "pipx inject tokcap-x 'mcp<3,>=2.0'"
+
+
+@pytest.mark.parametrize(
+    ("receipt", "expected"),
+    [
+        (RECEIPT, "uv tool install --with 'more>=2' --with 'mcp<3,>=2.0' '/a checkout[bulk]'"),
+        ("[tool]\nrequirements = 7", "uv tool install --with 'mcp<3,>=2.0' '/a checkout'"),
+        ("not TOML", "uv tool install --with 'mcp<3,>=2.0' '/a checkout'"),
+    ],
+)
+def test_uv_tool_names_the_source_and_all_that_was_added_before(environment, receipt, expected):
+    (environment / "uv-receipt.toml").write_text(receipt)
+    assert advice(environment, "mcp") == expected
+
+
+@pytest.mark.parametrize(
+    ("requirement", "expected"),
+    [
+        ({"name": "a"}, "a"),
+        ({"name": "a", "extras": ["b", "c"], "specifier": ">1"}, "a[b,c]>1"),
+        ({"name": "a", "directory": "/x"}, "/x"),
+        ({"name": "a", "url": "https://host/a.whl"}, "a @ https://host/a.whl"),
+    ],
+)
+def test_a_requirement_of_a_receipt_is_written_as_the_command_line_takes_it(requirement, expected):
+    assert spelled(requirement) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "again"),
+    [
+        ("pipx_metadata.json", "{}", "pipx reinstall tokcap-x"),
+        ("uv-receipt.toml", RECEIPT, "uv tool upgrade --reinstall tokcap-x"),
+        ("nothing", "", "-m pip install --force-reinstall '/a checkout'"),
+    ],
+)
+def test_an_incomplete_installation_says_how_to_mend_it(environment, tmp_path, file, content, again):
+    (environment / file).write_text(content)
+    (tmp_path / "orjson.py").write_text("raise ImportError('broken', name='orjson')\n")
+    done = subprocess.run(
+        [environment / "bin" / "python", "-m", "tokcap", "doctor"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 125
+    assert done.stderr.endswith(f"{again}\n")

@@ -1,0 +1,184 @@
+"""`tokcap count FILE...`: count the tokens of files, like `wc`."""
+
+from __future__ import annotations
+
+import os
+
+from tokcap import exits
+from tokcap.cli.description import OUTPUT, Argument, command, flag_like
+from tokcap.cli.reply import Reply
+from tokcap.core.units import printable
+from tokcap.errors import TokcapError
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokcap.core.notice import Notice
+    from tokcap.core.request import Output, View
+    from tokcap.core.tokenizer import Tokenizer
+    from tokcap.environment import Environment
+    from tokcap.steps.file_count import FileCount
+
+    # The count of a file, or why it could not be counted.
+    Counted = tuple[str, FileCount | str]
+
+# The longest name that a system allows.
+LONGEST_NAME = 4096
+# What decides how tokens are counted.
+TOKENIZER_KEYS = ("tokenizer", "model", "tokenizer_match")
+
+
+@command(
+    "count",
+    arguments=(
+        Argument(
+            "FILE",
+            "a file; - or none: standard input",
+            required=False,
+            repeatable=True,
+            names="files",
+            passed_as="files",
+        ),
+    ),
+    flags=(
+        flag_like("tokenizer", "the tokenizer to count with"),
+        flag_like("model", "the model whose tokenizer is used"),
+        OUTPUT,
+    ),
+    examples=(
+        ("tokcap count README.md docs/*.md", "the tokens of each file, and their total"),
+        ("git diff | tokcap count", "the tokens of standard input"),
+    ),
+    no="a file could not be counted; the others were",
+    quick=True,
+)
+def count(
+    env: Environment,
+    *,
+    files: Sequence[str],
+    tokenizer: str | None,
+    model: str | None,
+    output: Output | None,
+) -> int:
+    """Count the tokens of files: one line for each file, and the total of several.
+
+    A large file is counted on all cores. Nothing is stored, and no session is charged. Bytes that are not
+    UTF-8 count as their replacement text.
+    """
+    from tokcap.steps.file_count import STANDARD_INPUT
+    from tokcap.tokens import open_tokenizer
+
+    reply, stopwatch = Reply(env, output), env.stopwatch()
+    view = view_of(tokenizer, model, env)
+    opened, notices = open_tokenizer(view.tokenizer), notices_of(view)
+    counted = []
+    for path, found in count_all(files or (STANDARD_INPUT,), opened, env):
+        counted.append((path, found))
+        if reply.is_text and isinstance(found, str):
+            env.tell(f"count: {name_of(path)}: {found}")
+    total = sum(found.tokens for _, found in counted if not isinstance(found, str))
+    failed = sum(isinstance(found, str) for _, found in counted)
+    status = exits.NO if failed else exits.OK
+    if reply.is_text:
+        reply.say(table(counted, total, named=bool(files)))
+        for notice in notices:
+            env.tell(f"warning: {notice.message}")
+        return status
+    from tokcap.core.response import Failure
+
+    problem = f"{failed} of {len(counted)} files could not be counted"
+    return reply.give(
+        [record_of(path, found) for path, found in counted],
+        notices,
+        status=status,
+        failure=Failure("NOT_FOUND", problem) if failed else None,
+        duration_ms=stopwatch.milliseconds,
+        tokenizer=opened.name,
+        tokenizer_exact=view.tokenizer_match == "own" if view.model else None,
+        token_count=total,
+    )
+
+
+COMMANDS = (count,)
+
+
+def view_of(tokenizer: str | None, model: str | None, env: Environment) -> View:
+    """Return the tokenizer and the model that flags, variables, config file or default choose."""
+    from tokcap.cli.options import BY_KEY
+    from tokcap.cli.values import decide
+    from tokcap.core.request import View
+
+    given = {"tokenizer": tokenizer, "model": model}
+    flags = [(BY_KEY[key], value) for key, value in given.items() if value is not None]
+    decided = decide(flags, "run", env)
+    return View().but(**{key: decided[key] for key in TOKENIZER_KEYS if key in decided})
+
+
+def notices_of(view: View) -> tuple[Notice, ...]:
+    """Return a warning if the model counts differently."""
+    if not view.model:
+        return ()
+    from tokcap.steps.examination import notices_about_tokenizer
+
+    return notices_about_tokenizer(view)
+
+
+def count_all(files: Sequence[str], tokenizer: Tokenizer, env: Environment) -> Iterator[Counted]:
+    """Count the files one after the other, with a progress bar on a terminal."""
+    from tokcap.steps.file_count import count_file
+
+    bar = None
+    if env.is_terminal(env.stderr):
+        from tokcap.steps.counting_bar import counting_bar
+
+        bar = counting_bar(env, sum(map(size_of_file, files)))
+    try:
+        for path in files:
+            try:
+                found: FileCount | str = count_file(path, tokenizer, env, bar.seen if bar else None)
+            except OSError as error:
+                from tokcap.system.shortage import shortage_of
+
+                if shortage_of(error):
+                    raise
+                found = error.strerror or str(error)
+            except TokcapError as error:
+                found = str(error)
+            yield path, found
+    finally:
+        if bar:
+            bar.erase()
+
+
+def size_of_file(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        # Reported when it is read.
+        return 0
+
+
+def table(counted: Sequence[Counted], total: int, *, named: bool) -> str:
+    """Return a line for each file that was counted, and the total of several."""
+    rows = [(found.tokens, name_of(path)) for path, found in counted if not isinstance(found, str)]
+    if not named:
+        return "".join(f"{tokens}\n" for tokens, _ in rows)
+    if len(counted) > 1:
+        rows.append((total, "total"))
+    width = max((len(str(tokens)) for tokens, _ in rows), default=0)
+    return "".join(f"{tokens:>{width}} {name}\n" for tokens, name in rows)
+
+
+def record_of(path: str, found: FileCount | str) -> dict[str, object]:
+    """Return a file for programs."""
+    from tokcap.steps.continuation import readable
+
+    if isinstance(found, str):
+        return {"path": readable(path), "error": found}
+    record: dict[str, object] = {"path": readable(path), "tokens": found.tokens, "bytes": found.size_bytes}
+    return record if found.valid_utf8 else {**record, "binary": True}
+
+
+def name_of(path: str) -> str:
+    return printable(path, LONGEST_NAME)
