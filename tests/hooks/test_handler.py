@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.hook_events import EVENT
+from tests.support.program import PYTHON
 from tokcap.__main__ import call
 from tokcap.environment import Environment
 from tokcap.hooks import handler
@@ -140,7 +141,7 @@ def test_half_of_a_surrogate_pair_is_let_through_or_kept(alone):
 
 
 def test_a_closed_standard_input_or_a_reader_that_is_gone_is_no_failure():
-    handler_line = f"{sys.executable} -m tokcap hook run gemini"
+    handler_line = f"{PYTHON} -m tokcap hook run gemini"
     command = f"{handler_line} <&-; echo $?; echo '{{}}' | {handler_line} >&-; echo $?"
     done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60, check=False)
     assert [line for line in done.stdout.split() if line != b"{}"] == [b"0", b"0"]
@@ -148,8 +149,8 @@ def test_a_closed_standard_input_or_a_reader_that_is_gone_is_no_failure():
 
 
 def test_rules_in_flags_of_the_agent_are_seen_from_below(tmp_path):
-    agent = "import subprocess, sys; subprocess.run(sys.argv[1].split())"
-    handler_line = f"{sys.executable} -m tokcap hook run claude-code"
+    agent = "import shlex, subprocess, sys; subprocess.run(shlex.split(sys.argv[1]))"
+    handler_line = f"{PYTHON} -m tokcap hook run claude-code"
     world = {**os.environ, "CLAUDE_PROJECT_DIR": str(tmp_path)}
 
     def answered(*flags):

@@ -124,7 +124,7 @@ def test_the_subcommands_say_what_they_did(said):
     ("arguments", "message"),
     [
         (["-n", "0"], b"-n: '0' is not a whole number of at least 1\n"),
-        (["--session", ""], b"invalid session name '': "),
+        (["--session", ""], b"--session: '' is not the name of a session"),
         (["--session", "a b"], b"invalid session name 'a b': "),
     ],
 )

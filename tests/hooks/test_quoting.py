@@ -3,12 +3,12 @@
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.program import PYTHON
 from tests.support.shell_commands import EVERY_SHELL, ONLY_BASH
 from tokcap.hooks.base import Launch
 from tokcap.hooks.rewrite import rewritten, wrapped
@@ -16,7 +16,7 @@ from tokcap.system.quoting import quoted
 
 # The program itself, under the name that the rewritten commands have for it.
 TOKCAP = f"""#!/bin/sh
-exec {sys.executable} -m tokcap "$@"
+exec {PYTHON} -m tokcap "$@"
 """
 
 

@@ -290,6 +290,21 @@ def test_a_write_that_fails_leaves_the_file_and_nothing_else(file, monkeypatch, 
     assert os.listdir(file.parent) == [file.name]
 
 
+def test_a_disk_that_is_full_leaves_the_file_and_nothing_else(file, monkeypatch):
+    file.write_text("{}")
+
+    def no_room(descriptor, offset, size):
+        # Some file systems extend the file before they fail.
+        os.ftruncate(descriptor, size // 2)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", no_room)
+    with pytest.raises(HookRefused, match="No space left"):
+        settings.install(str(file), CLAUDE_CODE, COMMAND)
+    assert file.read_text() == "{}"
+    assert os.listdir(file.parent) == [file.name]
+
+
 def test_each_agent_has_its_own_entry(file):
     gemini = "tokcap hook run gemini || true"
     settings.install(str(file), CLAUDE_CODE, COMMAND)

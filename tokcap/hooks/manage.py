@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 
+from tokcap.core.spelling import nearest
 from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import Installation, Place
@@ -93,7 +94,9 @@ def agent_named(name: str) -> Agent:
         return AGENTS[name]
     if name in UNSUPPORTED:
         raise HookRefused(f"there is no hook for {name}: {UNSUPPORTED[name]}")
-    raise HookRefused(f"unknown agent {name!r}; see tokcap hook list")
+    near = nearest(name, (*AGENTS, *UNSUPPORTED))
+    hint = f"did you mean {near}?" if near else "see tokcap hook list"
+    raise HookRefused(f"unknown agent {name!r}; {hint}")
 
 
 def settings_path(agent: Agent, place: Place, *, project: bool) -> str:

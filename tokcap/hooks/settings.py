@@ -9,6 +9,7 @@ from __future__ import annotations
 from tokcap.errors import HookRefused
 from tokcap.hooks import jsonc_edit, settings_file
 from tokcap.hooks.settings_entry import find_entry, list_in, object_in, parse_root, without_entry
+from tokcap.hooks.settings_file import Edit
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,36 +20,26 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 def install(path: str, agent: SettingsAgent, command: str) -> bool:
     """Add the hook to the file; return False if the same hook is there already."""
-    data = settings_file.read(path)
-    if data is not None and installed_command(path, data, agent) == command:
-        return False
-    original = without_hook(path, data, agent, settings_file.read_backup(path))
-    changed = with_hook(path, original, agent, command)
-    settings_file.refuse_read_only(path)
-    if data == original:
-        # An older backup is out of date; a version with our hook is never backed up.
-        settings_file.back_up(path, original)
-    try:
-        settings_file.write(path, changed)
-    except HookRefused:
-        settings_file.drop_backup(path, data)
-        raise
-    return True
+
+    def edit(data: bytes | None) -> Edit | None:
+        if data is not None and installed_command(path, data, agent) == command:
+            return None
+        original = without_hook(path, data, agent, settings_file.read_backup(path))
+        return Edit(with_hook(path, original, agent, command), original)
+
+    return settings_file.change(path, edit)
 
 
 def remove(path: str, agent: SettingsAgent) -> bool:
     """Remove the hook from the file; return False if there is none."""
-    data = settings_file.read(path)
-    if data is None or installed_command(path, data, agent) is None:
-        return False
-    original = without_hook(path, data, agent, settings_file.read_backup(path))
-    settings_file.refuse_read_only(path)
-    if original is None:
-        settings_file.delete(path)
-    else:
-        settings_file.write(path, original)
-    settings_file.drop_backup(path, original)
-    return True
+
+    def edit(data: bytes | None) -> Edit | None:
+        if data is None or installed_command(path, data, agent) is None:
+            return None
+        original = without_hook(path, data, agent, settings_file.read_backup(path))
+        return Edit(original, original)
+
+    return settings_file.change(path, edit)
 
 
 def installed_command(path: str, data: bytes | None, agent: SettingsAgent) -> str | None:
