@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tokcap.api.calls import show
+from tokcap.api.captured_environment import CapturedEnvironment
 from tokcap.errors import TokcapError
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ async def search(handle: str, *, limit: int, **options: Unpack[ShowOptions]) -> 
 
 def answer_search() -> None:
     """Read the arguments of `show` from stdin and write its result, or its error, to stdout."""
+    CapturedEnvironment.for_tool_callers()
     handle, options = pickle.loads(sys.stdin.buffer.read())  # noqa: S301  # written by `search`
     found: Capped[str] | TokcapError
     try:

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 from mcp.types import ToolAnnotations
 from pydantic import ValidationError
 
 from tokcap import __version__, exits
+from tokcap.api.captured_environment import CapturedEnvironment
 from tokcap.errors import ReaderGone, TokcapError, UsageError
+from tokcap.mcp.argument_hints import AS_SHELL, unknown_argument
+from tokcap.mcp.rejected_lines import AnsweredLines
 from tokcap.mcp.tool_results import result_of_error
 from tokcap.mcp.tools import Tools
 
@@ -88,10 +93,19 @@ class Server(MCPServer[Any]):
         try:
             # The package ignores unknown arguments. A misspelled one would change the meaning of the call.
             for unknown in sorted(arguments.keys() - self._arguments.get(name, arguments.keys())):
-                raise UsageError(f"{name}: unknown argument {unknown!r}")
+                raise unknown_argument(name, unknown, self._arguments[name])
             return await super().call_tool(name, arguments, context)
-        except (ToolError, TokcapError) as error:
+        except MCPError:
+            raise
+        except Exception as error:
             return await asyncio.to_thread(result_of_error, tokcap_error(error), self._settings)
+
+    async def run_stdio_async(self) -> None:
+        """Serve as the package does, but answer every line."""
+        server = self._lowlevel_server
+        async with stdio_server() as (incoming, outgoing):
+            lines = AnsweredLines(incoming, outgoing, lambda error: result_of_error(error, self._settings))
+            await server.run(lines, outgoing, server.create_initialization_options())
 
 
 def without_noise(schema: Any) -> Any:
@@ -115,17 +129,18 @@ def without_noise(schema: Any) -> Any:
     return kept
 
 
-def tokcap_error(error: ToolError | TokcapError) -> TokcapError:
+def tokcap_error(error: Exception) -> TokcapError:
     """Return the error that the package has wrapped, as a `TokcapError`."""
     if isinstance(error, TokcapError):
         return error
-    cause = error.__cause__
+    cause = error.__cause__ if isinstance(error, ToolError) else error
     if isinstance(cause, TokcapError):
         return cause
     if isinstance(cause, ValidationError):
         first = cause.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step) for step in first["loc"])
-        return UsageError(f"{place}: {first['msg']}")
+        hint = f"; {AS_SHELL}" if place == "argv" else ""
+        return UsageError(f"{place}: {first['msg']}{hint}")
     if cause is None:
         return UsageError(str(error))
     return TokcapError(f"internal error: {type(cause).__name__}: {cause}")
@@ -133,6 +148,7 @@ def tokcap_error(error: ToolError | TokcapError) -> TokcapError:
 
 def serve(settings: ServerSettings) -> int:
     """Serve until the client closes the connection or a signal arrives. Return the exit status."""
+    CapturedEnvironment.for_tool_callers()
     # The loop is never closed: a thread of the package waits in `read`, and closing would wait for it.
     return asyncio.new_event_loop().run_until_complete(serve_until_end(settings))
 

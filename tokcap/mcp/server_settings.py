@@ -11,6 +11,7 @@ from tokcap.budget import open_ledger
 from tokcap.budget.base import SessionView
 from tokcap.errors import TokcapError
 from tokcap.lean.record import Record
+from tokcap.steps.refusing import UNCHARGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,16 @@ class ChargedSession(Record):
     def read(self) -> Account:
         return self.storage.read()
 
+    def charge_error(self, error: TokcapError, tokens: int) -> None:
+        """Charge the answer to a call that failed, unless the session itself refused the call."""
+        if isinstance(error, UNCHARGED):
+            return
+        try:
+            self.storage.settle(None, tokens, "refusal")
+        except TokcapError:
+            # The session has ended, or its ledger cannot be used. The error is still told.
+            pass
+
     def pay(self, tokens: int) -> bool:
         """Charge `tokens` if that many are left. Return whether they were charged."""
         try:
@@ -47,7 +58,7 @@ class ChargedSession(Record):
 class ChargeOptions(TypedDict):
     """The options of a library call that say how its result is counted and charged."""
 
-    session: str
+    session: str | None
     tokenizer: str
 
 
@@ -68,7 +79,7 @@ class ServerSettings(Record):
 
     def charge_options(self) -> ChargeOptions:
         """Return the options that every call of the library gets."""
-        return {"session": self.session.name if self.session else "", "tokenizer": self.tokenizer}
+        return {"session": self.session.name if self.session else None, "tokenizer": self.tokenizer}
 
 
 @contextmanager

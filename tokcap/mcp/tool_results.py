@@ -9,15 +9,16 @@ from pydantic import BaseModel, Field
 
 from tokcap.api.calls import cap, count
 from tokcap.errors import TokcapError
+from tokcap.mcp.tool_words import tool_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokcap.api.results import Capped, Result, ShownOutput
+    from tokcap.api.results import Capped, Result
     from tokcap.budget.arithmetic import Account
     from tokcap.mcp.server_settings import ServerSettings
 
-Block = Literal["out", "err", "status"]
+Block = Literal["out", "err", "next", "status"]
 
 # Shown if there is no text at all, because a model may mistake an empty result for an error.
 NOTHING_TO_SHOW = "(nothing to show)"
@@ -42,6 +43,11 @@ class Facts(BaseModel):
     next_offset: int | None = Field(
         default=None, description="continue here: show(handle, offset=next_offset)"
     )
+    continue_: dict[str, int | str | bool] | None = Field(
+        default=None,
+        alias="continue",
+        description="arguments of the next call of show, or of grep if there is a pattern",
+    )
     handle: str | None = Field(default=None, description="the stored output, for show and grep")
     exit_code: int | None = None
     signal: int | None = None
@@ -54,7 +60,9 @@ class Facts(BaseModel):
     duration_ms: int | None = None
     session: str | None = None
     budget_remaining: int | None = None
-    blocks: list[Block] = Field(description="what each text block is: stdout, stderr, or a status message")
+    blocks: list[Block] = Field(
+        description="what each text block is: stdout, stderr, how to go on, or a status message"
+    )
     error: Message | None = None
     warnings: list[Message] | None = None
 
@@ -96,7 +104,7 @@ def result_of_show(shown: Capped[str], limit_tokens: int, settings: ServerSettin
 
 
 def compose(
-    found: ShownOutput,
+    found: Result | Capped[str],
     texts: Mapping[Block, str],
     limit_tokens: int,
     settings: ServerSettings,
@@ -106,6 +114,9 @@ def compose(
 ) -> CallToolResult:
     """Return texts and facts. `message` is for models that see only text; it is added if it fits."""
     blocks = {name: text for name, text in texts.items() if text}
+    # Warnings, and the way to the rest of a structured cut. They are inside the limit, and paid for.
+    if words := found.words.decode("utf-8", "replace"):
+        blocks["next"] = words
     tokens = sum(count(text, settings.tokenizer) for text in blocks.values())
     if message or not blocks:
         message = message or NOTHING_TO_SHOW
@@ -117,6 +128,7 @@ def compose(
     facts = {
         **known,
         "truncated": found.truncated,
+        "continue": tool_arguments(found.next_call, limit_tokens),
         "returned_tokens": tokens,
         "total_tokens": found.total_tokens,
         "blocks": list(blocks),
@@ -144,6 +156,8 @@ def result_of_error(error: TokcapError, settings: ServerSettings) -> CallToolRes
     # The message may quote an argument with a lone surrogate, which cannot be sent as UTF-8.
     message = str(error).encode("utf-8", "replace").decode()
     shown = cap(f"{error.code}: {message}", settings.limit_tokens, tokenizer=settings.tokenizer)
+    if settings.session:
+        settings.session.charge_error(error, shown.returned_tokens)
     facts = Facts(
         truncated=shown.truncated,
         returned_tokens=shown.returned_tokens,
@@ -181,6 +195,6 @@ def result_of_status(account: Account | None, settings: ServerSettings) -> CallT
 def tool_result(blocks: Mapping[Block, str], known: BaseModel, *, is_error: bool = False) -> CallToolResult:
     return CallToolResult(
         content=[TextContent(type="text", text=text) for text in blocks.values()],
-        structured_content=known.model_dump(mode="json", exclude_none=True),
+        structured_content=known.model_dump(mode="json", exclude_none=True, by_alias=True),
         is_error=is_error,
     )

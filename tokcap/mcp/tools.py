@@ -15,7 +15,8 @@ from pydantic import Field
 from tokcap.api.asynchronous import arun
 from tokcap.api.calls import show
 from tokcap.cli.options import BY_KEY
-from tokcap.errors import UsageError
+from tokcap.errors import CommandNotFound, UsageError
+from tokcap.mcp.argument_hints import command_line_in_argv
 from tokcap.mcp.search_process import search
 from tokcap.mcp.tool_results import Facts, Status, result_of_run, result_of_show, result_of_status
 from tokcap.system.shell import shell_argv
@@ -80,27 +81,30 @@ class Tools:
             raise UsageError("give either argv or shell")
         settings = self._settings
         allowed = settings.allowed_tokens(limit)
-        result = await self._until_cancelled(
-            arun(
-                argv or shell_argv([shell], ["-c"], os.environ),
-                limit=allowed,
-                offset=offset,
-                timeout=timeout,
-                kill_after=KILL_AFTER_SECONDS,
-                cwd=cwd or None,
-                input=stdin or None,
-                stderr=stderr,
-                keep=keep,
-                shape=shape,
-                fields=fields,
-                mode=mode,
-                sentinel=sentinel,
-                **settings.charge_options(),
-                clean=settings.clean,
-                redact=settings.redact,
-                max_bytes=settings.max_bytes,
+        try:
+            result = await self._until_cancelled(
+                arun(
+                    argv or shell_argv([shell], ["-c"], os.environ),
+                    limit=allowed,
+                    offset=offset,
+                    timeout=timeout,
+                    kill_after=KILL_AFTER_SECONDS,
+                    cwd=cwd or None,
+                    input=stdin or None,
+                    stderr=stderr,
+                    keep=keep,
+                    shape=shape,
+                    fields=fields,
+                    mode=mode,
+                    sentinel=sentinel,
+                    **settings.charge_options(),
+                    clean=settings.clean,
+                    redact=settings.redact,
+                    max_bytes=settings.max_bytes,
+                )
             )
-        )
+        except CommandNotFound as error:
+            raise command_line_in_argv(error, argv or ()) from None
         return await asyncio.to_thread(result_of_run, result, allowed, settings)
 
     async def show(
