@@ -14,7 +14,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from tests.support import twenty
-from tests.support.program import ROOT, SCHEMA
+from tests.support.program import PYTHON, ROOT, SCHEMA
 from tests.support.reference import recount
 from tokcap import enable_token_budget
 
@@ -238,7 +238,7 @@ def test_stdout_is_restored_if_the_output_cannot_be_stored(monkeypatch):
 
 def test_a_reader_that_goes_away_causes_no_traceback():
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m tests.support.twenty printing --token-limit 3000 | head -1"],
+        ["bash", "-c", f"{PYTHON} -m tests.support.twenty printing --token-limit 3000 | head -1"],
         capture_output=True, text=True, cwd=ROOT, check=True,
     )  # fmt: skip
     assert done.stdout == "line 0 of the report on tokens\n"
@@ -247,7 +247,7 @@ def test_a_reader_that_goes_away_causes_no_traceback():
 
 def test_a_command_runs_even_if_stdout_is_closed():
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m tests.support.twenty ends exit-three --output json >&-"],
+        ["bash", "-c", f"{PYTHON} -m tests.support.twenty ends exit-three --output json >&-"],
         capture_output=True, text=True, cwd=ROOT, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (3, "")
@@ -275,7 +275,7 @@ def test_a_large_output_is_counted(process):
 def test_stdout_is_not_a_terminal_while_it_is_captured():
     import pty
 
-    command = f"{sys.executable} -m tests.support.twenty ends is-terminal"
+    command = f"{PYTHON} -m tests.support.twenty ends is-terminal"
     master, slave = pty.openpty()
     subprocess.run(
         ["bash", "-c", f"{command}; {command} --token-limit 9"], stdout=slave, cwd=ROOT, check=True

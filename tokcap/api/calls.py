@@ -38,7 +38,7 @@ def cap(text: AnyStr, limit: int | None, **options: Unpack[CapOptions]) -> Cappe
     request = build_run_request((), {"spill": "never", "account": False, **options, "limit": limit})
     captured = cap_captured(request, data)
     shown, response = captured.stdout_data, captured.response
-    return Capped(shown, response.meta, response.notices, decoded_like(text, shown))
+    return Capped(shown, response.meta, response.notices, decoded_like(text, shown), captured.words)
 
 
 def count(text: str | bytes, tokenizer: str = "cl100k_base") -> int:
@@ -118,6 +118,7 @@ def run_command(
         captured.stderr_data,
         captured.status,
         response.failure,
+        captured.words,
     )
 
 
@@ -136,7 +137,8 @@ def show(handle: str, *, limit: int | None = None, **options: Unpack[ShowOptions
     """
     captured = show_captured(build_show_request(handle, {**options, "limit": limit}))
     shown, response = captured.stdout_data, captured.response
-    return Capped(shown, response.meta, response.notices, shown.decode("utf-8", "replace"))
+    text = shown.decode("utf-8", "replace")
+    return Capped(shown, response.meta, response.notices, text, captured.words)
 
 
 def encoded(text: str | bytes) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokcap import pipeline
 from tokcap.core.spool import open_nameless_file
-from tokcap.environment import STDERR, STDOUT, Environment
+from tokcap.environment import OWN_WORDS, STDERR, STDOUT, Environment
 from tokcap.errors import StreamError, UsageError
 from tokcap.lean.record import Record
 from tokcap.source.given import GivenBytes
@@ -33,6 +33,7 @@ class CapturedCall(Record):
     response: Response
     stdout_data: bytes
     stderr_data: bytes
+    words: bytes
 
 
 def run_captured(
@@ -58,6 +59,17 @@ def show_captured(request: ShowRequest) -> CapturedCall:
 class CapturedEnvironment:
     """A context manager that provides the `Environment` of one call and collects what the call writes."""
 
+    # See `for_tool_callers`.
+    _words_tool_calls = False
+
+    @classmethod
+    def for_tool_callers(cls) -> None:
+        """Word the way to the rest as a tool call from now on, in the whole process.
+
+        For a program whose readers call tools, such as the MCP server.
+        """
+        cls._words_tool_calls = True
+
     def __init__(
         self,
         *,
@@ -72,7 +84,7 @@ class CapturedEnvironment:
         self._stdin = stdin
         self._stdin_data = stdin_data
         self._descriptors: list[int] = []
-        self._written = {STDOUT: bytearray(), STDERR: bytearray()}
+        self._written = {STDOUT: bytearray(), STDERR: bytearray(), OWN_WORDS: bytearray()}
 
     def __enter__(self) -> Self:
         if self._directory is not None and not os.path.isdir(self._directory):
@@ -92,6 +104,7 @@ class CapturedEnvironment:
             stdin=self._descriptors[-1] if self._stdin is None else self._stdin,
             collect=lambda descriptor, data: self._written[descriptor].extend(data),
             directory=self._directory,
+            words_tool_calls=self._words_tool_calls,
             command_variables=self._variables,
         )
         return self
@@ -103,9 +116,8 @@ class CapturedEnvironment:
 
     def collected(self, done: pipeline.Done) -> CapturedCall:
         """Return the result of a call together with what it has written so far."""
-        return CapturedCall(
-            done.status, done.response, bytes(self._written[STDOUT]), bytes(self._written[STDERR])
-        )
+        written = [bytes(self._written[place]) for place in (STDOUT, STDERR, OWN_WORDS)]
+        return CapturedCall(done.status, done.response, *written)
 
 
 def open_file_with(data: bytes) -> int:

@@ -58,7 +58,7 @@ class ViewOptions(PageOptions, total=False):
     mode: Mode
     output: Output
     token_count: bool
-    session: str
+    session: str | None
     turn: str
     model: str
     context_window: int | None
@@ -99,6 +99,7 @@ class ShowOptions(ViewOptions, total=False):
     pointer: str
     grep: str
     context: int
+    clean: bool
 
 
 def build_run_request(command: Sequence[str], options: Mapping[str, object]) -> Request:

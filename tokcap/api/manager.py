@@ -6,16 +6,18 @@ It decides nothing itself: it calls one session of a ledger.
 from __future__ import annotations
 
 import os
+from types import EllipsisType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import MOST_TOKENS, Settings, tokens_of
 from tokcap.budget.base import SessionView
+from tokcap.budget.modes import ResponseMode
 from tokcap.environment import Environment
+from tokcap.shapes import MODES, terser
 
 if TYPE_CHECKING:
     from tokcap.budget.base import Grant
-    from tokcap.budget.modes import ResponseMode
 
 DEFAULT_TOTAL = 100_000
 CHARACTERS_PER_TOKEN = 4
@@ -38,32 +40,43 @@ class BudgetManager:
         self,
         total_budget: int | None = DEFAULT_TOTAL,
         *,
+        total: int | EllipsisType | None = ...,
         token_counter: TokenCounter | None = None,
+        tokenizer: str | None = None,
         session: str | None = None,
         storage: SessionView | None = None,
     ) -> None:
         """Keep the budget in memory, or in the session that is given.
 
-        `session` names a session of the user's ledger. If it does not exist, it is started with this total.
-        If it exists, it keeps its own total: leave `total_budget` at its default, or give the same number.
-        `storage` is a session of any ledger that was already started: `SessionView(ledger, name)`. Then
-        `total_budget` has no effect.
+        `total` and `total_budget` are the same number; None means no limit. `session` names a session of the
+        user's ledger. If it does not exist, it is started with this total. If it exists, it keeps its own
+        total: leave `total` out, or give the same number. `storage` is a session of any ledger that was
+        already started: `SessionView(ledger, name)`. Then `total` has no effect.
+
+        `count` uses the tokenizer of this name (`cl100k_base`, `gpt-4o`, …), or `token_counter`.
         """
         if session is not None and storage is not None:
             raise ValueError("give a session or a storage, not both")
+        if tokenizer is not None and token_counter is not None:
+            raise ValueError("give a tokenizer or a token_counter, not both")
+        if not isinstance(total, EllipsisType):
+            if total_budget != DEFAULT_TOTAL:
+                raise ValueError("give total or total_budget, not both")
+            total_budget = total
         settings = Settings(total_budget).checked()
         if session is not None:
             storage = join_session(session, settings, default=Settings(DEFAULT_TOTAL))
         self._session: SessionView = storage or session_in_memory(settings)
-        self._counter = token_counter
+        self._counter = token_counter if tokenizer is None else NamedCounter(tokenizer)
         self._open: list[Grant] = []
+        self._turn: str | None = None
 
     def allocate(self, requested: int) -> int:
         """Reserve as much of `requested` as is left; raise `BudgetExhausted` if nothing is."""
         # A request above the greatest possible number asks for everything.
         if not isinstance(requested, int) or requested <= MOST_TOKENS:
             tokens_of(requested, "requested")
-        grant = self._session.reserve(requested)
+        grant = self._session.reserve(requested, turn=self._turn)
         assert grant.tokens is not None, "a request is a limit"
         self._open.append(grant)
         return grant.tokens
@@ -92,6 +105,42 @@ class BudgetManager:
         while self._open:
             self._session.release(self._open.pop())
 
+    def turn(self, identifier: str | None = None) -> str:
+        """Begin a turn; return its name, a new one if none is given.
+
+        Later allocations of this manager count toward it, and so does `run(…, turn=name)`. In a session with
+        a context window, one turn may use `turn_pct` of it.
+        """
+        identifier = f"t{os.urandom(4).hex()}" if identifier is None else identifier
+        self._session.turn(identifier)
+        self._turn = identifier
+        return identifier
+
+    def compacted(self, used: int) -> None:
+        """Record that the model's context was compacted and now holds `used` tokens.
+
+        What was used of the total stays used.
+        """
+        self._session.compacted(used)
+
+    def end(self) -> int:
+        """End the session, for all processes that use it; return how many tokens were used.
+
+        Open allocations are freed. After this, the manager raises `SessionNotStarted`.
+        """
+        self.release()
+        return self._session.end().used
+
+    @property
+    def total(self) -> int | None:
+        """The budget in tokens; None if there is no limit."""
+        return self._session.read().total
+
+    @property
+    def used(self) -> int:
+        """What was really used. It can be more than the total."""
+        return self._session.read().used
+
     @property
     def remaining(self) -> int | None:
         """What can still be allocated, never below 0; None if there is no limit."""
@@ -104,13 +153,31 @@ class BudgetManager:
 
     def suggested_mode(self, requested: str = "raw") -> ResponseMode:
         """Return the requested mode, or a shorter one when little of the budget is left."""
-        return self._session.read().mode(requested)
+        if requested not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {requested!r}")
+        return ResponseMode.named(terser(requested, self._session.read().mode()))
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text by the counter; without one, characters / 4, rounded up."""
+        """Return the tokens of a text by tokenizer or counter; without one, characters / 4, rounded up."""
         if self._counter is not None:
             return self._counter.count(text)
         return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+class NamedCounter:
+    """The `TokenCounter` of a tokenizer that is known by its name."""
+
+    def __init__(self, tokenizer: str) -> None:
+        """Raise `TokenizerUnavailable` if there is no such tokenizer."""
+        from tokcap.tokens import open_tokenizer
+
+        open_tokenizer(tokenizer)
+        self._tokenizer = tokenizer
+
+    def count(self, text: str) -> int:
+        from tokcap.api.calls import count
+
+        return count(text, self._tokenizer)
 
 
 def join_session(name: str, settings: Settings, default: Settings) -> SessionView:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from tokcap.api.keywords import PageOptions
-    from tokcap.core.request import Stream
+    from tokcap.core.request import Mode, Stream
 
 
 @overload
@@ -106,9 +106,12 @@ def stored_pages(
     handle: str, limit: int | None, stream: Stream, options: PageOptions
 ) -> Iterator[Capped[str]]:
     """Yield the windows of a stored output. The store keeps the counts."""
+    mode: Mode = "raw"
     while True:
-        page = show(handle, limit=limit, stream=stream, **options)
+        page = show(handle, limit=limit, stream=stream, mode=mode, **options)
         yield page
         if page.next_offset is None:
             return
         options = {**options, "offset": page.next_offset}
+        # The offset counts in the mode of this page, which a session may have chosen.
+        mode = page.meta.mode or "raw"

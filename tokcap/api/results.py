@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, AnyStr, Generic
+from typing import TYPE_CHECKING, Any, AnyStr, Generic
 
 from tokcap.exits import OK, TIMED_OUT
 from tokcap.lean.record import Record
@@ -53,6 +53,16 @@ class ShownOutput(Record):
         return self.meta.next_offset
 
     @property
+    def next_call(self) -> dict[str, Any] | None:
+        """The arguments of `show` that return the next window: `show(**result.next_call)`.
+
+        They have the view that `next_offset` counts in. None if nothing is left, or if it was not stored.
+        """
+        from tokcap.api.next_call import show_arguments
+
+        return show_arguments(self.meta.continue_)
+
+    @property
     def handle(self) -> str | None:
         """The handle of the stored output, for `show`. None if the output was not stored."""
         return self.meta.handle
@@ -70,6 +80,8 @@ class Capped(Generic[AnyStr], ShownOutput):
     """The window of a text or of a stored output. `text` has the type of the input; `data` is bytes."""
 
     text: AnyStr
+    # What the command line would say on stderr: warnings, and the way to the rest of a structured cut.
+    words: bytes = b""
 
 
 class Result(ShownOutput):
@@ -81,11 +93,18 @@ class Result(ShownOutput):
     status: int
     # None if `status` is 0.
     error: Failure | None
+    # What the command line would add to stderr: warnings, and the way to the rest of a structured cut.
+    words: bytes = b""
+
+    @property
+    def text(self) -> str:
+        """`data` as text, as in the results of `cap` and `show`. Bytes that are not UTF-8 are replaced."""
+        return self.data.decode("utf-8", "replace")
 
     @property
     def stdout(self) -> str:
-        """`data` as text. Bytes that are not UTF-8 are replaced."""
-        return self.data.decode("utf-8", "replace")
+        """The same as `text`, by the name that it has in `subprocess`."""
+        return self.text
 
     @property
     def stderr(self) -> str:

@@ -22,6 +22,7 @@ def open_session(
     result_pct: float | None = None,
     turn_pct: float | None = None,
     floor_tokens: int | None = None,
+    tokenizer: str | None = None,
 ) -> Iterator[BudgetManager]:
     """Open the budget of a session, and start the session if it does not exist.
 
@@ -33,7 +34,7 @@ def open_session(
 
     Any process can charge the session by its name. If the session exists, settings that are given must be
     the same as its own. On exit, what this manager allocated and never recorded is freed; the session and
-    its usage stay. `tokcap budget end` ends it.
+    its usage stay, until `budget.end()` or `tokcap budget end`. `budget.count` uses the given tokenizer.
     """
     settings = Settings(
         total=total,
@@ -42,7 +43,7 @@ def open_session(
         turn_pct=turn_pct,
         floor_tokens=floor_tokens,
     ).checked()
-    manager = BudgetManager(storage=join_session(name, settings, default=Settings()))
+    manager = BudgetManager(storage=join_session(name, settings, default=Settings()), tokenizer=tokenizer)
     try:
         yield manager
     finally:

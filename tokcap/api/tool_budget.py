@@ -26,7 +26,7 @@ class ToolBudget(Record):
 
     >>> from tokcap import ToolBudget
     >>> budget = ToolBudget(context_window=8_000, used=7_000, floor_tokens=100)
-    >>> budget.baseline, budget.available, budget.allowance, budget.compact_first
+    >>> budget.baseline, budget.remaining, budget.allowance, budget.compact_first
     (2000, 1000, 1000, False)
     >>> message = budget.apply("".join(f"line {number}\n" for number in range(1000)))
     >>> message.text.splitlines()[-1]
@@ -35,20 +35,28 @@ class ToolBudget(Record):
     True
     """
 
-    # The size of the context in tokens, and how many of them are in use.
     context_window: int
-    used: int = 0
-    # The share of the window that one result may use, and the minimum it gets even if the window is full.
-    result_pct: float = 0.25
-    floor_tokens: int = 2000
-    tokenizer: str = "cl100k_base"
+    used: int
+    result_pct: float
+    floor_tokens: int
+    tokenizer: str
 
-    if not TYPE_CHECKING:
+    def __init__(
+        self,
+        context_window: int,
+        used: int = 0,
+        result_pct: float = 0.25,
+        floor_tokens: int = 2000,
+        tokenizer: str = "cl100k_base",
+    ) -> None:
+        """Raise `BadNumber` if a number is impossible.
 
-        def __init__(self, *args, **named):
-            super().__init__(*args, **named)
-            tokens_of(self.used, "used")
-            Settings(None, self.context_window, self.result_pct, None, self.floor_tokens).checked()
+        `context_window` is the size of the context in tokens, and `used` how many of them are in use. One
+        result may use the part `result_pct` of the window, and `floor_tokens` even if the window is full.
+        """
+        tokens_of(used, "used")
+        Settings(None, context_window, result_pct, None, floor_tokens).checked()
+        super().__init__(context_window, used, result_pct, floor_tokens, tokenizer)  # type: ignore[call-arg]  # a record has the fields of its class
 
     @property
     def baseline(self) -> int:
@@ -56,13 +64,18 @@ class ToolBudget(Record):
         return share_of(self.context_window, self.result_pct)
 
     @property
-    def available(self) -> int:
+    def remaining(self) -> int:
         """Tokens left in the window."""
         return max(self.context_window - self.used, 0)
 
     @property
+    def available(self) -> int:
+        """The same as `remaining`."""
+        return self.remaining
+
+    @property
     def allowance(self) -> int:
-        """Tokens that the next result may use: max(floor_tokens, min(baseline, available))."""
+        """Tokens that the next result may use: max(floor_tokens, min(baseline, remaining))."""
         return result_share(self._window, self.used).tokens
 
     @property

@@ -7,8 +7,15 @@ from typing import Any
 
 import click
 
+from tokcap.cli.kinds import Choice
 from tokcap.cli.options import BY_KEY
-from tokcap.integrations.flags import OUTPUT_FORMS, PARAMETER_PREFIX, SUGGESTED_TOKENIZERS, store_flag
+from tokcap.integrations.flags import (
+    OUTPUT_FORMS,
+    PARAMETER_PREFIX,
+    SUGGESTED_TOKENIZERS,
+    number_reader,
+    store_flag,
+)
 from tokcap.integrations.framework import Framework
 
 ABORTED_STATUS = 1
@@ -19,7 +26,8 @@ def option(key: str, **settings: Any) -> click.Option:
     return click.Option(
         [PARAMETER_PREFIX + key, row.flag],
         help=row.help,
-        metavar=row.metavar or None,
+        # Click itself lists the words of a choice.
+        metavar=None if isinstance(row.kind, Choice) else row.metavar or None,
         allow_from_autoenv=False,
         callback=store_flag,
         expose_value=False,
@@ -33,8 +41,8 @@ def option(key: str, **settings: Any) -> click.Option:
 def framework(tokenizer: str) -> Framework:
     """Return what the integration needs of Click. `tokenizer` is the default that help shows."""
     flags = (
-        option("token_limit", type=click.IntRange(min=1)),
-        option("token_offset", type=click.IntRange(min=0)),
+        option("token_limit", type=number_reader("token_limit", click.BadParameter)),
+        option("token_offset", type=number_reader("token_offset", click.BadParameter)),
         option("token_count", is_flag=True, default=False),
         option("tokenizer", type=str, show_default=tokenizer, shell_complete=complete_tokenizer),
         option("output", type=click.Choice(OUTPUT_FORMS)),

@@ -5,14 +5,14 @@ This module knows no framework. It is imported at the start of every application
 
 from __future__ import annotations
 
-from tokcap.cli.kinds import Choice
+from tokcap.cli.kinds import Choice, WholeNumber, plain_digits, shortened
 from tokcap.cli.options import BY_KEY
 from tokcap.core.request import View
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from tokcap.core.request import Output
@@ -24,6 +24,8 @@ SPELLINGS = tuple(BY_KEY[key].flag for key in KEYS)
 PARAMETER_PREFIX = "tokcap_"
 SUGGESTED_TOKENIZERS = ("cl100k_base", "o200k_base", "approx")
 HELP_PANEL = "Token budget"
+# Python does not convert much longer numbers.
+MOST_DIGITS = 1000
 
 _CONTEXT_KEY = "tokcap.integrations"
 
@@ -96,6 +98,23 @@ def store_flag(context: Any, parameter: Any, value: Any) -> Any:
             parameter.name.removeprefix(PARAMETER_PREFIX), getattr(value, "value", value)
         )
     return value
+
+
+def number_reader(key: str, refused: type[Exception]) -> Callable[[Any], Any]:
+    """Return a function that reads the number of a flag as tokcap does: `4000`, `4,000`, `4k`."""
+    kind = BY_KEY[key].kind
+    assert isinstance(kind, WholeNumber)
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        digits = plain_digits(value)
+        # The largest number is checked later, together with the other flags.
+        if not digits or len(digits) > MOST_DIGITS or int(digits) < kind.minimum:
+            raise refused(f"{shortened(value)} is not {kind.expected}")
+        return int(digits)
+
+    return read
 
 
 def may_contain_flag(arguments: Sequence[str]) -> bool:

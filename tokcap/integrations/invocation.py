@@ -34,7 +34,7 @@ def make_context(
     started = time.monotonic()
     arguments = tuple(args)
     try:
-        context = original(info_name, args, parent=parent, **settings)
+        context = parsed_context(original, framework, info_name, args, parent=parent, **settings)
     except BaseException as error:
         output = guess_output(arguments)
         # If there is an outer command, it reports the error.
@@ -51,6 +51,27 @@ def make_context(
         write_to(sys.stdout, refusal(output, tokenizer, outcome, started))
         raise framework.exit(outcome.status) from error
     call_of(context).set_arguments(arguments)
+    return context
+
+
+def parsed_context(
+    original: Callable[..., Any],
+    framework: Framework,
+    info_name: str | None,
+    args: list[str],
+    **settings: Any,
+) -> Any:
+    """Parse the arguments of a command. A group reads them without our flags, as if it did not have any."""
+    command = getattr(original, "__self__", None)
+    if not hasattr(command, "get_command"):
+        return original(info_name, args, **settings)
+    from tokcap.integrations.group_words import take_flags
+
+    words = take_flags(command, args, framework.flags)
+    context = original(info_name, [*words.rest], **settings)
+    with context.scope(cleanup=False):
+        for flag, value in words.given:
+            flag.handle_parse_result(context, {flag.name: value}, [])
     return context
 
 
@@ -112,8 +133,8 @@ def run_with_capture(
             else:
                 reply = respond(capture.data(), call.flags, tokenizer, outcome, started)
                 capture.write(reply.stdout_data)
-                for warning in reply.warnings:
-                    print(warning, file=sys.stderr)
+                if reply.words and sys.stderr is not None:
+                    sys.stderr.write(reply.words.decode("utf-8", "replace"))
             if error is not None and FORMS[output].has_envelope:
                 raise framework.exit(outcome.status) from error
     finally:

@@ -11,7 +11,6 @@ from tokcap.core.response import Meta, Response
 from tokcap.errors import TokenizerUnavailable, UsageError
 from tokcap.forms import FORMS
 from tokcap.lean.record import Record
-from tokcap.steps.delivery import warnings_of
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Reply(Record):
-    """The bytes for stdout, and the warnings for stderr. With JSON output the warnings are in the bytes."""
+    """The bytes for stdout, and what tokcap says on stderr. With JSON output that is in the bytes."""
 
     stdout_data: bytes
-    warnings: tuple[str, ...] = ()
+    words: bytes = b""
 
 
 def respond(data: bytes | mmap, flags: FlagValues, tokenizer: str, outcome: Outcome, started: float) -> Reply:
@@ -37,7 +36,7 @@ def respond(data: bytes | mmap, flags: FlagValues, tokenizer: str, outcome: Outc
         # The flags are bad, and the call was refused for this before its command ran.
         return Reply(refusal(output, flags.tokenizer or tokenizer, outcome, started))
     if not FORMS[output].has_envelope:
-        return Reply(captured.stdout_data, tuple(warnings_of(captured.response.notices)))
+        return Reply(captured.stdout_data, captured.words)
     return Reply(FORMS[output].write(with_outcome(captured.response, outcome, started)))
 
 

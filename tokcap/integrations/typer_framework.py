@@ -15,12 +15,14 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 from typer.models import DefaultPlaceholder
 
+from tokcap.cli.kinds import Choice
 from tokcap.cli.options import BY_KEY
 from tokcap.integrations.flags import (
     HELP_PANEL,
     OUTPUT_FORMS,
     PARAMETER_PREFIX,
     SUGGESTED_TOKENIZERS,
+    number_reader,
     store_flag,
 )
 from tokcap.integrations.framework import Framework
@@ -41,14 +43,19 @@ def option(key: str, **settings: Any) -> Any:
         help=row.help,
         rich_help_panel=HELP_PANEL,
         allow_from_autoenv=False,
-        metavar=row.metavar or None,
+        # Typer itself lists the words of a choice.
+        metavar=None if isinstance(row.kind, Choice) else row.metavar or None,
         **settings,
     )
 
 
+def number_option(key: str) -> Any:
+    return option(key, parser=number_reader(key, typer.BadParameter))
+
+
 def flags(
-    tokcap_token_limit: Annotated[int | None, option("token_limit", min=1)] = None,
-    tokcap_token_offset: Annotated[int | None, option("token_offset", min=0)] = None,
+    tokcap_token_limit: Annotated[int | None, number_option("token_limit")] = None,
+    tokcap_token_offset: Annotated[int | None, number_option("token_offset")] = None,
     tokcap_token_count: Annotated[bool, option("token_count")] = False,
     tokcap_tokenizer: Annotated[
         str | None, option("tokenizer", autocompletion=lambda: list(SUGGESTED_TOKENIZERS))
