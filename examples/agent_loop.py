@@ -61,6 +61,7 @@ def scripted_model() -> Model:
     found = yield Show("search the whole output for the error", build.handle, grep="error:")
     line, token, message = text_of(found).splitlines()[0].split(":", 2)
     page = yield Show(f"read on from line {line}: {message}", build.handle, offset=int(token))
+    # An offset counts in the view of its page. This loop has no session that could change the mode.
     while page.next_offset is not None:
         page = yield Show("show the next page", build.handle, offset=page.next_offset)
 

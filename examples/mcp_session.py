@@ -1,6 +1,6 @@
 """A client session with `tokcap mcp`: start the server, run commands, page, search, and use up the budget.
 
-pip install 'tokcap[mcp]' && python examples/mcp_session.py
+pip install '.[mcp]' && python examples/mcp_session.py
 """
 
 from __future__ import annotations
@@ -29,11 +29,8 @@ async def main(data_directory: str) -> None:
 
         page = await call(session, "run", argv=["seq", "1", "100"], sentinel="")
         output = text_of(page)
-        while "next_offset" in facts_of(page):
-            facts = facts_of(page)
-            page = await call(
-                session, "show", handle=facts["handle"], offset=facts["next_offset"], sentinel=""
-            )
+        while "continue" in facts_of(page):
+            page = await call(session, "show", **facts_of(page)["continue"])
             output += text_of(page)
         print("all pages join to the output:", output == "".join(f"{n}\n" for n in range(1, 101)))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -21,10 +23,22 @@ NO_SKIP = bool(os.environ.get("TOKCAP_TESTS_NO_SKIP"))
 
 randomness.choose_profile()
 
+# A shell lets background jobs ignore some signals, and so does nohup. Every child would ignore them too.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+# A time zone in which it is noon now. No test that names today's date can then run past midnight.
+os.environ["TZ"] = f"NOON{(time.gmtime().tm_hour - 12):+d}"
+time.tzset()
+
 
 def pytest_configure(config):
     config.addinivalue_line(
         "markers", "provokes(*codes, always=True): the test makes tokcap report these failures on purpose"
+    )
+    config.addinivalue_line(
+        "markers", "one_python: the result does not depend on the version of Python, so one of them is enough"
     )
 
 

@@ -1,6 +1,7 @@
 """Run every example in its own process and check what it prints."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -44,4 +45,5 @@ def test_the_mcp_session_pages_searches_and_is_refused():
     assert "all pages join to the output: True\n" in printed
     assert "NOT_FOUND: no stored output has the handle 0000" in printed
     assert "exit_code=3" in printed
-    assert "BUDGET_EXHAUSTED: the budget is exhausted: 450 of 450 tokens are used" in printed.splitlines()[-1]
+    last = printed.splitlines()[-1]
+    assert re.search(r"BUDGET_EXHAUSTED: the budget is exhausted: \d+ tokens are left, .* needs 40$", last)

@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.guides import (
     GUIDES,
+    blocks,
+    changed_outputs,
     examples,
     filled,
     outputs,
@@ -37,6 +39,7 @@ SECTIONS = [
 REFERENCE_FILE = ROOT / "docs" / "reference.md"
 REFERENCE = REFERENCE_FILE.read_text()
 README_LINES = 250
+COPIED = re.compile(r"(?<=^```sh\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 
 
 def test_the_readme_is_short():
@@ -56,8 +59,42 @@ def test_the_examples_of_a_section_print_what_it_says_and_can_be_repeated(sectio
 @pytest.mark.parametrize("code", PYTHON)
 def test_python_in_a_guide_runs_and_can_be_repeated(code, tmp_path):
     for _ in range(2):
-        done = run_python(code, tmp_path)
+        done = run_python(code, tmp_path / "python-home")
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_blocks_of_the_readme_run_in_order_in_one_home_each_of_them_twice(tmp_path):
+    home = tmp_path / "reader" / "home"
+    home.mkdir(parents=True)
+    assert len(blocks(README)) >= 8
+    for language, block in blocks(README):
+        for _ in range(2):
+            if language == "python":
+                done = run_python(python_blocks(block)[0], home)
+                assert (done.returncode, done.stderr) == (0, "")
+            else:
+                assert changed_outputs(block, home) == []
+
+
+def test_all_sections_of_all_guides_run_in_order_in_one_home(tmp_path):
+    home = tmp_path / "reader" / "home"
+    home.mkdir(parents=True)
+    changed = {}
+    for guide in GUIDES:
+        for section in sections(guide.read_text()):
+            if found := changed_outputs(section, home):
+                changed[f"{guide.name}: {section.splitlines()[0]}"] = found
+            for code in python_blocks(section):
+                done = run_python(code, home)
+                assert (done.returncode, done.stderr) == (0, "")
+    assert changed == {}
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+def test_no_line_to_copy_has_a_comment(guide):
+    # zsh takes a comment on a line that is typed for arguments.
+    lines = [line for block in COPIED.findall(guide.read_text()) for line in block.splitlines()]
+    assert [line for line in lines if re.search(r"(^|\s)#", line)] == []
 
 
 def option_table(options) -> str:

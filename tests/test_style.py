@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.program import ROOT
 
+pytestmark = pytest.mark.one_python
+
 
 @pytest.mark.parametrize(
     "command",

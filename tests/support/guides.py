@@ -26,6 +26,7 @@ HEADING = re.compile(r"^#+ ", re.MULTILINE)
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 # A command continues in lines that begin with `> `, as in a shell.
 EXAMPLE = re.compile(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", re.MULTILINE)
+ANY_BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PYTHON = re.compile(r"(?<=^```python\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 # No command prints it.
 BETWEEN = "\x1eend of an example\x1e"
@@ -117,8 +118,24 @@ def printed_by(commands: list[str], home: Path) -> list[str]:
     return [output.replace(str(home), HOME) for output in found]
 
 
-def run_python(code: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    home = directory / "python-home"
+def changed_outputs(part: str, home: Path) -> list[str]:
+    """Run a part of a guide in a home that others use too. Return what prints something else."""
+    shown = examples(part)
+    changed = []
+    if shown:
+        for (command, output), real in zip(shown, printed_by([one for one, _ in shown], home), strict=True):
+            ended = real + "\n" * bool(real and not real.endswith("\n"))
+            if steady(ended) != steady(output):
+                changed.append(f"$ {command}\n{real}")
+    return changed
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """Return the blocks that readers run, in order: their language, and the block with its fences."""
+    return [(match[1], match[0] + "\n") for match in ANY_BLOCK.finditer(text)]
+
+
+def run_python(code: str, home: Path) -> subprocess.CompletedProcess[str]:
     home.mkdir(exist_ok=True)
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", code],

@@ -13,8 +13,10 @@ INTERNAL_ERROR = "INTERNAL_ERROR"
 
 # As a code in JSON, and as the words of the message on stderr.
 SIGNS = {
-    "CUT_FAILED": re.compile(r'"code": ?"CUT_FAILED"|cutting failed: '),
-    "TOKENIZER_FAILED": re.compile(r'"code": ?"TOKENIZER_FAILED"|; counted every byte as a token instead'),
+    "CUT_FAILED": re.compile(r'"code": ?"CUT_FAILED"|cutting failed|tokcap: .*\bcut failed\b'),
+    "TOKENIZER_FAILED": re.compile(
+        r'"code": ?"TOKENIZER_FAILED"|; counted every byte as a token instead|tokcap: .*\btokenizer failed\b'
+    ),
     INTERNAL_ERROR: re.compile(r"internal error: "),
 }
 

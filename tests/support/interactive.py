@@ -185,6 +185,22 @@ def fish(home):
     return Terminal(["fish", "--init-command", f"source {shlex.quote(str(home / 'config.fish'))}"], home)
 
 
+# Typed into a shell that has read the user's own start-up files. In two parts: the line itself is echoed.
+TYPED = {
+    "bash": r"""PS1='rea''dy> '; tokcap() { printf '<''<'; printf '%s\037' "$@"; printf '>''>'; }""",
+    "zsh": r"""PS1='rea''dy> '; tokcap() { printf '<''<'; printf '%s\037' "$@"; printf '>''>'; }""",
+    "fish": r"function fish_prompt; printf 'rea''dy> '; end; "
+    r"function tokcap; printf '<''<'; printf '%s\037' $argv; printf '>''>'; end",
+}
+
+
+def as_its_user_starts_it(shell, home):
+    """Start an interactive shell that reads the start-up files in this home, and nothing else."""
+    terminal = Terminal([shell, "-i"], home)
+    os.write(terminal.screen, f"{TYPED[shell]}\r".encode())
+    return terminal
+
+
 def opened(shell, home):
     """Start an interactive shell with tokcap's completions."""
     return {"bash": bash, "zsh": zsh, "fish": fish}[shell](home)

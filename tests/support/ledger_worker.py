@@ -28,6 +28,9 @@ def main() -> None:
                 requested, turn, number = given
                 grants[number] = grant = session.reserve(requested, turn=turn)
                 answer = grant.tokens
+            elif verb == "announce":
+                number, tokens = given
+                session.announce(grants[number], tokens)
             elif verb == "settle":
                 number, actual = given
                 session.settle(grants.pop(number), actual)

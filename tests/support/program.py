@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from tokcap.environment import Environment
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+# The Python of the tests as a word for shells: the path of a checkout can have blanks in it.
+PYTHON = shlex.quote(sys.executable)
 ROOT = Path(__file__).parents[2]
 # The tests use the package that is installed: this checkout, or a wheel that was built from it.
 PACKAGE = Path(tokcap.__file__).parent

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 import tiktoken
 import tiktoken_ext.openai_public
@@ -20,6 +22,17 @@ def reference(name: str) -> tiktoken.Encoding:
             patch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", lambda *_args, **_named: ranks)
             _references[name] = tiktoken.Encoding(**getattr(tiktoken_ext.openai_public, name)())
     return _references[name]
+
+
+@functools.cache
+def gpt2_like() -> tiktoken.Encoding:
+    """The pre-split of the GPT-2 family with an embedded table, because its own table is not embedded."""
+    return tiktoken.Encoding(
+        "gpt2",
+        pat_str=tiktoken_ext.openai_public.r50k_pat_str,
+        mergeable_ranks=vocabulary.load("cl100k_base").ranks(),
+        special_tokens={},
+    )
 
 
 def recount(data: bytes, name: str = "cl100k_base") -> int:

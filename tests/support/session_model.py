@@ -17,6 +17,7 @@ class Held:
     tokens: int | None
     turn: str | None
     worker: int
+    announced: int = 0
 
 
 @dataclass
@@ -66,6 +67,10 @@ class Session:
         self.window_used += actual
         if held.turn is not None:
             self.turns[held.turn] = self.turns.get(held.turn, 0) + actual
+
+    def give_up(self, held: Held) -> None:
+        """Count what was announced, and free the rest: the holder died, or released its grant."""
+        self.settle(held, held.announced)
 
     def record(self, given: int, made: int, key: str | None) -> bool:
         if key is not None and key in self.keys:
