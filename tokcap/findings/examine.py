@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from zlib import crc32
+
 from tokcap.findings import rules
 from tokcap.findings.columns import outliers
 from tokcap.findings.judge import judge, telling_words
@@ -21,6 +24,15 @@ FRAMES = later(rb"[^\r\n]*\r(?=[^\r\n])")
 BLANKS = b":()[]{}<>,;\"'`!|=*#?&%\t\r"
 WORDS_TABLE = bytes.maketrans(bytes(range(65, 91)) + BLANKS, bytes(range(97, 123)) + b" " * len(BLANKS))
 DIGITS = b"0123456789"
+# Without these, lines that differ in numbers, hashes and addresses are equal.
+HEX_DIGITS = b"0123456789abcdef"
+
+# Words that prose is full of, and words that source code is full of.
+PROSE_WORDS = tuple(b"the a an of to is and in that this be are for with it as by or you can".split())
+SOURCE_WORDS = tuple(
+    b"def return self import class if else elif function const let var int void char static public private struct"
+    b" true false null none new func fn pub mut let end then local require raise try except catch throw".split()
+)
 
 # Words are counted in so many lines; a word that is in one of so many lines is a part of what is said.
 FREQUENT_SHARE = 100
@@ -33,6 +45,11 @@ MOST_MASKS = 50_000
 AFTER_LINES, BEFORE_LINES = 14, 4
 TRACE_LINES = 60
 MOST_SINGLE = 300
+# A line with fewer letters says nothing.
+LEAST_LETTERS = 4
+NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha())
+# A heading at most so many lines above a failure says where that failed.
+SECTION_LINES, SECTION_STRENGTH = 80, 0.55
 
 PLACE = later(
     rb"File \"[^\"]+\", line \d+|(?:^|[\s(@])[\w./\\@+-]*[\w)]\.\w{1,6}[:(]\d+(?:[,:]\d+)?\)?|^\s*--> |\(\S+\.\w+:\d+\)| \(\S+\.c:\d+\)"
@@ -73,6 +90,7 @@ class Draft:
     """A line that may matter, before it is known how rare it is."""
 
     __slots__ = (
+        "repeat",
         "about_end",
         "about_first",
         "end",
@@ -90,6 +108,7 @@ class Draft:
         self.kind = kind
         self.group = group
         self.strength = strength
+        self.repeat = 0
         self.explains = explains
         self.promise = PROMISE.get(kind, 1.0) * strength
 
@@ -116,6 +135,10 @@ class Examination:
 
             self._interest = re.compile(interest.encode())
         self.is_diff = False
+        # Shares of words that prose and source code are full of.
+        self.prose = self.source = 0.0
+        # How many lines have each kind.
+        self.kind_counts: dict[str, int] = {}
         self._frequent: set[bytes] | None = None
         self._telling: dict[bytes, list[int]] = {}
         # The number of lines per group, and of groups per key.
@@ -151,10 +174,12 @@ class Examination:
         drafts = self._judged(plain, words, chosen, number)
         if everything:
             self.examined_lines += len(lines)
-            known = {draft.line for draft in drafts}
+            structure = list(headings(plain, is_diff=self.is_diff))
+            drafts += self._sections(drafts, structure, number)
+            known = {draft.line for draft in drafts if draft.explains < 0}
             drafts += [
                 Draft(number + n, kind, self._group_of[n], strength)
-                for n, kind, strength in (*headings(plain, is_diff=self.is_diff), *outliers(plain, words))
+                for n, kind, strength in (*structure, *outliers(plain, words))
                 if number + n not in known
             ]
             drafts += self._examples(plain, number)
@@ -178,11 +203,17 @@ class Examination:
         self._telling = telling_words(counts)
         if self._frequent is None:
             least = max(3, min(len(words) // FREQUENT_SHARE, 20))
+            total = sum(counts.values()) or 1
+            self.prose = sum(counts.get(word, 0) for word in PROSE_WORDS) / total
+            self.source = sum(counts.get(word, 0) for word in SOURCE_WORDS) / total
             self._frequent = {word for word, count in counts.items() if count >= least and is_constant(word)}
         frequent, groups, group_counts = self._frequent, self._groups, self.group_counts
         self._group_of = []
         for line in words:
             key = b" ".join([word for word in line[:KEY_WORDS] if word in frequent])
+            if line and b"/" in line[0]:
+                # Files of one directory are of one kind.
+                key = line[0].lstrip(b"./").partition(b"/")[0] + b"/ " + key
             if not key:
                 self._group_of.append(0)
                 continue
@@ -210,12 +241,16 @@ class Examination:
                 continue
             elif not hot.isdisjoint(words[n]):
                 kind = judge(line, words[n], telling)
-            elif rules.MARKED_LINES.match(line):
+            if not kind and line[:1] in MARKS and rules.MARKED_LINES.match(line):
                 kind = rules.FAILED
             if not kind:
                 continue
             draft = Draft(number + n, kind, self._group_of[place])
+            draft.repeat = hash_of(line)
+            if line.startswith(SIDE_FILES):
+                draft.strength = SIDE_STRENGTH
             drafts.append(draft)
+            self.kind_counts[kind] = self.kind_counts.get(kind, 0) + 1
             if kind in EXPLAINED:
                 self._explain(draft, plain, n, number, drafts)
         return drafts
@@ -246,6 +281,19 @@ class Examination:
                     drafts.append(Draft(number + place, "place", 0, 0.7 / (1 + own), draft.line))
                     own += 1
 
+    def _sections(
+        self, drafts: Sequence[Draft], structure: Sequence[tuple[int, str, float]], number: int
+    ) -> list[Draft]:
+        """Return the heading above each failure."""
+        titles = [number + n for n, _, strength in structure if strength >= SECTION_STRENGTH]
+        found = []
+        for draft in drafts:
+            if draft.kind in EXPLAINED:
+                place = bisect_right(titles, draft.line) - 1
+                if place >= 0 and titles[place] != draft.line and draft.line - titles[place] < SECTION_LINES:
+                    found.append(Draft(titles[place], "section", 0, 1.0, draft.line))
+        return found
+
     def _examples(self, plain: Sequence[bytes], number: int) -> list[Draft]:
         """Return the first line of each group."""
         first: dict[int, int] = {}
@@ -256,13 +304,36 @@ class Examination:
             elif group not in first:
                 first[group] = n
         drafts = [Draft(number + n, "example", group) for group, n in first.items()]
-        drafts += [Draft(number + n, "example", 0) for n in single[:MOST_SINGLE] if len(plain[n].strip()) > 3]
+        drafts += [
+            Draft(number + n, "example", 0)
+            for n in single[:MOST_SINGLE]
+            if len(plain[n].translate(None, NO_LETTERS)) >= LEAST_LETTERS
+        ]
         self.single_lines += len(single)
         return drafts
 
 
+# Files that are rarely what somebody works on.
+SIDE_FILES = (
+    b"tests/",
+    b"test/",
+    b"examples/",
+    b"docs/",
+    b"vendor/",
+    b"third_party/",
+    b"node_modules/",
+    b"deps/",
+)
+SIDE_STRENGTH = 0.7
 EXPLAINED = frozenset((rules.CRASH, rules.ERROR, rules.FAILED, rules.TROUBLE, "interest"))
+# First bytes of lines that may be marked as failed.
+MARKS = (b" ", b"E", b"\xe2", b"\xc3", b"\t")
 DIFF_MARKERS = (b"+", b"-", b" ", b"@")
+
+
+def hash_of(line: bytes) -> int:
+    """Return a number that is equal for messages that differ only in numbers, hashes and their place."""
+    return crc32((line.partition(b": ")[2] or line).translate(None, HEX_DIGITS))
 
 
 def is_constant(word: bytes) -> bool:

@@ -19,6 +19,8 @@ class Unit(Record):
     value: float
     # Lines that say the same in other words, numbers or names have the same group.
     group: int = 0
+    # Lines that differ only in numbers and hashes have the same number here.
+    repeat: int = 0
     # Related lines around the unit: the frames of a trace, the quoted source, the rest of a message.
     about_first: int = 0
     about_end: int = 0

@@ -43,10 +43,11 @@ def telling_words(words: Iterable[bytes]) -> dict[bytes, list[int]]:
     """Return the words that call for rules, with the numbers of these rules."""
     found = {}
     for word in words:
-        if word in WORDS:
-            found[word] = WORDS[word]
-        elif word.endswith(ALL_ENDINGS):
-            found[word] = [row for ending, rows in ENDINGS if word.endswith(ending) for row in rows]
+        rows = WORDS.get(word, [])
+        if word.endswith(ALL_ENDINGS):
+            rows = rows + [row for ending, more in ENDINGS if word.endswith(ending) for row in more]
+        if rows:
+            found[word] = rows
     return found
 
 

@@ -316,7 +316,7 @@ SOURCE_CODE = later(
     rb"except\b[^:]*:\s*(?:#|$)|raise\s+[A-Z][\w.]*(?:\(|\s*$|\s+from\b)|throw\s+(?:new\s+)?[A-Z]\w*|catch\s*[({]"
     rb"|class\s+\w+(?:\s*[({:]|\s+(?:extends|implements)\b)|from\s+[\w.]+\s+import\s|import\s+[\w{*]"
     rb"|(?:async\s+)?(?:def|fn|func|function)\s+\w+\s*[(<]|#\s*(?:include|define|if|endif)\b|(?://|/\*)\s|return\b.*[;)]$|if\s*\(.*\{$)"
-    rb"|\s*(?:>\s*)?\d+ *\|(?: |$)|\s+\|\s"
+    rb"|\s*(?:>\s*)?\d+ *\|(?: |$)|\s+\|\s|\s+(?:[^:]*[({\[,;]\s*$|[\w.]+\s*=[^=]|@\w)"
 )
 
 # A warning about a failure is still a warning.
