@@ -43,30 +43,35 @@ TITLE = later(
     rb"|[A-Z][A-Z0-9 _/&-]{3,40}$|\d+(?:\.\d+)*\.? [A-Z][^.]{2,60}$|\[\d+/\d+\] \S|#\d+ \[|<h\d|\[[\w .:-]+\]$|[\w./@+ -]{1,100}:$"
 )
 RULE_BYTES = b'=~^"*+#-'
+RULES = tuple(RULE_BYTES[n : n + 1] for n in range(len(RULE_BYTES)))
 RULE_LINE = later(rb"[=~^\"*+#-]{3,}\s*$")
 # Definitions in source, after a marker of a diff or the columns of a listing.
 DEFINITION = later(
     rb"(?:.{0,90}?\d[):] |[-+ ])?\s{0,8}(?:export |public |private |protected |static |pub |async |abstract |final |default )*"
     rb"(?:class|def|fn|func|function|interface|struct|impl|trait|enum|module|namespace|type|CREATE TABLE)\s+[\w$]"
 )
-DEFINING = (
-    b"class ",
-    b"def ",
-    b"fn ",
-    b"func ",
-    b"function ",
-    b"interface ",
-    b"struct ",
-    b"impl ",
-    b"trait ",
-    b"enum ",
-    b"CREATE ",
+DEFINING = frozenset(
+    (
+        b"class",
+        b"def",
+        b"fn",
+        b"func",
+        b"function",
+        b"interface",
+        b"struct",
+        b"impl",
+        b"trait",
+        b"enum",
+        b"create",
+    )
 )
 
 
-def headings(lines: Sequence[bytes], *, is_diff: bool) -> Iterator[tuple[int, str, float]]:
+def headings(
+    lines: Sequence[bytes], words: Sequence[Sequence[bytes]], *, is_diff: bool
+) -> Iterator[tuple[int, str, float]]:
     """Yield the lines that start a part: place, kind, and strength from 0 to 1."""
-    found = list(titles(lines, is_diff=is_diff))
+    found = list(titles(lines, words, is_diff=is_diff))
     strong = [n for n, _, strength in found if strength >= 0.5] + [len(lines)]
     place = 0
     for n, kind, strength in found:
@@ -77,7 +82,9 @@ def headings(lines: Sequence[bytes], *, is_diff: bool) -> Iterator[tuple[int, st
         yield n, kind, strength * (0.7 + 0.3 * min(size.bit_length(), 8) / 8)
 
 
-def titles(lines: Sequence[bytes], *, is_diff: bool) -> Iterator[tuple[int, str, float]]:
+def titles(
+    lines: Sequence[bytes], words: Sequence[Sequence[bytes]], *, is_diff: bool
+) -> Iterator[tuple[int, str, float]]:
     """Yield the lines that look like a title."""
     after_blank = True
     last = len(lines) - 1
@@ -88,7 +95,7 @@ def titles(lines: Sequence[bytes], *, is_diff: bool) -> Iterator[tuple[int, str,
         if is_diff and line[:1] in b"+- @":
             if line.startswith(b"@@"):
                 yield n, "hunk", 0.4
-            elif line[:1] != b" " and DEFINITION.match(line):
+            elif line[0] != 32 and DEFINITION.match(line):
                 yield n, "definition", 1.0 if line[1:7] == b"class " else 0.6 if line[1:2] != b" " else 0.4
             after_blank = False
             continue
@@ -96,10 +103,10 @@ def titles(lines: Sequence[bytes], *, is_diff: bool) -> Iterator[tuple[int, str,
             continue
         following = lines[n + 1] if n < last else b""
         strength = 0.0
-        if RULE_LINE.match(following) and 2 < len(line) < 100:
-            if len(following) >= len(line.strip()) or (
-                after_blank and (n + 2 > last or not lines[n + 2].strip())
-            ):
+        if following[:1] in RULES and RULE_LINE.match(following) and 2 < len(line) < 100:
+            size = len(line.strip())
+            is_short = after_blank and (n + 2 > last or not lines[n + 2].strip())
+            if size <= len(following.strip()) <= size + 3 or (is_short and len(following) < size):
                 strength = 1.0
         elif line[0] == 35:
             # Comments are no headings.
@@ -113,6 +120,6 @@ def titles(lines: Sequence[bytes], *, is_diff: bool) -> Iterator[tuple[int, str,
             strength = 0.4 if line[0] != 32 else 0.2
         if strength:
             yield n, "heading", strength
-        elif any(word in line for word in DEFINING) and DEFINITION.match(line):
+        elif not DEFINING.isdisjoint(words[n]) and DEFINITION.match(line):
             yield n, "definition", 0.8
         after_blank = False

@@ -8,7 +8,8 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokcap.findings.examine import Draft, Examination
+    from tokcap.findings.draft import Draft
+    from tokcap.findings.examine import Examination
 
 # Values by kind: after a failure, and after a success.
 WEIGHTS = {
@@ -37,13 +38,16 @@ COMMON_LOSS = 0.7
 # Lines that explain a failure: their share of its value.
 EXPLAINING = {"place": 0.5, "section": 0.4}
 RARITY = 0.18
+EXAMPLE_RARITY = 0.3
 FIRST_BONUS = 1.25
 
 
-def weigh(drafts: Sequence[Draft], examination: Examination, failed: bool | None, lines: int) -> list[Unit]:
+def weigh(
+    drafts: Sequence[Draft], examination: Examination, *, failed: bool | None, total_lines: int
+) -> list[Unit]:
     """Return the units in order of the text."""
-    counts = examination.group_counts
-    examined = max(examination.examined_lines, 1)
+    counts = examination.groups.counts
+    examined = max(examination.lines, 1)
     # From 0 for prose, where every line is of its own kind, to 1 for logs.
     sameness = max(0.0, 1 - (len(counts) + examination.single_lines) / examined)
     weights = {kind: weight_of(kind, examination, failed, examined) for kind in WEIGHTS}
@@ -59,16 +63,16 @@ def weigh(drafts: Sequence[Draft], examination: Examination, failed: bool | None
         if draft.explains >= 0:
             value = values.get(draft.explains, 0.0) * EXPLAINING[kind] * draft.strength
         elif kind == "example":
-            value *= sameness * sameness / count**0.3
+            value *= sameness * sameness / (1 if draft.is_novel else count**EXAMPLE_RARITY)
         elif kind == "summary":
             # Results stand at the end, and there are not many.
-            value *= (0.6 + 0.4 * (draft.line / lines) ** 2) / count**0.3
+            value *= (0.6 + 0.4 * (draft.line / total_lines) ** 2) / count**0.3
         elif kind in PARTS:
             value /= max(1.0, count / MANY_PARTS) ** 2
         elif kind not in STANDING:
-            value /= count**rarity
+            value /= (1 if draft.is_novel else count) ** rarity
             # The first one of a group is most likely the cause.
-            if (kind, draft.group) not in seen:
+            if draft.is_novel or (kind, draft.group) not in seen:
                 value *= FIRST_BONUS
                 seen.add((kind, draft.group))
         if value <= 0.01:
@@ -79,10 +83,10 @@ def weigh(drafts: Sequence[Draft], examination: Examination, failed: bool | None
             values[draft.line] = max(value, values.get(draft.line, 0.0))
             best[key] = Unit(
                 draft.line,
-                draft.end,
+                draft.line + 1,
                 kind,
                 value,
-                draft.group,
+                0 if draft.is_novel else draft.group,
                 draft.repeat,
                 draft.about_first,
                 draft.about_end,
@@ -103,7 +107,7 @@ def weight_of(kind: str, examination: Examination, failed: bool | None, examined
     if (
         not failed
         and kind in WORDY
-        and (examination.prose > PROSE_SHARE or examination.source > SOURCE_SHARE)
+        and (examination.groups.prose > PROSE_SHARE or examination.groups.source > SOURCE_SHARE)
     ):
         value *= CALM
     return value

@@ -27,6 +27,8 @@ BASE_TOKENS = 15
 # is worth half.
 TAIL_VALUES, TAIL_SHARE = (8.0, 8.0), 0.06
 HEAD_VALUES, HEAD_SHARE = (5.0, 5.0), 0.05
+# Lines at an end are shown together if they cost at most one of so many parts of the limit.
+STEP_SHARE = 50
 # A line at an end that differs from its neighbour only in digits.
 SIMILAR_SHARE = 0.4
 # By how much a unit is worth less for each unit of its group, its kind, and with the same words.
@@ -73,26 +75,47 @@ class End:
         self._value = values[0] if text.findings.failed else values[1]
         self._half_tokens = share * limit_tokens + 1
         self._spent = 0
-        self.line = shown.total_lines - 1 if is_tail else 0
+        self._step_tokens = limit_tokens // STEP_SHARE
+        # The lines that are shown next.
+        self.first = shown.total_lines if is_tail else 0
+        self.end = self.first
         self.density = 0.0
         self.find_next()
 
-    def find_next(self) -> None:
-        """Go to the next line that is not shown."""
+    def find_next(self, *, single: bool = False) -> None:
+        """Go to the next lines that are not shown: some, if they cost little, or a single one."""
+        shown, cost = self.shown, self._text.cost
         if self._is_tail:
-            self.line = self.shown.first_of(self.line) - 1
+            end = shown.first_of(self.end - 1) if self.end else 0
+            first = end - 1
+            while (
+                not single
+                and first > 0
+                and cost(first - 1, end) <= self._step_tokens
+                and not shown.has(first - 1)
+            ):
+                first -= 1
         else:
-            self.line = self.shown.end_of(self.line)
-        if not 0 <= self.line < self.shown.total_lines:
+            first = shown.end_of(self.first)
+            end = first + 1
+            while (
+                not single
+                and end < shown.total_lines
+                and cost(first, end + 1) <= self._step_tokens
+                and not shown.has(end)
+            ):
+                end += 1
+        self.first, self.end = first, end
+        if first < 0 or end > shown.total_lines:
             self.density = 0.0
             return
-        line = self.line
         worth = self._value * 0.5 ** (self._spent / self._half_tokens)
-        neighbour = line + 1 if self._is_tail else line
+        neighbour = end if self._is_tail else first
         if self._text.findings.are_similar(neighbour, neighbour + 1):
             worth *= SIMILAR_SHARE
         # Never quite nothing: the ends fill what nothing else wants.
-        self.density = max(worth, 1e-9) / (self._text.cost(line, line + 1) + BASE_TOKENS) ** COST_POWER
+        tokens = cost(first, end) / (end - first) + BASE_TOKENS
+        self.density = max(worth, 1e-9) / tokens**COST_POWER
 
     def take(self, price: int) -> None:
         self._spent += max(price, 0)
@@ -132,16 +155,18 @@ class Choice:
             if heap and (best is None or -heap[0][0] >= best.density):
                 if self._take_unit():
                     for end in ends:
-                        if end.shown.has(end.line):
+                        if end.shown.overlaps(end.first, end.end):
                             end.find_next()
             elif best is not None:
-                price = best.shown.price(best.line, best.line + 1)
+                price = best.shown.price(best.first, best.end)
                 if self._tokens + price <= self._limit:
-                    self._show(best.shown, best.line, best.line + 1, price)
+                    self._show(best.shown, best.first, best.end, price)
                     best.take(price)
                     for end in ends:
-                        if end.shown is best.shown:
+                        if end.shown.overlaps(end.first, end.end):
                             end.find_next()
+                elif best.end - best.first > 1:
+                    best.find_next(single=True)
                 else:
                     ends.remove(best)
         return tuple(shown.ranges() for shown in self._shown)

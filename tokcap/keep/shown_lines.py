@@ -67,6 +67,11 @@ class ShownLines:
         place = bisect_right(self._firsts, line) - 1
         return self._firsts[place] if place >= 0 and line < self._ends[place] else line + 1
 
+    def overlaps(self, first: int, end: int) -> bool:
+        """Return whether one of these lines is shown."""
+        place = bisect_right(self._ends, first)
+        return place < len(self._firsts) and self._firsts[place] < end
+
     def has(self, line: int) -> bool:
         return self.end_of(line) > line
 
