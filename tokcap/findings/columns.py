@@ -14,7 +14,7 @@ FAR = 4.0
 MOST_PER_COLUMN = 4
 
 
-def outliers(lines: Sequence[bytes], words: Sequence[Sequence[bytes]]) -> Iterator[tuple[int, str, float]]:
+def outliers(words: Sequence[Sequence[bytes]]) -> Iterator[tuple[int, str, float]]:
     """Yield the lines with the largest numbers of a column: place, kind, and strength from 0 to 1."""
     rows = len(words)
     if rows < LEAST_ROWS:

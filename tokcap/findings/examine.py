@@ -2,108 +2,53 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from tokcap.findings import rules
 from tokcap.findings.columns import outliers
+from tokcap.findings.draft import Draft
+from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above
+from tokcap.findings.groups import Groups
 from tokcap.findings.judge import judge, telling_words
 from tokcap.findings.structure import IS_DIFF, headings
+from tokcap.findings.words import count_letters, message_of, words_of
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 ESCAPES = later(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 # All frames of a progress line but the last one.
 FRAMES = later(rb"[^\r\n]*\r(?=[^\r\n])")
 
-# To lower case; punctuation that does not belong to names becomes a blank.
-BLANKS = b":()[]{}<>,;\"'`!|=*#?&%\t\r"
-WORDS_TABLE = bytes.maketrans(bytes(range(65, 91)) + BLANKS, bytes(range(97, 123)) + b" " * len(BLANKS))
-DIGITS = b"0123456789"
-
-# Words are counted in so many lines; a word that is in one of so many lines is a part of what is said.
-FREQUENT_SHARE = 100
-KEY_WORDS = 14
-MOST_GROUPS = 20_000
-# In blocks that are not examined completely, at most so many new lines.
-MOST_NEW = 400
-MOST_MASKS = 50_000
-# Lines after and before a failure that can explain it.
-AFTER_LINES, BEFORE_LINES = 14, 4
-TRACE_LINES = 60
-MOST_SINGLE = 300
-
-PLACE = later(
-    rb"File \"[^\"]+\", line \d+|(?:^|[\s(@])[\w./\\@+-]*[\w)]\.\w{1,6}[:(]\d+(?:[,:]\d+)?\)?|^\s*--> |\(\S+\.\w+:\d+\)| \(\S+\.c:\d+\)"
+# At most so many lines of a block that are like no other, and so many failures with the same message.
+MOST_SINGLE, MOST_REPEATED = 300, 4
+# At most so many failures of a block are explained.
+MOST_EXPLAINED = 200
+# A line with fewer letters says nothing.
+LEAST_LETTERS = 4
+# Files that are rarely what somebody works on, and files of the system.
+SIDE_FILES = (
+    b"tests/",
+    b"test/",
+    b"examples/",
+    b"docs/",
+    b"vendor/",
+    b"third_party/",
+    b"node_modules/",
+    b"deps/",
 )
-FOREIGN = (
-    *(
-        b"site-packages",
-        b"node_modules",
-        b"node:internal",
-        b"(internal/",
-        b"/usr/lib",
-        b"/rustc/",
-        b"java.base/",
-    ),
-    *(
-        b"org.junit",
-        b"jdk.internal",
-        b"/vendor/",
-        b"<frozen",
-        b".cargo/registry",
-        b"/lib/python",
-        b"sun.reflect",
-    ),
-    *(
-        b"/usr/local/go/",
-        b"/gems/",
-        b"libc.so",
-        b"vg_replace",
-        b"std::rt",
-        b"core::ops",
-        b"dist-packages",
-        b"_pytest/",
-    ),
-)
+SYSTEM_FILES = (b"/usr/include", b"/usr/lib", b"/usr/local/lib", b"/opt/")
+SIDE_STRENGTH, SYSTEM_STRENGTH = 0.7, 0.5
 
-
-class Draft:
-    """A line that may matter, before it is known how rare it is."""
-
-    __slots__ = (
-        "about_end",
-        "about_first",
-        "end",
-        "explains",
-        "group",
-        "kind",
-        "line",
-        "promise",
-        "strength",
-    )
-
-    def __init__(self, line: int, kind: str, group: int, strength: float = 1.0, explains: int = -1) -> None:
-        self.line = self.about_first = line
-        self.end = self.about_end = line + 1
-        self.kind = kind
-        self.group = group
-        self.strength = strength
-        self.explains = explains
-        self.promise = PROMISE.get(kind, 1.0) * strength
-
-
-# Which drafts are kept if there are too many.
-PROMISE = {
-    "interest": 100.0,
-    "crash": 10.0,
-    "summary": 9.0,
-    "error": 8.0,
-    "failed": 8.0,
-    "trouble": 4.0,
-    "warning": 2.0,
-}
+EXPLAINED = frozenset((rules.CRASH, rules.ERROR, rules.FAILED, rules.TROUBLE, "interest"))
+# First bytes of lines that may be marked as failed, and of the lines of a diff.
+MARKS = (b" ", b"E", b"\xe2", b"\xc3", b"\t")
+DIFF_MARKERS = (b"+", b"-", b" ", b"@")
+# Digits are equal, except zero: no errors is not the same as some.
+DIGIT_CLASSES = bytes.maketrans(b"123456789", b"1" * 9)
 
 
 class Examination:
@@ -115,193 +60,130 @@ class Examination:
             import re
 
             self._interest = re.compile(interest.encode())
-        self.is_diff = False
-        self._frequent: set[bytes] | None = None
-        self._telling: dict[bytes, list[int]] = {}
-        # The number of lines per group, and of groups per key.
-        # Group 0 has the lines that are like no other.
-        self.group_counts: list[int] = [1]
-        self._groups: dict[bytes, int] = {b"": 0}
-        self._masks: set[bytes] = set()
-        self.examined_lines = self.single_lines = 0
+        self.groups = Groups()
+        # How many lines have each kind, how many were examined, and how many are like no other.
+        self.kind_counts: dict[str, int] = {}
+        self.lines = self.single_lines = 0
+        self._is_diff = False
+        self._judged: dict[bytes, str] = {}
+        self._repeats: dict[int, int] = {}
 
-    def block(
-        self, lines: Sequence[bytes], number: int, *, everything: bool
-    ) -> tuple[list[Draft], list[tuple[int, int]]]:
-        """Return drafts for a block that begins with line `number`, and the ranges of similar lines."""
+    def block(self, lines: Sequence[bytes], numbers: Sequence[int], *, in_context: bool) -> list[Draft]:
+        """Return drafts for lines with these numbers.
+
+        Lines that are not next to each other are not `in_context`: then only the lines themselves are examined.
+        """
         data = b"\n".join(lines)
-        masks = data.translate(None, DIGITS).split(b"\n")
-        repeats = similar_ranges(masks, number)
         if b"\x1b" in data:
             data = ESCAPES.sub(b"", data)
         if b"\r" in data:
             data = FRAMES.sub(b"", data)
         plain = data.split(b"\n")
-        if everything:
-            chosen: Sequence[int] = range(len(lines))
-            words = [line.split() for line in words_of(data).split(b"\n")]
-        else:
-            chosen = self._new_lines(masks)
-            words_by_line = {n: words_of(plain[n]).split() for n in chosen}
-            words = [words_by_line.get(n, []) for n in range(len(lines))]
-        if len(self._masks) < MOST_MASKS:
-            self._masks.update(masks)
-        self._learn([words[n] for n in chosen])
-        self.is_diff = self.is_diff or IS_DIFF.search(data) is not None
-        drafts = self._judged(plain, words, chosen, number)
-        if everything:
-            self.examined_lines += len(lines)
-            known = {draft.line for draft in drafts}
-            drafts += [
-                Draft(number + n, kind, self._group_of[n], strength)
-                for n, kind, strength in (*headings(plain, is_diff=self.is_diff), *outliers(plain, words))
-                if number + n not in known
-            ]
-            drafts += self._examples(plain, number)
-        return drafts, repeats
-
-    def _new_lines(self, masks: Sequence[bytes]) -> Sequence[int]:
-        """Return lines whose mask was not seen before, at most `MOST_NEW`."""
-        last_of = dict(zip(masks, range(len(masks)), strict=True))
-        new = sorted(place for mask, place in last_of.items() if mask not in self._masks)
-        if len(new) > MOST_NEW:
-            step = len(new) / MOST_NEW
-            new = [new[int(n * step)] for n in range(MOST_NEW)]
-        return new
-
-    def _learn(self, words: Sequence[Sequence[bytes]]) -> None:
-        """Learn which words are frequent, and the group of each line."""
-        counts: dict[bytes, int] = {}
+        words = [line.split() for line in words_of(data).split(b"\n")]
+        word_counts: dict[bytes, int] = {}
         for line in words:
             for word in line:
-                counts[word] = counts.get(word, 0) + 1
-        self._telling = telling_words(counts)
-        if self._frequent is None:
-            least = max(3, min(len(words) // FREQUENT_SHARE, 20))
-            self._frequent = {word for word, count in counts.items() if count >= least and is_constant(word)}
-        frequent, groups, group_counts = self._frequent, self._groups, self.group_counts
-        self._group_of = []
-        for line in words:
-            key = b" ".join([word for word in line[:KEY_WORDS] if word in frequent])
-            if not key:
-                self._group_of.append(0)
-                continue
-            group = groups.get(key)
-            if group is None:
-                if len(groups) >= MOST_GROUPS:
-                    self._group_of.append(0)
-                    continue
-                group = groups[key] = len(groups)
-                group_counts.append(0)
-            group_counts[group] += 1
-            self._group_of.append(group)
+                word_counts[word] = word_counts.get(word, 0) + 1
+        groups = self.groups.learn(words, word_counts)
+        novel = self.groups.novel(words, groups, word_counts)
+        self.lines += len(lines)
+        self._is_diff = self._is_diff or (in_context and IS_DIFF.search(data) is not None)
+        drafts = list(self._failures(plain, words, groups, numbers, telling_words(word_counts)))
+        for draft in drafts:
+            draft.is_novel = draft.line - numbers[0] in novel
+        if in_context:
+            drafts += self._structure(drafts, plain, words, groups, numbers[0])
+            drafts += self._examples(plain, groups, numbers[0], novel)
+        return drafts
 
-    def _judged(
-        self, plain: Sequence[bytes], words: Sequence[Sequence[bytes]], chosen: Sequence[int], number: int
-    ) -> list[Draft]:
-        telling, drafts = self._telling, []
-        hot = telling.keys()
-        for place, n in enumerate(chosen):
-            line = plain[n]
+    def _failures(
+        self,
+        plain: Sequence[bytes],
+        words: Sequence[Sequence[bytes]],
+        groups: Sequence[int],
+        numbers: Sequence[int],
+        telling: dict[bytes, tuple[int, ...]],
+    ) -> Iterator[Draft]:
+        """Yield the lines that the rules know, or that the caller is interested in."""
+        kind_counts, repeats, interest = self.kind_counts, self._repeats, self._interest
+        hot, is_diff = telling.keys(), self._is_diff
+        for n, line in enumerate(plain):
             kind = ""
-            if self._interest and self._interest.search(line):
+            if interest and interest.search(line):
                 kind = "interest"
-            elif self.is_diff and line[:1] in DIFF_MARKERS:
+            elif is_diff and line[:1] in DIFF_MARKERS:
                 continue
             elif not hot.isdisjoint(words[n]):
-                kind = judge(line, words[n], telling)
-            elif rules.MARKED_LINES.match(line):
+                kind = self._kind_of(line, words[n], telling)
+            if not kind and line[:1] in MARKS and rules.MARKED_LINES.match(line):
                 kind = rules.FAILED
             if not kind:
                 continue
-            draft = Draft(number + n, kind, self._group_of[place])
-            drafts.append(draft)
-            if kind in EXPLAINED:
-                self._explain(draft, plain, n, number, drafts)
-        return drafts
+            kind_counts[kind] = kind_counts.get(kind, 0) + 1
+            repeat = crc32(message_of(line))
+            repeats[repeat] = times = repeats.get(repeat, 0) + 1
+            if times > MOST_REPEATED and kind != "interest":
+                continue
+            draft = Draft(numbers[n], kind, groups[n])
+            draft.repeat = repeat
+            if line.startswith(SIDE_FILES):
+                draft.strength = SIDE_STRENGTH
+            elif line.startswith(SYSTEM_FILES):
+                draft.strength = SYSTEM_STRENGTH
+            yield draft
 
-    def _explain(
-        self, draft: Draft, plain: Sequence[bytes], n: int, number: int, drafts: list[Draft]
-    ) -> None:
-        """Find the lines around a failure that belong to it, and among them the places in files."""
-        end = n + 1
-        while end < len(plain) and end - n <= AFTER_LINES and belongs(plain[end], plain[n]):
-            end += 1
-        first = n
-        while first > 0 and n - first < BEFORE_LINES and plain[first - 1].strip():
-            first -= 1
-        draft.about_first, draft.about_end = number + first, number + end
-        own = 0
-        for place in range(n, end):
-            if PLACE.search(plain[place]) and place > n:
-                strength = 0.2 if any(name in plain[place] for name in FOREIGN) else 0.7 / (1 + own)
-                own += strength > 0.2
-                drafts.append(Draft(number + place, "place", 0, strength, draft.line))
-        if draft.kind == rules.CRASH:
-            own = 0
-            for place in range(n - 1, max(n - TRACE_LINES, -1), -1):
-                if plain[place].startswith((b"Traceback", b"goroutine")) or not plain[place].strip():
-                    break
-                if PLACE.search(plain[place]) and not any(name in plain[place] for name in FOREIGN):
-                    drafts.append(Draft(number + place, "place", 0, 0.7 / (1 + own), draft.line))
-                    own += 1
+    def _kind_of(self, line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
+        """Return the kind of a line; remember it for lines that differ only in digits."""
+        key = line.translate(DIGIT_CLASSES)
+        kind = self._judged.get(key)
+        if kind is None:
+            kind = self._judged[key] = judge(line, words, telling)
+        return kind
 
-    def _examples(self, plain: Sequence[bytes], number: int) -> list[Draft]:
-        """Return the first line of each group."""
+    def _structure(
+        self,
+        failures: Sequence[Draft],
+        plain: Sequence[bytes],
+        words: Sequence[Sequence[bytes]],
+        groups: Sequence[int],
+        number: int,
+    ) -> Iterator[Draft]:
+        """Yield what explains the failures, headings, and outliers."""
+        counts = self.groups.counts
+        common = [counts[group] > COMMON_LINES for group in groups]
+        explained = [draft for draft in failures if draft.kind in EXPLAINED][:MOST_EXPLAINED]
+        for draft in explained:
+            yield from explain(draft, plain, draft.line - number, common)
+        structure = list(headings(plain, words, is_diff=self._is_diff))
+        titles = [
+            number + n
+            for n, kind, strength in structure
+            if kind == "heading" and strength >= SECTION_STRENGTH
+        ]
+        yield from headings_above(explained, titles)
+        known = {draft.line for draft in failures}
+        for n, kind, strength in (*structure, *outliers(words)):
+            if number + n not in known:
+                yield Draft(number + n, kind, groups[n], strength)
+
+    def _examples(
+        self, plain: Sequence[bytes], groups: Sequence[int], number: int, novel: dict[int, int]
+    ) -> Iterator[Draft]:
+        """Yield the first line of each group, and lines that are like no other."""
         first: dict[int, int] = {}
         single = []
-        for n, group in enumerate(self._group_of):
+        for n, group in enumerate(groups):
             if not group:
                 single.append(n)
             elif group not in first:
                 first[group] = n
-        drafts = [Draft(number + n, "example", group) for group, n in first.items()]
-        drafts += [Draft(number + n, "example", 0) for n in single[:MOST_SINGLE] if len(plain[n].strip()) > 3]
         self.single_lines += len(single)
-        return drafts
-
-
-EXPLAINED = frozenset((rules.CRASH, rules.ERROR, rules.FAILED, rules.TROUBLE, "interest"))
-DIFF_MARKERS = (b"+", b"-", b" ", b"@")
-
-
-def is_constant(word: bytes) -> bool:
-    """Return whether a word can be a part of what is said: no number, name of a file, or identifier."""
-    letters = word.translate(None, DIGITS)
-    if len(letters) == len(word):
-        return b"/" not in word and b"." not in word
-    # The code of a diagnostic: `f821`, `ts2724`.
-    return 1 <= len(letters) <= 4 and len(word) <= 7 and letters.isalpha() and word.startswith(letters)
-
-
-def words_of(data: bytes) -> bytes:
-    """Return a text in lower case with blanks between words."""
-    return data.translate(WORDS_TABLE).replace(b". ", b"  ").replace(b".\n", b" \n")
-
-
-def belongs(line: bytes, failure: bytes) -> bool:
-    """Return whether a line continues the message of the failure before it."""
-    text = line.lstrip()
-    if not text:
-        return False
-    return len(line) - len(text) > len(failure) - len(failure.lstrip()) or text[:1] in (
-        b"|",
-        b"^",
-        b"-",
-        b"=",
-        b"E",
-        b">",
-        b"~",
-        b"+",
-        b"n",
-    )
-
-
-def similar_ranges(masks: Sequence[bytes], number: int) -> list[tuple[int, int]]:
-    """Return the ranges of at least three equal masks."""
-    changes = [0, *[n for n in range(1, len(masks)) if masks[n] != masks[n - 1]], len(masks)]
-    return [
-        (number + first, number + end)
-        for first, end in zip(changes, changes[1:], strict=False)
-        if end - first >= 3
-    ]
+        for group, n in first.items():
+            yield Draft(number + n, "example", group)
+        for n in single[:MOST_SINGLE]:
+            if count_letters(plain[n]) >= LEAST_LETTERS:
+                yield Draft(number + n, "example", 0)
+        for n, count in novel.items():
+            draft = Draft(number + n, "example", 0, 1 / count**0.3)
+            draft.is_novel = True
+            yield draft

@@ -6,9 +6,6 @@ from bisect import bisect_right
 
 from tokcap.lean.record import Record
 
-# Every so many lines, the survey notes where a line begins.
-STEP_LINES = 64
-
 
 class Unit(Record):
     """Lines that are worth showing together. Lines count from 0; bytes are offsets in the text."""
@@ -19,6 +16,8 @@ class Unit(Record):
     value: float
     # Lines that say the same in other words, numbers or names have the same group.
     group: int = 0
+    # Lines that differ only in numbers and hashes have the same number here.
+    repeat: int = 0
     # Related lines around the unit: the frames of a trace, the quoted source, the rest of a message.
     about_first: int = 0
     about_end: int = 0
@@ -41,12 +40,12 @@ class Findings(Record):
     found: tuple[Found, ...]
     # Whether the command failed; None if that is not known.
     failed: bool | None
-    # Ranges of lines that differ only in digits, in order.
+    # Ranges of lines that differ only in numbers and hashes, in order.
     repeats: tuple[tuple[int, int], ...]
-    # Where line 0, 64, 128 … begins, in bytes.
-    line_starts: tuple[int, ...]
+    # Lines and the bytes where they begin, in order: at least one for each megabyte.
+    places: tuple[tuple[int, int], ...]
 
     def are_similar(self, first: int, end: int) -> bool:
-        """Return whether these lines differ from the line before them only in digits."""
+        """Return whether these lines differ from the line before them only in numbers and hashes."""
         place = bisect_right(self.repeats, (first - 1, self.total_lines)) - 1
         return place >= 0 and self.repeats[place][0] < first and end <= self.repeats[place][1]

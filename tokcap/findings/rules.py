@@ -225,7 +225,7 @@ RULES = (
         ERROR,
         "econnrefused econnreset enoent eacces eperm eaddrinuse etimedout enotfound eai_again epipe eexist eintegrity elsproblems ehostunreach enetunreach eio enospc emfile enomem",
     ),
-    Rule("code of an error", ERROR, "*", rb"(?::\d+|^\S+): (?:[EF]\d{4}|F\d{3}|E9\d\d)[: ]"),
+    Rule("code of an error", ERROR, "{code}", rb"(?::\d+|^\S+): (?:[EF]\d{4}|F\d{3}|E9\d\d)[: ]"),
     # A part of a run that failed: a test, a step, a file.
     Rule(
         "failed test",
@@ -272,15 +272,23 @@ RULES = (
     Rule(
         "refused",
         TROUBLE,
-        "denied refused rejected forbidden unauthorized timed timeout timeouts expired unreachable disconnect disconnected reset killed terminated interrupted evicted backoff back-off unhealthy degraded lost leak leaked leaks throttled throttling exceeded exceeds overflow overflowed break-in attack attacks suspicious violation defunct zombie dead unmet vulnerable vulnerabilities vulnerability stalled hung retrying rollback dropped authentication",
-        rb"(?i:\b(?!timed (?!out)|reset (?!by)|authentication (?!fail))(?:denied|refused|rejected|forbidden|unauthorized|timed|timeouts?|expired|unreachable|disconnect(?:ed)?|reset|killed|terminated|interrupted|evicted|backoff|back-off|unhealthy|degraded|lost|leak(?:ed|s)?|throttl\w+|exceed(?:ed|s)|overflow(?:ed)?|break-in|attacks?|suspicious|violation|defunct|zombie|dead|unmet|vulnerab\w+|stalled|hung|retrying|rollback|dropped|authentication)\b)",
+        "denied refused rejected forbidden unauthorized timeout timeouts expired unreachable disconnect disconnected"
+        " killed terminated interrupted evicted backoff back-off unhealthy degraded lost leak leaked leaks throttled"
+        " throttling exceeded exceeds overflow overflowed break-in attack attacks suspicious violation defunct zombie"
+        " dead unmet vulnerable vulnerabilities vulnerability stalled hung retrying rollback dropped",
+    ),
+    Rule(
+        "refused in two words",
+        TROUBLE,
+        "timed reset authentication",
+        rb"(?i:timed out|reset by|authentication fail)",
     ),
     Rule(
         "warning",
         WARNING,
         "warning warnings warn deprecated deprecation deprecationwarning *warning wrn caution",
     ),
-    Rule("code of a warning", WARNING, "*", rb"(?::\d+|^\S+): [WCR]\d{4}[: ]"),
+    Rule("code of a warning", WARNING, "{code}", rb"(?::\d+|^\S+): [WCR]\d{4}[: ]"),
     Rule("note", WARNING, "note info style", rb"\((?:info|style|note)\)"),
 )
 
@@ -306,8 +314,13 @@ ABSENT_WORDS = frozenset(
 
 # A test that passed, whatever its name says; a step of a configuration that looks for something.
 PASSED = later(
-    rb"\s*(?:\xe2\x9c\x93|\xe2\x88\x9a|\xe2\x9c\x94|\xe2\x9c\x85|ok \d|ok +\S+\s|PASS(?:ED)?\b|--- PASS|\[ +OK +\]|\[ RUN +\]|=== RUN|-- (?:Looking for|Performing Test|Check(?:ing)? )|checking )"
-    rb"|.*(?:(?<!\d) (?:PASSED|SKIPPED|XFAIL|XPASS)\b(?!:)|\.\.\.+ ?(?:ok|OK|passed|Passed|PASS|yes|no|done|skipped\b.*)\W*$)"
+    rb"\s*(?:\xe2\x9c\x93|\xe2\x88\x9a|\xe2\x9c\x94|\xe2\x9c\x85|ok \d|ok +\S+\s|PASS(?:ED)?\b|--- PASS|\[ +OK +\]|\[ RUN +\]"
+    rb"|=== RUN|-- (?:Looking for|Performing Test|Check(?:ing)? )|checking )"
+)
+# The same, if one of these words is in the line.
+PASSED_WORDS = frozenset(b"passed skipped xfail xpass ok yes no done".split())
+PASSED_IN = later(
+    rb"(?<!\d) (?:PASSED|SKIPPED|XFAIL|XPASS)\b(?!:)|\.\.\.+ ?(?:ok|OK|passed|Passed|PASS|yes|no|done|skipped\b.*)\W*$"
 )
 
 # Statements of source code that name an error. A marker of a diff, or a position that `grep` writes, may precede.
@@ -316,7 +329,7 @@ SOURCE_CODE = later(
     rb"except\b[^:]*:\s*(?:#|$)|raise\s+[A-Z][\w.]*(?:\(|\s*$|\s+from\b)|throw\s+(?:new\s+)?[A-Z]\w*|catch\s*[({]"
     rb"|class\s+\w+(?:\s*[({:]|\s+(?:extends|implements)\b)|from\s+[\w.]+\s+import\s|import\s+[\w{*]"
     rb"|(?:async\s+)?(?:def|fn|func|function)\s+\w+\s*[(<]|#\s*(?:include|define|if|endif)\b|(?://|/\*)\s|return\b.*[;)]$|if\s*\(.*\{$)"
-    rb"|\s*(?:>\s*)?\d+ *\|(?: |$)|\s+\|\s"
+    rb"|\s*(?:>\s*)?\d+ *\|(?: |$)|\s+\|\s|\s+(?:[^:]*[({\[,;]\s*$|[\w.]+\s*=[^=]|@\w)"
 )
 
 # A warning about a failure is still a warning.
