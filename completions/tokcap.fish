@@ -13,7 +13,7 @@ function __tokcap_command
                 return 0
             case -c
                 return 2
-            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
+            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
                 set -e words[1..2]
             case -
                 break
@@ -72,7 +72,7 @@ function __tokcap_place
             set count (math $count + 1)
         else if test $words[1] = --
             set ended yes
-        else if contains -- $words[1] -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
+        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
             set -e words[1]
         end
         set -e words[1]
@@ -95,7 +95,8 @@ complete -c tokcap -n __tokcap_in_options -s n -l token-limit -x -d 'show at mos
 complete -c tokcap -n __tokcap_in_options -l token-offset -x -d 'start at token N of the full output'
 complete -c tokcap -n __tokcap_in_options -l token-count -d 'print only the number of tokens of the full output'
 complete -c tokcap -n __tokcap_in_options -l no-token-count -d 'turn --token-count off'
-complete -c tokcap -n __tokcap_in_options -l keep -x -a 'head tail ends' -d 'which part of an output over the limit to show'
+complete -c tokcap -n __tokcap_in_options -l keep -x -a 'head tail ends focus auto' -d 'which part of an output over the limit to show'
+complete -c tokcap -n __tokcap_in_options -l focus -x -d 'show lines that match first; implies --keep focus'
 complete -c tokcap -n __tokcap_in_options -l align -x -a 'record token' -d 'cut between records (lines, rows, values) or at any token'
 complete -c tokcap -n __tokcap_in_options -l sentinel -x -d 'text of the mark; empty: no mark, and each window has exactly the limit'
 complete -c tokcap -n __tokcap_in_options -l exact-total -d 'count all tokens of an output over 64 KiB instead of estimating the total'
@@ -178,7 +179,8 @@ complete -c tokcap -n '__tokcap_in show' -s n -l token-limit -x -d 'show at most
 complete -c tokcap -n '__tokcap_in show' -l token-offset -x -d 'start at token N of the full output'
 complete -c tokcap -n '__tokcap_in show' -l token-count -d 'print only the number of tokens of the full output'
 complete -c tokcap -n '__tokcap_in show' -l no-token-count -d 'turn --token-count off'
-complete -c tokcap -n '__tokcap_in show' -l keep -x -a 'head tail ends' -d 'which part of an output over the limit to show'
+complete -c tokcap -n '__tokcap_in show' -l keep -x -a 'head tail ends focus auto' -d 'which part of an output over the limit to show'
+complete -c tokcap -n '__tokcap_in show' -l focus -x -d 'show lines that match first; implies --keep focus'
 complete -c tokcap -n '__tokcap_in show' -l align -x -a 'record token' -d 'cut between records (lines, rows, values) or at any token'
 complete -c tokcap -n '__tokcap_in show' -l sentinel -x -d 'text of the mark; empty: no mark, and each window has exactly the limit'
 complete -c tokcap -n '__tokcap_in show' -l exact-total -d 'count all tokens of an output over 64 KiB instead of estimating the total'

@@ -131,6 +131,16 @@ OPTIONS = (
         brief="part to show if over the limit",
     ),
     Option(
+        key="focus",
+        kind=LineOfText(),
+        metavar="REGEX",
+        default_text="none",
+        group=WINDOW,
+        help="show lines that match first; implies --keep focus",
+        brief="lines that matter to you",
+        ambient=False,
+    ),
+    Option(
         key="align",
         kind=Choice(("record", "token")),
         group=WINDOW,

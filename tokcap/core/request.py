@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Output: TypeAlias = Literal["text", "json", "jsonl"]
     Shape: TypeAlias = Literal["auto", "text", "json", "jsonl", "csv", "tsv"]
-    Keep: TypeAlias = Literal["head", "tail", "ends"]
+    Keep: TypeAlias = Literal["head", "tail", "ends", "focus", "auto"]
     Align: TypeAlias = Literal["record", "token"]
     Mode: TypeAlias = Literal["raw", "table", "summary", "handle_only"]
     StderrMode: TypeAlias = Literal["separate", "merge", "pass", "drop"]
@@ -42,6 +42,7 @@ class View(Record):
     output: Output = "text"
     shape: Shape = AUTO
     keep: Keep = "head"
+    focus: str = ""
     align: Align = "record"
     sentinel: str = "[TRUNCATED]"
     exact_total: bool = False
