@@ -1,4 +1,4 @@
-"""`--keep focus`: what matters is shown within the limit, everything else is a gap that says what it hides."""
+"""`--keep focus`: what matters is shown within the limit, and every gap says in its place what it hides."""
 
 import json
 
@@ -22,6 +22,14 @@ BUILD = (COMPILED + ERROR + COMPILED + "make: *** [Makefile:12: all] Error 2\n")
 
 words = st.sampled_from(
     [
+        *(
+            "FAILED tests/test_a.py::test_b",
+            "x" * 300,
+            "naïve 漢字",
+            "\t",
+            "one two three four five six",
+            "}",
+        ),
         "ok",
         "error: it broke",
         "",
@@ -30,7 +38,6 @@ words = st.sampled_from(
         "12:30:01 INFO started",
         "Traceback (most recent call last):",
     ]
-    + ["FAILED tests/test_a.py::test_b", "x" * 300, "naïve 漢字", "\t", "one two three four five six", "}"]
 )
 texts = st.lists(words, min_size=30, max_size=400).map("\n".join).map(str.encode)
 

@@ -125,8 +125,8 @@ def refuse_to_stop_early(values: Mapping[str, Value]) -> None:
     needs_all = values["token_count"] or not MODES[str(values["mode"])].shows_payload
     if needs_all or not KEEPS[str(values["keep"])].may_stop_early:
         raise UsageError(
-            "--kill-on-limit cannot be combined with --token-count, a --keep other than head, or a --mode other"
-            " than raw: they need the full output"
+            "--kill-on-limit cannot be combined with --token-count, a --keep other than head, or a --mode"
+            " other than raw: they need the full output"
         )
 
 

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
             ...
 
         def position(self, byte: int) -> Total:
-            """Return the same as `token_at`, but do not count all of a large payload: then it is estimated."""
+            """Return the same as `token_at`; an estimate if a large payload would have to be counted."""
             ...
 
         def count_alone(self, data: bytes) -> int:

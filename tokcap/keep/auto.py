@@ -1,4 +1,4 @@
-"""`--keep auto`: the beginning for a page with an offset, else what matters. What fits is shown whole anyway."""
+"""`--keep auto`: what matters, or the beginning for a page with an offset. What fits is shown whole."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """`--keep focus`: what matters in the whole payload: both ends, failures with their context, what is rare.
 
-A survey reads all units once. If whole units do not fill the limit, or there is no room for gaps, both ends are
-shown instead.
+A survey reads all units once. If the limit has no room for gaps, both ends are shown instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The choice of `--keep focus` in one call: survey the units once, then choose for each limit that is tried."""
+"""The choice of `--keep focus` in one call: survey the units once, then choose for each limit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Windows over JSON with many gaps: the values that a survey of all values chose (`--keep focus`).
 
 Small values are the units, larger containers are divided. To the survey each unit is a line: the keys that
-lead to it, and its text. Of a large document only both ends and the places that a survey of its raw text found
-are read value by value.
+lead to it, and its text. Of a large document only both ends are read value by value, and the places that a
+survey of its raw text found.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def ranges_of(numbers: Sequence[int]) -> Ranges:
 
 
 class RawText:
-    """The raw text of a large document as lines: a comma ends a line too. Implements `core.cut.Surveyable`."""
+    """The raw text of a large document as lines; a comma ends a line too. Implements `Surveyable`."""
 
     def __init__(self, payload: Payload, first_byte: int) -> None:
         self.payload = payload

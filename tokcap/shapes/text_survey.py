@@ -1,7 +1,7 @@
 """Windows over text with many gaps: the lines that a survey of all lines chose (`--keep focus`).
 
-Every gap is a line of its own in its place, and the mark is the last line. Ranges of lines are widened to
-where tokens begin, so that the numbers in gaps tile the source. Units are lines, or pieces of very long lines.
+Every gap is a line of its own in its place, and the mark is the last line. Units are lines, or pieces of very
+long lines. Ranges of them are widened to where tokens begin, so that the numbers in gaps tile the source.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 SMALL_BYTES = 256 << 10
 # A gap is about this long: `...412 lines, tokens 1840-6120`.
 GAP_TOKENS = 12
-# Lines are divided if they are longer than the first number on average, in bytes per token of the limit. Their
-# pieces have as many bytes as the second number says, or more in a huge payload.
+# In bytes per token of the limit: lines that are longer on average are divided, into pieces of this size, or
+# larger ones in a huge payload.
 LONG_LINE_BYTES, PIECE_BYTES = 0.5, 0.5
 LEAST_PIECE_BYTES, MOST_PIECES = 160, 20_000
 
@@ -93,7 +93,7 @@ class SurveyedLines:
             self._is_cut.append(starts[place][0] == byte)
 
     def _cut_before(self, byte: int) -> int:
-        """Return where the token begins that contains a byte; in a large payload, where its character does."""
+        """Return where the token begins that contains a byte; in a large payload, the character."""
         position = self._tokens.position(byte)
         if position.exact:
             return self._tokens.byte_at(position.tokens)
