@@ -128,7 +128,13 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
     if may_repeat(call.request):
         from tokcap.steps.repeats import answer_repeat
 
-        answer = answer_repeat(answer, call, given, bill)
+        try:
+            answer = answer_repeat(answer, call, given, bill)
+        except Exception as error:
+            from tokcap.steps.rescue import repeat_failed
+
+            given = given.but(notices=(*given.notices, repeat_failed(error)))
+            answer = answer_for_screen(call, given, bill, call.env)
     if call.recorder is None or not (answer.withheld or answer.is_kept or call.request.spill == "always"):
         return answer
     try:
