@@ -153,15 +153,6 @@ OPTIONS = (
         brief="count all; no estimate over 64 KiB",
     ),
     Option(
-        key="repeat",
-        kind=Choice(("full", "mark", "diff")),
-        group=BUDGET,
-        forms=("run",),
-        help="in a session, what to do with an output that was shown since the last compaction: show it, or "
-        "answer with one line (mark); diff: also show only what differs from the command's last output",
-        brief="output shown before: all, one line, changes",
-    ),
-    Option(
         key="tokenizer",
         kind=Name(expected="the name of a tokenizer"),
         metavar="NAME",
@@ -328,6 +319,15 @@ OPTIONS = (
         help="charge the budget of this session; see tokcap budget",
         brief="charge this budget",
         example="tokcap --session review -- make test",
+    ),
+    Option(
+        key="repeat",
+        kind=Choice(("full", "mark", "diff")),
+        group=BUDGET,
+        forms=("run",),
+        help="in a session, what to do with an output that was shown since the last compaction: show it, or "
+        "answer with one line (mark); diff: also show only what differs from the command's last output",
+        brief="output shown before: all, one line, changes",
     ),
     Option(
         key="turn",
