@@ -331,6 +331,15 @@ OPTIONS = (
         example="tokcap --session review -- make test",
     ),
     Option(
+        key="repeat",
+        kind=Choice(("full", "mark", "diff")),
+        group=BUDGET,
+        forms=("run",),
+        help="in a session, what to do with an output that was shown since the last compaction: show it, or "
+        "answer with one line (mark); diff: also show only what differs from the command's last output",
+        brief="output shown before: all, one line, changes",
+    ),
+    Option(
         key="turn",
         kind=LineOfText(),
         metavar="ID",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     StderrMode: TypeAlias = Literal["separate", "merge", "pass", "drop"]
     Stream: TypeAlias = Literal["out", "err"]
     SpillMode: TypeAlias = Literal["auto", "always", "never"]
+    Repeat: TypeAlias = Literal["full", "mark", "diff"]
 
     # The tokenizer and the model that reads: no model was named; the tokenizer is the model's own; it is
     # another one, as the caller wished; it is another one, because the model's own is not published.
@@ -72,6 +73,7 @@ class Request(View):
     kill_after: float = 5.0
     kill_on_limit: bool = False
     spill: SpillMode = "auto"
+    repeat: Repeat = "full"
     max_bytes: int = 256 << 20
     clean: bool = False
     redact: bool = False

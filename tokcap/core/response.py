@@ -61,6 +61,9 @@ class Meta(Record):
     mode: Mode | None = None
     session: str | None = None
     budget_remaining: int | None = None
+    # How the answer refers to an output that was shown before, "unchanged" or "diff"; and the handle of that.
+    repeat: str | None = None
+    repeat_of: str | None = None
     exit_code: int | None = None
     exit_from: str | None = None
     signal: int | None = None

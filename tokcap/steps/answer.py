@@ -19,6 +19,7 @@ from tokcap.tokens import Index, count_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tokcap.budget.base import Shown
     from tokcap.core.cut import Cut, Finding
     from tokcap.core.request import Stream, View
     from tokcap.forms.base import Form
@@ -46,6 +47,10 @@ class Answer(Record):
     indexes: Mapping[Stream, Index] = {}
     # What the text form costs on both streams, if that was counted.
     proven_tokens: int | None = None
+    # What its session notes once it is delivered (see `steps.repeats`).
+    showing: Shown | None = None
+    # Whether the output is stored even if nothing is withheld.
+    is_kept: bool = False
 
     def with_meta(self, *notices: Notice, **changes: object) -> Answer:
         response = self.response
@@ -231,8 +236,9 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
 
         worded, stderr = cut_both(view, ask, shown, given.err, examined, continuation, proof, spoken)
     else:
-        stderr = ShownStderr()
-        worded = cut_stdout(ask, shown, b"", form, proof, spoken)
+        # Without a limit, stderr is part of the answer only if it was held back.
+        stderr = ShownStderr(given.err.read(0, given.err.size) if given.err else b"")
+        worded = cut_stdout(ask, shown, stderr.shown, form, proof, spoken)
     window, payload = worded.window, worded.payload
     notices = about + stderr.notices + window.notices
     if window.gap and window.empty and not window.gap.lost:
