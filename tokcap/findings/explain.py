@@ -64,11 +64,13 @@ def explain(draft: Draft, plain: Sequence[bytes], n: int, common: Sequence[bool]
     The failure is line `n` of a block; `common` says which lines of the block have many others like them.
     """
     failure, number = plain[n], draft.line - n
-    indent = len(failure) - len(failure.lstrip())
+    prefix = rules.PREFIX.match(failure)
+    skipped = prefix.end() if prefix else 0
+    indent = len(failure) - len(failure[skipped:].lstrip())
     end, last = n + 1, min(len(plain), n + 1 + AFTER_LINES)
     while end < last:
         line = plain[end]
-        text = line.lstrip()
+        text = line[skipped:].lstrip()
         if not text:
             break
         continues = len(line) - len(text) > indent or text.startswith(CONTINUES)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 LINE_BYTES = 600
 
 NOTHING = len(rules.KINDS)
+# From this kind on, a line may say more after its prefix.
+WEAK = rules.KINDS.index(rules.TROUBLE)
 # Each rule: the importance of its kind, and its pattern.
 ROWS = [(rules.KINDS.index(rule.kind), later(rule.pattern) if rule.pattern else None) for rule in rules.RULES]
 # The first letters of the codes that linters give: `E1120`, `F821`, `W0611`.
@@ -56,6 +58,11 @@ def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, .
     """Return the kind of a line; empty if no rule matches."""
     line = line[:LINE_BYTES]
     best = importance_of(line, words, telling)
+    if best >= WEAK:
+        prefix = rules.PREFIX.match(line)
+        if prefix:
+            line = line[prefix.end() :]
+            best = min(best, importance_of(line, words, telling))
     if best == NOTHING or rules.SOURCE_CODE.match(line) or rules.PASSED.match(line):
         return ""
     if not rules.PASSED_WORDS.isdisjoint(words) and rules.PASSED_IN.search(line):

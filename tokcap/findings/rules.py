@@ -329,7 +329,12 @@ SOURCE_CODE = later(
     rb"except\b[^:]*:\s*(?:#|$)|raise\s+[A-Z][\w.]*(?:\(|\s*$|\s+from\b)|throw\s+(?:new\s+)?[A-Z]\w*|catch\s*[({]"
     rb"|class\s+\w+(?:\s*[({:]|\s+(?:extends|implements)\b)|from\s+[\w.]+\s+import\s|import\s+[\w{*]"
     rb"|(?:async\s+)?(?:def|fn|func|function)\s+\w+\s*[(<]|#\s*(?:include|define|if|endif)\b|(?://|/\*)\s|return\b.*[;)]$|if\s*\(.*\{$)"
-    rb"|\s*(?:>\s*)?\d+ *\|(?: |$)|\s+\|\s|\s+(?:[^:]*[({\[,;]\s*$|[\w.]+\s*=[^=]|@\w)"
+    rb"|\s*(?:>\s*)?\d+ *\|(?: |$)|\s+\|\s*[\^~-]|\s+(?:[^:]*[({\[,;]\s*$|[\w.]+\s*=[^=]|@\w)"
+)
+
+# What stands before a message: the name of a service, the number of a test, a time, the frame of a tree.
+PREFIX = later(
+    rb"(?:\d{1,4}: |==\d+== |\s*[\w.-]{0,40} *\| |\[[^\]]{1,40}\]:? |[A-Z]+> |#\d+ [\d.]+ |\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-][\d:]+)? )+"
 )
 
 # A warning about a failure is still a warning.

@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     Ranges = tuple[tuple[int, int], ...]
 
 # How much the cost counts: 1 for value per token, 0 for value alone.
-COST_POWER = 0.75
+COST_POWER = 0.95
 # Tokens that every unit seems to cost in addition, so that short lines are not preferred too much.
-BASE_TOKENS = 15
+BASE_TOKENS = 40
 # The value of a line at an end after a failure and after a success, and the share of the limit after which it
 # is worth half.
-TAIL_VALUES, TAIL_SHARE = (8.0, 8.0), 0.06
-HEAD_VALUES, HEAD_SHARE = (5.0, 5.0), 0.05
+TAIL_VALUES, TAIL_SHARE = (5.0, 5.0), 0.025
+HEAD_VALUES, HEAD_SHARE = (6.0, 4.0), 0.025
 # Lines at an end are shown together if they cost at most one of so many parts of the limit.
 STEP_SHARE = 50
 # A line at an end that differs from its neighbour only in digits.
-SIMILAR_SHARE = 0.4
+SIMILAR_SHARE = 0.5
 # By how much a unit is worth less for each unit of its group, its kind, and with the same words.
-GROUP_LOSS, KIND_LOSS, REPEAT_LOSS = 0.4, 0.12, 2.0
+GROUP_LOSS, KIND_LOSS, REPEAT_LOSS = 0.33, 0.06, 4.0
 # Kinds whose units look alike, but are different parts of the text.
 PARTS = frozenset(("heading", "definition", "hunk"))
 # Kinds that are worth the same however many of them are shown.
 LASTING = frozenset(("place", "section", "outlier"))
 # Lines around a unit: the share of its value, less for each line of distance.
-AFTER_SHARE, BEFORE_SHARE, DISTANCE_LOSS = 0.35, 0.2, 0.35
+AFTER_SHARE, BEFORE_SHARE, DISTANCE_LOSS = 0.18, 0.2, 0.2
 # How much of the limit the first and the last line may take together.
 ENDS_SHARE = 0.5
 
@@ -109,7 +109,7 @@ class End:
         if first < 0 or end > shown.total_lines:
             self.density = 0.0
             return
-        worth = self._value * 0.5 ** (self._spent / self._half_tokens)
+        worth = self._value / (1 + self._spent / self._half_tokens)
         neighbour = end if self._is_tail else first
         if self._text.findings.are_similar(neighbour, neighbour + 1):
             worth *= SIMILAR_SHARE
