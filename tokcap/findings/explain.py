@@ -1,4 +1,4 @@
-"""Find the lines that explain a failure: the rest of its message, the frames of a trace, the heading above it."""
+"""Find the lines that explain a failure: the rest of its message, frames of a trace, the heading above it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from tokcap.findings import rules
 from tokcap.findings.draft import Draft
+from tokcap.findings.false_friends import PREFIX
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ def explain(draft: Draft, plain: Sequence[bytes], n: int, common: Sequence[bool]
     The failure is line `n` of a block; `common` says which lines of the block have many others like them.
     """
     failure, number = plain[n], draft.line - n
-    prefix = rules.PREFIX.match(failure)
+    prefix = PREFIX.match(failure)
     skipped = prefix.end() if prefix else 0
     indent = len(failure) - len(failure[skipped:].lstrip())
     end, last = n + 1, min(len(plain), n + 1 + AFTER_LINES)
@@ -93,12 +94,12 @@ def explain(draft: Draft, plain: Sequence[bytes], n: int, common: Sequence[bool]
 
 
 def places(numbers: Iterable[int], plain: Sequence[bytes], draft: Draft, number: int) -> Iterator[Draft]:
-    """Yield the lines that name a place in a file; those of the user are worth more, and the first of them most."""
+    """Yield the lines that name a place in a file; the first one of the user is worth most."""
     own = 0
     for n in numbers:
         line = plain[n]
         if PLACE.search(line):
-            if any([name in line for name in FOREIGN]):
+            if any(name in line for name in FOREIGN):
                 strength = FOREIGN_STRENGTH
             else:
                 own += 1

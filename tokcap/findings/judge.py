@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.findings import rules
+from tokcap.findings import false_friends, rules
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ def telling_words(words: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
         rows = WORDS.get(word, ())
         if word.endswith(ALL_ENDINGS):
             for ending, more in ENDINGS.items():
-                if word.endswith(ending):
+                if word.endswith(ending) and len(word) > len(ending):
                     rows = (*rows, *more)
         elif word[0] in CODE_LETTERS and 4 <= len(word) <= 5 and word[1:].isdigit():
             rows = WORDS[b"{code}"]
@@ -57,18 +57,18 @@ def telling_words(words: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
 def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
     """Return the kind of a line; empty if no rule matches."""
     line = line[:LINE_BYTES]
+    if not false_friends.PASSED_WORDS.isdisjoint(words) and false_friends.PASSED_IN.search(line):
+        return ""
     best = importance_of(line, words, telling)
     if best >= WEAK:
-        prefix = rules.PREFIX.match(line)
+        prefix = false_friends.PREFIX.match(line)
         if prefix:
             line = line[prefix.end() :]
             best = min(best, importance_of(line, words, telling))
-    if best == NOTHING or rules.SOURCE_CODE.match(line) or rules.PASSED.match(line):
+    if best == NOTHING or false_friends.SOURCE_CODE.match(line) or false_friends.PASSED.match(line):
         return ""
-    if not rules.PASSED_WORDS.isdisjoint(words) and rules.PASSED_IN.search(line):
-        return ""
-    if not rules.ABSENT_WORDS.isdisjoint(words):
-        left = rules.ABSENT.sub(b" ", line)
+    if not false_friends.ABSENT_WORDS.isdisjoint(words):
+        left = false_friends.ABSENT.sub(b" ", line)
         if len(left) < len(line):
             low = left.lower()
             line, words = left, [word for word in words if word in low]
@@ -76,7 +76,7 @@ def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, .
             if best == NOTHING:
                 return ""
     kind = rules.KINDS[best]
-    return rules.WARNING if kind != rules.SUMMARY and rules.WARNS.match(line) else kind
+    return rules.WARNING if kind != rules.SUMMARY and false_friends.WARNS.match(line) else kind
 
 
 def importance_of(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> int:

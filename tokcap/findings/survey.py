@@ -5,8 +5,7 @@ Every chunking of the text gives the same findings. Only the beginning of a very
 
 from __future__ import annotations
 
-from itertools import compress
-from operator import ne
+from itertools import compress, pairwise
 
 from tokcap.findings.examine import Examination
 from tokcap.findings.found import Findings, Found
@@ -143,11 +142,9 @@ class Survey:
 def similar_ranges(masks: Sequence[bytes], number: int) -> list[tuple[int, int]]:
     """Return the ranges of at least three equal masks; the first mask is that of line `number`."""
     count = len(masks)
-    starts = [0, *compress(range(1, count), map(ne, masks[1:], masks)), count]
+    starts = [0, *compress(range(1, count), map(bytes.__ne__, masks[1:], masks)), count]
     return [
-        (number + first, number + end)
-        for first, end in zip(starts, starts[1:], strict=False)
-        if end - first >= LEAST_REPEATED
+        (number + first, number + end) for first, end in pairwise(starts) if end - first >= LEAST_REPEATED
     ]
 
 

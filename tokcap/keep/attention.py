@@ -1,7 +1,7 @@
 """Divide a limit over the lines of one or more texts: failures, both ends, structure, and what is rare.
 
-Units have a value and a cost in tokens. The unit with the most value for its cost is shown next; the more of its
-kind are shown, the less it is worth. The ends compete with them, so that none of them takes all.
+Units have a value and a cost in tokens. The unit with the most value for its cost is shown next; the more of
+its kind are shown, the less it is worth. The ends compete with them, so that none of them takes all.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Text(Record):
 def choose(findings: Findings, limit_tokens: int, cost: Cost, gap_tokens: int = 12) -> Ranges:
     """Return the ranges of lines to show, in order.
 
-    `cost` gives the tokens of a range of lines. The ranges, and `gap_tokens` for each gap between them, cost at most
-    `limit_tokens`.
+    `cost` gives the tokens of a range of lines. The ranges, and `gap_tokens` for each gap between them, cost
+    at most `limit_tokens`.
     """
     return choose_from((Text(findings, cost),), limit_tokens, gap_tokens)[0]
 
