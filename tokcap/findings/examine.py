@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokcap.findings import rules
 from tokcap.findings.columns import outliers
 from tokcap.findings.draft import Draft
-from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above
+from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above, subordinate
 from tokcap.findings.groups import Groups
 from tokcap.findings.judge import judge, telling_words
 from tokcap.findings.structure import IS_DIFF, headings
@@ -95,7 +95,7 @@ class Examination:
         for draft in drafts:
             draft.is_novel = draft.line - numbers[0] in novel
         if in_context:
-            drafts += self._structure(drafts, plain, words, groups, numbers[0])
+            drafts += list(self._structure(drafts, plain, words, groups, numbers[0]))
             drafts += self._examples(plain, groups, numbers[0], novel)
         return drafts
 
@@ -161,6 +161,7 @@ class Examination:
         explained = [draft for draft in failures if draft.kind in EXPLAINED][:MOST_EXPLAINED]
         for draft in explained:
             yield from explain(draft, plain, draft.line - number, common)
+        subordinate(failures)
         structure = list(headings(plain, words, is_diff=self._is_diff))
         titles = [
             number + n

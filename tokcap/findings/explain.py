@@ -22,6 +22,9 @@ SECTION_LINES, SECTION_STRENGTH = 80, 0.55
 # A frame in a file of the user, and one in a library.
 OWN_STRENGTH, FOREIGN_STRENGTH = 0.7, 0.2
 
+STRONG = frozenset((rules.CRASH, rules.ERROR, rules.FAILED))
+WEAK = frozenset((rules.TROUBLE, rules.WARNING))
+
 # A place in a file: `File "a.py", line 3`, `(a.js:3:5)`, `--> a.rs:3:5`, `a.c:3`.
 PLACE = later(rb"[\w)]\.\w{1,6}(?:[:(]\d+|\", line \d+)|^\s*--> ")
 FOREIGN = (
@@ -113,3 +116,13 @@ def headings_above(drafts: Sequence[Draft], titles: Sequence[int]) -> Iterator[D
         place = bisect_right(titles, draft.line) - 1
         if place >= 0 and titles[place] != draft.line and draft.line - titles[place] < SECTION_LINES:
             yield Draft(titles[place], "section", 0, 1.0, draft.line)
+
+
+def subordinate(failures: Sequence[Draft]) -> None:
+    """Make weak failures in the message of a strong one a detail of it."""
+    owner: Draft | None = None
+    for draft in failures:
+        if draft.kind in STRONG:
+            owner = draft
+        elif draft.kind in WEAK and owner is not None and draft.line < owner.about_end:
+            draft.kind, draft.explains = "detail", owner.line

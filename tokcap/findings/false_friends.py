@@ -55,7 +55,7 @@ WARNS = later(rb"(?:\S*[\s:\[(|]){0,4}[\[(]?(?:npm )?warn(?:ing)?\b(?!.*\berror:
 
 # What stands before a message: the name of a service, the number of a test, a time, the frame of a tree.
 PREFIX = later(
-    rb"(?:\d{1,4}: |==\d+== |\s*[\w.-]{0,40} *\| |\[[^\]]{1,40}\]:? |[A-Z]+> |#\d+ [\d.]+ "
+    rb"(?:\d{1,4}: |==\d+== |\s*[\w.-]{0,40} *\| |\[[^\]]{0,30}\w\]:? |[A-Z]+> |#\d+ [\d.]+ "
     rb"|\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-][\d:]+)? )+"
 )
 

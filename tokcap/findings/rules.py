@@ -130,9 +130,9 @@ RULES = (
         "passes counted",
         SUMMARY,
         "passed passing tests examples ran test specs assertions",
-        rb"\b\d+ pass(?:ed|ing)\b|^\W*\d+ (?:tests?|specs?|examples?|assertions?)\b|^Ran \d+ test"
-        rb"|^Tests?(?: Suites| Files| run)?:\s+\d|\d+% tests passed|^test result: |^# (?:tests"
-        rb"|pass) ",
+        rb"\b\d+ pass(?:ed|ing)\b|^[\s*=#-]*\d+ (?:tests?|specs?|examples?|assertions?)(?:,| ran| run| passed"
+        rb"| completed| finished| in \d)|^Ran \d+ test|^OK \(\d+ test|^Tests?(?: Suites| Files| run)?:\s+\d"
+        rb"|\d+% tests passed|^test result: |^# (?:tests|pass) ",
     ),
     Rule(
         "verdict",

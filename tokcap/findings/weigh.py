@@ -36,7 +36,7 @@ WORDY = frozenset(("crash", "summary", "error", "failed", "trouble", "warning", 
 PROSE_SHARE, SOURCE_SHARE, CALM = 0.13, 0.03, 0.14
 COMMON_LOSS = 0.9
 # Lines that explain a failure: their share of its value.
-EXPLAINING = {"place": 0.5, "section": 0.4}
+EXPLAINING = {"place": 0.45, "section": 0.35, "detail": 0.35}
 RARITY = 0.12
 EXAMPLE_RARITY = 0.2
 FIRST_BONUS = 1.6

@@ -25,8 +25,8 @@ COST_POWER = 0.95
 BASE_TOKENS = 40
 # The value of a line at an end after a failure and after a success, and the share of the limit after which it
 # is worth half.
-TAIL_VALUES, TAIL_SHARE = (5.0, 5.0), 0.025
-HEAD_VALUES, HEAD_SHARE = (6.0, 4.0), 0.025
+TAIL_VALUES, TAIL_SHARE = (5.0, 4.0), 0.025
+HEAD_VALUES, HEAD_SHARE = (6.0, 4.5), 0.025
 # Lines at an end are shown together if they cost at most one of so many parts of the limit.
 STEP_SHARE = 50
 # A line at an end that differs from its neighbour only in digits.
@@ -36,7 +36,7 @@ GROUP_LOSS, KIND_LOSS, REPEAT_LOSS = 0.33, 0.06, 4.0
 # Kinds whose units look alike, but are different parts of the text.
 PARTS = frozenset(("heading", "definition", "hunk"))
 # Kinds that are worth the same however many of them are shown.
-LASTING = frozenset(("place", "section", "outlier"))
+LASTING = frozenset(("place", "section", "detail", "outlier"))
 # Lines around a unit: the share of its value, less for each line of distance.
 AFTER_SHARE, BEFORE_SHARE, DISTANCE_LOSS = 0.18, 0.2, 0.2
 # How much of the limit the first and the last line may take together.
