@@ -21,7 +21,8 @@ ABSENT = later(
     rb"|logs?|logging|report\w*|recovery)\b" % (WORD, WORD),
     IGNORECASE,
 )
-# Only lines with one of these words can say so.
+# Only lines with one of these values or words can say so.
+EMPTY = (b"[]", b"{}", b'""', b"''")
 ABSENT_WORDS = frozenset(
     b"0 no zero without never not any ignore ignored handle handled fixed fixes avoid null nil none false"
     b" handling handler handlers message messages page pages types type class classes log logs logging"

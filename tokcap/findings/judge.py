@@ -67,7 +67,8 @@ def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, .
             best = min(best, importance_of(line, words, telling))
     if best == NOTHING or false_friends.SOURCE_CODE.match(line) or false_friends.PASSED.match(line):
         return ""
-    if not false_friends.ABSENT_WORDS.isdisjoint(words):
+    may_be_absent = not false_friends.ABSENT_WORDS.isdisjoint(words)
+    if may_be_absent or any(empty in line for empty in false_friends.EMPTY):
         left = false_friends.ABSENT.sub(b" ", line)
         if len(left) < len(line):
             low = left.lower()

@@ -77,7 +77,8 @@ class Survey:
                 end = data.find(b"\n", place + BLOCK_BYTES) + 1
                 self._is_inside_line = not end
                 end = end or size
-                self._examine(data[place : place + LINE_BYTES] + b"\n", end - place)
+                beginning = data[place : place + min(LINE_BYTES, BLOCK_BYTES)]
+                self._examine(beginning + b"\n", end - place)
             place = end
         self._pending = [data[place:]]
         self._pending_bytes = size - place
