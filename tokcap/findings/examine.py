@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from zlib import crc32
-
 from tokcap.findings import rules
 from tokcap.findings.columns import outliers
 from tokcap.findings.draft import Draft
-from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above
+from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above, subordinate
 from tokcap.findings.groups import Groups
 from tokcap.findings.judge import judge, telling_words
 from tokcap.findings.structure import IS_DIFF, headings
@@ -25,6 +23,8 @@ FRAMES = later(rb"[^\r\n]*\r(?=[^\r\n])")
 
 # At most so many lines of a block that are like no other, and so many failures with the same message.
 MOST_SINGLE, MOST_REPEATED = 300, 4
+# So much of a message is compared, and so many messages are remembered.
+MESSAGE_BYTES, MOST_MESSAGES = 400, 20_000
 # At most so many failures of a block are explained.
 MOST_EXPLAINED = 200
 # A line with fewer letters says nothing.
@@ -50,6 +50,8 @@ DIFF_MARKERS = (b"+", b"-", b" ", b"@")
 # Digits are equal, except zero: no errors is not the same as some.
 DIGIT_CLASSES = bytes.maketrans(b"123456789", b"1" * 9)
 
+READY = (ESCAPES, FRAMES)
+
 
 class Examination:
     """What is known about the lines so far."""
@@ -66,12 +68,13 @@ class Examination:
         self.lines = self.single_lines = 0
         self._is_diff = False
         self._judged: dict[bytes, str] = {}
-        self._repeats: dict[int, int] = {}
+        # The number of each message, and how often it was found.
+        self._repeats: dict[bytes, tuple[int, int]] = {}
 
     def block(self, lines: Sequence[bytes], numbers: Sequence[int], *, in_context: bool) -> list[Draft]:
         """Return drafts for lines with these numbers.
 
-        Lines that are not next to each other are not `in_context`: then only the lines themselves are examined.
+        Lines that are not next to each other are not `in_context`: then each is examined by itself.
         """
         data = b"\n".join(lines)
         if b"\x1b" in data:
@@ -92,7 +95,7 @@ class Examination:
         for draft in drafts:
             draft.is_novel = draft.line - numbers[0] in novel
         if in_context:
-            drafts += self._structure(drafts, plain, words, groups, numbers[0])
+            drafts += list(self._structure(drafts, plain, words, groups, numbers[0]))
             drafts += self._examples(plain, groups, numbers[0], novel)
         return drafts
 
@@ -120,9 +123,11 @@ class Examination:
             if not kind:
                 continue
             kind_counts[kind] = kind_counts.get(kind, 0) + 1
-            repeat = crc32(message_of(line))
-            repeats[repeat] = times = repeats.get(repeat, 0) + 1
-            if times > MOST_REPEATED and kind != "interest":
+            message = message_of(line[:MESSAGE_BYTES])
+            repeat, times = repeats.get(message, (len(repeats) + 1, 0))
+            if times or len(repeats) < MOST_MESSAGES:
+                repeats[message] = (repeat, times + 1)
+            if times >= MOST_REPEATED and kind != "interest":
                 continue
             draft = Draft(numbers[n], kind, groups[n])
             draft.repeat = repeat
@@ -134,10 +139,12 @@ class Examination:
 
     def _kind_of(self, line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
         """Return the kind of a line; remember it for lines that differ only in digits."""
-        key = line.translate(DIGIT_CLASSES)
+        key = line[:MESSAGE_BYTES].translate(DIGIT_CLASSES)
         kind = self._judged.get(key)
         if kind is None:
-            kind = self._judged[key] = judge(line, words, telling)
+            kind = judge(line, words, telling)
+            if len(self._judged) < MOST_MESSAGES:
+                self._judged[key] = kind
         return kind
 
     def _structure(
@@ -154,6 +161,7 @@ class Examination:
         explained = [draft for draft in failures if draft.kind in EXPLAINED][:MOST_EXPLAINED]
         for draft in explained:
             yield from explain(draft, plain, draft.line - number, common)
+        subordinate(failures)
         structure = list(headings(plain, words, is_diff=self._is_diff))
         titles = [
             number + n

@@ -19,8 +19,9 @@ UNIQUE_LETTERS = 4
 # Words that prose is full of, and words that source code is full of.
 PROSE_WORDS = tuple(b"the a an of to is and in that this be are for with it as by or you can".split())
 SOURCE_WORDS = tuple(
-    b"def return self import class if else elif function const let var int void char static public private struct"
-    b" true false null none new func fn pub mut end then local require raise try except catch throw".split()
+    b"def return self import class if else elif function const let var int void char static public private"
+    b" struct true false null none new func fn pub mut end then local require raise try except catch"
+    b" throw".split()
 )
 
 
@@ -70,7 +71,7 @@ class Groups:
     def novel(
         self, words: Sequence[Sequence[bytes]], groups: Sequence[int], word_counts: dict[bytes, int]
     ) -> dict[int, int]:
-        """Return lines that differ from their group by a word of their own, and how many such lines it has."""
+        """Return lines that differ from their group by a word of their own, with the number of such lines."""
         unique = {
             word
             for word, count in word_counts.items()

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 WEIGHTS = {
     "interest": (40.0, 40.0),
     "crash": (12.0, 8.0),
-    "summary": (10.0, 5.0),
+    "summary": (14.0, 6.0),
     "error": (10.0, 6.0),
-    "failed": (9.0, 4.0),
+    "failed": (7.0, 5.0),
     "trouble": (5.0, 3.0),
     "warning": (1.5, 1.5),
-    "heading": (1.5, 3.0),
-    "definition": (0.6, 2.5),
-    "hunk": (0.3, 0.8),
-    "outlier": (1.5, 4.0),
-    "example": (2.0, 3.0),
+    "heading": (1.0, 3.4),
+    "definition": (1.0, 3.3),
+    "hunk": (0.25, 1.4),
+    "outlier": (0.8, 8.0),
+    "example": (3.0, 4.5),
 }
 
 # Kinds whose value does not depend on how many others are like them.
@@ -33,13 +33,13 @@ PARTS = frozenset(("heading", "definition", "hunk"))
 MANY_PARTS = 100
 # Kinds that prose and source code can be mistaken for.
 WORDY = frozenset(("crash", "summary", "error", "failed", "trouble", "warning", "outlier", "example"))
-PROSE_SHARE, SOURCE_SHARE, CALM = 0.13, 0.03, 0.1
-COMMON_LOSS = 0.7
+PROSE_SHARE, SOURCE_SHARE, CALM = 0.13, 0.03, 0.14
+COMMON_LOSS = 0.9
 # Lines that explain a failure: their share of its value.
-EXPLAINING = {"place": 0.5, "section": 0.4}
-RARITY = 0.18
-EXAMPLE_RARITY = 0.3
-FIRST_BONUS = 1.25
+EXPLAINING = {"place": 0.45, "section": 0.35, "detail": 0.35}
+RARITY = 0.12
+EXAMPLE_RARITY = 0.2
+FIRST_BONUS = 1.6
 
 
 def weigh(
