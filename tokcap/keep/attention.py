@@ -36,7 +36,7 @@ GROUP_LOSS, KIND_LOSS, REPEAT_LOSS = 0.33, 0.06, 4.0
 # Kinds whose units look alike, but are different parts of the text.
 PARTS = frozenset(("heading", "definition", "hunk"))
 # Kinds that are worth the same however many of them are shown.
-LASTING = frozenset(("place", "section", "detail", "outlier"))
+LASTING = frozenset(("place", "section", "detail", "outlier", "interest"))
 # Lines around a unit: the share of its value, less for each line of distance.
 AFTER_SHARE, BEFORE_SHARE, DISTANCE_LOSS = 0.18, 0.2, 0.2
 # How much of the limit the first and the last line may take together.
