@@ -245,7 +245,7 @@ class Index:
     def positions(self, places: Sequence[int]) -> Sequence[tuple[int, bool]]:
         """Return for each byte, in order, the token that contains it (see `TokenMap`)."""
         # Most calls need no positions, and do not load this.
-        from bisect import bisect_right
+        from bisect import bisect_left
 
         self.count_all()
         known = last_at_most(self.checkpoints.bytes, places[0])
@@ -255,8 +255,10 @@ class Index:
             ends = known_ends(token_ends(chunk, self._tokenizer, allowed_only=False))
             while len(found) < len(places) and places[len(found)] < begin + len(chunk):
                 place = places[len(found)] - begin
-                number = bisect_right(ends, place)
-                found.append((token + number, place == (ends[number - 1] if number else 0)))
+                # An unknown end equals the one before it, so the first token that ends here is the known one.
+                number = bisect_left(ends, place) if place else -1
+                is_start = not place or (number < len(ends) and ends[number] == place)
+                found.append((token + number + is_start, is_start))
             token += len(ends)
             begin += len(chunk)
         # What is left is the end of the payload.
