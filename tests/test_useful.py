@@ -152,6 +152,12 @@ def test_structure_is_recognised_and_a_cut_in_the_middle_of_it_is_not_valid():
     assert not structure.is_csv(table[:-3])
 
 
+def test_a_document_with_messages_in_it_is_text_once_the_streams_are_merged():
+    output = OUTPUTS["curl-verbose"]
+    assert output.structure_of(merged=False) == "json"
+    assert output.structure_of(merged=True) == ""
+
+
 def measured(output: str, policy: str, found: int, **other):
     missing = (("x",),) * (4 - found)
     return recall.Measured(output, policy, 500, 4, missing, other.pop("tokens", 500), False, **other)

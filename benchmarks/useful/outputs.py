@@ -62,10 +62,9 @@ class Output:
     def index(self) -> Index:
         return Index(in_memory(self.merged), TOKENIZER)
 
-    @cached_property
-    def structure(self) -> str:
-        """What standard output is: `json`, `jsonl`, `csv`, or an empty text."""
-        return structure_of(self.stream("o"), self.kind)
+    def structure_of(self, *, merged: bool) -> str:
+        """Return what standard output is, or both streams merged: `json`, `jsonl`, `csv` or an empty text."""
+        return structure_of(self.merged if merged else self.stream("o"), self.kind)
 
     @property
     def tokens(self) -> int:

@@ -43,8 +43,8 @@ class Policy:
     name: str
     label: str
     show: Callable[[Output, int], Shown]
-    # Whether JSON and tables have to stay valid.
-    keeps_structure: bool = False
+    # What standard output has to be a valid part of: `json`, `jsonl`, `csv`, or an empty text for anything.
+    structure: Callable[[Output], str] = lambda _: ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Replays:
             name,
             f"tokcap `--keep {name}`",
             lambda output, limit: self.call(output, limit, keep=name),
-            keeps_structure=True,
+            lambda output: output.structure_of(merged=self.merge),
         )
 
     def summary(self) -> Policy:

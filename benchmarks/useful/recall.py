@@ -57,7 +57,7 @@ class Measured:
 def measure(output: Output, policy: Policy, limit: int) -> Measured:
     shown = policy.show(output, limit)
     text = plain(shown.together.decode("utf-8", "replace"))
-    structure = output.structure if policy.keeps_structure else ""
+    structure = policy.structure(output)
     return Measured(
         output.id,
         policy.name,
