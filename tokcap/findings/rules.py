@@ -383,7 +383,7 @@ RULES = (
     Rule(
         "note",
         WARNING,
-        "note info style",
+        "{code}",
         rb"\((?:info|style|note)\)",
     ),
 )
