@@ -1,7 +1,7 @@
 """Each file of `cases/` is a part of an output, with the kind of each line in front of it.
 
-The first line has the exit status. A line without a kind must not be found; a dot stands for any kind. `place`
-is a line that explains the failure near it. To test a new rule, add a line to a case, or a file.
+The first line has the exit status. A line without a kind must not be found; a dot stands for any kind.
+`place` is a line that explains the failure near it. To test a new rule, add a line to a case, or a file.
 """
 
 from pathlib import Path

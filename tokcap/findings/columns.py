@@ -13,7 +13,7 @@ MOST_COLUMNS = 10
 LEAST_ROWS = 12
 # A largest value is an outlier if it is so many times the middle one.
 FAR = 4.0
-MOST_PER_COLUMN = 4
+MOST_PER_COLUMN = 8
 
 
 def outliers(words: Sequence[Sequence[bytes]]) -> Iterator[tuple[int, str, float]]:

@@ -17,8 +17,8 @@ NOTHING = len(rules.KINDS)
 WEAK = rules.KINDS.index(rules.TROUBLE)
 # Each rule: the importance of its kind, and its pattern.
 ROWS = [(rules.KINDS.index(rule.kind), later(rule.pattern) if rule.pattern else None) for rule in rules.RULES]
-# The first letters of the codes that linters give: `E1120`, `F821`, `W0611`.
-CODE_LETTERS = b"efwcr"
+# The first letters of the codes that linters give: `E1120`, `F821`, `W0611`, `SC2086`.
+CODE_LETTERS = b"efwcrs"
 
 
 def rows_by_word() -> tuple[dict[bytes, tuple[int, ...]], dict[bytes, tuple[int, ...]]]:
@@ -47,11 +47,17 @@ def telling_words(words: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
             for ending, more in ENDINGS.items():
                 if word.endswith(ending) and len(word) > len(ending):
                     rows = (*rows, *more)
-        elif word[0] in CODE_LETTERS and 4 <= len(word) <= 5 and word[1:].isdigit():
+        elif word[0] in CODE_LETTERS and is_code(word):
             rows = WORDS[b"{code}"]
         if rows:
             found[word] = rows
     return found
+
+
+def is_code(word: bytes) -> bool:
+    """Return whether a word is the code of a linter: a letter or `sc`, and three or four digits."""
+    digits = word[2:] if word.startswith(b"sc") else word[1:]
+    return 3 <= len(digits) <= 4 and digits.isdigit()
 
 
 def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:

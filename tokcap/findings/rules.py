@@ -256,6 +256,12 @@ RULES = (
         rb"|deadlock detected|^(?:ERROR|FATAL|DETAIL):  |^psql:",
     ),
     Rule(
+        "severity",
+        ERROR,
+        "severity high",
+        rb"(?i:\bseverity[\"']?\s*[:=]\s*[\"']?(?:high|critical|error|blocker))|\bHIGH\b",
+    ),
+    Rule(
         "status of a container",
         ERROR,
         "crashloopbackoff oomkilled imagepullbackoff errimagepull evicted backoff failedscheduling"
@@ -377,7 +383,7 @@ RULES = (
     Rule(
         "note",
         WARNING,
-        "note info style",
+        "{code}",
         rb"\((?:info|style|note)\)",
     ),
 )

@@ -30,6 +30,7 @@ TITLE = later(
     rb"|[A-Z][A-Z0-9 _/&-]{3,40}$|\d+(?:\.\d+)*\.? [A-Z][^.]{2,60}$|\[\d+/\d+\] \S|#\d+ \[|<h\d"
     rb"|\[[\w .:-]+\]$|[\w./@+ -]{1,100}:$"
 )
+INDENTS = (b" ", b"\t")
 RULE_BYTES = b'=~^"*+#-'
 RULE_MARKS = tuple(RULE_BYTES[n : n + 1] for n in range(len(RULE_BYTES)))
 RULE_LINE = later(rb"[=~^\"*+#-]{3,}\s*$")
@@ -95,6 +96,8 @@ def titles(
             strength = 0.9
         elif line[0] != 32 and TITLE.match(line):
             strength = 0.8 if after_blank else 0.5
+        elif after_blank and line[0] != 32 and len(line) < 100 and following[:1] in INDENTS:
+            strength = 0.75
         elif after_blank and len(line) < 80:
             strength = 0.4 if line[0] != 32 else 0.2
         if strength:

@@ -114,7 +114,7 @@ class Survey:
             chosen: Sequence[int] = range(len(masks))
         else:
             chosen = self._new_lines(masks)
-        if len(self._masks) < MOST_MASKS:
+        if chosen and len(self._masks) < MOST_MASKS:
             self._masks.update(masks)
         if chosen:
             lines = block.split(b"\n")
@@ -130,9 +130,11 @@ class Survey:
 
     def _new_lines(self, masks: Sequence[bytes]) -> list[int]:
         """Return the first lines with a mask that no block before had, at most `MOST_NEW`."""
-        last = len(masks) - 1
-        first_of = dict(zip(reversed(masks), range(last, -1, -1), strict=True))
-        new = sorted([first_of[mask] for mask in first_of.keys() - self._masks])
+        fresh = set(masks) - self._masks
+        if not fresh:
+            return []
+        first_of = dict(zip(reversed(masks), range(len(masks) - 1, -1, -1), strict=True))
+        new = sorted([first_of[mask] for mask in fresh])
         if len(new) > MOST_NEW:
             # Everything is new: take some from everywhere.
             step = len(new) / MOST_NEW

@@ -32,14 +32,14 @@ STANDING = frozenset(("outlier", "interest"))
 PARTS = frozenset(("heading", "definition", "hunk"))
 MANY_PARTS = 100
 # Kinds that prose and source code can be mistaken for.
-WORDY = frozenset(("crash", "summary", "error", "failed", "trouble", "warning", "outlier", "example"))
-PROSE_SHARE, SOURCE_SHARE, CALM = 0.13, 0.03, 0.14
+WORDY = frozenset(("crash", "error", "failed", "trouble", "warning", "outlier", "example"))
+PROSE_SHARE, SOURCE_SHARE, CALM = 0.13, 0.02, 0.14
 COMMON_LOSS = 0.9
 # Lines that explain a failure: their share of its value.
 EXPLAINING = {"place": 0.45, "section": 0.35, "detail": 0.35}
 RARITY = 0.12
 EXAMPLE_RARITY = 0.2
-FIRST_BONUS = 1.6
+FIRST_BONUS = 2.0
 
 
 def weigh(
