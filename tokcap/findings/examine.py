@@ -108,7 +108,7 @@ class Examination:
         telling: dict[bytes, tuple[int, ...]],
     ) -> Iterator[Draft]:
         """Yield the lines that the rules know, or that the caller is interested in."""
-        kind_counts, repeats, interest = self.kind_counts, self._repeats, self._interest
+        kind_counts, interest = self.kind_counts, self._interest
         hot, is_diff = telling.keys(), self._is_diff
         for n, line in enumerate(plain):
             kind = ""
@@ -123,10 +123,7 @@ class Examination:
             if not kind:
                 continue
             kind_counts[kind] = kind_counts.get(kind, 0) + 1
-            message = message_of(line[:MESSAGE_BYTES])
-            repeat, times = repeats.get(message, (len(repeats) + 1, 0))
-            if times or len(repeats) < MOST_MESSAGES:
-                repeats[message] = (repeat, times + 1)
+            repeat, times = self._repeat_of(line)
             if times >= MOST_REPEATED and kind != "interest":
                 continue
             draft = Draft(numbers[n], kind, groups[n])
@@ -136,6 +133,14 @@ class Examination:
             elif line.startswith(SYSTEM_FILES):
                 draft.strength = SYSTEM_STRENGTH
             yield draft
+
+    def _repeat_of(self, line: bytes) -> tuple[int, int]:
+        """Return the number of a message, and how often it was found before."""
+        message = message_of(line[:MESSAGE_BYTES])
+        repeat, times = self._repeats.get(message, (len(self._repeats) + 1, 0))
+        if times or len(self._repeats) < MOST_MESSAGES:
+            self._repeats[message] = (repeat, times + 1)
+        return repeat, times
 
     def _kind_of(self, line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
         """Return the kind of a line; remember it for lines that differ only in digits."""
@@ -160,7 +165,9 @@ class Examination:
         common = [counts[group] > COMMON_LINES for group in groups]
         explained = [draft for draft in failures if draft.kind in EXPLAINED][:MOST_EXPLAINED]
         for draft in explained:
-            yield from explain(draft, plain, draft.line - number, common)
+            for place in explain(draft, plain, draft.line - number, common):
+                place.repeat, _ = self._repeat_of(plain[place.line - number])
+                yield place
         subordinate(failures)
         structure = list(headings(plain, words, is_diff=self._is_diff))
         titles = [
