@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ESCAPES = later(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-# All frames of a progress line but the last one.
-FRAMES = later(rb"[^\r\n]*\r(?=[^\r\n])")
+# All frames of a progress line but the last one. The number is `re.MULTILINE`.
+FRAMES = later(rb"^[^\n]*\r(?=[^\r\n])", 8)
 
 # At most so many lines of a block that are like no other, and so many failures with the same message.
 MOST_SINGLE, MOST_REPEATED = 300, 4
@@ -80,6 +80,8 @@ class Examination:
         if b"\x1b" in data:
             data = ESCAPES.sub(b"", data)
         if b"\r" in data:
+            # At the end of a line it says nothing.
+            data = data.replace(b"\r\n", b"\n")
             data = FRAMES.sub(b"", data)
         plain = data.split(b"\n")
         words = [line.split() for line in words_of(data).split(b"\n")]
