@@ -91,7 +91,7 @@ _tokcap_words() {
             valued='--etag -o --output'
             ;;
         mcp)
-            flags='-n --token-limit --session --total --tokenizer -h --help'
+            flags='-n --token-limit --session --total --tokenizer --structured -h --help'
             valued='-n --token-limit --session --total --tokenizer'
             ;;
         'spill gc')

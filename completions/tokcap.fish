@@ -287,6 +287,7 @@ complete -c tokcap -n '__tokcap_in mcp' -s n -l token-limit -x -d 'maximum numbe
 complete -c tokcap -n '__tokcap_in mcp' -l session -x -k -a '(__tokcap_list sessions)' -d 'charge every answer to this session'
 complete -c tokcap -n '__tokcap_in mcp' -l total -x -d 'start the session with this total; without a name it ends with the server'
 complete -c tokcap -n '__tokcap_in mcp' -l tokenizer -x -a 'cl100k_base o200k_base approx' -d 'the tokenizer to count with'
+complete -c tokcap -n '__tokcap_in mcp' -l structured -d 'answer with structured content, for clients that show nothing else'
 complete -c tokcap -n '__tokcap_in mcp' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in spill gc' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in spill gc' -s h -l help -d 'show this help'

@@ -5,8 +5,8 @@ The server calls `search`. The child process runs `answer_search`.
 
 from __future__ import annotations
 
-import asyncio
 import pickle
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tokcap.api.keywords import ShowOptions
     from tokcap.api.results import Capped
+    from tokcap.mcp.cancellation import Cancellation
 
 # The child process uses the server's `sys.path`, and never the current directory.
 CHILD_CODE = (
@@ -27,20 +28,22 @@ CHILD_CODE = (
 )
 
 
-async def search(handle: str, *, limit: int, **options: Unpack[ShowOptions]) -> Capped[str]:
-    """Run `show` in a child process, which is killed if the task is cancelled."""
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-c", CHILD_CODE, *sys.path),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        reply, _ = await child.communicate(pickle.dumps((handle, {"limit": limit, **options})))
-    except asyncio.CancelledError:
-        child.kill()
-        await child.wait()
-        raise
+def search(
+    handle: str, cancellation: Cancellation, *, limit: int, **options: Unpack[ShowOptions]
+) -> Capped[str]:
+    """Run `show` in a child process, which is killed if the call is cancelled."""
+    with subprocess.Popen(
+        (sys.executable, "-P", "-c", CHILD_CODE, *sys.path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as child:
+        cancellation.stops(child.kill)
+        try:
+            reply, _ = child.communicate(pickle.dumps((handle, {"limit": limit, **options})))
+        except BaseException:
+            child.kill()
+            raise
     if not reply:
         raise TokcapError(f"internal error: the search ended with status {child.returncode}")
     found: Capped[str] | TokcapError = pickle.loads(reply)  # noqa: S301  # written by the child process above

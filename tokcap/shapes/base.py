@@ -108,6 +108,8 @@ class RunFacts(Record):
     total_count: int | None = None
     # Bytes of stdout that are not in the store.
     lost_bytes: int = 0
+    # Whether the way to the output is worded as a call of a tool, not as a command.
+    words_tool_calls: bool = False
 
     @property
     def failed(self) -> bool:

@@ -25,15 +25,29 @@ def headline(facts: RunFacts, what: str, count: str, search_option: str = "") ->
         phrases.append(f"exit {facts.exit_status}")
     line = ", ".join(phrases)
     if facts.handle:
-        options = f" [{search_option}]" if search_option else ""
-        if facts.err_bytes and not facts.out_bytes:
-            options = " --stream err" + options
-        line = f"[{facts.handle}] {line}; tokcap show {facts.handle}{options}"
+        worded = tool_call if facts.words_tool_calls else command
+        line = f"[{facts.handle}] {line}; {worded(facts, search_option)}"
     else:
         line += "; not stored"
     if facts.lost_bytes:
         line += f" (all but {size_words(facts.lost_bytes)}, which were not stored)"
     return line
+
+
+def command(facts: RunFacts, search_option: str) -> str:
+    """Return the command that shows the output, and the option that searches in it."""
+    options = f" [{search_option}]" if search_option else ""
+    if facts.err_bytes and not facts.out_bytes:
+        options = " --stream err" + options
+    return f"tokcap show {facts.handle}{options}"
+
+
+def tool_call(facts: RunFacts, search_option: str) -> str:
+    """Return the same as a call of a tool: options are arguments, and a search is a tool of its own."""
+    stream = " stream=err" if facts.err_bytes and not facts.out_bytes else ""
+    name, _, value = search_option.removeprefix("--").partition(" ")
+    argument = f"or grep pattern={value}" if name == "grep" else f"{name}={value}"
+    return f"show handle={facts.handle}{stream}" + (f" [{argument}]" if name else "")
 
 
 def numbered(number: int, noun: str) -> str:

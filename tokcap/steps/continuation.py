@@ -43,6 +43,8 @@ class Continuation(Record):
     stored_at: int | None = None
     # Whether the handle is named even if nothing is withheld.
     is_always_named: bool = False
+    # Whether the way is worded as a call of a tool.
+    words_tool_calls: bool = False
 
     def arguments_at(self, offset: int) -> tuple[str, ...]:
         """Return the words after `tokcap` that show the window at an offset."""
@@ -109,6 +111,7 @@ def continuation_of(
         stored_bytes=ticket.stored_bytes,
         lost_bytes=ticket.lost_bytes,
         is_always_named=always,
+        words_tool_calls=as_tool,
     )
 
 

@@ -108,6 +108,7 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
         err=given.err_to_summarize,
         total_count=examined.total_count,
         lost_bytes=given.out.lost,
+        words_tool_calls=continuation.words_tool_calls,
     )
     changed = mode.changed(examined.payload, examined.shape, facts)
     payload = in_memory(changed.data)

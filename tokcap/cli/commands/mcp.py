@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from tokcap.cli.description import Flag, command, flag_like
-from tokcap.cli.kinds import WholeNumber
+from tokcap.cli.kinds import Switch, WholeNumber
 from tokcap.environment import STDIN, STDOUT
-from tokcap.errors import PackageMissing, StreamError
+from tokcap.errors import StreamError
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,12 +27,21 @@ if TYPE_CHECKING:
             "N",
         ),
         flag_like("tokenizer", "the tokenizer to count with"),
+        Flag(
+            ("--structured",),
+            "answer with structured content, for clients that show nothing else",
+            Switch(),
+            "",
+            False,
+            "off",
+        ),
     ),
     examples=(
         ("tokcap mcp -n 2000 --total 50000", "at most 2,000 tokens per answer, and 50,000 in total"),
         ("tokcap mcp --session review", "charge a session that other programs use too"),
     ),
     danger="runs_commands",
+    quick=True,
 )
 def mcp(
     env: Environment,
@@ -41,27 +50,19 @@ def mcp(
     session: str | None,
     total: int | None,
     tokenizer: str | None,
+    structured: bool,
 ) -> int:
     """Serve the tools run, show, grep and budget_status to an agent, over stdin and stdout.
 
     Speaks the Model Context Protocol until the client disconnects. No answer has more tokens than the limit,
-    whatever a call asks for. Needs the package mcp; without it, tokcap mcp prints the
-    command that installs it.
+    whatever a call asks for. The text of an answer has everything: output, exit status, handle and the next
+    call.
     """
-    try:
-        from tokcap.mcp.server import serve
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("tokcap"):
-            raise
-        from tokcap.system.installation import command_to_add
-
-        raise PackageMissing(
-            f"mcp: the package mcp, version 2, is not installed; run: {command_to_add('mcp')}"
-        ) from None
     from tokcap.cli.arguments import run_request
     from tokcap.cli.options import BY_KEY
     from tokcap.cli.values import decide
-    from tokcap.mcp.server_settings import DEFAULT_LIMIT_TOKENS, ServerSettings, open_server_session
+    from tokcap.mcp.server import serve
+    from tokcap.mcp.server_settings import DEFAULT_LIMIT_TOKENS, ServerSettings
     from tokcap.tokens import open_tokenizer
 
     flags: dict[str, object] = {"token_limit": token_limit, "session": session, "tokenizer": tokenizer}
@@ -74,17 +75,20 @@ def mcp(
         )
     if os.isatty(STDIN):
         env.tell("mcp: waiting for an agent on standard input and output; Ctrl-C stops the server")
+    settings = ServerSettings(
+        limit_tokens=chosen.token_limit or DEFAULT_LIMIT_TOKENS,
+        tokenizer=chosen.tokenizer,
+        clean=chosen.clean,
+        redact=chosen.redact,
+        max_bytes=chosen.max_bytes,
+        structured=structured,
+    )
+    if not chosen.session and total is None:
+        return serve(settings)
+    from tokcap.mcp.server_session import open_server_session
+
     with open_server_session(chosen.session, total, env) as opened:
-        return serve(
-            ServerSettings(
-                limit_tokens=chosen.token_limit or DEFAULT_LIMIT_TOKENS,
-                tokenizer=chosen.tokenizer,
-                clean=chosen.clean,
-                redact=chosen.redact,
-                max_bytes=chosen.max_bytes,
-                session=opened,
-            )
-        )
+        return serve(settings.but(session=opened))
 
 
 COMMANDS = (mcp,)
