@@ -76,6 +76,6 @@ else:
 
         def __getattr__(self, method: str) -> object:
             pattern = compiled(self.pattern, self.flags)
-            for name in ("match", "fullmatch", "search", "finditer", "findall"):
+            for name in ("match", "fullmatch", "search", "finditer", "findall", "sub"):
                 setattr(self, name, getattr(pattern, name))
             return getattr(self, method)

@@ -56,6 +56,11 @@ def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
     return Attempt(view.but(shape=FALLBACK), given.but(notices=(*kept, notice)), ByteTokenizer())
 
 
+def repeat_failed(error: Exception) -> Notice:
+    """Return the warning that an output could not be compared with what its session was shown."""
+    return Notice("REPEAT_FAILED", f"the output could not be compared with earlier ones: {error!r}")
+
+
 def failed_count(attempt: Attempt, error: Exception) -> Answer:
     """Answer `--token-count` without a number."""
     reason = str(error) if isinstance(error, TokenizerFailed) else f"cutting failed: {error!r}"

@@ -26,6 +26,8 @@ READ_BYTES = 1 << 18
 EXACT_BYTES = 64 << 10
 # What is before the end of a larger payload is not counted for a window at its end.
 EXACT_TAIL_BYTES = 4 << 20
+# Positions up to here are always exact.
+EXACT_HEAD_BYTES = 256 << 10
 # An estimate samples this many bytes at the start, and some places spread over the rest: many outputs start
 # differently from how they continue.
 SAMPLE_BYTES = 4 << 10
@@ -231,6 +233,18 @@ class Index:
         place = last_at_most(self.checkpoints.bytes, byte)
         ends = self._ends_after(place)
         return self.checkpoints.tokens[place] + last_at_most(ends, byte - self.checkpoints.bytes[place]) + 1
+
+    def position(self, byte: int) -> Total:
+        """Return the token that contains the byte (see `TokenMap`)."""
+        is_near = self._payload.size <= EXACT_TAIL_BYTES or byte <= EXACT_HEAD_BYTES
+        if is_near or self._was_end_asked:
+            return Total(self.token_at(byte))
+        nearest = self.token_at(EXACT_HEAD_BYTES)
+        return Total(max(self._estimated(byte).tokens, nearest + 1), exact=False)
+
+    def count_alone(self, data: bytes) -> int:
+        """Return how many tokens a text has by itself."""
+        return self._tokenizer.count(as_text(data))
 
     def byte_at(self, token: int) -> int:
         """Return where a token begins, even inside a character; the payload's size past the end."""
