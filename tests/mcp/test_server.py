@@ -144,6 +144,16 @@ def test_a_description_names_tool_calls_and_no_shell_command(agent, mode, script
     assert agent.call("show", handle=answer.handle, stream=stream).texts
 
 
+def test_a_description_that_is_cut_keeps_its_first_line(agent):
+    answer = agent.call("run", argv=["seq", "1", "300"], mode="summary", limit=100)
+    assert answer.texts[0].startswith("[966cd5cc777b] text, 300 lines, ")
+
+
+def test_what_fails_is_shown_though_it_is_in_the_middle(agent):
+    script = "seq 1 500; echo 'error: disk is full'; seq 501 1000; exit 1"
+    assert "\nerror: disk is full\n" in agent.call("run", shell=script).text
+
+
 def test_a_command_reads_its_own_input_and_never_the_protocol(agent, tmp_path):
     assert agent.call("run", argv=["cat"], stdin="from the agent\n").texts[0] == "from the agent\n"
     assert agent.call("run", argv=["cat"]).texts == ["[exit 0; no output]\n"]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from tokcap.core.spelling import nearest
 from tokcap.errors import CommandNotFound, UsageError
-from tokcap.mcp.tool_table import BY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,21 +28,18 @@ OTHER_NAMES = {
 AS_SHELL = "pass a command line as shell"
 
 
-def checked(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def checked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name; `UsageError` for the first that is wrong.
 
     An argument that is null counts as not given: some models give every argument.
     """
-    tool = BY_NAME.get(name)
-    if tool is None:
-        raise UsageError(f"unknown tool {name!r}; the tools are {', '.join(BY_NAME)}")
     known = {argument.name: argument for argument in tool.arguments}
     for unknown in sorted(given.keys() - known.keys()):
         raise unknown_argument(tool, unknown)
     values = {each: value_of(known[each], value) for each, value in given.items() if value is not None}
     for argument in tool.arguments:
         if argument.required and argument.name not in values:
-            raise UsageError(f"{name}: the argument {argument.name} is missing")
+            raise UsageError(f"{tool.name}: the argument {argument.name} is missing")
     return values
 
 

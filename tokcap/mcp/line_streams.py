@@ -15,7 +15,7 @@ READ_BYTES = 1 << 16
 
 
 class IncomingLines:
-    """The lines of a descriptor, without their line ends, until it ends or `stop` is called."""
+    """The lines of a descriptor, without `\\n`, until it ends or `stop` is called."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -37,14 +37,13 @@ class IncomingLines:
                 continue
             if not block:
                 # The last line may have no line end.
-                yield from filter(None, (b"".join(parts).strip(),))
+                if parts:
+                    yield b"".join(parts)
                 return
             *lines, rest = block.split(b"\n")
             for line in lines:
-                whole = b"".join((*parts, line)).strip()
+                yield b"".join((*parts, line))
                 parts.clear()
-                if whole:
-                    yield whole
             if rest:
                 parts.append(rest)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tokcap.api.keywords import ShowOptions
     from tokcap.api.results import Capped
+    from tokcap.environment import ToolNames
     from tokcap.mcp.cancellation import Cancellation
 
 # The child process uses the server's `sys.path`, and never the current directory.
@@ -29,9 +30,12 @@ CHILD_CODE = (
 
 
 def search(
-    handle: str, cancellation: Cancellation, *, limit: int, **options: Unpack[ShowOptions]
+    handle: str, cancellation: Cancellation, tools: ToolNames, *, limit: int, **options: Unpack[ShowOptions]
 ) -> Capped[str]:
-    """Run `show` in a child process, which is killed if the call is cancelled."""
+    """Run `show` in a child process, which is killed if the call is cancelled.
+
+    `tools` are those that its mark names.
+    """
     with subprocess.Popen(
         (sys.executable, "-P", "-c", CHILD_CODE, *sys.path),
         stdin=subprocess.PIPE,
@@ -40,7 +44,7 @@ def search(
     ) as child:
         cancellation.stops(child.kill)
         try:
-            reply, _ = child.communicate(pickle.dumps((handle, {"limit": limit, **options})))
+            reply, _ = child.communicate(pickle.dumps((tools, handle, {"limit": limit, **options})))
         except BaseException:
             child.kill()
             raise
@@ -54,8 +58,8 @@ def search(
 
 def answer_search() -> None:
     """Read the arguments of `show` from stdin and write its result, or its error, to stdout."""
-    CapturedEnvironment.for_tool_callers()
-    handle, options = pickle.loads(sys.stdin.buffer.read())  # noqa: S301  # written by `search`
+    tools, handle, options = pickle.loads(sys.stdin.buffer.read())  # noqa: S301  # written by `search`
+    CapturedEnvironment.for_tool_callers(tools)
     found: Capped[str] | TokcapError
     try:
         found = show(handle, **options)

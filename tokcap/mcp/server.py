@@ -56,7 +56,8 @@ def serve(settings: ServerSettings) -> int:
     try:
         with RaisedSignals():
             for line in incoming:
-                server.take(line)
+                if line.strip():
+                    server.take(line)
     except SignalReceived as received:
         status = exits.SIGNAL_BASE + received.number
     server.close()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 # The limit of one result, unless the user sets another.
 DEFAULT_LIMIT_TOKENS = 4000
 # Which part of a large output is shown, unless a call or the user says otherwise.
-DEFAULT_KEEP = "head"
+DEFAULT_KEEP = "auto"
 
 
 class ServerSettings(Record):

@@ -79,7 +79,11 @@ LIMIT = Argument("limit", "integer", "most tokens to return")
 OFFSET = Argument("offset", "integer", "token to start at")
 HANDLE = Argument("handle", required=True)
 FIELDS = Argument("fields", help="only these keys or columns: a,b.c")
-UNLISTED = (choice("shape").but(is_listed=False), choice("mode").but(is_listed=False))
+UNLISTED = (
+    Argument("focus", is_listed=False),
+    choice("shape").but(is_listed=False),
+    choice("mode").but(is_listed=False),
+)
 SENTINEL = Argument("sentinel", is_listed=False)
 
 TOOLS = (

@@ -6,6 +6,7 @@ from tokcap.core.tokenizer import Total
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tokcap.environment import ToolNames
     from tokcap.shapes.base import RunFacts
 
 
@@ -25,8 +26,8 @@ def headline(facts: RunFacts, what: str, count: str, search_option: str = "") ->
         phrases.append(f"exit {facts.exit_status}")
     line = ", ".join(phrases)
     if facts.handle:
-        worded = tool_call if facts.words_tool_calls else command
-        line = f"[{facts.handle}] {line}; {worded(facts, search_option)}"
+        way = tool_call(facts, facts.tools, search_option) if facts.tools else command(facts, search_option)
+        line = f"[{facts.handle}] {line}; {way}"
     else:
         line += "; not stored"
     if facts.lost_bytes:
@@ -42,12 +43,14 @@ def command(facts: RunFacts, search_option: str) -> str:
     return f"tokcap show {facts.handle}{options}"
 
 
-def tool_call(facts: RunFacts, search_option: str) -> str:
-    """Return the same as a call of a tool: options are arguments, and a search is a tool of its own."""
+def tool_call(facts: RunFacts, tools: ToolNames, search_option: str) -> str:
+    """Return the same as a call of a tool: options are arguments, and a search may be a tool of its own."""
     stream = " stream=err" if facts.err_bytes and not facts.out_bytes else ""
     name, _, value = search_option.removeprefix("--").partition(" ")
-    argument = f"or grep pattern={value}" if name == "grep" else f"{name}={value}"
-    return f"show handle={facts.handle}{stream}" + (f" [{argument}]" if name else "")
+    argument = f"{name}={value}"
+    if name == "grep":
+        argument = f"pattern={value}" if tools.search == tools.show else f"or {tools.search} pattern={value}"
+    return f"{tools.show} handle={facts.handle}{stream}" + (f" [{argument}]" if name else "")
 
 
 def numbered(number: int, noun: str) -> str:
