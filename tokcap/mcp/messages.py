@@ -52,7 +52,7 @@ def head_of(line: bytes) -> Message | None:
         head = json.loads(found.text)
     except (ValueError, RecursionError, TokcapError):
         return None
-    return head if isinstance(head, dict) and "method" in head else None
+    return head if isinstance(head, dict) and head else None
 
 
 def line_of(message: Message | list[Message]) -> bytes:
@@ -82,7 +82,9 @@ def is_identifier(number: Any) -> bool:
 
 
 def key_of(number: Any) -> str:
-    """Return an id as a key of a dict. 1 and "1" differ, and an id of any type is possible."""
+    """Return an id as a key of a dict. 1 and "1" differ, 1 and 1.0 do not, and every type is possible."""
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
     return json.dumps(number, sort_keys=True)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from tokcap.api.sessions import open_session
 from tokcap.budget import open_ledger
 from tokcap.budget.base import SessionView
-from tokcap.errors import TokcapError
+from tokcap.errors import BudgetExhausted, TokcapError
+from tokcap.forms import LEAST_TOKENS
 from tokcap.lean.record import Record
 from tokcap.steps.refusing import UNCHARGED
 
@@ -17,7 +18,32 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokcap.budget.arithmetic import Account
+    from tokcap.budget.base import Grant
     from tokcap.environment import Environment
+
+
+class Hold(Record):
+    """Tokens that are reserved for a result, and the mode in which it is shown."""
+
+    storage: SessionView
+    grant: Grant
+    tokens: int
+    mode: str
+
+    def settle(self, tokens: int) -> None:
+        """Charge what the result costs, and free the rest."""
+        try:
+            self.storage.settle(self.grant, tokens)
+        except TokcapError:
+            # The result is more important.
+            pass
+
+    def release(self) -> None:
+        """Free all of it."""
+        try:
+            self.storage.release(self.grant)
+        except TokcapError:
+            pass
 
 
 class ChargedSession(Record):
@@ -38,6 +64,17 @@ class ChargedSession(Record):
         except TokcapError:
             # The session has ended, or its ledger cannot be used. The error is still told.
             pass
+
+    def hold(self, limit_tokens: int) -> Hold:
+        """Reserve tokens for a result; raise `BudgetExhausted` if too few are left for a useful one."""
+        grant = self.storage.reserve(limit_tokens)
+        tokens = limit_tokens if grant.tokens is None else grant.tokens
+        if tokens < min(LEAST_TOKENS, limit_tokens):
+            self.storage.release(grant)
+            raise BudgetExhausted(
+                f"the budget is exhausted: {tokens} tokens are left, the smallest answer needs {LEAST_TOKENS}"
+            )
+        return Hold(self.storage, grant, tokens, str(grant.account.mode()))
 
     def pay_more(self, tokens: int) -> None:
         """Charge what was added to a result that was charged before.
