@@ -24,6 +24,7 @@ from tokcap.steps.capture import capture
 from tokcap.steps.delivery import Bill, deliver, unreported
 from tokcap.steps.destinations import may_repeat, open_destinations
 from tokcap.steps.opening import Call, Closing, Payment, open_call, open_show, open_source
+from tokcap.system.shortage import free_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -201,6 +202,7 @@ def make_answer_from(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
 
             return fit_answer(answer, view, examined, continuation, bill, bill.charge)
         except Exception as error:
+            free_memory(error)
             from tokcap.steps.rescue import Attempt, rescue
 
             next_step = rescue(Attempt(view, given, tokenizer), error)

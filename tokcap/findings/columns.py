@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +13,7 @@ MOST_COLUMNS = 10
 LEAST_ROWS = 12
 # A largest value is an outlier if it is so many times the middle one.
 FAR = 4.0
-MOST_PER_COLUMN = 4
+MOST_PER_COLUMN = 8
 
 
 def outliers(words: Sequence[Sequence[bytes]]) -> Iterator[tuple[int, str, float]]:
@@ -43,5 +45,5 @@ def is_number(word: bytes) -> bool:
 
 def is_sorted(values: Sequence[tuple[float, int]]) -> bool:
     """Return whether nearly all values are in order, as those of a counter or a clock."""
-    rising = sum(1 for one, two in zip(values, values[1:], strict=False) if one[0] <= two[0])
+    rising = sum(1 for one, two in pairwise(values) if one[0] <= two[0])
     return rising * 20 > len(values) * 19 or rising * 20 < len(values)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from zlib import crc32
-
 from tokcap.findings import rules
 from tokcap.findings.columns import outliers
 from tokcap.findings.draft import Draft
-from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above
+from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above, subordinate
 from tokcap.findings.groups import Groups
 from tokcap.findings.judge import judge, telling_words
 from tokcap.findings.structure import IS_DIFF, headings
@@ -20,11 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ESCAPES = later(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-# All frames of a progress line but the last one.
-FRAMES = later(rb"[^\r\n]*\r(?=[^\r\n])")
+# All frames of a progress line but the last one. The number is `re.MULTILINE`.
+FRAMES = later(rb"^[^\n]*\r(?=[^\r\n])", 8)
 
 # At most so many lines of a block that are like no other, and so many failures with the same message.
 MOST_SINGLE, MOST_REPEATED = 300, 4
+# So much of a message is compared, and so many messages are remembered.
+MESSAGE_BYTES, MOST_MESSAGES = 400, 20_000
 # At most so many failures of a block are explained.
 MOST_EXPLAINED = 200
 # A line with fewer letters says nothing.
@@ -50,6 +50,8 @@ DIFF_MARKERS = (b"+", b"-", b" ", b"@")
 # Digits are equal, except zero: no errors is not the same as some.
 DIGIT_CLASSES = bytes.maketrans(b"123456789", b"1" * 9)
 
+READY = (ESCAPES, FRAMES)
+
 
 class Examination:
     """What is known about the lines so far."""
@@ -66,17 +68,20 @@ class Examination:
         self.lines = self.single_lines = 0
         self._is_diff = False
         self._judged: dict[bytes, str] = {}
-        self._repeats: dict[int, int] = {}
+        # The number of each message, and how often it was found.
+        self._repeats: dict[bytes, tuple[int, int]] = {}
 
     def block(self, lines: Sequence[bytes], numbers: Sequence[int], *, in_context: bool) -> list[Draft]:
         """Return drafts for lines with these numbers.
 
-        Lines that are not next to each other are not `in_context`: then only the lines themselves are examined.
+        Lines that are not next to each other are not `in_context`: then each is examined by itself.
         """
         data = b"\n".join(lines)
         if b"\x1b" in data:
             data = ESCAPES.sub(b"", data)
         if b"\r" in data:
+            # At the end of a line it says nothing.
+            data = data.replace(b"\r\n", b"\n")
             data = FRAMES.sub(b"", data)
         plain = data.split(b"\n")
         words = [line.split() for line in words_of(data).split(b"\n")]
@@ -92,7 +97,7 @@ class Examination:
         for draft in drafts:
             draft.is_novel = draft.line - numbers[0] in novel
         if in_context:
-            drafts += self._structure(drafts, plain, words, groups, numbers[0])
+            drafts += list(self._structure(drafts, plain, words, groups, numbers[0]))
             drafts += self._examples(plain, groups, numbers[0], novel)
         return drafts
 
@@ -105,7 +110,7 @@ class Examination:
         telling: dict[bytes, tuple[int, ...]],
     ) -> Iterator[Draft]:
         """Yield the lines that the rules know, or that the caller is interested in."""
-        kind_counts, repeats, interest = self.kind_counts, self._repeats, self._interest
+        kind_counts, interest = self.kind_counts, self._interest
         hot, is_diff = telling.keys(), self._is_diff
         for n, line in enumerate(plain):
             kind = ""
@@ -120,9 +125,8 @@ class Examination:
             if not kind:
                 continue
             kind_counts[kind] = kind_counts.get(kind, 0) + 1
-            repeat = crc32(message_of(line))
-            repeats[repeat] = times = repeats.get(repeat, 0) + 1
-            if times > MOST_REPEATED and kind != "interest":
+            repeat, times = self._repeat_of(line)
+            if times >= MOST_REPEATED and kind != "interest":
                 continue
             draft = Draft(numbers[n], kind, groups[n])
             draft.repeat = repeat
@@ -132,12 +136,22 @@ class Examination:
                 draft.strength = SYSTEM_STRENGTH
             yield draft
 
+    def _repeat_of(self, line: bytes) -> tuple[int, int]:
+        """Return the number of a message, and how often it was found before."""
+        message = message_of(line[:MESSAGE_BYTES])
+        repeat, times = self._repeats.get(message, (len(self._repeats) + 1, 0))
+        if times or len(self._repeats) < MOST_MESSAGES:
+            self._repeats[message] = (repeat, times + 1)
+        return repeat, times
+
     def _kind_of(self, line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
         """Return the kind of a line; remember it for lines that differ only in digits."""
-        key = line.translate(DIGIT_CLASSES)
+        key = line[:MESSAGE_BYTES].translate(DIGIT_CLASSES)
         kind = self._judged.get(key)
         if kind is None:
-            kind = self._judged[key] = judge(line, words, telling)
+            kind = judge(line, words, telling)
+            if len(self._judged) < MOST_MESSAGES:
+                self._judged[key] = kind
         return kind
 
     def _structure(
@@ -153,7 +167,10 @@ class Examination:
         common = [counts[group] > COMMON_LINES for group in groups]
         explained = [draft for draft in failures if draft.kind in EXPLAINED][:MOST_EXPLAINED]
         for draft in explained:
-            yield from explain(draft, plain, draft.line - number, common)
+            for place in explain(draft, plain, draft.line - number, common):
+                place.repeat, _ = self._repeat_of(plain[place.line - number])
+                yield place
+        subordinate(failures)
         structure = list(headings(plain, words, is_diff=self._is_diff))
         titles = [
             number + n

@@ -1,4 +1,4 @@
-"""Find the lines that explain a failure: the rest of its message, the frames of a trace, the heading above it."""
+"""Find the lines that explain a failure: the rest of its message, frames of a trace, the heading above it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from tokcap.findings import rules
 from tokcap.findings.draft import Draft
+from tokcap.findings.false_friends import PREFIX
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ LOOSE_LINES, COMMON_LINES = 2, 8
 SECTION_LINES, SECTION_STRENGTH = 80, 0.55
 # A frame in a file of the user, and one in a library.
 OWN_STRENGTH, FOREIGN_STRENGTH = 0.7, 0.2
+
+STRONG = frozenset((rules.CRASH, rules.ERROR, rules.FAILED))
+WEAK = frozenset((rules.TROUBLE, rules.WARNING))
 
 # A place in a file: `File "a.py", line 3`, `(a.js:3:5)`, `--> a.rs:3:5`, `a.c:3`.
 PLACE = later(rb"[\w)]\.\w{1,6}(?:[:(]\d+|\", line \d+)|^\s*--> ")
@@ -64,11 +68,13 @@ def explain(draft: Draft, plain: Sequence[bytes], n: int, common: Sequence[bool]
     The failure is line `n` of a block; `common` says which lines of the block have many others like them.
     """
     failure, number = plain[n], draft.line - n
-    indent = len(failure) - len(failure.lstrip())
+    prefix = PREFIX.match(failure)
+    skipped = prefix.end() if prefix else 0
+    indent = len(failure) - len(failure[skipped:].lstrip())
     end, last = n + 1, min(len(plain), n + 1 + AFTER_LINES)
     while end < last:
         line = plain[end]
-        text = line.lstrip()
+        text = line[skipped:].lstrip()
         if not text:
             break
         continues = len(line) - len(text) > indent or text.startswith(CONTINUES)
@@ -91,12 +97,12 @@ def explain(draft: Draft, plain: Sequence[bytes], n: int, common: Sequence[bool]
 
 
 def places(numbers: Iterable[int], plain: Sequence[bytes], draft: Draft, number: int) -> Iterator[Draft]:
-    """Yield the lines that name a place in a file; those of the user are worth more, and the first of them most."""
+    """Yield the lines that name a place in a file; the first one of the user is worth most."""
     own = 0
     for n in numbers:
         line = plain[n]
         if PLACE.search(line):
-            if any([name in line for name in FOREIGN]):
+            if any(name in line for name in FOREIGN):
                 strength = FOREIGN_STRENGTH
             else:
                 own += 1
@@ -110,3 +116,13 @@ def headings_above(drafts: Sequence[Draft], titles: Sequence[int]) -> Iterator[D
         place = bisect_right(titles, draft.line) - 1
         if place >= 0 and titles[place] != draft.line and draft.line - titles[place] < SECTION_LINES:
             yield Draft(titles[place], "section", 0, 1.0, draft.line)
+
+
+def subordinate(failures: Sequence[Draft]) -> None:
+    """Make weak failures in the message of a strong one a detail of it."""
+    owner: Draft | None = None
+    for draft in failures:
+        if draft.kind in STRONG:
+            owner = draft
+        elif draft.kind in WEAK and owner is not None and draft.line < owner.about_end:
+            draft.kind, draft.explains = "detail", owner.line

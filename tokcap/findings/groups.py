@@ -19,9 +19,11 @@ UNIQUE_LETTERS = 4
 # Words that prose is full of, and words that source code is full of.
 PROSE_WORDS = tuple(b"the a an of to is and in that this be are for with it as by or you can".split())
 SOURCE_WORDS = tuple(
-    b"def return self import class if else elif function const let var int void char static public private struct"
-    b" true false null none new func fn pub mut end then local require raise try except catch throw".split()
+    b"def return self import class if else elif function const let var int void char static public private"
+    b" struct func fn pub mut end then local require raise try except catch"
+    b" throw".split()
 )
+LEAST_SOURCE_WORDS = 6
 
 
 class Groups:
@@ -63,14 +65,16 @@ class Groups:
     def _frequent_words(self, lines: int, word_counts: dict[bytes, int]) -> set[bytes]:
         total = sum(word_counts.values()) or 1
         self.prose = sum([word_counts.get(word, 0) for word in PROSE_WORDS]) / total
-        self.source = sum([word_counts.get(word, 0) for word in SOURCE_WORDS]) / total
+        source = [word_counts[word] for word in SOURCE_WORDS if word in word_counts]
+        # One of these words alone can be a name of something else.
+        self.source = sum(source) / total if len(source) >= LEAST_SOURCE_WORDS else 0.0
         least = max(LEAST_FREQUENT, min(lines // FREQUENT_SHARE, MOST_FREQUENT))
         return {word for word, count in word_counts.items() if count >= least and is_constant(word)}
 
     def novel(
         self, words: Sequence[Sequence[bytes]], groups: Sequence[int], word_counts: dict[bytes, int]
     ) -> dict[int, int]:
-        """Return lines that differ from their group by a word of their own, and how many such lines it has."""
+        """Return lines that differ from their group by a word of their own, with the number of such lines."""
         unique = {
             word
             for word, count in word_counts.items()

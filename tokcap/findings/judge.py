@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.findings import rules
+from tokcap.findings import false_friends, rules
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 LINE_BYTES = 600
 
 NOTHING = len(rules.KINDS)
+# From this kind on, a line may say more after its prefix.
+WEAK = rules.KINDS.index(rules.TROUBLE)
 # Each rule: the importance of its kind, and its pattern.
 ROWS = [(rules.KINDS.index(rule.kind), later(rule.pattern) if rule.pattern else None) for rule in rules.RULES]
-# The first letters of the codes that linters give: `E1120`, `F821`, `W0611`.
-CODE_LETTERS = b"efwcr"
+# The first letters of the codes that linters give: `E1120`, `F821`, `W0611`, `SC2086`.
+CODE_LETTERS = b"efwcrs"
 
 
 def rows_by_word() -> tuple[dict[bytes, tuple[int, ...]], dict[bytes, tuple[int, ...]]]:
@@ -43,25 +45,37 @@ def telling_words(words: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
         rows = WORDS.get(word, ())
         if word.endswith(ALL_ENDINGS):
             for ending, more in ENDINGS.items():
-                if word.endswith(ending):
+                if word.endswith(ending) and len(word) > len(ending):
                     rows = (*rows, *more)
-        elif word[0] in CODE_LETTERS and 4 <= len(word) <= 5 and word[1:].isdigit():
+        elif word[0] in CODE_LETTERS and is_code(word):
             rows = WORDS[b"{code}"]
         if rows:
             found[word] = rows
     return found
 
 
+def is_code(word: bytes) -> bool:
+    """Return whether a word is the code of a linter: a letter or `sc`, and three or four digits."""
+    digits = word[2:] if word.startswith(b"sc") else word[1:]
+    return 3 <= len(digits) <= 4 and digits.isdigit()
+
+
 def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
     """Return the kind of a line; empty if no rule matches."""
     line = line[:LINE_BYTES]
+    if not false_friends.PASSED_WORDS.isdisjoint(words) and false_friends.PASSED_IN.search(line):
+        return ""
     best = importance_of(line, words, telling)
-    if best == NOTHING or rules.SOURCE_CODE.match(line) or rules.PASSED.match(line):
+    if best >= WEAK:
+        prefix = false_friends.PREFIX.match(line)
+        if prefix:
+            line = line[prefix.end() :]
+            best = min(best, importance_of(line, words, telling))
+    if best == NOTHING or false_friends.SOURCE_CODE.match(line) or false_friends.PASSED.match(line):
         return ""
-    if not rules.PASSED_WORDS.isdisjoint(words) and rules.PASSED_IN.search(line):
-        return ""
-    if not rules.ABSENT_WORDS.isdisjoint(words):
-        left = rules.ABSENT.sub(b" ", line)
+    may_be_absent = not false_friends.ABSENT_WORDS.isdisjoint(words)
+    if may_be_absent or any(empty in line for empty in false_friends.EMPTY):
+        left = false_friends.ABSENT.sub(b" ", line)
         if len(left) < len(line):
             low = left.lower()
             line, words = left, [word for word in words if word in low]
@@ -69,7 +83,7 @@ def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, .
             if best == NOTHING:
                 return ""
     kind = rules.KINDS[best]
-    return rules.WARNING if kind != rules.SUMMARY and rules.WARNS.match(line) else kind
+    return rules.WARNING if kind != rules.SUMMARY and false_friends.WARNS.match(line) else kind
 
 
 def importance_of(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> int:

@@ -14,57 +14,37 @@ IS_DIFF = later(rb"^(?:diff --git |@@ -\d)", MULTILINE)
 # Beginnings of lines that start a part.
 BEGINNINGS = (
     *(
-        b"# ",
-        b"## ",
-        b"### ",
         b"diff --git ",
         b"commit ",
         b"Index: ",
         b"TASK [",
         b"PLAY ",
         b"RUNNING HANDLER",
-    ),
-    *(
-        b"==> ",
-        b"=== ",
-        b"--- ",
-        b"Step ",
-        b"> Task ",
-        b"===",
-        b"***",
-        b"  # ",
         b"Changes ",
         b"Stage ",
-        b"::group::",
     ),
+    *(b"==> ", b"===", b"--- ", b"***", b"  # ", b"Step ", b"> Task ", b"::group::"),
 )
 TITLE = later(
     rb"(?:={3,}|-{3,}|_{3,}|\*{3,}|~{3,}) ?\S.*\S ?(?:={3,}|-{3,}|_{3,}|\*{3,}|~{3,})$"
-    rb"|[A-Z][A-Z0-9 _/&-]{3,40}$|\d+(?:\.\d+)*\.? [A-Z][^.]{2,60}$|\[\d+/\d+\] \S|#\d+ \[|<h\d|\[[\w .:-]+\]$|[\w./@+ -]{1,100}:$"
+    rb"|[A-Z][A-Z0-9 _/&-]{3,40}$|\d+(?:\.\d+)*\.? [A-Z][^.]{2,60}$|\[\d+/\d+\] \S|#\d+ \[|<h\d"
+    rb"|\[[\w .:-]+\]$|[\w./@+ -]{1,100}:$"
 )
+INDENTS = (b" ", b"\t")
 RULE_BYTES = b'=~^"*+#-'
-RULES = tuple(RULE_BYTES[n : n + 1] for n in range(len(RULE_BYTES)))
+RULE_MARKS = tuple(RULE_BYTES[n : n + 1] for n in range(len(RULE_BYTES)))
 RULE_LINE = later(rb"[=~^\"*+#-]{3,}\s*$")
 # Definitions in source, after a marker of a diff or the columns of a listing.
 DEFINITION = later(
-    rb"(?:.{0,90}?\d[):] |[-+ ])?\s{0,8}(?:export |public |private |protected |static |pub |async |abstract |final |default )*"
-    rb"(?:class|def|fn|func|function|interface|struct|impl|trait|enum|module|namespace|type|CREATE TABLE)\s+[\w$]"
+    rb"(?:.{0,90}?\d[):] |[-+ ])?\s{0,8}"
+    rb"(?:export |public |private |protected |static |pub |async |abstract |final |default )*"
+    rb"(?:class|def|fn|func|function|interface|struct|impl|trait|enum|module|namespace|CREATE TABLE)\s+[\w$]"
 )
 DEFINING = frozenset(
-    (
-        b"class",
-        b"def",
-        b"fn",
-        b"func",
-        b"function",
-        b"interface",
-        b"struct",
-        b"impl",
-        b"trait",
-        b"enum",
-        b"create",
-    )
+    b"class def fn func function interface struct impl trait enum module namespace create".split()
 )
+
+READY = (IS_DIFF, TITLE, RULE_LINE, DEFINITION)
 
 
 def headings(
@@ -103,7 +83,7 @@ def titles(
             continue
         following = lines[n + 1] if n < last else b""
         strength = 0.0
-        if following[:1] in RULES and RULE_LINE.match(following) and 2 < len(line) < 100:
+        if following[:1] in RULE_MARKS and RULE_LINE.match(following) and 2 < len(line) < 100:
             size = len(line.strip())
             is_short = after_blank and (n + 2 > last or not lines[n + 2].strip())
             if size <= len(following.strip()) <= size + 3 or (is_short and len(following) < size):
@@ -116,6 +96,8 @@ def titles(
             strength = 0.9
         elif line[0] != 32 and TITLE.match(line):
             strength = 0.8 if after_blank else 0.5
+        elif after_blank and line[0] != 32 and len(line) < 100 and following[:1] in INDENTS:
+            strength = 0.75
         elif after_blank and len(line) < 80:
             strength = 0.4 if line[0] != 32 else 0.2
         if strength:

@@ -5,8 +5,7 @@ Every chunking of the text gives the same findings. Only the beginning of a very
 
 from __future__ import annotations
 
-from itertools import compress
-from operator import ne
+from itertools import compress, pairwise
 
 from tokcap.findings.examine import Examination
 from tokcap.findings.found import Findings, Found
@@ -78,7 +77,8 @@ class Survey:
                 end = data.find(b"\n", place + BLOCK_BYTES) + 1
                 self._is_inside_line = not end
                 end = end or size
-                self._examine(data[place : place + LINE_BYTES] + b"\n", end - place)
+                beginning = data[place : place + min(LINE_BYTES, BLOCK_BYTES)]
+                self._examine(beginning + b"\n", end - place)
             place = end
         self._pending = [data[place:]]
         self._pending_bytes = size - place
@@ -114,7 +114,7 @@ class Survey:
             chosen: Sequence[int] = range(len(masks))
         else:
             chosen = self._new_lines(masks)
-        if len(self._masks) < MOST_MASKS:
+        if chosen and len(self._masks) < MOST_MASKS:
             self._masks.update(masks)
         if chosen:
             lines = block.split(b"\n")
@@ -130,9 +130,11 @@ class Survey:
 
     def _new_lines(self, masks: Sequence[bytes]) -> list[int]:
         """Return the first lines with a mask that no block before had, at most `MOST_NEW`."""
-        last = len(masks) - 1
-        first_of = dict(zip(reversed(masks), range(last, -1, -1), strict=True))
-        new = sorted([first_of[mask] for mask in first_of.keys() - self._masks])
+        fresh = set(masks) - self._masks
+        if not fresh:
+            return []
+        first_of = dict(zip(reversed(masks), range(len(masks) - 1, -1, -1), strict=True))
+        new = sorted([first_of[mask] for mask in fresh])
         if len(new) > MOST_NEW:
             # Everything is new: take some from everywhere.
             step = len(new) / MOST_NEW
@@ -143,11 +145,9 @@ class Survey:
 def similar_ranges(masks: Sequence[bytes], number: int) -> list[tuple[int, int]]:
     """Return the ranges of at least three equal masks; the first mask is that of line `number`."""
     count = len(masks)
-    starts = [0, *compress(range(1, count), map(ne, masks[1:], masks)), count]
+    starts = [0, *compress(range(1, count), map(bytes.__ne__, masks[1:], masks)), count]
     return [
-        (number + first, number + end)
-        for first, end in zip(starts, starts[1:], strict=False)
-        if end - first >= LEAST_REPEATED
+        (number + first, number + end) for first, end in pairwise(starts) if end - first >= LEAST_REPEATED
     ]
 
 

@@ -15,31 +15,32 @@ if TYPE_CHECKING:
 WEIGHTS = {
     "interest": (40.0, 40.0),
     "crash": (12.0, 8.0),
-    "summary": (10.0, 5.0),
+    "summary": (14.0, 6.0),
     "error": (10.0, 6.0),
-    "failed": (9.0, 4.0),
+    "failed": (7.0, 5.0),
     "trouble": (5.0, 3.0),
     "warning": (1.5, 1.5),
-    "heading": (1.5, 3.0),
-    "definition": (0.6, 2.5),
-    "hunk": (0.3, 0.8),
-    "outlier": (1.5, 4.0),
-    "example": (2.0, 3.0),
+    "heading": (1.0, 3.4),
+    "definition": (1.0, 3.3),
+    "hunk": (0.25, 1.4),
+    "outlier": (0.8, 8.0),
+    "example": (3.0, 4.5),
 }
 
 # Kinds whose value does not depend on how many others are like them.
 STANDING = frozenset(("outlier", "interest"))
 PARTS = frozenset(("heading", "definition", "hunk"))
 MANY_PARTS = 100
+EARLY_BONUS = 0.2
 # Kinds that prose and source code can be mistaken for.
-WORDY = frozenset(("crash", "summary", "error", "failed", "trouble", "warning", "outlier", "example"))
-PROSE_SHARE, SOURCE_SHARE, CALM = 0.13, 0.03, 0.1
-COMMON_LOSS = 0.7
+WORDY = frozenset(("crash", "error", "failed", "trouble", "warning", "outlier", "example"))
+PROSE_SHARE, SOURCE_SHARE, CALM = 0.13, 0.02, 0.14
+COMMON_LOSS = 0.9
 # Lines that explain a failure: their share of its value.
-EXPLAINING = {"place": 0.5, "section": 0.4}
-RARITY = 0.18
-EXAMPLE_RARITY = 0.3
-FIRST_BONUS = 1.25
+EXPLAINING = {"place": 0.45, "section": 0.35, "detail": 0.35}
+RARITY = 0.12
+EXAMPLE_RARITY = 0.2
+FIRST_BONUS = 2.0
 
 
 def weigh(
@@ -69,6 +70,8 @@ def weigh(
             value *= (0.6 + 0.4 * (draft.line / total_lines) ** 2) / count**0.3
         elif kind in PARTS:
             value /= max(1.0, count / MANY_PARTS) ** 2
+            # What comes first is more often what somebody looks for.
+            value *= 1 + EARLY_BONUS * (1 - draft.line / total_lines)
         elif kind not in STANDING:
             value /= (1 if draft.is_novel else count) ** rarity
             # The first one of a group is most likely the cause.

@@ -1,7 +1,7 @@
 """Divide a limit over the lines of one or more texts: failures, both ends, structure, and what is rare.
 
-Units have a value and a cost in tokens. The unit with the most value for its cost is shown next; the more of its
-kind are shown, the less it is worth. The ends compete with them, so that none of them takes all.
+Units have a value and a cost in tokens. The unit with the most value for its cost is shown next; the more of
+its kind are shown, the less it is worth. The ends compete with them, so that none of them takes all.
 """
 
 from __future__ import annotations
@@ -20,27 +20,29 @@ if TYPE_CHECKING:
     Ranges = tuple[tuple[int, int], ...]
 
 # How much the cost counts: 1 for value per token, 0 for value alone.
-COST_POWER = 0.75
+COST_POWER = 0.95
 # Tokens that every unit seems to cost in addition, so that short lines are not preferred too much.
-BASE_TOKENS = 15
+BASE_TOKENS = 40
 # The value of a line at an end after a failure and after a success, and the share of the limit after which it
 # is worth half.
-TAIL_VALUES, TAIL_SHARE = (8.0, 8.0), 0.06
-HEAD_VALUES, HEAD_SHARE = (5.0, 5.0), 0.05
+TAIL_VALUES, TAIL_SHARE = (5.0, 4.0), 0.025
+HEAD_VALUES, HEAD_SHARE = (6.0, 4.5), 0.025
 # Lines at an end are shown together if they cost at most one of so many parts of the limit.
 STEP_SHARE = 50
 # A line at an end that differs from its neighbour only in digits.
-SIMILAR_SHARE = 0.4
+SIMILAR_SHARE = 0.5
 # By how much a unit is worth less for each unit of its group, its kind, and with the same words.
-GROUP_LOSS, KIND_LOSS, REPEAT_LOSS = 0.4, 0.12, 2.0
+GROUP_LOSS, KIND_LOSS, REPEAT_LOSS = 0.33, 0.06, 4.0
 # Kinds whose units look alike, but are different parts of the text.
 PARTS = frozenset(("heading", "definition", "hunk"))
 # Kinds that are worth the same however many of them are shown.
-LASTING = frozenset(("place", "section", "outlier"))
+LASTING = frozenset(("place", "section", "detail", "outlier"))
+# What the caller asked for is never worth less.
+ASKED_FOR = "interest"
 # Lines around a unit: the share of its value, less for each line of distance.
-AFTER_SHARE, BEFORE_SHARE, DISTANCE_LOSS = 0.35, 0.2, 0.35
+AFTER_SHARE, BEFORE_SHARE, DISTANCE_LOSS = 0.18, 0.2, 0.2
 # How much of the limit the first and the last line may take together.
-ENDS_SHARE = 0.5
+ENDS_SHARE = 0.25
 
 
 class Text(Record):
@@ -53,8 +55,8 @@ class Text(Record):
 def choose(findings: Findings, limit_tokens: int, cost: Cost, gap_tokens: int = 12) -> Ranges:
     """Return the ranges of lines to show, in order.
 
-    `cost` gives the tokens of a range of lines. The ranges, and `gap_tokens` for each gap between them, cost at most
-    `limit_tokens`.
+    `cost` gives the tokens of a range of lines. The ranges, and `gap_tokens` for each gap between them, cost
+    at most `limit_tokens`.
     """
     return choose_from((Text(findings, cost),), limit_tokens, gap_tokens)[0]
 
@@ -109,7 +111,7 @@ class End:
         if first < 0 or end > shown.total_lines:
             self.density = 0.0
             return
-        worth = self._value * 0.5 ** (self._spent / self._half_tokens)
+        worth = self._value / (1 + self._spent / self._half_tokens)
         neighbour = end if self._is_tail else first
         if self._text.findings.are_similar(neighbour, neighbour + 1):
             worth *= SIMILAR_SHARE
@@ -231,9 +233,11 @@ class Choice:
         if index < 0:
             return 1.0
         unit = self._texts[number].findings.units[index]
-        if unit.kind in LASTING:
+        if unit.kind == ASKED_FOR:
             return 1.0
-        loss = 1 + KIND_LOSS * self._kinds.get(unit.kind, 0)
+        loss = 1.0
+        if unit.kind not in LASTING:
+            loss += KIND_LOSS * self._kinds.get(unit.kind, 0)
         if unit.group and unit.kind not in PARTS:
             loss *= 1 + GROUP_LOSS * self._groups.get((number, unit.group), 0)
         if unit.repeat:

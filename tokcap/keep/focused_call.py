@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tokcap.findings.found import Findings
 
 # The answer is made again with another budget until it uses this part of the limit, but not more often.
-WELL_FILLED = 0.97
-MOST_ATTEMPTS = 8
+WELL_FILLED = 0.95
+PROPORTIONAL_ATTEMPTS, MOST_ATTEMPTS = 4, 8
 
 
 class FocusedCall:
@@ -31,11 +31,14 @@ class FocusedCall:
         findings = self._findings(material)
         found = self.find_in(material)
         limit = material.limit
-        # Costs of units do not add up to the price exactly, so the budget is corrected.
-        budget, too_small, too_large = limit, 0, 2 * limit
+        # Marks cost something too, and costs of units do not add up to the price exactly: the budget is corrected.
+        marks = material.price_of(Choice(())) - material.gap_tokens
+        budget, too_small, too_large = max(limit - marks, 1), 0, 2 * limit
         best: Choice | None = None
         best_price = -1
-        for _ in range(MOST_ATTEMPTS):
+        attempts = 0
+        while attempts < MOST_ATTEMPTS or best is None:
+            attempts += 1
             shown = choose(findings, budget, material.tokens_between, material.gap_tokens)
             similar = frozenset(
                 first
@@ -52,8 +55,12 @@ class FocusedCall:
                 too_small = budget
             else:
                 too_large = budget
-            # What is shown grows about in proportion to the budget.
-            budget = min(max(budget * limit // max(price, 1), too_small + 1), too_large - 1)
+            # What is shown grows about in proportion to the budget, at least at first.
+            if attempts <= PROPORTIONAL_ATTEMPTS:
+                budget = budget * limit // max(price, 1)
+            else:
+                budget = (too_small + too_large) // 2
+            budget = min(max(budget, too_small + 1), too_large - 1)
             if budget <= too_small:
                 break
         return best if best and best.shown else None

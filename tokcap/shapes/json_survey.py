@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 # A document up to this size is read whole.
 WHOLE_BYTES = 2 << 20
-# Bytes per token of the limit: a container with more than the first number is divided, a scalar with more
-# than the second is not shown.
-UNIT_BYTES, LONGEST_BYTES = 0.25, 2
+# A container with more bytes is divided, also one with more than these bytes per token of the limit.
+MOST_UNIT_BYTES, UNIT_BYTES = 240, 0.25
+# A scalar with more bytes per token of the limit is not shown.
+LONGEST_BYTES = 2
 LEAST_UNIT_BYTES = 64
 # Of a large document this many bytes are read around each place, at most for so many places.
 AROUND_BYTES, MOST_PLACES = 4 << 10, 24
@@ -53,7 +54,7 @@ LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
 
 def units_of(root: Node, first_byte: int, limit: int) -> Sequence[Unit]:
     """Return small values in order; containers that are too large for one unit are divided."""
-    most_bytes = max(LEAST_UNIT_BYTES, round(limit * UNIT_BYTES))
+    most_bytes = min(max(LEAST_UNIT_BYTES, round(limit * UNIT_BYTES)), MOST_UNIT_BYTES)
     longest = max(LEAST_UNIT_BYTES, limit * LONGEST_BYTES)
     units: list[Unit] = []
     pending = [iter(root.children)]

@@ -77,20 +77,9 @@ class SurveyedLines:
 
     def _find_tokens(self) -> None:
         """Find the token of each line in one pass."""
-        # A token that begins inside a character is no place for a cut.
-        starts = [
-            (byte, token)
-            for token, byte in enumerate(
-                self._tokens.starts(self.first_token, self._tokens.total_tokens), self.first_token
-            )
-            if byte >= 0
-        ]
-        place, last = 0, len(starts) - 1
-        for byte in self._map.starts():
-            while place < last and starts[place + 1][0] <= byte:
-                place += 1
-            self._line_tokens.append(starts[place][1])
-            self._is_cut.append(starts[place][0] == byte)
+        for token, is_cut in self._tokens.positions(self._map.starts()):
+            self._line_tokens.append(token)
+            self._is_cut.append(is_cut)
 
     def _cut_before(self, byte: int) -> int:
         """Return where the token begins that contains a byte; in a large payload, the character."""

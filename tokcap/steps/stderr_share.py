@@ -95,11 +95,12 @@ def surveyed_share(view: View, limit: int, shown: Examined, err: Payload, out_to
         SurveyedLines(err, index, 0, 0, limit),
     )
     # Each stream that is cut has a mark.
-    _, err_share = policy.divide(max(limit - 2 * MARK_TOKENS, 1), texts)
-    if err_share + MARK_TOKENS >= index.reach(limit + 1):
-        # All of it fits.
-        return index.reach(limit + 1)
-    return min(err_share + MARK_TOKENS, limit - min(out_tokens, MARK_TOKENS))
+    marks = (MARK_TOKENS if out_tokens else 0) + MARK_TOKENS
+    out_share, err_share = policy.divide(max(limit - marks, 1), texts)
+    if out_share >= out_tokens:
+        # All of stdout fits, so its mark is not needed.
+        return limit - out_tokens
+    return min(err_share + MARK_TOKENS, limit - MARK_TOKENS)
 
 
 def cut_next_to(

@@ -242,6 +242,28 @@ class Index:
         nearest = self.token_at(EXACT_HEAD_BYTES)
         return Total(max(self._estimated(byte).tokens, nearest + 1), exact=False)
 
+    def positions(self, places: Sequence[int]) -> Sequence[tuple[int, bool]]:
+        """Return for each byte, in order, the token that contains it (see `TokenMap`)."""
+        # Most calls need no positions, and do not load this.
+        from bisect import bisect_left
+
+        self.count_all()
+        known = last_at_most(self.checkpoints.bytes, places[0])
+        token, begin = self.checkpoints.tokens[known], self.checkpoints.bytes[known]
+        found: list[tuple[int, bool]] = []
+        for chunk in split(blocks(self._payload, begin), self._tokenizer):
+            ends = known_ends(token_ends(chunk, self._tokenizer, allowed_only=False))
+            while len(found) < len(places) and places[len(found)] < begin + len(chunk):
+                place = places[len(found)] - begin
+                # An unknown end equals the one before it, so the first token that ends here is the known one.
+                number = bisect_left(ends, place) if place else -1
+                is_start = not place or (number < len(ends) and ends[number] == place)
+                found.append((token + number + is_start, is_start))
+            token += len(ends)
+            begin += len(chunk)
+        # What is left is the end of the payload.
+        return found + [(token, True)] * (len(places) - len(found))
+
     def count_alone(self, data: bytes) -> int:
         """Return how many tokens a text has by itself."""
         return self._tokenizer.count(as_text(data))
@@ -267,7 +289,7 @@ class Index:
 
 def known_ends(ends: Sequence[int]) -> Sequence[int]:
     """Replace each unknown end by the end before it, so that the ends are in order for bisection."""
-    return list(accumulate(ends, max))
+    return list(accumulate(ends, max)) if INSIDE_A_CHARACTER in ends else ends
 
 
 def blocks(payload: Payload, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
@@ -284,7 +306,7 @@ def token_ends(chunk: bytes, tokenizer: Tokenizer, *, allowed_only: bool = True)
     """
     ends = list(accumulate(tokenizer.token_lengths(as_text(chunk))))
     if is_utf8(chunk):
-        if not allowed_only:
+        if not allowed_only or chunk.isascii():
             return ends
         return [end if end == len(chunk) or chunk[end] & 0xC0 != 0x80 else INSIDE_A_CHARACTER for end in ends]
     from tokcap.tokens.replacement import ends_in_source
