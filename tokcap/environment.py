@@ -32,6 +32,13 @@ class Stopwatch(Record):
         return round((self.clock() - self.started) * 1000)
 
 
+class ToolNames(Record):
+    """The tools of a reader that has no shell: one shows a stored output, one searches it."""
+
+    show: str = "show"
+    search: str = "grep"
+
+
 class Environment(Record):
     """Where a call reads and writes, and how it learns settings, directories and the time."""
 
@@ -52,8 +59,8 @@ class Environment(Record):
     # The command's working directory and variables; None: those of this process.
     directory: str | None = None
     command_variables: Mapping[str, str] | None = None
-    # Whether the reader calls tools, and has no shell: then the way to the rest is worded as a tool call.
-    words_tool_calls: bool = False
+    # If the reader calls tools and has no shell: the way to the rest is then worded as a call of one of them.
+    tools: ToolNames | None = None
 
     @classmethod
     def of_this_process(cls) -> Environment:

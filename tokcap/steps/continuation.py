@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import Stream
     from tokcap.core.response import Meta
+    from tokcap.environment import ToolNames
     from tokcap.store.base import Ticket
 
 # Options that change where the tokens of an output are. The next page needs the same ones.
@@ -43,6 +44,8 @@ class Continuation(Record):
     stored_at: int | None = None
     # Whether the handle is named even if nothing is withheld.
     is_always_named: bool = False
+    # If the way is worded as a call of a tool.
+    tools: ToolNames | None = None
 
     def arguments_at(self, offset: int) -> tuple[str, ...]:
         """Return the words after `tokcap` that show the window at an offset."""
@@ -88,27 +91,38 @@ NOT_STORED = Continuation()
 
 
 def continuation_of(
-    ticket: Ticket, view: View, *, always: bool, token_limit: int | None = None, as_tool: bool = False
+    ticket: Ticket,
+    view: View,
+    *,
+    always: bool,
+    token_limit: int | None = None,
+    tools: ToolNames | None = None,
 ) -> Continuation:
     """Return the way to the rest of an output that is stored, or about to be stored.
 
-    `token_limit` is the limit of the next page, if it is not that of the run. With `as_tool`, the way is
-    worded as a call of a tool.
+    `token_limit` is the limit of the next page, if it is not that of the run. With `tools`, the way is
+    worded as a call of one of them.
     """
-    worded = tool_call if as_tool else next_command
+
+    def worded(stream: Stream) -> str:
+        if tools:
+            return tool_call(tools, ticket.handle, view, stream)
+        return next_command(ticket.handle, view, stream)
+
     return Continuation(
         arguments=("show", ticket.handle, "--token-offset", OFFSET, *option_words(view, token_limit)),
-        out=worded(ticket.handle, view),
-        err=worded(ticket.handle, view, "err"),
-        pointer=pointer_command(ticket.handle, view, as_tool=as_tool),
-        text=f"show handle={ticket.handle} shape=text"
-        if as_tool
+        out=worded("out"),
+        err=worded("err"),
+        pointer=pointer_command(ticket.handle, view, tools),
+        text=f"{tools.show} handle={ticket.handle} shape=text"
+        if tools
         else f"tokcap show {ticket.handle} --shape text",
         handle=ticket.handle,
         spill_path=ticket.spill_path,
         stored_bytes=ticket.stored_bytes,
         lost_bytes=ticket.lost_bytes,
         is_always_named=always,
+        tools=tools,
     )
 
 
@@ -143,12 +157,12 @@ def next_command(handle: str, view: View, stream: Stream = "out") -> str:
     return command
 
 
-def tool_call(handle: str, view: View, stream: Stream = "out") -> str:
+def tool_call(tools: ToolNames, handle: str, view: View, stream: Stream) -> str:
     """Return the call of the tool that shows the rest: `show handle=3f2a91c05d7e offset={}`."""
     options = dict(position_options(view, stream))
     # The server has one tokenizer for all calls.
     options.pop("tokenizer", None)
-    call = f"{'grep' if 'grep' in options else 'show'} handle={handle} offset={{}}"
+    call = f"{tools.search if 'grep' in options else tools.show} handle={handle} offset={{}}"
     for key, value in options.items():
         from tokcap.system.quoting import quoted
 
@@ -167,12 +181,12 @@ def position_options(view: View, stream: Stream) -> Iterator[tuple[str, str]]:
             yield key, str(wanted[key])
 
 
-def pointer_command(handle: str, view: View, *, as_tool: bool) -> str:
+def pointer_command(handle: str, view: View, tools: ToolNames | None) -> str:
     """Return the command that shows one value of the output; empty if the view has other pointers."""
     differs = view.fields or view.mode != View.mode or getattr(view, "pointer", "")
     if differs:
         return ""
-    return f"show handle={handle} pointer={{}}" if as_tool else f"tokcap show {handle} --pointer {{}}"
+    return f"{tools.show} handle={handle} pointer={{}}" if tools else f"tokcap show {handle} --pointer {{}}"
 
 
 def readable(word: str) -> str:

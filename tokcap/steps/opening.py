@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokcap.core.payload import Source
     from tokcap.core.request import Request, ShowRequest, View
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.environment import Environment, Stopwatch
+    from tokcap.environment import Environment, Stopwatch, ToolNames
     from tokcap.steps.answer import Answer
     from tokcap.steps.capture import Captured
     from tokcap.steps.charging import Charge
@@ -118,7 +118,7 @@ class Call(Record):
         ticket = self.recorder.reserve()
         if not ticket:
             return not_stored(again)
-        return continuation_of(ticket, self.request, always=always, as_tool=self.env.words_tool_calls)
+        return continuation_of(ticket, self.request, always=always, tools=self.env.tools)
 
     @property
     def always_names_handle(self) -> bool:
@@ -137,7 +137,7 @@ class ShowCall(Record):
     given: StoredInput
     # The limit that the caller gave; None: that of the run applies, on the next page too.
     asked_limit: int | None = None
-    words_tool_calls: bool = False
+    tools: ToolNames | None = None
 
     @property
     def paying(self) -> Charge | None:
@@ -152,7 +152,7 @@ class ShowCall(Record):
         lost_bytes = {stream: stored.record.lost_bytes.get(stream, 0)}
         ticket = Ticket(stored.handle, stored.local_path(stream), stored.record.stored_bytes, lost_bytes)
         found = continuation_of(
-            ticket, self.request, always=True, token_limit=self.asked_limit, as_tool=self.words_tool_calls
+            ticket, self.request, always=True, token_limit=self.asked_limit, tools=self.tools
         )
         return found.but(stored_at=stored.record.stored_at) if is_relative(self.request.handle) else found
 
@@ -202,9 +202,7 @@ def open_show(asked: ShowRequest, env: Environment, closing: Closing, payment: P
     given = open_part(stored, request, tokenizer, closing, on_screen=on_screen)
     damage = tuple(Notice("STORE_DAMAGED", message) for message in stored.damage)
     given = given.but(notices=given.notices + (charge.notices if charge else ()) + damage + which)
-    return ShowCall(
-        request, stopwatch, tokenizer, charge, stored, given, asked.token_limit, env.words_tool_calls
-    )
+    return ShowCall(request, stopwatch, tokenizer, charge, stored, given, asked.token_limit, env.tools)
 
 
 def is_relative(name: str) -> bool:
