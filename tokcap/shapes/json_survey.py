@@ -46,9 +46,14 @@ NAME_KEYS = (
     b'"path"',
     b'"file"',
     b'"filename"',
+    b'"filePath"',
     b'"host"',
     b'"url"',
 )
+# Keys that differ only in digits are taken for names of records.
+DIGITS = b"0123456789"
+# A value is worth this share of one that is nearer to the root by one level.
+DEPTH_SHARE, MOST_LANDMARKS = 0.8, 400
 LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -131,6 +136,19 @@ class JsonSurvey:
                     names.add(self._names[node])
                 node = node.parent
         return ranges_of(sorted(numbers | names))
+
+    def landmarks(self) -> Sequence[tuple[int, float]]:
+        """Return the first value of each path. Values near the root are worth more."""
+        seen: set[bytes] = set()
+        found = []
+        for number, unit in enumerate(self._units):
+            path = self._path_of(unit.node).translate(None, DIGITS)
+            if path not in seen and not unit.opaque:
+                seen.add(path)
+                found.append((number, DEPTH_SHARE ** (unit.node.depth - 1)))
+            if len(found) == MOST_LANDMARKS:
+                break
+        return found
 
     def blocks(self) -> Iterator[bytes]:
         """Yield a line for each unit: `items[].status.phase: "Running"`."""
@@ -230,6 +248,9 @@ class RawText:
         self._first_byte = first_byte
         self._map = LineMap(self, first_byte)
         self.count = self._map.count
+
+    def landmarks(self) -> Sequence[tuple[int, float]]:
+        return ()
 
     def read(self, start: int, stop: int) -> bytes:
         return self.payload.read(start, stop).replace(b",", b"\n")
