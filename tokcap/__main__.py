@@ -22,7 +22,10 @@ sys.excepthook = die_quietly
 import gc
 import os
 
-from tokcap.lean.own_modules import install  # isort: skip  # before the imports that it makes faster
+# A call is short: collecting cycles would take longer than it saves.
+gc.set_threshold(100_000)
+
+from tokcap.lean.own_modules import install, load_needed_by  # isort: skip  # before the imports that it makes faster
 
 install()
 
@@ -32,6 +35,8 @@ from tokcap.system.shortage import free_memory, problem_of, shortage_of  # isort
 # Fail here if there is no memory to load the program. Python itself can loop forever when it runs out of
 # memory while it imports a module. This takes address space only.
 bytes(1 << 21)
+
+load_needed_by("tokcap.__main__")
 
 from tokcap import exits
 from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse
@@ -50,8 +55,6 @@ if TYPE_CHECKING:
 
 def main() -> NoReturn:
     """Run the console script."""
-    # A call is short: collecting cycles would take longer than it saves.
-    gc.set_threshold(100_000)
     status = call(sys.argv[1:], Environment.of_this_process())
     # Nothing is buffered and all files are closed, so skip the interpreter's shutdown.
     os._exit(status)
