@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+# What `shortage_of` says, for when there is no memory to call it.
+NO_MEMORY = b"tokcap: not enough memory; raise the limit (see ulimit -v)\n"
 
 
 def die_quietly(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Show no traceback for Ctrl-C, or for a lack of memory or descriptors, while the program is loaded."""
     if issubclass(kind, KeyboardInterrupt):
         return
+    if issubclass(kind, MemoryError):
+        os.write(2, NO_MEMORY)
+        os._exit(125)
     if shortage := shortage_of(error):
         os.write(2, f"tokcap: {shortage}\n".encode())
         # `exits.OWN_FAILURE`, which may not be loaded yet.
@@ -20,7 +27,6 @@ sys.excepthook = die_quietly
 
 # ruff: noqa: E402  # the imports take most of the start-up time, and can be interrupted
 import gc
-import os
 
 # A call is short: collecting cycles would take longer than it saves.
 gc.set_threshold(100_000)
