@@ -28,7 +28,7 @@ def headline(facts: RunFacts, what: str, count: str, search_option: str = "") ->
         options = f" [{search_option}]" if search_option else ""
         if facts.err_bytes and not facts.out_bytes:
             options = " --stream err" + options
-        line = f"[{facts.handle}] {line}; tokcap show {facts.handle}{options}"
+        line = f"[{facts.handle}] {line}; {facts.program} show {facts.handle}{options}"
     else:
         line += "; not stored"
     if facts.lost_bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tokcap.core.notice import Notice
 from tokcap.core.request import ShowRequest, View, flag_of
+from tokcap.environment import PROGRAM
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import SHAPES
 
@@ -43,6 +44,8 @@ class Continuation(Record):
     stored_at: int | None = None
     # Whether the handle is named even if nothing is withheld.
     is_always_named: bool = False
+    # How the reader calls tokcap.
+    program: str = PROGRAM
 
     def arguments_at(self, offset: int) -> tuple[str, ...]:
         """Return the words after `tokcap` that show the window at an offset."""
@@ -88,28 +91,48 @@ NOT_STORED = Continuation()
 
 
 def continuation_of(
-    ticket: Ticket, view: View, *, always: bool, token_limit: int | None = None, as_tool: bool = False
+    ticket: Ticket,
+    view: View,
+    *,
+    always: bool,
+    token_limit: int | None = None,
+    as_tool: bool = False,
+    program: str = PROGRAM,
 ) -> Continuation:
     """Return the way to the rest of an output that is stored, or about to be stored.
 
     `token_limit` is the limit of the next page, if it is not that of the run. With `as_tool`, the way is
-    worded as a call of a tool.
+    worded as a call of a tool, else as a call of `program`.
     """
-    worded = tool_call if as_tool else next_command
+    if as_tool:
+        out, err = tool_call(ticket.handle, view), tool_call(ticket.handle, view, "err")
+        text = f"show handle={ticket.handle} shape=text"
+    else:
+        program = word_of(program)
+        out, err = (next_command(program, ticket.handle, view, stream) for stream in LABELS)
+        text = f"{program} show {ticket.handle} --shape text"
     return Continuation(
         arguments=("show", ticket.handle, "--token-offset", OFFSET, *option_words(view, token_limit)),
-        out=worded(ticket.handle, view),
-        err=worded(ticket.handle, view, "err"),
-        pointer=pointer_command(ticket.handle, view, as_tool=as_tool),
-        text=f"show handle={ticket.handle} shape=text"
-        if as_tool
-        else f"tokcap show {ticket.handle} --shape text",
+        out=out,
+        err=err,
+        pointer=pointer_command(program, ticket.handle, view, as_tool=as_tool),
+        text=text,
         handle=ticket.handle,
         spill_path=ticket.spill_path,
         stored_bytes=ticket.stored_bytes,
         lost_bytes=ticket.lost_bytes,
         is_always_named=always,
+        program=program,
     )
+
+
+def word_of(program: str) -> str:
+    """Return a program as a word for a shell, without the `{}` that stands for an offset or a pointer."""
+    if program == PROGRAM:
+        return program
+    from tokcap.system.quoting import quoted
+
+    return quoted(readable(program)).replace("{}", "{''}")
 
 
 def not_stored(view: View) -> Continuation:
@@ -131,9 +154,9 @@ def option_words(view: View, token_limit: int | None) -> tuple[str, ...]:
     return tuple(words)
 
 
-def next_command(handle: str, view: View, stream: Stream = "out") -> str:
+def next_command(program: str, handle: str, view: View, stream: Stream = "out") -> str:
     """Return the command that shows the rest, with every option that token positions depend on."""
-    command = f"tokcap show {handle} --token-offset {{}}"
+    command = f"{program} show {handle} --token-offset {{}}"
     for key, value in position_options(view, stream):
         from tokcap.system.quoting import quoted
 
@@ -167,12 +190,12 @@ def position_options(view: View, stream: Stream) -> Iterator[tuple[str, str]]:
             yield key, str(wanted[key])
 
 
-def pointer_command(handle: str, view: View, *, as_tool: bool) -> str:
+def pointer_command(program: str, handle: str, view: View, *, as_tool: bool) -> str:
     """Return the command that shows one value of the output; empty if the view has other pointers."""
     differs = view.fields or view.mode != View.mode or getattr(view, "pointer", "")
     if differs:
         return ""
-    return f"show handle={handle} pointer={{}}" if as_tool else f"tokcap show {handle} --pointer {{}}"
+    return f"show handle={handle} pointer={{}}" if as_tool else f"{program} show {handle} --pointer {{}}"
 
 
 def readable(word: str) -> str:
