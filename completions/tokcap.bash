@@ -6,12 +6,12 @@ _tokcap_words() {
     case $1 in
         '')
             below='show budget completion count doctor hook manifest mcp spill stats'
-            flags='-n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --account --no-account --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
-            valued='-n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook -c'
+            flags='-n --token-limit --token-offset --token-count --no-token-count --keep --focus --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --account --no-account --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
+            valued='-n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook -c'
             ;;
         show)
-            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --clean --no-clean --account --no-account --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
-            valued='--stream --pointer --grep --context -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook'
+            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --focus --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --clean --no-clean --account --no-account --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
+            valued='--stream --pointer --grep --context -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook'
             ;;
         'budget check')
             flags='--need --session -o --output -h --help'
@@ -73,15 +73,15 @@ _tokcap_words() {
             valued='-o --output'
             ;;
         'hook install')
-            flags='-n --token-limit --session --project -h --help'
-            valued='-n --token-limit --session'
+            flags='-n --token-limit --session --repeat --project -h --help'
+            valued='-n --token-limit --session --repeat'
             ;;
         'hook list')
             flags='-h --help'
             ;;
         'hook print')
-            flags='-n --token-limit --session --project -h --help'
-            valued='-n --token-limit --session'
+            flags='-n --token-limit --session --repeat --project -h --help'
+            valued='-n --token-limit --session --repeat'
             ;;
         'hook remove')
             flags='--project -h --help'
@@ -124,7 +124,7 @@ _tokcap_words() {
 # What can be the value of an option (`show --keep`) or an argument (`spill path 0`).
 _tokcap_offer() {
     case $1 in
-        ' --keep' | 'show --keep') offered=(head tail ends) ;;
+        ' --keep' | 'show --keep') offered=(head tail ends focus auto) ;;
         ' --align' | 'show --align') offered=(record token) ;;
         ' --tokenizer' | 'show --tokenizer' | 'count --tokenizer' | 'mcp --tokenizer') offered=(cl100k_base o200k_base approx) ;;
         ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'count -o' | 'count --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output') offered=(text json jsonl) ;;
@@ -133,6 +133,7 @@ _tokcap_offer() {
         ' --stderr') offered=(separate merge pass drop) ;;
         ' --spill') offered=(auto always never) ;;
         ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'hook install --session' | 'hook print --session' | 'mcp --session') _tokcap_list sessions "$2" ;;
+        ' --repeat' | 'hook install --repeat' | 'hook print --repeat') offered=(full mark diff) ;;
         ' --model' | 'show --model' | 'budget start --model' | 'count --model') _tokcap_list models "$2" ;;
         'show --stream' | 'spill path --stream') offered=(out err) ;;
         'show 0' | 'spill path 0' | 'spill rm '[0-9]*) _tokcap_list handles "$2" ;;

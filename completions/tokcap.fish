@@ -13,7 +13,7 @@ function __tokcap_command
                 return 0
             case -c
                 return 2
-            case -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
+            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
                 set -e words[1..2]
             case -
                 break
@@ -72,7 +72,7 @@ function __tokcap_place
             set count (math $count + 1)
         else if test $words[1] = --
             set ended yes
-        else if contains -- $words[1] -n --token-limit --token-offset --keep --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
+        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
             set -e words[1]
         end
         set -e words[1]
@@ -95,7 +95,8 @@ complete -c tokcap -n __tokcap_in_options -s n -l token-limit -x -d 'show at mos
 complete -c tokcap -n __tokcap_in_options -l token-offset -x -d 'start at token N of the full output'
 complete -c tokcap -n __tokcap_in_options -l token-count -d 'print only the number of tokens of the full output'
 complete -c tokcap -n __tokcap_in_options -l no-token-count -d 'turn --token-count off'
-complete -c tokcap -n __tokcap_in_options -l keep -x -a 'head tail ends' -d 'which part of an output over the limit to show'
+complete -c tokcap -n __tokcap_in_options -l keep -x -a 'head tail ends focus auto' -d 'which part of an output over the limit to show'
+complete -c tokcap -n __tokcap_in_options -l focus -x -d 'show lines that match first; implies --keep focus'
 complete -c tokcap -n __tokcap_in_options -l align -x -a 'record token' -d 'cut between records (lines, rows, values) or at any token'
 complete -c tokcap -n __tokcap_in_options -l sentinel -x -d 'text of the mark; empty: no mark, and each window has exactly the limit'
 complete -c tokcap -n __tokcap_in_options -l exact-total -d 'count all tokens of an output over 64 KiB instead of estimating the total'
@@ -125,6 +126,7 @@ complete -c tokcap -n __tokcap_in_options -l spill-total -x -d 'remove the oldes
 complete -c tokcap -n __tokcap_in_options -l account -d 'log this call for tokcap stats: sizes and the program\'s name, no arguments'
 complete -c tokcap -n __tokcap_in_options -l no-account -d 'turn --account off'
 complete -c tokcap -n __tokcap_in_options -l session -x -k -a '(__tokcap_list sessions)' -d 'charge the budget of this session; see tokcap budget'
+complete -c tokcap -n __tokcap_in_options -l repeat -x -a 'full mark diff' -d 'in a session, what to do with an output that was shown since the last compaction: show it, or answer with one line (mark); diff: also show only what differs from the command\'s last output'
 complete -c tokcap -n __tokcap_in_options -l turn -x -d 'count this result toward a turn; a turn may take --turn-pct of the context window'
 complete -c tokcap -n __tokcap_in_options -l model -x -k -a '(__tokcap_list models)' -d 'the model that reads the output; sets context window and tokenizer: gpt-4o, claude, or a name in config.toml'
 complete -c tokcap -n __tokcap_in_options -l context-window -x -d 'size of the model\'s context window in tokens; one result may take --result-pct of it'
@@ -178,7 +180,8 @@ complete -c tokcap -n '__tokcap_in show' -s n -l token-limit -x -d 'show at most
 complete -c tokcap -n '__tokcap_in show' -l token-offset -x -d 'start at token N of the full output'
 complete -c tokcap -n '__tokcap_in show' -l token-count -d 'print only the number of tokens of the full output'
 complete -c tokcap -n '__tokcap_in show' -l no-token-count -d 'turn --token-count off'
-complete -c tokcap -n '__tokcap_in show' -l keep -x -a 'head tail ends' -d 'which part of an output over the limit to show'
+complete -c tokcap -n '__tokcap_in show' -l keep -x -a 'head tail ends focus auto' -d 'which part of an output over the limit to show'
+complete -c tokcap -n '__tokcap_in show' -l focus -x -d 'show lines that match first; implies --keep focus'
 complete -c tokcap -n '__tokcap_in show' -l align -x -a 'record token' -d 'cut between records (lines, rows, values) or at any token'
 complete -c tokcap -n '__tokcap_in show' -l sentinel -x -d 'text of the mark; empty: no mark, and each window has exactly the limit'
 complete -c tokcap -n '__tokcap_in show' -l exact-total -d 'count all tokens of an output over 64 KiB instead of estimating the total'
@@ -268,12 +271,14 @@ complete -c tokcap -n '__tokcap_in doctor' -s o -l output -x -a 'text json jsonl
 complete -c tokcap -n '__tokcap_in doctor' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in hook install' -s n -l token-limit -x -d 'tokens per command'
 complete -c tokcap -n '__tokcap_in hook install' -l session -x -k -a '(__tokcap_list sessions)' -d 'the session to charge'
+complete -c tokcap -n '__tokcap_in hook install' -l repeat -x -a 'full mark diff' -d 'what to do with an output that was shown before'
 complete -c tokcap -n '__tokcap_in hook install' -l project -d 'use the settings of the current directory instead of the user\'s'
 complete -c tokcap -n '__tokcap_in hook install' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_place 0 hook install' -a 'claude-code gemini'
 complete -c tokcap -n '__tokcap_in hook list' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in hook print' -s n -l token-limit -x -d 'tokens per command'
 complete -c tokcap -n '__tokcap_in hook print' -l session -x -k -a '(__tokcap_list sessions)' -d 'the session to charge'
+complete -c tokcap -n '__tokcap_in hook print' -l repeat -x -a 'full mark diff' -d 'what to do with an output that was shown before'
 complete -c tokcap -n '__tokcap_in hook print' -l project -d 'use the settings of the current directory instead of the user\'s'
 complete -c tokcap -n '__tokcap_in hook print' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_place 0 hook print' -a 'claude-code gemini'

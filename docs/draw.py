@@ -1,4 +1,4 @@
-"""`python -m docs.draw` makes the drawings of counting.md from real texts, tokens and windows."""
+"""`python -m docs.draw` makes the drawings of the guides from real texts, tokens, windows and results."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import tempfile
 from bisect import bisect_right
 from pathlib import Path
 
+from docs import recall
 from docs.svg import CHARACTER, LINE, SIZE, box, document, text, write
 from tokcap.core.spool import in_memory
 from tokcap.tokens import open_tokenizer
@@ -219,6 +220,7 @@ def pictures() -> dict[str, str]:
             b"".join(b"%d\n" % number for number in range(1, 200_001)), 598_980
         ),
         "quarter.svg": quarters(sorted((SAMPLES / "kinds").iterdir())),
+        recall.PICTURE: recall.picture(),
     }
 
 

@@ -33,6 +33,13 @@ def box(x: float, y: float, width: float, height: float, kind: str, more: str = 
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" {paint(kind)}{more}/>'
 
 
+def curve(points: list[tuple[float, float]], kind: str, more: str = "") -> str:
+    """Draw a line through points, with a dot at each. The class gives the colour of both."""
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in points)
+    return f'<g class="{kind}"><polyline points="{path}" fill="none" stroke-width="2"{more}/>{dots}</g>'
+
+
 def paint(kind: str) -> str:
     """Return the attribute for a colour, or for a class of the picture's style."""
     return f'fill="{kind}"' if kind.startswith("#") else f'class="{kind}"'

@@ -34,7 +34,7 @@ LAYERS = [
     {"__main__", "cli", "api", "integrations", "mcp", "hooks", "doctor"},
     {"pipeline", "steps"},
     {"source", "filters", "tokens", "shapes", "forms", "keep", "store", "budget", "usage"},
-    {"core"},
+    {"core", "findings"},
     {"system", "environment", "errors", "exits", "lean"},
 ]
 

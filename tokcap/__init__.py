@@ -1,7 +1,7 @@
 """tokcap caps the output of a command, of standard input or of a text to a number of tokens."""
 
-# Type checkers treat this name as true. Nothing is imported here: until `__main__` has set its hook for
-# errors, an interrupt would show a traceback.
+# Type checkers treat this name as true. Nothing is imported here: an interrupt would show a traceback until
+# `__main__` has set its hook for errors.
 TYPE_CHECKING = False
 
 __version__ = "0.1.0"

@@ -26,7 +26,12 @@ from tokcap.lean.own_modules import install  # isort: skip  # before the imports
 
 install()
 
-from tokcap.system.shortage import problem_of, shortage_of  # isort: skip  # needed if the other imports fail
+# Needed if the other imports fail.
+from tokcap.system.shortage import free_memory, problem_of, shortage_of  # isort: skip
+
+# Fail here if there is no memory to load the program. Python itself can loop forever when it runs out of
+# memory while it imports a module. This takes address space only.
+bytes(1 << 21)
 
 from tokcap import exits
 from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse
@@ -74,9 +79,11 @@ def call(
     except KeyboardInterrupt:
         return exits.INTERRUPTED
     except Exception as error:
+        problem = problem_of(error)
+        free_memory(error)
         from tokcap.cli.refusal import refuse
 
-        return refuse(problem_of(error), argv, view, round((env.clock() - started) * 1000), env)
+        return refuse(problem, argv, view, round((env.clock() - started) * 1000), env)
 
 
 def dispatch(invocation: Invocation, env: Environment) -> int:

@@ -22,8 +22,9 @@ from tokcap.steps.answer import (
 )
 from tokcap.steps.capture import capture
 from tokcap.steps.delivery import Bill, deliver, unreported
-from tokcap.steps.destinations import open_destinations
+from tokcap.steps.destinations import may_repeat, open_destinations
 from tokcap.steps.opening import Call, Closing, Payment, open_call, open_show, open_source
+from tokcap.system.shortage import free_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,6 +93,8 @@ def run_and_answer(
             destinations.progress.end()
         delivered = deliver(answer, given, call.request, env)
         failure = delivered.failure or captured.failure
+        if answer.showing and call.paying and not failure:
+            call.paying.note_shown(answer.showing)
         usage_notes.note_run(asked, call.tokenizer, answer, given, failure, env)
         done = finish(delivered.response, failure, env, unreported(captured, delivered, call.request))
         return done.but(stderr=answer.all_stderr)
@@ -126,7 +129,17 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
     if call.recorder:
         call.recorder.begin_digest()
     answer = answer_for_screen(call, given, bill, call.env)
-    if call.recorder is None or not (answer.withheld or call.request.spill == "always"):
+    if may_repeat(call.request):
+        from tokcap.steps.repeats import answer_repeat
+
+        try:
+            answer = answer_repeat(answer, call, given, bill)
+        except Exception as error:
+            from tokcap.steps.rescue import repeat_failed
+
+            given = given.but(notices=(*given.notices, repeat_failed(error)))
+            answer = answer_for_screen(call, given, bill, call.env)
+    if call.recorder is None or not (answer.withheld or answer.is_kept or call.request.spill == "always"):
         return answer
     try:
         call.recorder.commit(call.record_of(given.captured, answer), answer.indexes)
@@ -192,6 +205,7 @@ def make_answer_from(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
 
             return fit_answer(answer, view, examined, continuation, bill, bill.charge)
         except Exception as error:
+            free_memory(error)
             from tokcap.steps.rescue import Attempt, rescue
 
             next_step = rescue(Attempt(view, given, tokenizer), error)

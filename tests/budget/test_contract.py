@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tokcap.budget import LEDGERS, open_ledger
 from tokcap.budget.arithmetic import MOST_TOKENS, Account, Settings, Window
-from tokcap.budget.base import Grant, SessionView
+from tokcap.budget.base import MOST_SHOWN, Grant, SessionView
 from tokcap.budget.memory import MemoryLedger
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, SessionNotStarted, UsageError
@@ -87,6 +87,8 @@ class TestSessions:
             lambda: ledger.release("gone", grant),
             lambda: ledger.record("gone", 1, 1),
             lambda: ledger.compacted("gone", 1),
+            lambda: ledger.shown("gone", ["k"]),
+            lambda: ledger.note_shown("gone", "", {}),
             lambda: ledger.turn("gone", "t"),
             lambda: ledger.read("gone"),
         ):
@@ -135,6 +137,8 @@ class TestSessions:
             lambda: ledger.settle(name, None, 1),
             lambda: ledger.record(name, 1, 1),
             lambda: ledger.compacted(name, 1),
+            lambda: ledger.shown(name, ["k"]),
+            lambda: ledger.note_shown(name, "", {}),
             lambda: ledger.turn(name, "t"),
             lambda: ledger.read(name),
             lambda: SessionView(ledger, name),
@@ -390,6 +394,65 @@ def test_any_steps_have_the_outcome_that_they_have_in_memory(ledger, total, wind
         assert seen == outcome(reference, name, step, tokens, turn, grants[1])
         assert ledger.read(name) == reference.read(name)
         assert ledger.turn(name, "t") == reference.turn(name, "t")
+
+
+class TestWhatWasShown:
+    def test_a_key_has_the_handle_that_was_noted_last(self, session):
+        work = session(1000)
+        context = work.shown(["a"]).context
+        assert work.shown(["a", "b"]).handles == {}
+        assert work.note_shown(context, {"a": "111111111111", "b": "222222222222"})
+        assert work.note_shown(context, {"a": "333333333333"})
+        assert work.shown(["a", "b", "c"]).handles == {"a": "333333333333", "b": "222222222222"}
+        assert work.shown(["b"]).handles == {"b": "222222222222"}
+        assert work.shown([]).context == context
+
+    @pytest.mark.parametrize("forget", ["compacted", "reset", "end"])
+    def test_compaction_reset_and_end_forget_what_was_shown(self, ledger, session, forget):
+        work = session(1000)
+        before = work.shown(["a"]).context
+        work.note_shown(before, {"a": "111111111111"})
+        if forget == "end":
+            ledger.end("s")
+            ledger.start("s", Settings(1000))
+        elif forget == "reset":
+            ledger.reset("s")
+        else:
+            work.compacted(0)
+        after = work.shown(["a"])
+        assert (after.handles, after.context != before) == ({}, True)
+
+    @pytest.mark.parametrize("forget", ["compacted", "reset"])
+    def test_what_was_on_its_way_to_a_context_that_is_gone_is_not_noted(self, ledger, session, forget):
+        work = session(1000)
+        before = work.shown(["a"]).context
+        work.compacted(0) if forget == "compacted" else ledger.reset("s")
+        assert not work.note_shown(before, {"a": "111111111111"})
+        assert work.shown(["a"]).handles == {}
+
+    def test_each_session_has_its_own(self, ledger):
+        for name in ("a", "b"):
+            ledger.start(name, Settings(1000))
+        ledger.note_shown("a", ledger.shown("a", []).context, {"k": "111111111111"})
+        assert ledger.shown("b", ["k"]).handles == {}
+        assert ledger.shown("a", []).context != ledger.shown("b", []).context
+
+    def test_the_oldest_keys_go_first_and_a_key_noted_again_is_new(self, session):
+        work = session(1000)
+        context = work.shown([]).context
+        keys = [str(number) for number in range(MOST_SHOWN)]
+        assert work.note_shown(context, dict.fromkeys(keys, "111111111111"))
+        work.note_shown(context, {"0": "222222222222"})
+        work.note_shown(context, {"new": "333333333333"})
+        found = work.shown([*keys, "new"]).handles
+        assert len(found) == MOST_SHOWN
+        assert "1" not in found
+        assert (found["0"], found["2"], found["new"]) == ("222222222222", "111111111111", "333333333333")
+
+    def test_shown_outputs_cost_nothing(self, session):
+        work = session(1000)
+        work.note_shown(work.shown([]).context, {"a": "111111111111"})
+        assert (work.read().used, work.read().reserved) == (0, 0)
 
 
 class TestTheTable:

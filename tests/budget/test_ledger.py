@@ -710,6 +710,8 @@ def test_a_ledger_of_the_first_version_keeps_its_sessions_and_reservations(place
     grant = book.reserve("s", 10)
     book.announce("s", grant, 7)
     assert book.release("s", grant).used == 107
+    assert book.note_shown("s", book.shown("s", []).context, {"key": "111111111111"})
+    assert book.shown("s", ["key"]).handles == {"key": "111111111111"}
     assert_whole(place)
 
 

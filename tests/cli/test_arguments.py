@@ -249,6 +249,7 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "fields": "a,b.c",
         "stderr": "merge",
         "spill": "always",
+        "repeat": "mark",
         "max_bytes": "8",
         "redact": "true",
         "clean": "true",
@@ -271,15 +272,39 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "kill_after": "500ms",
         "kill_on_limit": "true",
     }[option.key]
-    from_variable = read("ls", variables={option.variable: value})
+    # Without a session, this one has no effect.
+    around = {"TOKCAP_SESSION": "work"} if option.key == "repeat" else {}
+    from_variable = read("ls", variables={**around, option.variable: value})
     plain = value.replace(".", "").isdigit() or (
         isinstance(option.kind, Switch) and value in ("true", "false")
     )
     toml = value if plain else f'"{value}"'
     table = f"[{option.section}]\n" if option.section else ""
-    from_file = read("ls", config=f"{table}{option.key} = {toml}\n")
+    from_file = read("ls", config=f"{table}{option.key} = {toml}\n", variables=around)
     assert getattr(from_variable, option.key) == getattr(from_file, option.key) == option.kind.read(value)
     assert getattr(from_file, option.key) != option.default
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "--repeat needs a session: give --session too, or set TOKCAP_SESSION"),
+        (("--session", "s", "--spill", "never"), "--repeat needs the store"),
+        (("--session", "s", "--token-count"), "--repeat cannot be combined with --token-count"),
+    ],
+)
+def test_repeat_is_refused_where_it_cannot_apply_but_a_setting_has_no_effect(read, words, message):
+    with pytest.raises(UsageError, match=message):
+        read("--repeat", "mark", *words, "ls")
+    assert read("--repeat", "full", *words, "ls").repeat == "full"
+    assert read(*words, "ls", variables={"TOKCAP_REPEAT": "diff"}).repeat == "full"
+    assert read(*words, "ls", config="repeat = 'mark'").repeat == "full"
+
+
+def test_show_never_answers_with_a_repeat(read):
+    with pytest.raises(UsageError, match="--repeat"):
+        read("show", "3f2a", "--repeat", "mark")
+    assert read("show", "3f2a", variables={"TOKCAP_REPEAT": "mark", "TOKCAP_SESSION": "s"}).session == "s"
 
 
 def test_a_flag_beats_a_variable_beats_the_file_beats_the_default(read):

@@ -86,6 +86,8 @@ def calls(command):
             value = [] if flag["type"] == "boolean" else [a_value(flag, types)]
             if name == "context" and command["argv"] == ["tokcap", "show"]:
                 value += ["--grep", "x"]  # its description says so
+            if name == "repeat" and command["argv"] == ["tokcap"]:
+                value += ["--session", "s", "--spill", "auto"]  # so does this one's
             yield [*command["argv"][1:], *arguments, *required, spelling, *value]
             if spelling.startswith("--") and value:
                 yield [*command["argv"][1:], *arguments, *required, f"{spelling}={value[0]}", *value[1:]]

@@ -134,7 +134,13 @@ def least_megabytes() -> int:
         f"import runpy, gc, errno; compile(open({str(entry)!r}).read(), '', 'exec')",
     ]
     for megabytes in range(8, 200, 2):
-        done = subprocess.run([*address_space(megabytes), *program], capture_output=True, check=False)
+        try:
+            done = subprocess.run(
+                [*address_space(megabytes), *program], capture_output=True, check=False, timeout=30
+            )
+        except subprocess.TimeoutExpired:
+            # A starved Python can hang by itself.
+            continue
         if not done.returncode and not done.stderr:
             return megabytes
     pytest.fail("Python does not start at all")
@@ -157,7 +163,7 @@ class TestNoMemoryAtAll:
         least = least_megabytes
         text = LINES * 300
         answered = []
-        for megabytes in (*range(least + 2, least + 12, 2), least + 20, least + 40, least + 400):
+        for megabytes in (*range(least, least + 12, 2), least + 20, least + 40, least + 400):
             ran = run_tokcap(*args, stdin=text, prefix=address_space(megabytes))
             if never_began(ran) or b"memory allocation of" in ran.err:
                 # tiktoken's own allocator ends the process at once, which nobody can catch.

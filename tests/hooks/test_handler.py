@@ -52,6 +52,22 @@ def test_an_event_is_answered(alone):
     }
 
 
+@pytest.mark.parametrize(
+    ("variables", "options", "expected"),
+    [
+        ({"TOKCAP_SESSION": "s"}, (), "--token-limit 7 --repeat diff"),
+        ({}, ("--session", "s"), "--token-limit 7 --session s --repeat diff"),
+        # Without a session tokcap would refuse it, and the command must run.
+        ({}, (), "--token-limit 7"),
+    ],
+)
+def test_repeat_is_passed_on_while_there_is_a_session(alone, variables, options, expected):
+    words = ("--token-limit", "7", *options, "--repeat", "diff")
+    _, out, _ = handled(json.dumps(EVENT).encode(), "claude-code", *words, variables=variables)
+    answer = json.loads(out)["hookSpecificOutput"]["updatedInput"]
+    assert answer == {"command": f"tokcap {expected} -c 'ls -l'"}
+
+
 def test_as_a_process_it_answers_too(tokcap, tmp_path):
     ran = tokcap(
         "hook",

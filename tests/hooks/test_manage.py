@@ -160,4 +160,8 @@ def test_installing_says_what_the_hook_still_needs(place, monkeypatch):
     monkeypatch.setenv("PATH", "")
     said = manage.install("claude-code", place, ("--token-limit", "500"), project=False)
     assert "the limit" not in said
+    for session, is_missing in (((), True), (("--session", "s"), False)):
+        options = ("--token-limit", "500", *session, "--repeat", "mark")
+        said = manage.install("claude-code", place, options, project=False)
+        assert ("--repeat has an effect only while TOKCAP_SESSION names a session" in said) == is_missing
     assert said.endswith("; tokcap is not on PATH: the hook has no effect until it is")

@@ -114,6 +114,18 @@ def test_what_python_ignores_is_ignored_in_the_command_if_the_calling_shell_igno
         assert capped == plain
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what another process ignores")
+@pytest.mark.parametrize("between", ["", "timeout 50 "])
+def test_a_script_that_ignores_sigpipe_is_a_shell_under_another_name(between, tmp_path):
+    script = tmp_path / "deploy"
+    script.write_text(
+        f"#!/bin/sh\ntrap '' PIPE\n{between}{shlex.join(TOKCAP)} -- grep SigIgn /proc/self/status\n:\n"
+    )
+    script.chmod(0o755)
+    seen = subprocess.check_output([script], timeout=60, cwd=ROOT)
+    assert int(seen.split()[1], 16) >> (signal.SIGPIPE - 1) & 1
+
+
 def test_a_signal_that_only_python_ignores_is_not_ignored_in_the_command():
     """This process ignores SIGPIPE, as every Python program does, and starts tokcap without that."""
     look = "grep SigIgn /proc/self/status"

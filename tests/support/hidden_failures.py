@@ -17,6 +17,7 @@ SIGNS = {
     "TOKENIZER_FAILED": re.compile(
         r'"code": ?"TOKENIZER_FAILED"|; counted every byte as a token instead|tokcap: .*\btokenizer failed\b'
     ),
+    "REPEAT_FAILED": re.compile(r'"code": ?"REPEAT_FAILED"|tokcap: .*\brepeat failed\b'),
     INTERNAL_ERROR: re.compile(r"internal error: "),
 }
 

@@ -289,12 +289,13 @@ def test_buckets_that_cannot_be_read_cost_time_and_nothing_else(damage, monkeypa
 
 
 def test_the_ready_patterns_are_what_re_makes_of_their_sources():
-    for source, flags in start_up_patterns.PATTERNS:
-        assert patterns.key_of(source, flags) in patterns.ready()
-        # Equal patterns have equal code, not only equal sources.
-        assert patterns.compiled(source, flags) == re.compile(source, flags)
-    if _sre.MAGIC in patterns.ENGINES:
-        assert Path(patterns.READY_FILE).read_bytes() == start_up_patterns.ready_patterns()
+    for path, listed in start_up_patterns.READY_FILES.items():
+        for source, flags in listed:
+            assert patterns.key_of(source, flags) in patterns.read_ready(path)
+            # Equal patterns have equal code, not only equal sources.
+            assert patterns.compiled(source, flags) == re.compile(source, flags)
+        if _sre.MAGIC in patterns.ENGINES:
+            assert Path(path).read_bytes() == start_up_patterns.ready_patterns(listed)
 
 
 def test_a_pattern_that_is_not_ready_or_not_for_this_engine_is_compiled_by_re(monkeypatch, tmp_path):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Keep,
         Mode,
         Output,
+        Repeat,
         Request,
         Shape,
         ShowRequest,
@@ -76,6 +77,7 @@ class CapOptions(ViewOptions, total=False):
     clean: bool
     redact: bool
     spill: SpillMode
+    repeat: Repeat
     max_bytes: int | str
     spill_days: int
     spill_total: int | str
@@ -106,7 +108,7 @@ def build_run_request(command: Sequence[str], options: Mapping[str, object]) -> 
     """Return the request to run a command, or to cap given text if `command` is empty."""
     chosen = checked_values(options, "run")
     ambient = ("account",) if chosen.get("spill") == "never" else ("account", *STORE_SETTINGS)
-    return run_request(tuple(command), completed(with_ambient(chosen, ambient, "run"), "run", {}))
+    return run_request(tuple(command), completed(with_ambient(chosen, ambient, "run"), "run", {}), chosen)
 
 
 def build_show_request(handle: str, options: Mapping[str, object]) -> ShowRequest:

@@ -9,7 +9,7 @@ from tokcap.errors import SessionNotStarted, UsageError
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Protocol
 
     from tokcap.budget.arithmetic import Account, Settings, Window
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
             ...
 
         def reset(self, name: str) -> Account:
-            """End a session and start it again with its settings: no usage, reservations, turns, keys."""
+            """End a session and start it again with its settings: nothing used, reserved or shown."""
             ...
 
         def list(self) -> Sequence[Session]:
@@ -88,7 +88,23 @@ if TYPE_CHECKING:
             ...
 
         def compacted(self, name: str, used: int) -> Account:
-            """Note that the model's context now holds `used` tokens. The total stays as it is."""
+            """Note that the model's context now holds `used` tokens, and forget what it was shown.
+
+            The total stays as it is.
+            """
+            ...
+
+        def shown(self, name: str, keys: Sequence[str]) -> Shown:
+            """Return the handles that `note_shown` has noted under these keys for the present context."""
+            ...
+
+        def note_shown(self, name: str, context: str, handles: Mapping[str, str]) -> bool:
+            """Note handles by their keys, after the model was shown the outputs.
+
+            Change nothing and return False if `context` is not the present one: the session was compacted or
+            reset while the output was on its way. A ledger keeps `MOST_SHOWN` keys of a session, and drops
+            those that were not noted for the longest time.
+            """
             ...
 
         def turn(self, name: str, turn: str) -> int:
@@ -112,6 +128,8 @@ SESSION_VARIABLE = "TOKCAP_SESSION"
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:@+")
 LONGEST_NAME = 100
 LONGEST_KEY_BYTES = 1000
+# The most keys of shown outputs that a session has. One that is dropped is only shown in full again.
+MOST_SHOWN = 1000
 
 
 class Session(Record):
@@ -140,6 +158,15 @@ class Recorded(Record):
 
     counted: bool
     account: Account
+
+
+class Shown(Record):
+    """What the model was shown in its present context, as far as it was asked for."""
+
+    # Names the context. It changes when the session is compacted or reset.
+    context: str
+    # Handles by key. A key that was not noted is missing.
+    handles: Mapping[str, str]
 
 
 class SessionView:
@@ -173,6 +200,12 @@ class SessionView:
 
     def compacted(self, used: int) -> Account:
         return self._store.compacted(self.name, used)
+
+    def shown(self, keys: Sequence[str]) -> Shown:
+        return self._store.shown(self.name, keys)
+
+    def note_shown(self, context: str, handles: Mapping[str, str]) -> bool:
+        return self._store.note_shown(self.name, context, handles)
 
     def turn(self, turn: str) -> int:
         return self._store.turn(self.name, turn)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import time
 from _thread import allocate_lock
 
 from tokcap.budget.arithmetic import Account, offer, tokens_of
-from tokcap.budget.base import Grant, Recorded, Session, key_text, not_started, other_settings, session_name
+from tokcap.budget.base import (
+    MOST_SHOWN,
+    Grant,
+    Recorded,
+    Session,
+    Shown,
+    key_text,
+    not_started,
+    other_settings,
+    session_name,
+)
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokcap.budget.arithmetic import Settings, Window
     from tokcap.environment import Environment
@@ -32,6 +43,9 @@ class _State:
         self.account = Account(settings)
         self.used_by_turn: dict[str, int] = {}
         self.keys: set[str] = set()
+        self.context = os.urandom(8).hex()
+        # The newest key is the last one.
+        self.shown: dict[str, str] = {}
 
 
 class _Held(Record):
@@ -155,7 +169,25 @@ class MemoryLedger:
         with self._lock:
             state = self._need(name)
             state.account = state.account.after_compacting(used)
+            state.context, state.shown = os.urandom(8).hex(), {}
             return state.account
+
+    def shown(self, name: str, keys: Sequence[str]) -> Shown:
+        with self._lock:
+            state = self._need(name)
+            return Shown(state.context, {key: state.shown[key] for key in keys if key in state.shown})
+
+    def note_shown(self, name: str, context: str, handles: Mapping[str, str]) -> bool:
+        with self._lock:
+            state = self._need(name)
+            if state.context != context:
+                return False
+            for key, handle in handles.items():
+                state.shown.pop(key, None)
+                state.shown[key] = handle
+            while len(state.shown) > MOST_SHOWN:
+                del state.shown[next(iter(state.shown))]
+            return True
 
     def turn(self, name: str, turn: str) -> int:
         key_text(turn, "a turn")

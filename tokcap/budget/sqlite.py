@@ -13,6 +13,7 @@ from tokcap.budget.base import (
     Grant,
     Recorded,
     Session,
+    Shown,
     key_text,
     not_started,
     other_settings,
@@ -24,7 +25,7 @@ from tokcap.errors import UsageError
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokcap.budget.arithmetic import Account, Settings, Window
     from tokcap.environment import Environment
@@ -153,7 +154,21 @@ class SqliteLedger:
             found = rows.need(name)
             account = found.account.after_compacting(used)
             rows.save_usage(found.session, account)
+            rows.forget_shown(found.session)
             return account
+
+    def shown(self, name: str, keys: Sequence[str]) -> Shown:
+        with self.transaction(name) as rows:
+            session = rows.need(name).session
+            return Shown(rows.context(session), rows.shown_handles(session, keys))
+
+    def note_shown(self, name: str, context: str, handles: Mapping[str, str]) -> bool:
+        with self.transaction(name) as rows:
+            session = rows.need(name).session
+            is_present = rows.context(session) == context
+            if is_present:
+                rows.save_shown(session, handles)
+            return is_present
 
     def turn(self, name: str, turn: str) -> int:
         key_text(turn, "a turn")

@@ -8,13 +8,14 @@ from __future__ import annotations
 import time
 
 from tokcap.budget.arithmetic import Account, Settings
-from tokcap.budget.base import not_started
+from tokcap.budget.base import MOST_SHOWN, not_started
 from tokcap.budget.database import Transaction
 from tokcap.budget.holder import Holder, is_gone, this_process
 from tokcap.errors import LedgerError
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any, Self
 
     from tokcap.budget.base import Grant
@@ -51,6 +52,15 @@ MIGRATIONS: Migrations = (
         # The reservation of a dead holder, in case that holder was only out of sight and still settles.
         "ALTER TABLE events ADD COLUMN reservation INTEGER",
         "CREATE INDEX deaths ON events (reservation) WHERE reservation IS NOT NULL",
+    ),
+    (
+        # How often the context was compacted: what was shown before that is gone.
+        "ALTER TABLE sessions ADD COLUMN compactions INTEGER NOT NULL DEFAULT 0",
+        # What the present context was shown. Keys are digests: commands may contain secrets.
+        """CREATE TABLE shown (
+            id INTEGER PRIMARY KEY, session INTEGER NOT NULL, key TEXT NOT NULL,
+            handle TEXT NOT NULL)""",
+        "CREATE UNIQUE INDEX shown_keys ON shown (session, key)",
     ),
 )
 # How the history calls what was counted because its process died, or gave up after it had written.
@@ -168,6 +178,41 @@ class LedgerTransaction(Transaction):
     def close_session(self, session: int) -> None:
         self.run("UPDATE sessions SET ended = ? WHERE id = ?", time.time(), session)
         self.run("DELETE FROM turns WHERE session = ?", session)
+        self.run("DELETE FROM shown WHERE session = ?", session)
+
+    def forget_shown(self, session: int) -> None:
+        """Begin a new context, which was shown nothing yet."""
+        self.run("UPDATE sessions SET compactions = compactions + 1 WHERE id = ?", session)
+        self.run("DELETE FROM shown WHERE session = ?", session)
+
+    def context(self, session: int) -> str:
+        """Return the name of the present context. Ids of sessions are never reused."""
+        ((compactions,),) = self.rows("SELECT compactions FROM sessions WHERE id = ?", session)
+        return f"{session}.{compactions}"
+
+    def shown_handles(self, session: int, keys: Sequence[str]) -> dict[str, str]:
+        """Return the handles of these keys, as far as there are any."""
+        found = {}
+        for key in keys:
+            for (handle,) in self.rows(
+                "SELECT handle FROM shown WHERE session = ? AND key = ?", session, key
+            ):
+                found[key] = str(handle)
+        return found
+
+    def save_shown(self, session: int, handles: Mapping[str, str]) -> None:
+        """Write handles by key. Rows that are too many go, the oldest first."""
+        for key, handle in handles.items():
+            # A new id, because the key is the newest one now.
+            self.run(
+                "INSERT OR REPLACE INTO shown (session, key, handle) VALUES (?, ?, ?)", session, key, handle
+            )
+        self.run(
+            """DELETE FROM shown WHERE session = ?1 AND id <= (
+                SELECT id FROM shown WHERE session = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)""",
+            session,
+            MOST_SHOWN,
+        )
 
     def insert_reservation(self, session: int, tokens: int, turn: str | None) -> int:
         """Reserve tokens for this process; return the id of the reservation."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 from tokcap.cli.options import BY_KEY
 from tokcap.cli.values import decide, may_have_config
 from tokcap.cli.words import take_apart
-from tokcap.core.request import SUBCOMMANDS, Request, ShowRequest
+from tokcap.core.request import DEFAULTS, SUBCOMMANDS, Request, ShowRequest
 from tokcap.errors import UsageError
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import TypeAlias
 
     from tokcap.cli.options import Form
@@ -67,7 +67,8 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
         from tokcap.system.shell import shell_argv
 
         command = shell_argv(words.rest, words.shell, env.variables)
-    return run_request(command, decide(words.given, "run", env))
+    given = {option.key for option, _ in words.given}
+    return run_request(command, decide(words.given, "run", env), given)
 
 
 def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWanted | VersionWanted:
@@ -91,11 +92,51 @@ def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWante
         raise UsageError(f"show: {error}", of_a_subcommand=True) from None
 
 
-def run_request(command: tuple[str, ...], values: Mapping[str, Value]) -> Request:
-    """Return the request of the wrapper; `UsageError` for options that contradict each other."""
+def run_request(
+    command: tuple[str, ...], values: Mapping[str, Value], given: Collection[str] = ()
+) -> Request:
+    """Return the request of the wrapper; `UsageError` for options that contradict each other.
+
+    `given` has the keys of the options that this call gives itself.
+    """
+    if values["focus"]:
+        values = with_focus(values)
     if values["kill_on_limit"]:
         refuse_to_stop_early(values)
+    if values["repeat"] != Request.repeat and (problem := repeat_problem(values)):
+        if "repeat" in given:
+            raise UsageError(problem)
+        # A setting for all calls has no effect on those that it cannot apply to.
+        values = {**values, "repeat": Request.repeat}
     return Request(command=command, **values)  # type: ignore[arg-type]  # the table has the types
+
+
+def with_focus(values: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Check the pattern of `--focus`, and choose a policy that uses it if none was chosen."""
+    import re
+
+    from tokcap.keep import KEEPS
+
+    try:
+        re.compile(str(values["focus"]).encode())
+    except re.error as error:
+        raise UsageError(f"--focus: {values['focus']!r} is not a valid regular expression: {error}") from None
+    if KEEPS[str(values["keep"])].survey:
+        return values
+    if values["keep"] != DEFAULTS["keep"]:
+        raise UsageError(f"--focus works only with --keep focus or auto, not with --keep {values['keep']}")
+    return {**values, "keep": "focus"}
+
+
+def repeat_problem(values: Mapping[str, Value]) -> str:
+    """Return why `--repeat mark` or `diff` cannot apply to this call; empty if it can."""
+    if not values["session"]:
+        return "--repeat needs a session: give --session too, or set TOKCAP_SESSION"
+    if values["spill"] == "never":
+        return "--repeat needs the store: it cannot be combined with --spill never"
+    if values["token_count"]:
+        return "--repeat cannot be combined with --token-count"
+    return ""
 
 
 def refuse_to_stop_early(values: Mapping[str, Value]) -> None:
@@ -106,7 +147,7 @@ def refuse_to_stop_early(values: Mapping[str, Value]) -> None:
     needs_all = values["token_count"] or not MODES[str(values["mode"])].shows_payload
     if needs_all or not KEEPS[str(values["keep"])].may_stop_early:
         raise UsageError(
-            "--kill-on-limit cannot be combined with --token-count, --keep tail, --keep ends or a --mode"
+            "--kill-on-limit cannot be combined with --token-count, a --keep other than head, or a --mode"
             " other than raw: they need the full output"
         )
 
@@ -115,6 +156,8 @@ def show_request(handle: str, values: Mapping[str, Value]) -> ShowRequest:
     """Return the request to show a stored output; `UsageError` as above."""
     if values["context"] and not values["grep"]:
         raise UsageError("--context works only with --grep")
+    if values["focus"]:
+        values = with_focus(values)
     return ShowRequest(handle=handle, **values)  # type: ignore[arg-type]  # as above
 
 

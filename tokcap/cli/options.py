@@ -131,6 +131,16 @@ OPTIONS = (
         brief="part to show if over the limit",
     ),
     Option(
+        key="focus",
+        kind=LineOfText(),
+        metavar="REGEX",
+        default_text="none",
+        group=WINDOW,
+        help="show lines that match first; implies --keep focus",
+        brief="lines that matter to you",
+        ambient=False,
+    ),
+    Option(
         key="align",
         kind=Choice(("record", "token")),
         group=WINDOW,
@@ -319,6 +329,15 @@ OPTIONS = (
         help="charge the budget of this session; see tokcap budget",
         brief="charge this budget",
         example="tokcap --session review -- make test",
+    ),
+    Option(
+        key="repeat",
+        kind=Choice(("full", "mark", "diff")),
+        group=BUDGET,
+        forms=("run",),
+        help="in a session, what to do with an output that was shown since the last compaction: show it, or "
+        "answer with one line (mark); diff: also show only what differs from the command's last output",
+        brief="output shown before: all, one line, changes",
     ),
     Option(
         key="turn",

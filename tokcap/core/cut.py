@@ -11,10 +11,11 @@ from __future__ import annotations
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Literal, Protocol, TypeAlias
 
     from tokcap.core.notice import Notice
+    from tokcap.core.payload import Payload
     from tokcap.core.request import Align
 
     ValuesStyle: TypeAlias = Literal["array", "object", "lines", "bare"]
@@ -68,6 +69,39 @@ if TYPE_CHECKING:
             """Return what the answer costs in tokens if these units are shown, marks included."""
             ...
 
+    class Surveyable(Protocol):
+        """The text of a payload as lines, one for each unit."""
+
+        @property
+        def payload(self) -> Payload:
+            """The payload that the units are made of. Each payload is surveyed once."""
+            ...
+
+        @property
+        def count(self) -> int: ...
+        def blocks(self) -> Iterator[bytes]:
+            """Yield the text of all units, in order: each unit is one line. A block may end inside a line."""
+            ...
+
+    class PricedText(Surveyable, Protocol):
+        """A text with about the price of its units."""
+
+        def tokens_between(self, first: int, end: int) -> int:
+            """Return about how many tokens these units cost."""
+            ...
+
+        @property
+        def gap_tokens(self) -> int:
+            """About how many tokens a gap costs."""
+            ...
+
+    class WholeMaterial(Material, PricedText, Protocol):
+        """Material in which every unit can be read, for a policy that chooses among all of them."""
+
+        def price_of(self, choice: Choice) -> int:
+            """Return what the answer costs in tokens if this is chosen, gaps and marks included."""
+            ...
+
     class KeepPolicy(Protocol):
         """Chooses which units of an oversized payload are shown."""
 
@@ -83,8 +117,28 @@ if TYPE_CHECKING:
             """Whether the end matters more than the beginning if there is room for only one."""
             ...
 
+        @property
+        def survey(self) -> SurveyPolicy | None:
+            """The same policy if it chooses among all units and leaves many gaps; None if it does not."""
+            ...
+
         def choose(self, material: Material) -> Ranges | None:
             """Return the units to show, within the limit; None if none fits."""
+            ...
+
+    class SurveyPolicy(Protocol):
+        """Surveys all units, and chooses those that matter."""
+
+        def choose_from(self, material: WholeMaterial) -> Choice | None:
+            """Return the units to show, within the limit; None if none fits."""
+            ...
+
+        def find_in(self, text: Surveyable) -> tuple[Found, ...]:
+            """Return the units that matter most, whether they can be shown or not."""
+            ...
+
+        def divide(self, limit: int, texts: Sequence[PricedText]) -> Sequence[int]:
+            """Return how many tokens of a limit each text should get, by what is worth showing in it."""
             ...
 
 
@@ -152,6 +206,48 @@ class Ask(Record):
     passed: int = 0
 
 
+class Found(Record):
+    """A unit that matters, and what kind of thing it is: `error`, `trace`, `summary`."""
+
+    unit: int
+    kind: str
+
+
+class Choice(Record):
+    """The units that a survey chose to show."""
+
+    shown: Ranges
+    # Gaps in which every unit resembles the one shown before it, by their first unit.
+    similar: frozenset[int] = frozenset()
+    # What was found in all units, shown or not.
+    found: tuple[Found, ...] = ()
+
+
+class Finding(Record):
+    """A place that matters: its line (from 1) or its pointer, its token, and what kind of thing is there."""
+
+    token: int
+    kind: str
+    line: int | None = None
+    pointer: str | None = None
+    # The stream that it is in, if that is not stdout.
+    stream: str | None = None
+
+    def as_json(self) -> dict[str, int | str]:
+        fields = ("stream", "line", "pointer", "token", "kind")
+        return {name: value for name in fields if (value := self.__dict__[name]) is not None}
+
+
+class Circumstances(Record):
+    """What a keep policy may know about a call before it sees the output."""
+
+    offset: int = 0
+    # Whether the command failed; None if that is not known.
+    failed: bool | None = None
+    # A regular expression for what matters to the caller (`--focus`); empty if there is none.
+    interest: str = ""
+
+
 class Gap(Record):
     """Tokens that were left out, from `first` up to but not including `end`; None: to the end."""
 
@@ -176,6 +272,8 @@ class Cut(Record):
     next_pointer: str | None = None
     returned_count: int | None = None
     notices: tuple[Notice, ...] = ()
+    # What a survey found; empty if there was none.
+    findings: tuple[Finding, ...] = ()
 
     @property
     def gap(self) -> Gap | None:

@@ -62,6 +62,23 @@ def inner_note(gap: Gap, total: Total, ask: Ask, hidden_lines: int | None = None
     return f"{ask.label}tokens {gap.first}-{end_of(gap)} of {words}{lines} hidden"
 
 
+def survey_note(shown_tokens: int, gap: Gap, total: Total, ask: Ask) -> str:
+    """Return how much of an output with many gaps is shown, and the command that fetches the rest."""
+    exact = total.exact and ask.exact
+    shown = str(shown_tokens) if exact else f"about {rounded(shown_tokens)}"
+    remark = f"{ask.remark}; " if ask.remark and not gap.lost else ""
+    return f"{ask.label}{shown} of {total.but(exact=exact).words} tokens; {remark}{command_note(gap, ask)}"
+
+
+def gap_line(gap: Gap, lines: int | None, label: str, *, similar: bool) -> str:
+    """Return the line that stands for hidden lines; None as their number: parts of lines are hidden."""
+    kind = "similar line" if similar else "line"
+    what = "" if lines is None else f"{lines} {kind}{'' if lines == 1 else 's'}, "
+    first = f"about {rounded(gap.first)}" if gap.about else str(gap.first)
+    end = str(gap.end) if not gap.about or gap.end is None else rounded(gap.end)
+    return f"...{what}{label}tokens {first}-{end}"
+
+
 def end_of(gap: Gap) -> str:
     return f"about {rounded(gap.end)}" if gap.about and gap.end is not None else str(gap.end)
 

@@ -21,6 +21,7 @@ MEANINGS = {
     "NOT_STORED": "the output could not be stored; it is still shown",
     "OFFSET_PAST_END": "the offset is at or after the end of the output; nothing is shown",
     "OUTPUT_OPEN": "a process in the background still has the output open; what it writes later is lost",
+    "REPEAT_FAILED": "the output could not be compared with what was shown before; it is shown as usual",
     "SECRETS_MASKED": "--redact masked this many secrets",
     "SHAPE_MISMATCH": "the output is not what --shape says; it was treated as text",
     "SPILL_TRUNCATED": "only the beginning of the output is stored",

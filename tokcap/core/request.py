@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
     Output: TypeAlias = Literal["text", "json", "jsonl"]
     Shape: TypeAlias = Literal["auto", "text", "json", "jsonl", "csv", "tsv"]
-    Keep: TypeAlias = Literal["head", "tail", "ends"]
+    Keep: TypeAlias = Literal["head", "tail", "ends", "focus", "auto"]
     Align: TypeAlias = Literal["record", "token"]
     Mode: TypeAlias = Literal["raw", "table", "summary", "handle_only"]
     StderrMode: TypeAlias = Literal["separate", "merge", "pass", "drop"]
     Stream: TypeAlias = Literal["out", "err"]
     SpillMode: TypeAlias = Literal["auto", "always", "never"]
+    Repeat: TypeAlias = Literal["full", "mark", "diff"]
 
     # The tokenizer and the model that reads: no model was named; the tokenizer is the model's own; it is
     # another one, as the caller wished; it is another one, because the model's own is not published.
@@ -42,6 +43,7 @@ class View(Record):
     output: Output = "text"
     shape: Shape = AUTO
     keep: Keep = "head"
+    focus: str = ""
     align: Align = "record"
     sentinel: str = "[TRUNCATED]"
     exact_total: bool = False
@@ -73,6 +75,7 @@ class Request(View):
     kill_after: float = 5.0
     kill_on_limit: bool = False
     spill: SpillMode = "auto"
+    repeat: Repeat = "full"
     max_bytes: int = 256 << 20
     clean: bool = False
     redact: bool = False

@@ -8,12 +8,13 @@ from tokcap.lean.record import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from tokcap.core.cut import Finding
     from tokcap.core.notice import Notice
     from tokcap.core.request import Mode
     from tokcap.errors import TokcapError
     from tokcap.exits import Ending
 
-    Scalar: TypeAlias = "int | str | bool | tuple[str, ...]"
+    Scalar: TypeAlias = "int | str | bool | tuple[str, ...] | list[dict[str, int | str]]"
 
 SCHEMA_VERSION = "1.0"
 
@@ -46,6 +47,8 @@ class Meta(Record):
     # The words after `tokcap` that show the next window, in the view that the offset counts in.
     continue_: tuple[str, ...] | None = None
     truncation_hint: str | None = None
+    # What `--keep focus` found in the whole output: where, and what kind of thing.
+    focus: tuple[Finding, ...] | None = None
     first_pointer: str | None = None
     next_pointer: str | None = None
     returned_count: int | None = None
@@ -58,6 +61,9 @@ class Meta(Record):
     mode: Mode | None = None
     session: str | None = None
     budget_remaining: int | None = None
+    # How the answer refers to an output that was shown before, "unchanged" or "diff"; and the handle of that.
+    repeat: str | None = None
+    repeat_of: str | None = None
     exit_code: int | None = None
     exit_from: str | None = None
     signal: int | None = None
@@ -67,7 +73,10 @@ class Meta(Record):
 
     def as_json(self) -> dict[str, Scalar]:
         # `continue` is a keyword of Python, so its field ends with an underscore.
-        return {name.rstrip("_"): value for name, value in self.__dict__.items() if value is not None}
+        fields = {name.rstrip("_"): value for name, value in self.__dict__.items() if value is not None}
+        if self.focus is not None:
+            fields["focus"] = [finding.as_json() for finding in self.focus]
+        return fields
 
 
 class Response(Record):

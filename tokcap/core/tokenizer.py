@@ -74,6 +74,21 @@ if TYPE_CHECKING:
             """Return the token that contains the byte; the number of tokens for the payload's end."""
             ...
 
+        def position(self, byte: int) -> Total:
+            """Return the same as `token_at`; an estimate if a large payload would have to be counted."""
+            ...
+
+        def positions(self, places: Sequence[int]) -> Sequence[tuple[int, bool]]:
+            """Return for each byte, in order, the token that contains it, and whether it begins there.
+
+            Everything is counted. Bytes are beginnings of characters, or the end of the payload.
+            """
+            ...
+
+        def count_alone(self, data: bytes) -> int:
+            """Return how many tokens a text has by itself."""
+            ...
+
         def byte_at(self, token: int) -> int:
             """Return where a token starts, even inside a character; the payload's size past the end."""
             ...

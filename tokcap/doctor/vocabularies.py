@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from tokcap.doctor.finding import Finding, ok, wrong
-from tokcap.lean.patterns import ENGINES, READY_FILE
-from tokcap.steps.patterns import ready_patterns
+from tokcap.lean.patterns import ENGINES
+from tokcap.steps.patterns import READY_FILES, ready_patterns
 from tokcap.system.installation import installation
 from tokcap.tokens import embedded, vocabulary
 
@@ -34,7 +34,7 @@ def check(_env: Environment) -> Iterator[Finding]:
     for name in embedded.NAMES:
         yield check_table(name)
         yield check_buckets(name)
-    yield check_patterns()
+    yield from map(check_patterns, READY_FILES)
 
 
 def check_table(name: str) -> Finding:
@@ -62,18 +62,18 @@ def check_buckets(name: str) -> Finding:
     return ok(file, "the same tokens, arranged for fast lookup")
 
 
-def check_patterns() -> Finding:
+def check_patterns(path: str) -> Finding:
     import _sre
 
-    file = os.path.basename(READY_FILE)
+    file = os.path.basename(path)
     if _sre.MAGIC not in ENGINES:
         return ok(file, "not made for this Python, which compiles the patterns itself")
     try:
-        with open(READY_FILE, "rb") as opened:
+        with open(path, "rb") as opened:
             found = opened.read()
     except OSError as error:
         return wrong(file, f"cannot be read: {error.strerror}; every start takes longer", reinstall())
-    if found != ready_patterns():
+    if found != ready_patterns(READY_FILES[path]):
         return wrong(file, "damaged: output may be cut in the wrong places", reinstall())
     return ok(file, "equal to what this Python compiles")
 

@@ -12,7 +12,7 @@ from _json import encode_basestring_ascii, make_encoder
 
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import Launch, Place
-from tokcap.hooks.rewrite import launch_options
+from tokcap.hooks.rewrite import REPEAT, launch_options, without_repeat
 from tokcap.lean.plainjson import loads
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -50,6 +50,9 @@ def answer(
     agent = AGENTS[arguments[0]]
     try:
         options = launch_options(arguments[1:])
+        if options and REPEAT in options and refuses(options):
+            # Whether there is a session can change between two commands.
+            options = without_repeat(options)
         given = loads(event.decode())
         project = variables.get(agent.project_variable)
         if options is None or refuses(options) or not project or not isinstance(given, dict):

@@ -12,6 +12,7 @@ from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import Installation, Place
 from tokcap.hooks.handler import own_program
+from tokcap.hooks.rewrite import REPEAT
 from tokcap.hooks.unsupported import UNSUPPORTED
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -54,6 +55,8 @@ def what_is_missing(wanted: Installation) -> str:
     text = ""
     if not {"--token-limit", "--session"}.intersection(wanted.options):
         text += "; the limit comes from TOKCAP_TOKEN_LIMIT or config.toml: without one, nothing is capped"
+    if REPEAT in wanted.options and "--session" not in wanted.options:
+        text += "; --repeat has an effect only while TOKCAP_SESSION names a session"
     if wanted.program == "tokcap" and shutil.which("tokcap") is None:
         text += "; tokcap is not on PATH: the hook has no effect until it is"
     return text

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Linux accepts no single argument of 128 KiB or more, and the agent's own shell adds some text.
 MAX_COMMAND_BYTES = 120_000
+REPEAT = "--repeat"
 
 
 def rewritten(command: str, launch: Launch) -> str | None:
@@ -60,10 +61,16 @@ def wrapped(command: str, launch: Launch) -> str:
 
 def launch_options(words: Sequence[str]) -> tuple[str, ...] | None:
     """Return the options of an installed hook; None if they are not valid."""
-    names = ("--token-limit", "--session")
+    names = ("--token-limit", "--session", REPEAT)
     given = dict(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or len(given) * 2 != len(words) or any(name not in names for name in given):
         return None
     if not given.get("--token-limit", "1").isdigit():
         return None
     return tuple(words)
+
+
+def without_repeat(options: Sequence[str]) -> tuple[str, ...]:
+    """Return the options of a call that has no session, which `--repeat` needs."""
+    pairs = zip(options[::2], options[1::2], strict=True)
+    return tuple(word for pair in pairs if pair[0] != REPEAT for word in pair)

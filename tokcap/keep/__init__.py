@@ -15,4 +15,6 @@ KEEPS: Table[Keep] = Table(
     head="tokcap.keep.head:HEAD",
     tail="tokcap.keep.tail:TAIL",
     ends="tokcap.keep.ends:ENDS",
+    focus="tokcap.keep.focus:FOCUS",
+    auto="tokcap.keep.auto:AUTO",
 )

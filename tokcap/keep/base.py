@@ -11,7 +11,7 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from tokcap.core.cut import KeepPolicy
+    from tokcap.core.cut import Circumstances, KeepPolicy
 
     class Keep(KeepPolicy, Protocol):
         """A member of the family."""
@@ -29,4 +29,8 @@ if TYPE_CHECKING:
         @property
         def may_stop_early(self) -> bool:
             """Whether the command can be stopped once the window is full (`--kill-on-limit`)."""
+            ...
+
+        def for_call(self, circumstances: Circumstances) -> KeepPolicy:
+            """Return the policy for one call. It may keep what it found out until the call ends."""
             ...

@@ -8,7 +8,7 @@ from tokcap.keep.tail import TAIL, with_largest_tail
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from tokcap.core.cut import Material, Ranges
+    from tokcap.core.cut import Circumstances, Material, Ranges, SurveyPolicy
 
 
 class Ends(Record):
@@ -21,6 +21,10 @@ class Ends(Record):
     reads_only_head: bool = False
     may_pass_live: bool = False
     may_stop_early: bool = False
+    survey: SurveyPolicy | None = None
+
+    def for_call(self, circumstances: Circumstances) -> Ends:
+        return self
 
     def choose(self, material: Material) -> Ranges | None:
         """Return both ends; one of them only if the material allows no better."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from tokcap.core.cut import Material, Ranges
+    from tokcap.core.cut import Circumstances, Material, Ranges, SurveyPolicy
 
 
 class Head(Record):
@@ -18,6 +18,10 @@ class Head(Record):
     reads_only_head: bool = True
     may_pass_live: bool = True
     may_stop_early: bool = True
+    survey: SurveyPolicy | None = None
+
+    def for_call(self, circumstances: Circumstances) -> Head:
+        return self
 
     def choose(self, material: Material) -> Ranges | None:
         """Return the longest range from the first unit that fits."""

@@ -6,7 +6,7 @@ from tokcap.core.fit import largest_fit
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from tokcap.core.cut import Material, Ranges
+    from tokcap.core.cut import Circumstances, Material, Ranges, SurveyPolicy
 
 
 class Tail(Record):
@@ -19,6 +19,10 @@ class Tail(Record):
     reads_only_head: bool = False
     may_pass_live: bool = False
     may_stop_early: bool = False
+    survey: SurveyPolicy | None = None
+
+    def for_call(self, circumstances: Circumstances) -> Tail:
+        return self
 
     def choose(self, material: Material) -> Ranges | None:
         """Return the longest range to the last unit that fits."""

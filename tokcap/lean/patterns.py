@@ -2,7 +2,8 @@
 
 Importing `re` takes half as long as starting Python. Its engine is part of the interpreter and can run code
 that was compiled earlier. The file `patterns.ready` has that code for the patterns listed in
-`steps/patterns.py`. If the engine has another version, `re` compiles them.
+`steps/patterns.py`; `findings.ready` has those that few calls need. If the engine has another version, `re`
+compiles them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import re
 
 READY_FILE = os.path.join(os.path.dirname(__file__), "patterns.ready")
+MORE_READY_FILE = os.path.join(os.path.dirname(__file__), "findings.ready")
 
 # The engines of Python 3.11, 3.12 and 3.13. All three compile our patterns to the same code.
 ENGINES = (20220615, 20221023, 20230612)
@@ -30,7 +32,8 @@ def compiled(source: bytes, flags: int = 0) -> re.Pattern[bytes]:
 
     # The file stores words of four bytes, lowest byte first; other machines cannot use them.
     if _sre.MAGIC in ENGINES and _sre.CODESIZE == 4 and sys.byteorder == "little":
-        found = ready().get(key_of(source, flags))
+        key = key_of(source, flags)
+        found = ready().get(key) or more_ready().get(key)
         if found:
             groups, _, code = found.partition(b" ")
             words = memoryview(bytes.fromhex(code.decode())).cast("I").tolist()
@@ -48,18 +51,30 @@ def key_of(source: bytes, flags: int) -> bytes:
 
 
 _ready: dict[bytes, bytes] = {}
+_more_ready: dict[bytes, bytes] = {}
 
 
 def ready() -> dict[bytes, bytes]:
     """Return the compiled patterns: by flags and source, the number of groups and the code."""
     if not _ready:
-        try:
-            with open(READY_FILE, "rb", buffering=0) as file:
-                lines = file.read().split(b"\n")
-        except OSError:
-            lines = []
-        _ready.update(zip(lines[::2], lines[1::2], strict=False))
+        _ready.update(read_ready(READY_FILE))
     return _ready
+
+
+def more_ready() -> dict[bytes, bytes]:
+    """Return the patterns that few calls need, in the same way."""
+    if not _more_ready:
+        _more_ready.update(read_ready(MORE_READY_FILE))
+    return _more_ready
+
+
+def read_ready(path: str) -> dict[bytes, bytes]:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            lines = file.read().split(b"\n")
+    except OSError:
+        return {}
+    return dict(zip(lines[::2], lines[1::2], strict=False))
 
 
 if TYPE_CHECKING:
@@ -76,6 +91,6 @@ else:
 
         def __getattr__(self, method: str) -> object:
             pattern = compiled(self.pattern, self.flags)
-            for name in ("match", "fullmatch", "search", "finditer", "findall"):
+            for name in ("match", "fullmatch", "search", "finditer", "findall", "sub"):
                 setattr(self, name, getattr(pattern, name))
             return getattr(self, method)

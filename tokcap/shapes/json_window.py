@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tokcap.core.cut import Cut, Gap, Mark, Values, gaps_between
+from tokcap.core.cut import Cut, Finding, Gap, Mark, Values, gaps_between
 from tokcap.core.fit import largest_fit
 from tokcap.core.mark import note_of
+from tokcap.core.tokenizer import Total
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.json_notices import missed_notice, replaced_notice
 from tokcap.shapes.json_text.scanner import end_of_value, without_trailing
@@ -14,7 +15,7 @@ from tokcap.shapes.json_writer import STYLES, Hidden, Unit, common_container, hi
 from tokcap.shapes.record_window import RecordWindow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tokcap.core.cut import Ask, Cost, Ranges, ValuesStyle
     from tokcap.core.notice import Notice
@@ -80,6 +81,42 @@ class JsonWindow(RecordWindow):
         self._units = finder.find(self._first_byte)
         self.count = len(self._units)
         self.head_count = sum(unit.node.begin < tail_begin for unit in self._units)
+
+    def _surveyed(self) -> Cut | None:
+        # Most windows need no survey, and do not load this.
+        from tokcap.shapes.json_survey import JsonSurvey, stretches, units_of
+
+        policy = self._ask.keep.survey
+        assert policy is not None
+        reader = self._reader()
+        self._root = reader.root
+        for begin, end in stretches(self._payload, self._first_byte, self.limit, policy):
+            reader.pass_over(begin)
+            reader.read_until(end)
+        self._units = units_of(reader.root, self._first_byte, self.limit)
+        survey = JsonSurvey(
+            self._payload, self._data, self._tokens, self._units, self.limit, self._survey_parts, self._cost
+        )
+        choice = policy.choose_from(survey) if self._units else None
+        if choice is None:
+            return None
+        shown = survey.with_names(choice.shown)
+        cut = self._shown(shown, self._tokens.position)
+        findings = tuple(
+            Finding(
+                self._tokens.position(node.begin).tokens,
+                found.kind,
+                pointer=node.pointer(),
+            )
+            for found in choice.found
+            for node in (self._units[found.unit].node,)
+        )
+        return cut.but(parts=self._survey_parts(shown), findings=findings)
+
+    def _survey_parts(self, shown: Ranges) -> tuple[Values]:
+        from tokcap.shapes.json_survey import one_mark_in_an_object
+
+        return (self._written(one_mark_in_an_object(self._pieces(shown))),)
 
     def tail_starts(self, hidden_from: int) -> Sequence[int]:
         # The unit before a tail must be known: the mark is in the container that holds both.
@@ -149,8 +186,8 @@ class JsonWindow(RecordWindow):
             return first <= self.head_count + 1
         return needs_tail or end == self.count - 1
 
-    def _shown(self, shown: Ranges) -> Cut:
-        """Return the cut that shows these units."""
+    def _shown(self, shown: Ranges, position: Callable[[int], Total] | None = None) -> Cut:
+        """Return the cut that shows these units. `position` finds the tokens of gaps, if not exactly."""
         units = self._units
         if shown[-1][1] < len(units) and len(shown) == 1 and not shown[0][0]:
             # Values that begin in the same token stay together: the next window would show one of them again.
@@ -163,14 +200,26 @@ class JsonWindow(RecordWindow):
         hidden = gaps_between(shown, len(units))
         kept = [unit for first, end in shown for unit in units[first:end]]
         gaps = tuple(
-            Gap(
-                self._tokens.token_at(units[first].node.begin) if first else self._first_token,
-                None if end == len(units) else self._tokens.token_at(units[end].node.begin),
+            self._gap(
+                units[first].node.begin if first else None,
+                None if end == len(units) else units[end].node.begin,
+                position or self._exact_position,
             )
             for first, end in hidden
         )
         pointer = units[hidden[0][0]].node.pointer() if hidden else None
         return self._finished(self._written(self._pieces(shown)), kept, gaps, pointer)
+
+    def _gap(self, begin: int | None, end: int | None, position: Callable[[int], Total]) -> Gap:
+        """Return the tokens that are hidden between two bytes; None: the beginning, or the end."""
+        first = Total(self._first_token) if begin is None else position(begin)
+        if end is None:
+            return Gap(first.tokens, about=not first.exact)
+        last = position(end)
+        return Gap(first.tokens, last.tokens, about=not (first.exact and last.exact))
+
+    def _exact_position(self, byte: int) -> Total:
+        return Total(self._tokens.token_at(byte))
 
     def _part_of_group(self, fitting: int) -> Cut:
         """Return the first of the units that should stay together, if there is no room for all."""

@@ -36,6 +36,7 @@ class RecordWindow:
     complete = True
 
     def __init__(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost, shape: str) -> None:
+        self._payload = payload
         self._data = payload.view()
         # Called for every range of `_data` that decides about the window.
         self._check = payload.check
@@ -56,6 +57,9 @@ class RecordWindow:
                 return whole
         if limit is None:
             return self._rest()
+        surveyed = self._surveyed() if self._ask.keep.survey else None
+        if surveyed:
+            return surveyed
         size = FIRST_BYTES + BYTES_PER_TOKEN * limit
         while True:
             self._read(size)
@@ -68,6 +72,10 @@ class RecordWindow:
         # Nothing is known about what follows the last unit that was read, unless nothing follows.
         all_known = self.head_count < self.count or self.complete
         return range(1, self.head_count + all_known)
+
+    def _surveyed(self) -> Cut | None:
+        """Return what the survey of the policy chooses; None if there is no room for it."""
+        raise NotImplementedError
 
     def _whole(self) -> Cut:
         """Return all of the payload."""

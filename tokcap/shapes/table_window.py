@@ -6,10 +6,11 @@ back as a table. If a row is too long for any window, its longest cells are repl
 
 from __future__ import annotations
 
-from tokcap.core.cut import Cut, Gap, Kept, Mark, gaps_between
+from tokcap.core.cut import Cut, Finding, Gap, Kept, Mark, gaps_between
 from tokcap.core.mark import note_of
 from tokcap.core.notice import Notice
 from tokcap.core.seek_points import STRIDE_BYTES
+from tokcap.core.tokenizer import Total
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.csv_text import (
     BYTE_ORDER_MARK,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
     from tokcap.shapes.csv_text import Dialect
+    from tokcap.shapes.table_survey import RowMap
 
 
 class Row(Record):
@@ -76,6 +78,52 @@ class TableWindow(RecordWindow):
             self.complete = False
         self._rows = [*head, *tail]
         self.count, self.head_count = len(self._rows), len(head)
+
+    def _surveyed(self) -> Cut | None:
+        # Most windows need no survey, and do not load this.
+        from tokcap.shapes.table_survey import TableSurvey, rows_of
+
+        policy = self._ask.keep.survey
+        assert policy is not None
+        first, number = self._first_row(self._begin)
+        rows = rows_of(self._payload, self._data, first, self._dialect)
+        if rows is None or not rows.count:
+            return None
+
+        def parts_of(shown: Ranges) -> tuple[Kept | Mark, ...]:
+            return self._survey_parts(shown, rows)
+
+        choice = policy.choose_from(
+            TableSurvey(self._payload, rows, self._tokens, self.limit, parts_of, self._cost)
+        )
+        if choice is None:
+            return None
+        self._check(first, len(self._data))
+        position = self._tokens.position
+        gaps = []
+        for begin, end in gaps_between(choice.shown, rows.count):
+            start = position(rows.byte_of(begin)) if begin else Total(self._first_token)
+            stop = position(rows.byte_of(end))
+            gaps.append(Gap(start.tokens, stop.tokens, about=not (start.exact and stop.exact)))
+        findings = tuple(
+            Finding(position(rows.byte_of(found.unit)).tokens, found.kind, pointer=f"/{number + found.unit}")
+            for found in choice.found
+        )
+        return self._finished(parts_of(choice.shown), tuple(gaps)).but(findings=findings)
+
+    def _survey_parts(self, shown: Ranges, rows: RowMap) -> tuple[Kept | Mark, ...]:
+        """Return header, rows, and a mark with a number for each gap."""
+        parts: list[Kept | Mark] = [Kept(self._header)]
+        place = 0
+        for first, end in (*shown, (rows.count, rows.count)):
+            if place < first:
+                parts += self._marks(first - place)
+            if first < end:
+                text = self._data[rows.byte_of(first) : rows.byte_of(end)]
+                # The last row of a table may have no line end, and a mark may follow it.
+                parts.append(Kept(text if text.endswith(b"\n") else text + self._line_end))
+            place = end
+        return tuple(parts)
 
     def _rows_between(self, begin: int, stop: int) -> Sequence[Row]:
         """Return the rows that begin at `begin` or later and before `stop`; at least one if there is one."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 # A character has at most four bytes, so at most three tokens begin inside it.
 TOKENS_INSIDE_A_CHARACTER = 3
 NEWLINE = ord("\n")
-# Lines are counted in blocks of this size.
-BLOCK_BYTES = 1 << 20
 
 
 def cut(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
@@ -44,6 +42,12 @@ def cut(payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
         # If bytes after it were lost, a mark must say so, and that takes room.
         if ask.limit is None or (not payload.lost and cost(rest) <= ask.limit):
             return Cut(rest, first)
+    if ask.keep.survey:
+        from tokcap.shapes.text_survey import survey_cut
+
+        surveyed = survey_cut(payload, tokens, ask, first, first_byte, cost)
+        if surveyed:
+            return surveyed
     window = Window(payload, tokens, ask, ask.limit, first, cost)
     for align, form in attempts(ask):
         lines = Lines(window, align, form)
@@ -139,7 +143,10 @@ class Window:
         # Whether the numbers of tokens at the end are exact.
         self.end_exact = True
         if keep.needs_tail or keep.needs_middle:
-            self._line_ends = line_ends(payload, tokens.byte_at(first))
+            # A window at the beginning does not load this.
+            from tokcap.shapes.line_map import line_ends
+
+            self._line_ends = line_ends(payload, tokens.byte_at(first), payload.size)
         if keep.needs_middle:
             self.end = self.whole_head_end = tokens.total_tokens
             self.head = self.tail = Stretch(payload, tokens.starts(first, self.end), first)
@@ -258,11 +265,3 @@ class Lines:
         if is_first:
             return note_of(gap, window.first, window.total, window.ask, lines)
         return inner_note(gap, window.total, window.ask, lines)
-
-
-def line_ends(payload: Payload, start: int) -> int:
-    """Return how many lines end in a payload from one byte on."""
-    return sum(
-        payload.read(place, min(place + BLOCK_BYTES, payload.size)).count(b"\n")
-        for place in range(start, payload.size, BLOCK_BYTES)
-    )

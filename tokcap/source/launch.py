@@ -21,9 +21,12 @@ else:
 # Python ignores these two before any Python code runs, so it is unknown whether they were ignored before.
 # Commands expect the default: to be ended by them.
 RESTORED_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
-# What a shell ignores (`trap '' PIPE`), its commands ignore too. Other programs that ignore SIGPIPE, such as
-# Python and Node, do not pass that on.
-SHELLS = (b"sh", b"bash", b"dash", b"ash", b"zsh", b"ksh", b"ksh93", b"mksh", b"busybox")
+# What a shell ignores (`trap '' PIPE`), its commands ignore too. The tools in this list ignore a signal
+# only if their caller does. Other programs that ignore SIGPIPE, such as Python and Node, do not pass that on.
+PASS_ON = (
+    *("sh", "bash", "dash", "ash", "zsh", "zsh5", "ksh", "ksh93", "mksh", "yash", "busybox"),
+    *("find", "flock", "make", "time", "timeout", "xargs"),
+)
 STATUS_BYTES = 1 << 12
 
 
@@ -156,12 +159,16 @@ def execute(launch: Launch, variables: Mapping[str, str]) -> None:
 
 def restored_signals() -> tuple[int, ...]:
     """Return what Python ignores and this process did not ignore when it started, as far as that is known."""
-    ignored = ignored_by_shell(os.getppid())
-    return tuple(number for number in RESTORED_SIGNALS if not ignored >> (number - 1) & 1)
+    parent = os.getppid()
+    ignored = ignored_by(parent)
+    inherited = {number for number in RESTORED_SIGNALS if ignored >> (number - 1) & 1}
+    if not inherited or not passes_on(parent):
+        return RESTORED_SIGNALS
+    return tuple(number for number in RESTORED_SIGNALS if number not in inherited)
 
 
-def ignored_by_shell(pid: int) -> int:
-    """Return the signals that a process ignores, as bits; none if it is not a shell or nothing is known."""
+def ignored_by(pid: int) -> int:
+    """Return the signals that a process ignores, as bits; none if that is unknown."""
     try:
         status = os.open(f"/proc/{pid}/status", os.O_RDONLY)
     except OSError:
@@ -170,9 +177,16 @@ def ignored_by_shell(pid: int) -> int:
         lines = os.read(status, STATUS_BYTES)
     finally:
         os.close(status)
-    if lines.partition(b"\n")[0].partition(b"\t")[2] not in SHELLS:
-        return 0
     return int(lines.partition(b"\nSigIgn:\t")[2].partition(b"\n")[0] or b"0", 16)
+
+
+def passes_on(pid: int) -> bool:
+    """Return whether a process lets its children ignore what it ignores."""
+    # Its own name is not enough: a shell that runs a script has the name of the script.
+    try:
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe")) in PASS_ON
+    except OSError:
+        return False
 
 
 def candidate_paths(name: str, variables: Mapping[str, str]) -> Iterator[str]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import time
-from _thread import TIMEOUT_MAX, allocate_lock, start_new_thread
+from _thread import TIMEOUT_MAX, allocate_lock, get_ident
 
 from tokcap.exits import SIGNAL_BASE
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.source.forwarding import TERMINATING, Forwarding, in_foreground
+from tokcap.system.threads import Worker
 
 if TYPE_CHECKING:
     import signal
@@ -50,14 +51,14 @@ class SignalWatch:
         self._waking_signal = 0
         self._forwarding = Forwarding()
         self._termination: Termination | None = None
+        self._worker: Worker | None = None
+        # The thread while it runs, else 0.
         self._thread = 0
         self._finished = False
         # Whether no thread could be started.
         self.has_no_thread = False
         # Guards `_thread`.
         self._gate = allocate_lock()
-        # Locked while the thread runs.
-        self._running = allocate_lock()
         # Wakes the thread where no signal is blocked.
         self._alarm = allocate_lock()
         self._alarm.acquire()
@@ -99,15 +100,12 @@ class SignalWatch:
         self._termination = termination
         can_stop = signal.SIGTSTP in self._held
         self._forwarding.begin(process, termination, terminal, can_stop=can_stop)
-        self._running.acquire()
         try:
-            with self._gate:
-                self._thread = start_new_thread(self._watch, ())
+            self._worker = Worker(self._watch)
         except RuntimeError:
-            # The user has too many processes. Python's handlers take the signals, and the code that reads the
-            # command's output takes care of the timeout.
+            # The user has too many processes, or there is no memory for a thread. Python's handlers take the
+            # signals, and the code that reads the command's output takes care of the timeout.
             self.has_no_thread = True
-            self._running.release()
             self._unblock()
 
     def wake(self) -> None:
@@ -125,9 +123,8 @@ class SignalWatch:
         """
         self._finished = True
         self.wake()
-        with self._running:
-            # The thread has ended, or there was none.
-            pass
+        if self._worker:
+            self._worker.wait()
         self._unblock()
 
     def _unblock(self) -> None:
@@ -142,18 +139,9 @@ class SignalWatch:
         self._handlers_before.clear()
 
     def _watch(self) -> None:
-        try:
-            self._watch_until_finished()
-        except MemoryError:
-            # The main thread is short of memory too, and reports it.
-            pass
-
-    def _watch_until_finished(self) -> None:
         termination = self._termination
         assert termination
-        with self._gate:
-            # `begin` has set `_thread` when this lock is free.
-            pass
+        self._thread = get_ident()
         try:
             while not self._finished:
                 try:
@@ -170,10 +158,10 @@ class SignalWatch:
                     # The main thread reports it. There may be memory in the next round.
                     continue
         finally:
-            with self._gate:
-                # From now on `wake` does nothing.
-                self._thread = 0
-            self._running.release()
+            # From now on `wake` does nothing. `with` would need memory.
+            self._gate.acquire()
+            self._thread = 0
+            self._gate.release()
 
     def _next(self, seconds: float | None) -> tuple[int, bool]:
         """Return the next signal, or 0 after `seconds`, and whether it came from the terminal."""

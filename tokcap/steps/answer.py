@@ -12,7 +12,6 @@ from tokcap.core.request import AUTO
 from tokcap.core.response import Meta, Response
 from tokcap.core.tokenizer import BYTES
 from tokcap.forms import FORMS
-from tokcap.keep import KEEPS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK, MODES
 from tokcap.tokens import Index, count_bytes
@@ -20,13 +19,18 @@ from tokcap.tokens import Index, count_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokcap.core.cut import Cut
+    from tokcap.budget.base import Shown
+    from tokcap.core.cut import Cut, Finding
     from tokcap.core.request import Stream, View
     from tokcap.forms.base import Form
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.examination import Examined
     from tokcap.steps.inputs import Input
     from tokcap.steps.proof import Proof
+
+
+# Most places that `meta.focus` names.
+MOST_FINDINGS = 20
 
 
 class Answer(Record):
@@ -43,6 +47,10 @@ class Answer(Record):
     indexes: Mapping[Stream, Index] = {}
     # What the text form costs on both streams, if that was counted.
     proven_tokens: int | None = None
+    # What its session notes once it is delivered (see `steps.repeats`).
+    showing: Shown | None = None
+    # Whether the output is stored even if nothing is withheld.
+    is_kept: bool = False
 
     def with_meta(self, *notices: Notice, **changes: object) -> Answer:
         response = self.response
@@ -66,6 +74,8 @@ class ShownStderr(Record):
     tokens: int = 0
     # Whether its mark names the command that shows the rest.
     is_named: bool = False
+    # What a survey found in it.
+    findings: tuple[Finding, ...] = ()
 
 
 class Worded(Record):
@@ -207,7 +217,7 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
     ask = Ask(
         limit,
         view.token_offset,
-        KEEPS[view.keep],
+        shown.keep,
         view.align,
         view.sentinel,
         continuation.out,
@@ -226,8 +236,9 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
 
         worded, stderr = cut_both(view, ask, shown, given.err, examined, continuation, proof, spoken)
     else:
-        stderr = ShownStderr()
-        worded = cut_stdout(ask, shown, b"", form, proof, spoken)
+        # Without a limit, stderr is part of the answer only if it was held back.
+        stderr = ShownStderr(given.err.read(0, given.err.size) if given.err else b"")
+        worded = cut_stdout(ask, shown, stderr.shown, form, proof, spoken)
     window, payload = worded.window, worded.payload
     notices = about + stderr.notices + window.notices
     if window.gap and window.empty and not window.gap.lost:
@@ -248,6 +259,7 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         next_offset=next_offset,
         continue_=None if next_offset is None else continuation.arguments_at(next_offset),
         truncation_hint=window.hint or None,
+        focus=(stderr.findings + window.findings)[:MOST_FINDINGS] or None,
         first_pointer=window.first_pointer if is_partial else None,
         next_pointer=window.next_pointer,
         returned_count=window.returned_count if shown.total_count is not None else None,

@@ -18,10 +18,11 @@ from tokcap.steps.allowance import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TypeVar
 
     from tokcap.budget.arithmetic import Account
-    from tokcap.budget.base import Grant, SessionView
+    from tokcap.budget.base import Grant, SessionView, Shown
     from tokcap.core.request import View
     from tokcap.environment import Environment
 
@@ -98,6 +99,22 @@ class Charge:
             # A problem of the ledger must not withhold the output; `settle` reports it.
             return False
         return True
+
+    def shown(self, keys: Sequence[str]) -> Shown | None:
+        """Return what the session was shown; None if its ledger cannot be read."""
+        try:
+            return self._ledger.shown(keys) if self._ledger is not None else None
+        except Exception:
+            # The output is shown in full; `settle` reports a problem of the ledger.
+            return None
+
+    def note_shown(self, shown: Shown) -> None:
+        """Note what the session was shown."""
+        try:
+            if self._ledger is not None:
+                self._ledger.note_shown(shown.context, shown.handles)
+        except Exception:  # noqa: S110  # the output is only shown in full again
+            pass
 
     def settle(self, tokens: int, kind: str) -> tuple[Notice, ...]:
         """Charge what is written. The command has run, so a failure is only a warning."""

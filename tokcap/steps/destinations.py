@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tokcap.core.cut import STDERR_SHARE
-from tokcap.core.request import AUTO
+from tokcap.core.request import AUTO, Request
 from tokcap.core.spool import Spool
 from tokcap.environment import PROGRAM
 from tokcap.filters import chain, notices_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.notice import Notice
     from tokcap.core.payload import Sink, Source
-    from tokcap.core.request import Request, Stream
+    from tokcap.core.request import Stream
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
     from tokcap.filters.base import StreamFilter
@@ -145,7 +145,7 @@ def open_destinations(call: Call, source: Source, closing: Closing) -> Destinati
 
 def open_meter(call: Call, closing: Closing) -> Meter | None:
     """Return what counts the output that is written before the answer, if a session pays for it."""
-    if call.paying is None or (is_capped(call) and not may_pass_live(call)):
+    if call.paying is None or (is_held(call) and not may_pass_live(call)):
         return None
     from tokcap.steps.metering import Meter
 
@@ -172,7 +172,7 @@ def open_stdout(call: Call, write: Write) -> Destination:
 
 def open_stderr(call: Call, write: Write) -> Destination:
     request, recorder = call.request, call.recorder
-    if is_capped(call):
+    if is_held(call):
         return recorder.spool("err", whole=True) if recorder else Spool()
     # Not part of the answer: passed on, and kept if it is stored.
     is_stored = recorder and (request.spill == "always" or not passes_everything(request))
@@ -184,7 +184,22 @@ def open_stderr(call: Call, write: Write) -> Destination:
 def passes_everything(request: Request) -> bool:
     """Return whether nothing of an output is left out or changed: then it is passed on at once."""
     changed = request.token_limit or request.token_offset or request.token_count or request.fields
-    return not changed and MODES[request.mode].shows_payload and not FORMS[request.output].has_envelope
+    return (
+        not changed
+        and not may_repeat(request)
+        and MODES[request.mode].shows_payload
+        and not FORMS[request.output].has_envelope
+    )
+
+
+def may_repeat(request: Request) -> bool:
+    """Return whether the answer depends on what was shown before: nothing is passed on until it is known."""
+    return request.repeat != Request.repeat
+
+
+def is_held(call: Call) -> bool:
+    """Return whether both streams are part of the answer, so that stderr is not passed on as it comes."""
+    return is_capped(call) or may_repeat(call.request)
 
 
 def is_capped(call: Call) -> bool:
@@ -213,6 +228,7 @@ def may_pass_live(call: Call) -> bool:
         and KEEPS[request.keep].may_pass_live
         and not FORMS[request.output].has_envelope
         and not request.token_offset
+        and not may_repeat(request)
     )
 
 

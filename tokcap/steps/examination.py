@@ -5,9 +5,13 @@ Most output fits as it is, so none of this is loaded before something has to be 
 
 from __future__ import annotations
 
+from tokcap.core.cut import Circumstances
 from tokcap.core.notice import Notice
 from tokcap.core.request import AUTO
 from tokcap.core.spool import in_memory
+from tokcap.exits import OK
+from tokcap.keep import KEEPS
+from tokcap.keep.head import HEAD
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK, MODES, SHAPES, is_plain_text, sniff
 from tokcap.tokens import Index
@@ -15,6 +19,7 @@ from tokcap.tokens import Index
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tokcap.core.cut import KeepPolicy
     from tokcap.core.payload import Payload
     from tokcap.core.request import Stream, View
     from tokcap.core.tokenizer import Tokenizer
@@ -35,6 +40,8 @@ class Examined(Record):
     notices: tuple[Notice, ...] = ()
     # Whether `payload` is the stream itself, not a selection from it.
     is_whole_stream: bool = True
+    # The keep policy of this call. It may remember what it found in a payload.
+    keep: KeepPolicy = HEAD
 
     @property
     def indexes(self) -> Mapping[Stream, Index]:
@@ -47,7 +54,8 @@ def examine(view: View, given: Input, tokenizer: Tokenizer) -> Examined:
     whole, known = not given.is_derived, given.known
     index = Index(given.out, tokenizer, known.checkpoints if whole else None)
     notices = notices_about_tokenizer(view)
-    plain = Examined(given, tokenizer, given.out, index, SHAPES[FALLBACK], None, notices, whole)
+    keep = KEEPS[view.keep].for_call(circumstances(view, given))
+    plain = Examined(given, tokenizer, given.out, index, SHAPES[FALLBACK], None, notices, whole, keep)
     if not view.fields:
         # What was passed on live was passed on as text.
         if view.token_count or given.passed.out:
@@ -80,6 +88,13 @@ def examine(view: View, given: Input, tokenizer: Tokenizer) -> Examined:
         notices=notices,
         is_whole_stream=False,
     )
+
+
+def circumstances(view: View, given: Input) -> Circumstances:
+    """Return what a keep policy may know about this call."""
+    ending = given.ending
+    failed = None if ending is None else ending.signal is not None or ending.status != OK
+    return Circumstances(view.token_offset, failed, view.focus)
 
 
 def notices_about_tokenizer(view: View) -> tuple[Notice, ...]:

@@ -2,29 +2,38 @@
 
     python -m tokcap.steps.patterns
 
-Run it after one of these patterns has changed. A test fails until then.
+Run it after one of these patterns has changed. A test fails until then. `lean/findings.ready` has the
+patterns that only a survey of a text needs, so that other calls do not read them.
 """
 
 from __future__ import annotations
 
-from tokcap.lean.patterns import READY_FILE, key_of
+from tokcap.findings.patterns import READY as FINDINGS
+from tokcap.lean.patterns import MORE_READY_FILE, READY_FILE, key_of
+from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.json_text.patterns import READY as JSON_PATTERNS
 from tokcap.tokens.chunks import WORDS_AND_LINES
 from tokcap.tokens.small_text import CLASS_PRE_SPLIT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Source and flags of each pattern.
 PATTERNS = (
     *((source, 0) for source in (*CLASS_PRE_SPLIT.values(), WORDS_AND_LINES)),
     *((pattern.pattern, pattern.flags) for pattern in JSON_PATTERNS),
 )
+MORE_PATTERNS = tuple((pattern.pattern, pattern.flags) for pattern in FINDINGS)
+
+READY_FILES = {READY_FILE: PATTERNS, MORE_READY_FILE: MORE_PATTERNS}
 
 
-def ready_patterns() -> bytes:
-    """Return the content of `lean/patterns.ready`: per pattern a line for its source and one for its code."""
+def ready_patterns(patterns: Sequence[tuple[bytes, int]] = PATTERNS) -> bytes:
+    """Return the content of such a file: per pattern a line for its source and one for its code."""
     from re import _compiler, _parser  # type: ignore[attr-defined]  # the only way to the code itself
 
     lines = []
-    for source, flags in PATTERNS:
+    for source, flags in patterns:
         parsed = _parser.parse(source, flags)
         code = _compiler._code(parsed, flags)
         words = b"".join(int(word).to_bytes(4, "little") for word in code)
@@ -33,5 +42,6 @@ def ready_patterns() -> bytes:
 
 
 if __name__ == "__main__":
-    with open(READY_FILE, "wb") as file:
-        file.write(ready_patterns())
+    for path, listed in READY_FILES.items():
+        with open(path, "wb") as file:
+            file.write(ready_patterns(listed))

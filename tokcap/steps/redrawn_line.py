@@ -47,7 +47,11 @@ class RedrawnLine:
         """Start the thread that draws."""
         from tokcap.system.threads import start_fork_safe_thread
 
-        start_fork_safe_thread(self._draw)
+        try:
+            start_fork_safe_thread(self._draw)
+        except RuntimeError:
+            # Too many processes or too little memory: the answer matters more than the line.
+            pass
 
     def _draw(self) -> None:
         wait = self.first_draw_seconds

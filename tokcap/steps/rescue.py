@@ -14,6 +14,7 @@ from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK
 from tokcap.steps.answer import Answer, respond, with_words
+from tokcap.system.shortage import shortage_of
 from tokcap.tokens.byte_tokenizer import ByteTokenizer
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Attempt(Record):
 def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
     """Return what to try after an error, or an answer if nothing is left. Raise what a caller must see."""
     view, given = attempt.view, attempt.given
+    cause = shortage_of(error) or repr(error)
     if not given.has_run:
         if isinstance(error, TokcapError):
             # Nothing has run, and the error says what is wrong.
@@ -44,21 +46,30 @@ def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
     if isinstance(attempt.tokenizer, ByteTokenizer):
         if not given.has_run:
             raise error
-        return first_bytes(attempt, Notice("CUT_FAILED", f"cutting failed: {error!r}"))
+        return first_bytes(attempt, Notice("CUT_FAILED", f"cutting failed: {cause}"))
     if not isinstance(error, TokenizerFailed) and view.shape != FALLBACK:
         # The shape may be the only problem. As text, the output has the same tokens.
-        notice = Notice("CUT_FAILED", f"cutting failed: {error!r}; treated as text")
+        notice = Notice("CUT_FAILED", f"cutting failed: {cause}; treated as text")
         return attempt.but(view=view.but(shape=FALLBACK), given=given.but(notices=(*given.notices, notice)))
-    reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {error!r}"
+    reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {cause}"
     notice = Notice("TOKENIZER_FAILED", f"{reason}; counted every byte as a token instead")
     # Warnings of earlier attempts no longer apply.
     kept = tuple(known for known in given.notices if known.code != notice.code and known.code != "CUT_FAILED")
     return Attempt(view.but(shape=FALLBACK), given.but(notices=(*kept, notice)), ByteTokenizer())
 
 
+def repeat_failed(error: Exception) -> Notice:
+    """Return the warning that an output could not be compared with what its session was shown."""
+    return Notice("REPEAT_FAILED", f"the output could not be compared with earlier ones: {error!r}")
+
+
 def failed_count(attempt: Attempt, error: Exception) -> Answer:
     """Answer `--token-count` without a number."""
-    reason = str(error) if isinstance(error, TokenizerFailed) else f"cutting failed: {error!r}"
+    reason = (
+        str(error)
+        if isinstance(error, TokenizerFailed)
+        else f"cutting failed: {shortage_of(error) or repr(error)}"
+    )
     response = respond(attempt.given, None, Meta(), ())
     failure = response.failure or Failure(TokenizerUnavailable.code, f"{reason}; nothing was counted")
     status = response.status or TokenizerUnavailable.exit_status

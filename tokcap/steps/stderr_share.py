@@ -5,7 +5,6 @@ from __future__ import annotations
 from tokcap.core.cut import NAMING_LIMIT, STDERR_SHARE, Ask, Mark
 from tokcap.core.notice import Notice
 from tokcap.forms import FORMS
-from tokcap.keep import KEEPS
 from tokcap.keep.ends import ENDS_PREFERRING_LAST
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes import FALLBACK, MODES, SHAPES
@@ -20,6 +19,10 @@ if TYPE_CHECKING:
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.examination import Examined
     from tokcap.steps.proof import Proof
+
+
+# About what a mark with its command costs.
+MARK_TOKENS = 40
 
 
 def stderr_limit(limit: int, out_tokens: int, err_tokens: int) -> int:
@@ -37,7 +40,7 @@ def stdout_tokens(view: View, limit: int, shown: Examined) -> int:
     tokens = max(shown.index.reach(view.token_offset + limit + 1) - view.token_offset, 0)
     if tokens <= limit and form.has_envelope:
         # In JSON, escapes and brackets cost extra tokens, even if the payload is empty.
-        everything = Ask(None, view.token_offset, KEEPS[view.keep], view.align, view.sentinel)
+        everything = Ask(None, view.token_offset, shown.keep, view.align, view.sentinel)
         rest = shown.shape.cut(shown.payload, shown.index, everything, lambda _parts: 0).parts
         tokens = count_bytes(form.compose(rest), shown.tokenizer)
     return tokens
@@ -57,9 +60,12 @@ def cut_both(
     form, limit = FORMS[view.output], view.token_limit
     assert limit is not None
     out_tokens = stdout_tokens(view, limit, shown)
+    wanted = None
+    if examined.keep.survey and not MODES[view.mode].describes:
+        wanted = surveyed_share(view, limit, shown, err, out_tokens)
     least, most = 0, limit
     while True:
-        stderr = cut_stderr(err, view, limit, out_tokens, examined, continuation, most, least)
+        stderr = cut_stderr(err, view, limit, out_tokens, examined, continuation, most, least, wanted)
         worded = cut_stdout(ask, shown, stderr.shown, form, proof, notices)
         if stderr.withheld and not (stderr.is_named or worded.window.gap or least):
             least = min(NAMING_LIMIT, limit // 2)
@@ -71,6 +77,30 @@ def cut_both(
             return worded, stderr
         # The order in which both were written costs more than the streams alone.
         most = min(most, stderr.tokens) - excess
+
+
+def surveyed_share(view: View, limit: int, shown: Examined, err: Payload, out_tokens: int) -> int | None:
+    """Return how many tokens stderr should get by what both streams say; None if that is not comparable."""
+    policy = shown.keep.survey
+    index = Index(err, shown.tokenizer)
+    is_short = out_tokens + index.reach(limit + 1) <= limit
+    if policy is None or shown.shape is not SHAPES[FALLBACK] or is_short:
+        return None
+    from tokcap.shapes.text_survey import SurveyedLines
+    from tokcap.shapes.text_window import start_of_window
+
+    start, start_byte = start_of_window(shown.index, view.token_offset)
+    texts = (
+        SurveyedLines(shown.payload, shown.index, start, start_byte, limit),
+        SurveyedLines(err, index, 0, 0, limit),
+    )
+    # Each stream that is cut has a mark.
+    marks = (MARK_TOKENS if out_tokens else 0) + MARK_TOKENS
+    out_share, err_share = policy.divide(max(limit - marks, 1), texts)
+    if out_share >= out_tokens:
+        # All of stdout fits, so its mark is not needed.
+        return limit - out_tokens
+    return min(err_share + MARK_TOKENS, limit - MARK_TOKENS)
 
 
 def cut_next_to(
@@ -97,8 +127,12 @@ def cut_stderr(
     continuation: Continuation,
     most: int | None = None,
     least: int = 0,
+    wanted: int | None = None,
 ) -> ShownStderr:
-    """Show all of stderr if possible, else both ends within its share, from `least` to `most` tokens."""
+    """Show all of stderr if possible, else what matters within its share, from `least` to `most` tokens.
+
+    `wanted` replaces the usual share.
+    """
     if MODES[view.mode].describes:
         # The summary covers stderr too.
         return ShownStderr(withheld=True)
@@ -106,6 +140,8 @@ def cut_stderr(
     index = Index(err, tokenizer)
     passed = examined.given.passed.err
     share = stderr_limit(limit, out_tokens, index.total_tokens) if limit > 0 else 0
+    if wanted is not None:
+        share = min(wanted, index.total_tokens)
     share = max(share, min(least, index.total_tokens))
     share = max(share if most is None else min(share, most), 1 if passed else 0)
     indexes: dict[Stream, Index] = {"err": index}
@@ -119,7 +155,7 @@ def cut_stderr(
     ask = Ask(
         share,
         0,
-        ENDS_PREFERRING_LAST,
+        examined.keep if examined.keep.survey else ENDS_PREFERRING_LAST,
         "record",
         view.sentinel,
         continuation.err,
@@ -139,5 +175,6 @@ def cut_stderr(
         withheld=shown.gap is not None,
         indexes=indexes,
         tokens=share,
+        findings=tuple(finding.but(stream="err") for finding in shown.findings),
         is_named=any(isinstance(part, Mark) and part.note for part in shown.parts),
     )

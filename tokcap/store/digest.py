@@ -6,12 +6,12 @@ from tokcap.lean.digest import blake2b
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from _thread import LockType
     from collections.abc import Iterable, Mapping
     from typing import Protocol
 
     from tokcap.core.request import Stream
     from tokcap.store.checksums import BlockChecksums
+    from tokcap.system.threads import Worker
 
     class Readable(Protocol):
         """A stored stream: the size of what is stored, and the number of bytes that were not stored."""
@@ -41,7 +41,7 @@ class StreamDigest:
         self._hash = blake2b(digest_size=DIGEST_BYTES)
         self._room = most_bytes
         self._size = 0
-        self._running: LockType | None = None
+        self._worker: Worker | None = None
         self.checksums: BlockChecksums | None = None
         if is_long:
             from tokcap.store.checksums import BlockChecksums
@@ -58,27 +58,18 @@ class StreamDigest:
     def update_in_thread(self, block: memoryview) -> None:
         """Add a block while the caller continues: hashing does not hold the interpreter lock."""
         self.wait()
-        from _thread import allocate_lock, start_new_thread
+        from tokcap.system.threads import Worker
 
         stored = self._stored_part(block)
-        self._running = allocate_lock()
-        has_started = allocate_lock()
-        self._running.acquire()
-        has_started.acquire()
 
-        def work(running: LockType) -> None:
-            has_started.release()
-            try:
-                self._hash.update(stored)
-            finally:
-                running.release()
+        def work() -> None:
+            self._hash.update(stored)
 
         try:
-            start_new_thread(work, (self._running,))
+            # The thread has begun when it is created. Else it might not run before the caller is done.
+            self._worker = Worker(work)
         except RuntimeError:
-            work(self._running)
-        # Without this wait, the new thread might not run before the caller is done.
-        has_started.acquire()
+            work()
         if self.checksums:
             # Not in the thread, which takes longer than the caller even without them.
             self.checksums.update(stored)
@@ -92,10 +83,10 @@ class StreamDigest:
 
     def wait(self) -> None:
         """Wait for the thread, if there is one."""
-        if self._running:
-            with self._running:
-                pass
-            self._running = None
+        worker, self._worker = self._worker, None
+        if worker and not worker.wait():
+            # The digest would be wrong.
+            raise MemoryError
 
     def sealed(self) -> bytes:
         """Return the digest and the total size."""

@@ -18,16 +18,28 @@ SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 # Messages of the dynamic loader, which Python reports as an `ImportError`.
 NO_ROOM_TO_LOAD = ("failed to map segment", os.strerror(errno.ENOMEM), os.strerror(errno.EMFILE))
 
+# What Python raises when it has no memory for a `MemoryError`: a function failed without an error, or a
+# module that is compiled has errors.
+MISTAKEN = (SystemError, SyntaxError)
+
 
 def shortage_of(error: BaseException) -> str:
     """Return one line that says what is missing; empty if the error has another cause."""
     if isinstance(error, MemoryError):
         return "not enough memory; raise the limit (see ulimit -v)"
+    if isinstance(error, MISTAKEN):
+        return f"not enough memory, or a defect of Python ({error}); raise the limit (see ulimit -v)"
     if isinstance(error, OSError) and error.errno in SHORTAGES:
         return f"{os.strerror(error.errno)}; raise the limit (see ulimit -a)"
     if isinstance(error, ImportError) and any(words in str(error) for words in NO_ROOM_TO_LOAD):
         return f"not enough memory or descriptors to load {error.name} (see ulimit -a)"
     return ""
+
+
+def free_memory(error: BaseException) -> None:
+    """Free what the failed functions hold, if they lacked memory: handling the error needs some."""
+    if isinstance(error, (MemoryError, *MISTAKEN)):
+        error.__traceback__ = error.__context__ = error.__cause__ = None
 
 
 def problem_of(error: Exception) -> TokcapError:

@@ -26,6 +26,8 @@ READ_BYTES = 1 << 18
 EXACT_BYTES = 64 << 10
 # What is before the end of a larger payload is not counted for a window at its end.
 EXACT_TAIL_BYTES = 4 << 20
+# Positions up to here are always exact.
+EXACT_HEAD_BYTES = 256 << 10
 # An estimate samples this many bytes at the start, and some places spread over the rest: many outputs start
 # differently from how they continue.
 SAMPLE_BYTES = 4 << 10
@@ -232,6 +234,40 @@ class Index:
         ends = self._ends_after(place)
         return self.checkpoints.tokens[place] + last_at_most(ends, byte - self.checkpoints.bytes[place]) + 1
 
+    def position(self, byte: int) -> Total:
+        """Return the token that contains the byte (see `TokenMap`)."""
+        is_near = self._payload.size <= EXACT_TAIL_BYTES or byte <= EXACT_HEAD_BYTES
+        if is_near or self._was_end_asked:
+            return Total(self.token_at(byte))
+        nearest = self.token_at(EXACT_HEAD_BYTES)
+        return Total(max(self._estimated(byte).tokens, nearest + 1), exact=False)
+
+    def positions(self, places: Sequence[int]) -> Sequence[tuple[int, bool]]:
+        """Return for each byte, in order, the token that contains it (see `TokenMap`)."""
+        # Most calls need no positions, and do not load this.
+        from bisect import bisect_left
+
+        self.count_all()
+        known = last_at_most(self.checkpoints.bytes, places[0])
+        token, begin = self.checkpoints.tokens[known], self.checkpoints.bytes[known]
+        found: list[tuple[int, bool]] = []
+        for chunk in split(blocks(self._payload, begin), self._tokenizer):
+            ends = known_ends(token_ends(chunk, self._tokenizer, allowed_only=False))
+            while len(found) < len(places) and places[len(found)] < begin + len(chunk):
+                place = places[len(found)] - begin
+                # An unknown end equals the one before it, so the first token that ends here is the known one.
+                number = bisect_left(ends, place) if place else -1
+                is_start = not place or (number < len(ends) and ends[number] == place)
+                found.append((token + number + is_start, is_start))
+            token += len(ends)
+            begin += len(chunk)
+        # What is left is the end of the payload.
+        return found + [(token, True)] * (len(places) - len(found))
+
+    def count_alone(self, data: bytes) -> int:
+        """Return how many tokens a text has by itself."""
+        return self._tokenizer.count(as_text(data))
+
     def byte_at(self, token: int) -> int:
         """Return where a token begins, even inside a character; the payload's size past the end."""
         token = self.reach(token)
@@ -253,7 +289,7 @@ class Index:
 
 def known_ends(ends: Sequence[int]) -> Sequence[int]:
     """Replace each unknown end by the end before it, so that the ends are in order for bisection."""
-    return list(accumulate(ends, max))
+    return list(accumulate(ends, max)) if INSIDE_A_CHARACTER in ends else ends
 
 
 def blocks(payload: Payload, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
@@ -270,7 +306,7 @@ def token_ends(chunk: bytes, tokenizer: Tokenizer, *, allowed_only: bool = True)
     """
     ends = list(accumulate(tokenizer.token_lengths(as_text(chunk))))
     if is_utf8(chunk):
-        if not allowed_only:
+        if not allowed_only or chunk.isascii():
             return ends
         return [end if end == len(chunk) or chunk[end] & 0xC0 != 0x80 else INSIDE_A_CHARACTER for end in ends]
     from tokcap.tokens.replacement import ends_in_source

@@ -19,6 +19,7 @@ GROUP = Group("hook", "Make a coding agent run its shell commands under tokcap."
 AGENT = Argument("NAME", "an agent listed by tokcap hook list", names="agents")
 LIMIT = flag_like("token_limit", "tokens per command", shown_default="as configured")
 SESSION = flag_like("session", "the session to charge")
+REPEAT = flag_like("repeat", "what to do with an output that was shown before", shown_default="as configured")
 PROJECT = Flag(
     ("--project",),
     "use the settings of the current directory instead of the user's",
@@ -50,18 +51,24 @@ def list_agents(env: Environment) -> int:
     "hook",
     "install",
     arguments=(AGENT,),
-    flags=(LIMIT, SESSION, PROJECT),
+    flags=(LIMIT, SESSION, REPEAT, PROJECT),
     examples=(("tokcap hook install claude-code -n 2000", "cap every command at 2,000 tokens from now on"),),
     danger="writes",
     no="there is no hook for this agent, or it is not safe with these settings",
 )
 def install(
-    env: Environment, *, name: str, token_limit: int | None, session: str | None, project: bool
+    env: Environment,
+    *,
+    name: str,
+    token_limit: int | None,
+    session: str | None,
+    repeat: str | None,
+    project: bool,
 ) -> int:
     """Add the hook to the agent's settings; all other settings stay unchanged."""
     from tokcap.hooks import manage
 
-    options = options_of(token_limit, session)
+    options = options_of(token_limit, session, repeat)
     env.tell("hook: " + manage.install(name, manage.place_here(env), options, project=project))
     return exits.OK
 
@@ -88,17 +95,24 @@ def remove(env: Environment, *, name: str, project: bool) -> int:
     "hook",
     "print",
     arguments=(AGENT,),
-    flags=(LIMIT, SESSION, PROJECT),
+    flags=(LIMIT, SESSION, REPEAT, PROJECT),
     examples=(("tokcap hook print claude-code", "show the settings that install would write"),),
     no="there is no hook for this agent",
 )
 def print_entry(
-    env: Environment, *, name: str, token_limit: int | None, session: str | None, project: bool
+    env: Environment,
+    *,
+    name: str,
+    token_limit: int | None,
+    session: str | None,
+    repeat: str | None,
+    project: bool,
 ) -> int:
     """Print the settings that install would write, to add them by hand."""
     from tokcap.hooks import manage
 
-    return Reply(env, "text").say(manage.printed(name, options_of(token_limit, session), project=project))
+    options = options_of(token_limit, session, repeat)
+    return Reply(env, "text").say(manage.printed(name, options, project=project))
 
 
 @command(
@@ -127,9 +141,10 @@ def print_env(env: Environment) -> int:
 COMMANDS = (list_agents, install, remove, print_entry, print_env)
 
 
-def options_of(token_limit: int | None, session: str | None) -> tuple[str, ...]:
+def options_of(token_limit: int | None, session: str | None, repeat: str | None) -> tuple[str, ...]:
     """Return the options that the installed hook gives to tokcap."""
     from tokcap.budget.base import session_name
 
     limit = () if token_limit is None else ("--token-limit", str(token_limit))
-    return limit if session is None else (*limit, "--session", session_name(session))
+    charged = () if session is None else ("--session", session_name(session))
+    return (*limit, *charged, *(() if repeat is None else ("--repeat", repeat)))

@@ -1,0 +1,135 @@
+"""A survey reads a text once, in any chunks, and finds what matters in it."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokcap.findings import survey as survey_module
+from tokcap.findings.survey import Survey
+
+LINES = (
+    b"",
+    b"    at shop.cart (cart.js:3:5)",
+    b"error: something failed",
+    b"2026-01-02 INFO request 17 took 30 ms",
+    b"2026-01-02 INFO request 18 took 31 ms",
+    b"# Heading",
+    b"5 failed, 3 passed",
+    b"\xff\xfe\x00 not text \x1b[31merror\x1b[0m",
+    b"progress 10%\rprogress 100%",
+    b"diff --git a/x b/x",
+    b"+class Added:",
+)
+
+
+def survey(data: bytes, chunks=(), **named):
+    reader = Survey(named.pop("failed", True), **named)
+    place = 0
+    for end in (*sorted(chunks), len(data)):
+        reader.feed(data[place:end])
+        place = end
+    return reader.finish()
+
+
+def log_lines(count: int) -> bytes:
+    return b"".join(
+        b"2026-01-02 INFO worker-%d request %x took %d ms\n" % (n % 9, n * 7919, n) for n in range(count)
+    )
+
+
+@given(st.lists(st.sampled_from(LINES)), st.lists(st.integers(0, 400)), st.booleans())
+def test_every_chunking_gives_the_same_findings(lines, chunks, ends_with_line_end):
+    data = b"\n".join(lines) + b"\n" * ends_with_line_end
+    assert survey(data, [min(place, len(data)) for place in chunks]) == survey(data)
+
+
+@pytest.mark.parametrize("block_bytes", [64, 1000])
+def test_every_chunking_gives_the_same_findings_across_blocks(block_bytes, monkeypatch):
+    monkeypatch.setattr(survey_module, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(survey_module, "EXAMINED_BYTES", 4 * block_bytes)
+    draw = random.Random(7)  # not a secret
+    for _ in range(20):
+        lines = draw.choices((*LINES, b"x" * 3 * block_bytes, *log_lines(3).split(b"\n")), k=60)
+        data = b"\n".join(lines)
+        places = [draw.randrange(len(data) + 1) for _ in range(draw.randrange(12))]
+        assert survey(data, places) == survey(data)
+
+
+def test_the_number_of_lines_is_exact():
+    for data, count in ((b"", 0), (b"a", 1), (b"a\n", 1), (b"a\n\n", 2), (b"\n\nb", 3)):
+        assert survey(data).total_lines == count
+
+
+def test_units_are_bounded_in_number_and_in_order():
+    data = b"".join(b"error %d: part %d of %x is broken\n" % (n, n * n, n) for n in range(40_000))
+    units = survey(data, most_candidates=500).units
+    assert 0 < len(units) <= 1000
+    assert [unit.first_line for unit in units] == sorted(unit.first_line for unit in units)
+
+
+def test_one_failure_in_a_long_log_is_found():
+    before, after = log_lines(30_000), log_lines(30_000)
+    found = survey(before + b"2026-01-02 ERROR worker-3 lost its disk\n" + after, failed=False).found
+    assert [(line.line, line.kind) for line in found] == [(30_000, "error")]
+
+
+def test_a_line_that_is_longer_than_memory_allows_is_not_kept():
+    reader = Survey(True)
+    reader.feed(b"error: " + b"x" * (1 << 20))
+    for _ in range(3):
+        reader.feed(b"x" * (1 << 20))
+        assert sum(map(len, reader._pending)) < 1 << 20
+    reader.feed(b"\nlast line\n")
+    findings = reader.finish()
+    assert findings.total_lines == 2
+    assert [line.line for line in findings.found] == [0]
+
+
+def test_places_say_where_lines_begin(monkeypatch):
+    monkeypatch.setattr(survey_module, "BLOCK_BYTES", 2000)
+    data = log_lines(500) + b"y" * 9000 + b"\n" + log_lines(100)
+    findings = survey(data)
+    assert len(findings.places) > 10
+    for line, byte in findings.places:
+        assert data[:byte].count(b"\n") == line
+        assert byte == 0 or data[byte - 1 : byte] == b"\n"
+
+
+def test_lines_that_differ_in_numbers_are_similar():
+    findings = survey(b"start\n" + log_lines(10) + b"end\n")
+    assert findings.are_similar(2, 11)
+    assert findings.are_similar(5, 6)
+    assert not findings.are_similar(1, 11)
+    assert not findings.are_similar(2, 12)
+
+
+def test_what_the_caller_is_interested_in_matters_most():
+    found = survey(log_lines(50) + b"error: disk failed\n", interest=r"request [0-9a-f]+f took").found
+    assert {line.kind for line in found[:-1]} == {"interest"}
+    assert found[-1].kind == "error"
+
+
+def test_the_words_of_failure_in_a_diff_are_no_failures():
+    data = b"diff --git a/x.py b/x.py\n@@ -1,3 +1,4 @@\n try:\n+except ValueError:\n+    raise TypeError\n"
+    assert survey(data, failed=False).found == ()
+
+
+def test_after_a_success_prose_about_errors_is_no_failure_that_counts():
+    prose = (
+        b"The parser of the program can raise an error if it is not able to read a file of this kind.\n\n"
+        * 30
+    )
+    calm = survey(b"Reading files\n=============\n\n" + prose, failed=False)
+    heading = next(unit for unit in calm.units if unit.first_line == 0)
+    assert all(unit.value < heading.value for unit in calm.units if unit.kind == "trouble")
+
+
+def test_the_largest_number_of_a_column_stands_out():
+    data = b"".join(b"%d ./src/file%d.c\n" % (1000 + n * 7919 % 700, n) for n in range(300))
+    data += b"927065 ./logo.png\n" + b"".join(
+        b"%d ./doc/page%d.rst\n" % (900 + n * 7919 % 500, n) for n in range(300)
+    )
+    units = survey(data, failed=False).units
+    assert max(units, key=lambda unit: unit.value).first_line == 300

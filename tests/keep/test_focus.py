@@ -1,0 +1,200 @@
+"""`--keep focus`: what matters is shown within the limit, and every gap says in its place what it hides."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.focused import lines_of, taken_apart
+from tests.support.payloads import payload_of
+from tests.support.reference import recount
+from tests.support.samples import SAMPLES, TOKENIZER, Sample
+from tokcap.core.cut import Ask, Circumstances
+from tokcap.forms import FORMS
+from tokcap.keep import KEEPS
+from tokcap.shapes import SHAPES
+from tokcap.tokens import Index, count_bytes
+
+COMPILED = "".join(f"cc -O2 -c src/module_{n:03}.c -o build/module_{n:03}.o\n" for n in range(300))
+ERROR = "src/parser.c:41:7: error: 'depth' undeclared (first use in this function)\n"
+BUILD = (COMPILED + ERROR + COMPILED + "make: *** [Makefile:12: all] Error 2\n").encode()
+
+words = st.sampled_from(
+    [
+        *(
+            "FAILED tests/test_a.py::test_b",
+            "x" * 300,
+            "naïve 漢字",
+            "\t",
+            "one two three four five six",
+            "}",
+        ),
+        "ok",
+        "error: it broke",
+        "",
+        "  ",
+        "warning: old",
+        "12:30:01 INFO started",
+        "Traceback (most recent call last):",
+    ]
+)
+texts = st.lists(words, min_size=30, max_size=400).map("\n".join).map(str.encode)
+
+
+def focused(data: bytes, limit: int, *, failed=True, interest="", tokenizer=TOKENIZER) -> bytes:
+    def cost(parts):
+        return count_bytes(FORMS["text"].compose(parts), tokenizer)
+
+    payload = payload_of(data)
+    keep = KEEPS["focus"].for_call(Circumstances(0, failed, interest))
+    ask = Ask(limit, 0, keep, "record", "[TRUNCATED]", "tokcap show 3f2a91c05d7e --token-offset {}")
+    cut = SHAPES["text"].cut(payload, Index(payload, tokenizer), ask, cost)
+    return FORMS["text"].compose(cut.parts)
+
+
+def test_the_error_in_the_middle_of_a_build_is_shown_with_the_end():
+    answer = focused(BUILD, 200)
+    assert ERROR.encode() in answer
+    assert b"make: *** [Makefile:12: all] Error 2\n" in answer
+    assert recount(answer) <= 200
+
+
+def test_repeated_lines_are_said_to_be_similar():
+    found = taken_apart(focused(BUILD, 200), BUILD)
+    assert any(gap.similar and gap.lines and gap.lines > 200 for gap in found.hidden)
+
+
+def test_the_last_line_is_the_mark_with_the_command_for_the_first_gap():
+    answer = focused(BUILD, 300)
+    found = taken_apart(answer, BUILD)
+    first = found.hidden[0].tokens[0]
+    assert found.mark.endswith(f"next: tokcap show 3f2a91c05d7e --token-offset {first}\n".encode())
+
+
+@pytest.mark.parametrize("limit", [60, 100, 200, 500, 2000])
+def test_gaps_and_shown_lines_tile_the_source_and_name_its_tokens(limit):
+    assert taken_apart(focused(BUILD, limit), BUILD).shown
+
+
+@given(texts, st.integers(60, 1500))
+def test_any_text_recounts_within_the_limit_and_is_tiled(data, limit):
+    answer = focused(data, limit)
+    if answer == data:
+        return
+    assert recount(answer) <= limit
+    if answer.splitlines()[-1].startswith(b"[TRUNCATED] "):
+        taken_apart(answer, data)
+
+
+@given(texts, st.integers(60, 1500))
+def test_the_same_input_gives_the_same_bytes(data, limit):
+    assert focused(data, limit) == focused(data, limit)
+
+
+@pytest.mark.parametrize("limit", [500, 2000])
+def test_the_limit_is_used_when_more_is_there(limit):
+    assert recount(focused(BUILD, limit)) >= 0.9 * limit
+
+
+def test_a_pattern_of_the_caller_matters_most(inside):
+    ran = inside("-n", "200", "--focus", "module_14[27]", stdin=BUILD)
+    assert b"module_142.c" in ran.out
+    assert b"module_147.c" in ran.out
+    assert recount(ran.out) <= 200
+
+
+def test_a_pattern_that_is_no_pattern_is_refused_before_the_command_runs(inside, tmp_path):
+    ran = inside("-n", "9", "--focus", "(", "--", "touch", str(tmp_path / "ran"))
+    assert ran.status == 125
+    assert b"not a valid regular expression" in ran.err
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_pattern_does_not_go_with_another_policy(inside):
+    assert inside("-n", "9", "--keep", "tail", "--focus", "x", stdin=b"").status == 125
+
+
+def test_meta_says_what_was_found_and_where(inside):
+    meta = inside("-n", "200", "--keep", "focus", "-o", "json", stdin=BUILD).json["meta"]
+    line = 1 + lines_of(BUILD).index(ERROR.encode())
+    (found,) = [one for one in meta["focus"] if one["line"] == line]
+    before = b"".join(lines_of(BUILD)[: line - 1])
+    assert found["token"] == recount(before)
+    assert found["kind"]
+
+
+@pytest.mark.usefixtures("with_store")
+def test_it_works_on_what_is_stored(inside):
+    inside("-n", "60", "--", "cat", stdin=BUILD)
+    shown = inside("show", "@last", "-n", "200", "--keep", "focus")
+    assert ERROR.encode() in shown.out
+    taken_apart(shown.out, BUILD)
+
+
+def test_auto_shows_everything_that_fits(inside):
+    assert inside("-n", "9", "--keep", "auto", stdin=b"1\n2\n").out == b"1\n2\n"
+
+
+def test_auto_shows_what_matters_of_a_long_output(inside):
+    assert ERROR.encode() in inside("-n", "200", "--keep", "auto", stdin=BUILD).out
+
+
+def test_auto_shows_the_page_that_an_offset_asks_for(inside):
+    paged = inside("-n", "60", "--keep", "auto", "--token-offset", "21", stdin=BUILD)
+    assert paged.out == inside("-n", "60", "--token-offset", "21", stdin=BUILD).out
+
+
+def test_the_reason_on_stderr_is_shown_next_to_a_flood_on_stdout(inside):
+    script = "seq 1 5000; seq 1 3000 >&2; echo 'fatal: the disk is full' >&2; seq 1 3000 >&2; exit 4"
+    ran = inside("-n", "400", "--keep", "focus", "--", "sh", "-c", script)
+    assert ran.status == 4
+    assert b"fatal: the disk is full\n" in ran.err
+    assert recount(ran.out + ran.err) <= 400
+
+
+@pytest.mark.parametrize("shape", ["json", "jsonl", "csv", "tsv"])
+@pytest.mark.parametrize("limit", [30, 60, 150, 600])
+def test_structured_outputs_stay_valid(shape, limit):
+    shown = Sample(SAMPLES[shape], shape).shown(limit, keep="focus")
+    assert recount(shown) <= limit
+    if shape == "json":
+        json.loads(shown)
+    elif shape == "jsonl":
+        for line in shown.splitlines():
+            json.loads(line)
+    elif limit >= 60:
+        delimiter = b"," if shape == "csv" else b"\t"
+        assert shown.startswith(SAMPLES[shape].splitlines()[0])
+        assert all(line.count(delimiter) >= 1 for line in shown.splitlines())
+
+
+def test_a_rare_value_of_json_is_shown_with_the_name_of_its_record():
+    pods = [
+        {
+            "metadata": {"name": f"web-{n}", "labels": {"app": "web", "hash": f"{n * 7919:x}"}},
+            "status": {"phase": "Running"},
+        }
+        for n in range(200)
+    ]
+    pods[137]["status"] = {"phase": "Failed", "reason": "Evicted: the node was low on memory"}
+    shown = Sample(json.dumps({"items": pods}).encode(), "json").shown(300, keep="focus")
+    assert "Evicted: the node was low on memory" in shown.decode()
+    assert "web-137" in shown.decode()
+    json.loads(shown)
+
+
+def test_a_large_json_document_is_surveyed_without_reading_all_of_it_value_by_value():
+    rows = [{"id": n, "state": "done", "note": f"batch {n % 7} of the night"} for n in range(60_000)]
+    rows[41_234]["state"] = "error: no space left on device"
+    shown = Sample(json.dumps(rows).encode(), "json").shown(400, keep="focus")
+    assert b"no space left on device" in shown
+    assert b"41234" in shown
+    json.loads(shown)
+
+
+def test_a_rare_row_of_a_table_is_shown():
+    table = b"host,state,load\n" + b"".join(b"node%d,up,%d\n" % (n, n % 9) for n in range(2000))
+    table = table.replace(b"node1234,up,", b"node1234,error: unreachable,")
+    shown = Sample(table, "csv").shown(200, keep="focus")
+    assert b"node1234,error: unreachable" in shown

@@ -1,0 +1,197 @@
+"""Examine blocks of lines: which of them may matter, and what they are."""
+
+from __future__ import annotations
+
+from tokcap.findings import rules
+from tokcap.findings.columns import outliers
+from tokcap.findings.draft import Draft
+from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above, subordinate
+from tokcap.findings.groups import Groups
+from tokcap.findings.judge import judge, telling_words
+from tokcap.findings.structure import IS_DIFF, headings
+from tokcap.findings.words import count_letters, message_of, words_of
+from tokcap.lean.patterns import later
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator, Sequence
+
+ESCAPES = later(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+# All frames of a progress line but the last one.
+FRAMES = later(rb"[^\r\n]*\r(?=[^\r\n])")
+
+# At most so many lines of a block that are like no other, and so many failures with the same message.
+MOST_SINGLE, MOST_REPEATED = 300, 4
+# So much of a message is compared, and so many messages are remembered.
+MESSAGE_BYTES, MOST_MESSAGES = 400, 20_000
+# At most so many failures of a block are explained.
+MOST_EXPLAINED = 200
+# A line with fewer letters says nothing.
+LEAST_LETTERS = 4
+# Files that are rarely what somebody works on, and files of the system.
+SIDE_FILES = (
+    b"tests/",
+    b"test/",
+    b"examples/",
+    b"docs/",
+    b"vendor/",
+    b"third_party/",
+    b"node_modules/",
+    b"deps/",
+)
+SYSTEM_FILES = (b"/usr/include", b"/usr/lib", b"/usr/local/lib", b"/opt/")
+SIDE_STRENGTH, SYSTEM_STRENGTH = 0.7, 0.5
+
+EXPLAINED = frozenset((rules.CRASH, rules.ERROR, rules.FAILED, rules.TROUBLE, "interest"))
+# First bytes of lines that may be marked as failed, and of the lines of a diff.
+MARKS = (b" ", b"E", b"\xe2", b"\xc3", b"\t")
+DIFF_MARKERS = (b"+", b"-", b" ", b"@")
+# Digits are equal, except zero: no errors is not the same as some.
+DIGIT_CLASSES = bytes.maketrans(b"123456789", b"1" * 9)
+
+READY = (ESCAPES, FRAMES)
+
+
+class Examination:
+    """What is known about the lines so far."""
+
+    def __init__(self, interest: str = "") -> None:
+        self._interest: re.Pattern[bytes] | None = None
+        if interest:
+            import re
+
+            self._interest = re.compile(interest.encode())
+        self.groups = Groups()
+        # How many lines have each kind, how many were examined, and how many are like no other.
+        self.kind_counts: dict[str, int] = {}
+        self.lines = self.single_lines = 0
+        self._is_diff = False
+        self._judged: dict[bytes, str] = {}
+        # The number of each message, and how often it was found.
+        self._repeats: dict[bytes, tuple[int, int]] = {}
+
+    def block(self, lines: Sequence[bytes], numbers: Sequence[int], *, in_context: bool) -> list[Draft]:
+        """Return drafts for lines with these numbers.
+
+        Lines that are not next to each other are not `in_context`: then each is examined by itself.
+        """
+        data = b"\n".join(lines)
+        if b"\x1b" in data:
+            data = ESCAPES.sub(b"", data)
+        if b"\r" in data:
+            data = FRAMES.sub(b"", data)
+        plain = data.split(b"\n")
+        words = [line.split() for line in words_of(data).split(b"\n")]
+        word_counts: dict[bytes, int] = {}
+        for line in words:
+            for word in line:
+                word_counts[word] = word_counts.get(word, 0) + 1
+        groups = self.groups.learn(words, word_counts)
+        novel = self.groups.novel(words, groups, word_counts)
+        self.lines += len(lines)
+        self._is_diff = self._is_diff or (in_context and IS_DIFF.search(data) is not None)
+        drafts = list(self._failures(plain, words, groups, numbers, telling_words(word_counts)))
+        for draft in drafts:
+            draft.is_novel = draft.line - numbers[0] in novel
+        if in_context:
+            drafts += list(self._structure(drafts, plain, words, groups, numbers[0]))
+            drafts += self._examples(plain, groups, numbers[0], novel)
+        return drafts
+
+    def _failures(
+        self,
+        plain: Sequence[bytes],
+        words: Sequence[Sequence[bytes]],
+        groups: Sequence[int],
+        numbers: Sequence[int],
+        telling: dict[bytes, tuple[int, ...]],
+    ) -> Iterator[Draft]:
+        """Yield the lines that the rules know, or that the caller is interested in."""
+        kind_counts, repeats, interest = self.kind_counts, self._repeats, self._interest
+        hot, is_diff = telling.keys(), self._is_diff
+        for n, line in enumerate(plain):
+            kind = ""
+            if interest and interest.search(line):
+                kind = "interest"
+            elif is_diff and line[:1] in DIFF_MARKERS:
+                continue
+            elif not hot.isdisjoint(words[n]):
+                kind = self._kind_of(line, words[n], telling)
+            if not kind and line[:1] in MARKS and rules.MARKED_LINES.match(line):
+                kind = rules.FAILED
+            if not kind:
+                continue
+            kind_counts[kind] = kind_counts.get(kind, 0) + 1
+            message = message_of(line[:MESSAGE_BYTES])
+            repeat, times = repeats.get(message, (len(repeats) + 1, 0))
+            if times or len(repeats) < MOST_MESSAGES:
+                repeats[message] = (repeat, times + 1)
+            if times >= MOST_REPEATED and kind != "interest":
+                continue
+            draft = Draft(numbers[n], kind, groups[n])
+            draft.repeat = repeat
+            if line.startswith(SIDE_FILES):
+                draft.strength = SIDE_STRENGTH
+            elif line.startswith(SYSTEM_FILES):
+                draft.strength = SYSTEM_STRENGTH
+            yield draft
+
+    def _kind_of(self, line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
+        """Return the kind of a line; remember it for lines that differ only in digits."""
+        key = line[:MESSAGE_BYTES].translate(DIGIT_CLASSES)
+        kind = self._judged.get(key)
+        if kind is None:
+            kind = judge(line, words, telling)
+            if len(self._judged) < MOST_MESSAGES:
+                self._judged[key] = kind
+        return kind
+
+    def _structure(
+        self,
+        failures: Sequence[Draft],
+        plain: Sequence[bytes],
+        words: Sequence[Sequence[bytes]],
+        groups: Sequence[int],
+        number: int,
+    ) -> Iterator[Draft]:
+        """Yield what explains the failures, headings, and outliers."""
+        counts = self.groups.counts
+        common = [counts[group] > COMMON_LINES for group in groups]
+        explained = [draft for draft in failures if draft.kind in EXPLAINED][:MOST_EXPLAINED]
+        for draft in explained:
+            yield from explain(draft, plain, draft.line - number, common)
+        subordinate(failures)
+        structure = list(headings(plain, words, is_diff=self._is_diff))
+        titles = [
+            number + n
+            for n, kind, strength in structure
+            if kind == "heading" and strength >= SECTION_STRENGTH
+        ]
+        yield from headings_above(explained, titles)
+        known = {draft.line for draft in failures}
+        for n, kind, strength in (*structure, *outliers(words)):
+            if number + n not in known:
+                yield Draft(number + n, kind, groups[n], strength)
+
+    def _examples(
+        self, plain: Sequence[bytes], groups: Sequence[int], number: int, novel: dict[int, int]
+    ) -> Iterator[Draft]:
+        """Yield the first line of each group, and lines that are like no other."""
+        first: dict[int, int] = {}
+        single = []
+        for n, group in enumerate(groups):
+            if not group:
+                single.append(n)
+            elif group not in first:
+                first[group] = n
+        self.single_lines += len(single)
+        for group, n in first.items():
+            yield Draft(number + n, "example", group)
+        for n in single[:MOST_SINGLE]:
+            if count_letters(plain[n]) >= LEAST_LETTERS:
+                yield Draft(number + n, "example", 0)
+        for n, count in novel.items():
+            draft = Draft(number + n, "example", 0, 1 / count**0.3)
+            draft.is_novel = True
+            yield draft

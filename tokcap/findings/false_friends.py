@@ -1,0 +1,63 @@
+"""Lines that use words of failure and report none, and what stands before a message.
+
+Patterns are for one line without escape sequences.
+"""
+
+from __future__ import annotations
+
+from tokcap.lean.patterns import later
+
+IGNORECASE = 2
+
+# Parts of lines that say that there is nothing wrong: "0 errors", "no warnings", "failed: 0", "error=null".
+WORD = (
+    rb"(?:errors?|err|fail(?:ed|ures?|s|ing)?|exceptions?|warnings?|problems?|conflicts?|crashe?[sd]?|issues?"
+    rb"|vulnerabilit(?:y|ies)|broken|lost|dropped|denied|refused|rejected|time-?outs?|unreachable|killed|unmet|dead)"
+)
+ABSENT = later(
+    rb"\b(?<![.,\d])(?:0|no|zero|without|never|not|any|ignored?|handled?|fixed|fixes|avoid)\s+(?:\w+\s+)?%s\b"
+    rb"|\b%s(?:\s+count)?[\"']?\s*[:=]\s*(?:\"\"|''|[\"']?0(?![.\d])|null\b|nil\b|none\b|false\b|\[\]|\{\})"
+    rb"|\b(?:errors?|exceptions?|failures?|warnings?) (?:handl\w+|messages?|pages?|boundar\w+|types?|class\w*"
+    rb"|logs?|logging|report\w*|recovery)\b" % (WORD, WORD),
+    IGNORECASE,
+)
+# Only lines with one of these values or words can say so.
+EMPTY = (b"[]", b"{}", b'""', b"''")
+ABSENT_WORDS = frozenset(
+    b"0 no zero without never not any ignore ignored handle handled fixed fixes avoid null nil none false"
+    b" handling handler handlers message messages page pages types type class classes log logs logging"
+    b" report reporting recovery".split()
+)
+
+# A test that passed, whatever its name says; a step of a configuration that looks for something.
+PASSED = later(
+    rb"\s*(?:\xe2\x9c\x93|\xe2\x88\x9a|\xe2\x9c\x94|\xe2\x9c\x85|ok \d|ok +\S+\s|PASS(?:ED)?\b|--- PASS"
+    rb"|\[ +OK +\]|\[ RUN +\]|=== RUN|-- (?:Looking for|Performing Test|Check(?:ing)? )|checking )"
+)
+# The same, if one of these words is in the line.
+PASSED_WORDS = frozenset(b"passed skipped xfail xpass ok yes no done".split())
+PASSED_IN = later(
+    rb"(?<!\d) (?:PASSED|SKIPPED|XFAIL|XPASS)\b(?!:)"
+    rb"|\.\.\.+ ?(?:ok|OK|passed|Passed|PASS|yes|no|done|skipped\b.*)\W*$"
+)
+
+# Source code. A marker of a diff, or a position that `grep` writes, may precede.
+SOURCE_CODE = later(
+    rb"(?:[\w./-]*:?\d+[:-]|[-+])?\s*(?:\}\s*)?(?:"
+    rb"except\b[^:]*:\s*(?:#|$)|raise\s+[A-Z][\w.]*(?:\(|\s*$|\s+from\b)|throw\s+(?:new\s+)?[A-Z]\w*|catch\s*[({]"
+    rb"|class\s+\w+(?:\s*[({:]|\s+(?:extends|implements)\b)|from\s+[\w.]+\s+import\s|import\s+[\w{*]"
+    rb"|(?:async\s+)?(?:def|fn|func|function)\s+\w+\s*[(<]|#\s*(?:include|define|if|endif)\b|(?://|/\*)\s"
+    rb"|return\b.*[;)]$|if\s*\(.*\{$)"
+    rb"|\s*(?:>\s*)?\d+ *\|(?: |$)|\s+\|\s*[\^~-]|\s+(?:[^:]*[({\[,;]\s*$|[\w.]+\s*=[^=]|@\w)"
+)
+
+# A warning about a failure is still a warning.
+WARNS = later(rb"(?:\S*[\s:\[(|]){0,4}[\[(]?(?:npm )?warn(?:ing)?\b(?!.*\berror:)", IGNORECASE)
+
+# What stands before a message: the name of a service, the number of a test, a time, the frame of a tree.
+PREFIX = later(
+    rb"(?:\d{1,4}: |==\d+== |\s*[\w.-]{0,40} *\| |\[[^\]]{0,30}\w\]:? |[A-Z]+> |#\d+ [\d.]+ "
+    rb"|\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-][\d:]+)? )+"
+)
+
+READY = (ABSENT, PASSED, PASSED_IN, SOURCE_CODE, WARNS, PREFIX)

@@ -1,0 +1,101 @@
+"""Judge lines by the rules: which kind of failure or result a line is."""
+
+from __future__ import annotations
+
+from tokcap.findings import false_friends, rules
+from tokcap.lean.patterns import later
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Only the beginning of a line is judged.
+LINE_BYTES = 600
+
+NOTHING = len(rules.KINDS)
+# From this kind on, a line may say more after its prefix.
+WEAK = rules.KINDS.index(rules.TROUBLE)
+# Each rule: the importance of its kind, and its pattern.
+ROWS = [(rules.KINDS.index(rule.kind), later(rule.pattern) if rule.pattern else None) for rule in rules.RULES]
+# The first letters of the codes that linters give: `E1120`, `F821`, `W0611`, `SC2086`.
+CODE_LETTERS = b"efwcrs"
+
+
+def rows_by_word() -> tuple[dict[bytes, tuple[int, ...]], dict[bytes, tuple[int, ...]]]:
+    """Return the rules that each word and each ending of a word calls for."""
+    words: dict[bytes, tuple[int, ...]] = {}
+    endings: dict[bytes, tuple[int, ...]] = {}
+    for number, rule in enumerate(rules.RULES):
+        for word in rule.words.encode().split():
+            if word[:1] == b"*" and word != b"***":
+                endings[word[1:]] = (*endings.get(word[1:], ()), number)
+            else:
+                words[word] = (*words.get(word, ()), number)
+    return words, endings
+
+
+WORDS, ENDINGS = rows_by_word()
+ALL_ENDINGS = tuple(ENDINGS)
+
+
+def telling_words(words: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
+    """Return the words that call for rules, with the numbers of these rules."""
+    found = {}
+    for word in words:
+        rows = WORDS.get(word, ())
+        if word.endswith(ALL_ENDINGS):
+            for ending, more in ENDINGS.items():
+                if word.endswith(ending) and len(word) > len(ending):
+                    rows = (*rows, *more)
+        elif word[0] in CODE_LETTERS and is_code(word):
+            rows = WORDS[b"{code}"]
+        if rows:
+            found[word] = rows
+    return found
+
+
+def is_code(word: bytes) -> bool:
+    """Return whether a word is the code of a linter: a letter or `sc`, and three or four digits."""
+    digits = word[2:] if word.startswith(b"sc") else word[1:]
+    return 3 <= len(digits) <= 4 and digits.isdigit()
+
+
+def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
+    """Return the kind of a line; empty if no rule matches."""
+    line = line[:LINE_BYTES]
+    if not false_friends.PASSED_WORDS.isdisjoint(words) and false_friends.PASSED_IN.search(line):
+        return ""
+    best = importance_of(line, words, telling)
+    if best >= WEAK:
+        prefix = false_friends.PREFIX.match(line)
+        if prefix:
+            line = line[prefix.end() :]
+            best = min(best, importance_of(line, words, telling))
+    if best == NOTHING or false_friends.SOURCE_CODE.match(line) or false_friends.PASSED.match(line):
+        return ""
+    may_be_absent = not false_friends.ABSENT_WORDS.isdisjoint(words)
+    if may_be_absent or any(empty in line for empty in false_friends.EMPTY):
+        left = false_friends.ABSENT.sub(b" ", line)
+        if len(left) < len(line):
+            low = left.lower()
+            line, words = left, [word for word in words if word in low]
+            best = importance_of(line, words, telling)
+            if best == NOTHING:
+                return ""
+    kind = rules.KINDS[best]
+    return rules.WARNING if kind != rules.SUMMARY and false_friends.WARNS.match(line) else kind
+
+
+def importance_of(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> int:
+    """Return the number of the most important kind whose rules match."""
+    best = NOTHING
+    tried = set()
+    for word in words:
+        if word in telling:
+            for number in telling[word]:
+                importance, pattern = ROWS[number]
+                if importance < best and number not in tried:
+                    tried.add(number)
+                    if pattern is None or pattern.search(line):
+                        best = importance
+    return best

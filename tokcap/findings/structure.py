@@ -1,0 +1,107 @@
+"""The structure of a text: headings, sections, files and definitions in a diff or a listing of source."""
+
+from __future__ import annotations
+
+from tokcap.lean.patterns import later
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+MULTILINE = 8
+IS_DIFF = later(rb"^(?:diff --git |@@ -\d)", MULTILINE)
+
+# Beginnings of lines that start a part.
+BEGINNINGS = (
+    *(
+        b"diff --git ",
+        b"commit ",
+        b"Index: ",
+        b"TASK [",
+        b"PLAY ",
+        b"RUNNING HANDLER",
+        b"Changes ",
+        b"Stage ",
+    ),
+    *(b"==> ", b"===", b"--- ", b"***", b"  # ", b"Step ", b"> Task ", b"::group::"),
+)
+TITLE = later(
+    rb"(?:={3,}|-{3,}|_{3,}|\*{3,}|~{3,}) ?\S.*\S ?(?:={3,}|-{3,}|_{3,}|\*{3,}|~{3,})$"
+    rb"|[A-Z][A-Z0-9 _/&-]{3,40}$|\d+(?:\.\d+)*\.? [A-Z][^.]{2,60}$|\[\d+/\d+\] \S|#\d+ \[|<h\d"
+    rb"|\[[\w .:-]+\]$|[\w./@+ -]{1,100}:$"
+)
+INDENTS = (b" ", b"\t")
+RULE_BYTES = b'=~^"*+#-'
+RULE_MARKS = tuple(RULE_BYTES[n : n + 1] for n in range(len(RULE_BYTES)))
+RULE_LINE = later(rb"[=~^\"*+#-]{3,}\s*$")
+# Definitions in source, after a marker of a diff or the columns of a listing.
+DEFINITION = later(
+    rb"(?:.{0,90}?\d[):] |[-+ ])?\s{0,8}"
+    rb"(?:export |public |private |protected |static |pub |async |abstract |final |default )*"
+    rb"(?:class|def|fn|func|function|interface|struct|impl|trait|enum|module|namespace|CREATE TABLE)\s+[\w$]"
+)
+DEFINING = frozenset(
+    b"class def fn func function interface struct impl trait enum module namespace create".split()
+)
+
+READY = (IS_DIFF, TITLE, RULE_LINE, DEFINITION)
+
+
+def headings(
+    lines: Sequence[bytes], words: Sequence[Sequence[bytes]], *, is_diff: bool
+) -> Iterator[tuple[int, str, float]]:
+    """Yield the lines that start a part: place, kind, and strength from 0 to 1."""
+    found = list(titles(lines, words, is_diff=is_diff))
+    strong = [n for n, _, strength in found if strength >= 0.5] + [len(lines)]
+    place = 0
+    for n, kind, strength in found:
+        # A long part matters more than a short one.
+        while strong[place] <= n and place < len(strong) - 1:
+            place += 1
+        size = strong[place] - n
+        yield n, kind, strength * (0.7 + 0.3 * min(size.bit_length(), 8) / 8)
+
+
+def titles(
+    lines: Sequence[bytes], words: Sequence[Sequence[bytes]], *, is_diff: bool
+) -> Iterator[tuple[int, str, float]]:
+    """Yield the lines that look like a title."""
+    after_blank = True
+    last = len(lines) - 1
+    for n, line in enumerate(lines):
+        if not line or line.isspace():
+            after_blank = True
+            continue
+        if is_diff and line[:1] in b"+- @":
+            if line.startswith(b"@@"):
+                yield n, "hunk", 0.4
+            elif line[0] != 32 and DEFINITION.match(line):
+                yield n, "definition", 1.0 if line[1:7] == b"class " else 0.6 if line[1:2] != b" " else 0.4
+            after_blank = False
+            continue
+        if line[0] in RULE_BYTES and RULE_LINE.match(line):
+            continue
+        following = lines[n + 1] if n < last else b""
+        strength = 0.0
+        if following[:1] in RULE_MARKS and RULE_LINE.match(following) and 2 < len(line) < 100:
+            size = len(line.strip())
+            is_short = after_blank and (n + 2 > last or not lines[n + 2].strip())
+            if size <= len(following.strip()) <= size + 3 or (is_short and len(following) < size):
+                strength = 1.0
+        elif line[0] == 35:
+            # Comments are no headings.
+            alone = following[:1] != b"#" and (not n or lines[n - 1][:1] != b"#")
+            strength = 0.9 if alone and after_blank else 0.0
+        elif line.startswith(BEGINNINGS):
+            strength = 0.9
+        elif line[0] != 32 and TITLE.match(line):
+            strength = 0.8 if after_blank else 0.5
+        elif after_blank and line[0] != 32 and len(line) < 100 and following[:1] in INDENTS:
+            strength = 0.75
+        elif after_blank and len(line) < 80:
+            strength = 0.4 if line[0] != 32 else 0.2
+        if strength:
+            yield n, "heading", strength
+        elif not DEFINING.isdisjoint(words[n]) and DEFINITION.match(line):
+            yield n, "definition", 0.8
+        after_blank = False

@@ -1,0 +1,157 @@
+"""Read a text once, in blocks, and find what matters in it. Memory does not grow with the text.
+
+Every chunking of the text gives the same findings. Only the beginning of a very long line is examined.
+"""
+
+from __future__ import annotations
+
+from itertools import compress, pairwise
+
+from tokcap.findings.examine import Examination
+from tokcap.findings.found import Findings, Found
+from tokcap.findings.weigh import weigh
+from tokcap.findings.words import HEX_DIGITS
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.findings.draft import Draft
+
+BLOCK_BYTES = 1 << 19
+# Every line of this much text is examined; after that, the first lines of each new kind.
+EXAMINED_BYTES = 1 << 20
+# Only this much of a line is examined.
+LINE_BYTES = 1 << 13
+MOST_CANDIDATES = 4000
+# In a block that is not examined completely: at most so many lines. So many kinds of lines are remembered.
+MOST_NEW, MOST_MASKS = 300, 50_000
+MOST_REPEATS = 2000
+LEAST_REPEATED = 3
+MOST_FOUND = 20
+# The kinds that `found` lists.
+FAILURES = frozenset(("interest", "crash", "summary", "error", "failed", "trouble"))
+
+
+class Survey:
+    """Collects findings while a text is read."""
+
+    def __init__(
+        self, failed: bool | None, interest: str = "", most_candidates: int = MOST_CANDIDATES
+    ) -> None:
+        self._failed = failed
+        self._most = most_candidates
+        self._examination = Examination(interest)
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        # Whether what comes next is the rest of a line that is not examined.
+        self._is_inside_line = False
+        self._lines = 0
+        self._bytes = 0
+        self._drafts: list[Draft] = []
+        self._masks: set[bytes] = set()
+        self._repeats: list[tuple[int, int]] = []
+        self._places: list[tuple[int, int]] = []
+
+    def feed(self, block: bytes) -> None:
+        """Examine the next bytes of the text."""
+        if self._is_inside_line:
+            end = block.find(b"\n") + 1
+            self._bytes += end or len(block)
+            if not end:
+                return
+            self._is_inside_line = False
+            block = block[end:]
+        self._pending.append(block)
+        self._pending_bytes += len(block)
+        if self._pending_bytes < BLOCK_BYTES:
+            return
+        data = b"".join(self._pending)
+        place, size = 0, len(data)
+        while size - place >= BLOCK_BYTES:
+            end = data.rfind(b"\n", place, place + BLOCK_BYTES) + 1
+            if end:
+                self._examine(data[place:end])
+            else:
+                # Of a line that is longer than a block, only the beginning is examined.
+                end = data.find(b"\n", place + BLOCK_BYTES) + 1
+                self._is_inside_line = not end
+                end = end or size
+                beginning = data[place : place + min(LINE_BYTES, BLOCK_BYTES)]
+                self._examine(beginning + b"\n", end - place)
+            place = end
+        self._pending = [data[place:]]
+        self._pending_bytes = size - place
+
+    def finish(self) -> Findings:
+        """Return what was found. Nothing can be fed after that."""
+        rest = b"".join(self._pending)
+        self._pending = []
+        if rest:
+            self._examine(rest)
+        units = weigh(self._drafts, self._examination, failed=self._failed, total_lines=self._lines)
+        ranked = sorted(
+            (unit for unit in units if unit.kind in FAILURES), key=lambda unit: (-unit.value, unit.first_line)
+        )
+        return Findings(
+            total_lines=self._lines,
+            units=tuple(units),
+            found=tuple([Found(unit.first_line, unit.kind) for unit in ranked[:MOST_FOUND]]),
+            failed=self._failed,
+            repeats=tuple(self._repeats),
+            places=tuple(self._places),
+        )
+
+    def _examine(self, block: bytes, size_bytes: int = 0) -> None:
+        """Examine whole lines. They stand for `size_bytes`, if that is more than they have."""
+        self._places.append((self._lines, self._bytes))
+        masks = block.translate(None, HEX_DIGITS).split(b"\n")
+        if block.endswith(b"\n"):
+            masks.pop()
+        if len(self._repeats) < MOST_REPEATS:
+            self._repeats += similar_ranges(masks, self._lines)
+        if self._bytes < EXAMINED_BYTES:
+            chosen: Sequence[int] = range(len(masks))
+        else:
+            chosen = self._new_lines(masks)
+        if chosen and len(self._masks) < MOST_MASKS:
+            self._masks.update(masks)
+        if chosen:
+            lines = block.split(b"\n")
+            self._drafts += self._examination.block(
+                [lines[n][:LINE_BYTES] for n in chosen],
+                [self._lines + n for n in chosen],
+                in_context=len(chosen) == len(masks),
+            )
+        if len(self._drafts) > 2 * self._most:
+            self._drafts = most_promising(self._drafts, self._most)
+        self._lines += len(masks)
+        self._bytes += size_bytes or len(block)
+
+    def _new_lines(self, masks: Sequence[bytes]) -> list[int]:
+        """Return the first lines with a mask that no block before had, at most `MOST_NEW`."""
+        fresh = set(masks) - self._masks
+        if not fresh:
+            return []
+        first_of = dict(zip(reversed(masks), range(len(masks) - 1, -1, -1), strict=True))
+        new = sorted([first_of[mask] for mask in fresh])
+        if len(new) > MOST_NEW:
+            # Everything is new: take some from everywhere.
+            step = len(new) / MOST_NEW
+            new = [new[int(n * step)] for n in range(MOST_NEW)]
+        return new
+
+
+def similar_ranges(masks: Sequence[bytes], number: int) -> list[tuple[int, int]]:
+    """Return the ranges of at least three equal masks; the first mask is that of line `number`."""
+    count = len(masks)
+    starts = [0, *compress(range(1, count), map(bytes.__ne__, masks[1:], masks)), count]
+    return [
+        (number + first, number + end) for first, end in pairwise(starts) if end - first >= LEAST_REPEATED
+    ]
+
+
+def most_promising(drafts: list[Draft], most: int) -> list[Draft]:
+    """Return the drafts that promise most, in order of the text."""
+    best = sorted(drafts, key=lambda draft: (-draft.promise, draft.line))[:most]
+    return sorted(best, key=lambda draft: draft.line)

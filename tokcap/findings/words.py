@@ -1,0 +1,42 @@
+"""The words of lines: what is said, without numbers, names of files, and case."""
+
+from __future__ import annotations
+
+# To lower case; punctuation that does not belong to names becomes a blank.
+BLANKS = b":()[]{}<>,;\"'`!|=*#?&%\t\r"
+WORDS_TABLE = bytes.maketrans(bytes(range(65, 91)) + BLANKS, bytes(range(97, 123)) + b" " * len(BLANKS))
+DIGITS = b"0123456789"
+# Without these, lines that differ in numbers, hashes and addresses are equal.
+HEX_DIGITS = b"0123456789abcdef"
+NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha())
+# The code of a diagnostic has at most so many letters and characters: `f821`, `ts2724`.
+CODE_LETTERS, CODE_BYTES = 4, 7
+
+
+def words_of(data: bytes) -> bytes:
+    """Return a text in lower case with blanks between words; its lines stay lines."""
+    return data.translate(WORDS_TABLE).replace(b". ", b"  ").replace(b".\n", b" \n")
+
+
+def is_constant(word: bytes) -> bool:
+    """Return whether a word can be a part of what is said: no number, name of a file, or identifier."""
+    if word.isalpha():
+        return len(word) > 2
+    letters = word.translate(None, DIGITS)
+    if len(letters) == len(word):
+        return len(word) > 2 and b"/" not in word and b"." not in word
+    return (
+        0 < len(letters) <= CODE_LETTERS
+        and len(word) <= CODE_BYTES
+        and letters.isalpha()
+        and word.startswith(letters)
+    )
+
+
+def message_of(line: bytes) -> bytes:
+    """Return what a line says, without the place at its beginning, numbers and hashes."""
+    return (line.partition(b": ")[2] or line).translate(None, HEX_DIGITS)
+
+
+def count_letters(line: bytes) -> int:
+    return len(line.translate(None, NO_LETTERS))

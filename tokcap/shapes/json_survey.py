@@ -1,0 +1,264 @@
+"""Windows over JSON with many gaps: the values that a survey of all values chose (`--keep focus`).
+
+Small values are the units, larger containers are divided. To the survey each unit is a line: the keys that
+lead to it, and its text. Of a large document only both ends are read value by value, and the places that a
+survey of its raw text found.
+"""
+
+from __future__ import annotations
+
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.shapes.json_text.scanner import compact
+from tokcap.shapes.json_text.tree import ARRAY, OBJECT
+from tokcap.shapes.json_writer import Hidden, Unit
+from tokcap.shapes.line_map import BLOCK_BYTES, LineMap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tokcap.core.cut import Choice, Cost, Part, Ranges, SurveyPolicy
+    from tokcap.core.payload import Payload
+    from tokcap.core.tokenizer import TokenMap
+    from tokcap.shapes.json_text.scanner import View
+    from tokcap.shapes.json_text.tree import Node
+
+# A document up to this size is read whole.
+WHOLE_BYTES = 2 << 20
+# A container with more bytes is divided, also one with more than these bytes per token of the limit.
+MOST_UNIT_BYTES, UNIT_BYTES = 240, 0.25
+# A scalar with more bytes per token of the limit is not shown.
+LONGEST_BYTES = 2
+LEAST_UNIT_BYTES = 64
+# Of a large document this many bytes are read around each place, at most for so many places.
+AROUND_BYTES, MOST_PLACES = 4 << 10, 24
+# Bytes per token of the limit that are read at each end of a large document.
+END_BYTES = 8
+# A survey sees this much of a unit.
+LINE_BYTES = 400
+# `"[TRUNCATED] 12 hidden",` or `"[TRUNCATED]":12,`
+GAP_TOKENS = 8
+# Members that tell which record a value belongs to, the most telling first.
+NAME_KEYS = (
+    b'"name"',
+    b'"id"',
+    b'"title"',
+    b'"key"',
+    b'"path"',
+    b'"file"',
+    b'"filename"',
+    b'"host"',
+    b'"url"',
+)
+LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
+
+
+def units_of(root: Node, first_byte: int, limit: int) -> Sequence[Unit]:
+    """Return small values in order; containers that are too large for one unit are divided."""
+    most_bytes = min(max(LEAST_UNIT_BYTES, round(limit * UNIT_BYTES)), MOST_UNIT_BYTES)
+    longest = max(LEAST_UNIT_BYTES, limit * LONGEST_BYTES)
+    units: list[Unit] = []
+    pending = [iter(root.children)]
+    while pending:
+        node = next(pending[-1], None)
+        if node is None:
+            pending.pop()
+        elif node.begin < first_byte or (node.count and (node.end < 0 or node.end - node.start > most_bytes)):
+            pending.append(iter(node.children))
+        elif node.end >= 0:
+            units.append(Unit(node, opaque=node.end - node.start > longest))
+    return units
+
+
+def one_mark_in_an_object(pieces: Sequence[Unit | Hidden]) -> Sequence[Unit | Hidden]:
+    """Join the marks in each object to the last one: the order of its members means nothing."""
+    last: dict[Node, int] = {}
+    hidden: dict[Node, int | None] = {}
+    for place, piece in enumerate(pieces):
+        if isinstance(piece, Hidden) and piece.container.kind == OBJECT:
+            so_far = hidden.get(piece.container, 0)
+            last[piece.container] = place
+            hidden[piece.container] = (
+                None if so_far is None or piece.children is None else so_far + piece.children
+            )
+    found: list[Unit | Hidden] = []
+    for place, piece in enumerate(pieces):
+        if isinstance(piece, Hidden) and piece.container in last:
+            if last[piece.container] != place:
+                continue
+            piece = Hidden(piece.container, hidden[piece.container])  # the joined mark
+        found.append(piece)
+    return found
+
+
+class JsonSurvey:
+    """The units of a JSON payload and one limit. Implements `core.cut.WholeMaterial`."""
+
+    both_ends_required = False
+    one_end_allowed = True
+    gaps_are_marked = True
+    gap_tokens = GAP_TOKENS
+
+    def __init__(
+        self,
+        payload: Payload,
+        data: View,
+        tokens: TokenMap,
+        units: Sequence[Unit],
+        limit: int,
+        parts_of: Callable[[Ranges], tuple[Part, ...]],
+        cost: Cost,
+    ) -> None:
+        self.payload = payload
+        self.limit = limit
+        self.count = len(units)
+        self._data = data
+        self._tokens = tokens
+        self._units = units
+        self._parts_of = parts_of
+        self._cost = cost
+        self._paths: dict[Node, bytes] = {}
+        self._known: dict[int, int] = {}
+        self._names = names_of_records(units)
+
+    def with_names(self, shown: Ranges) -> Ranges:
+        """Add to each value the name of the record that it is in: alone it would say little."""
+        numbers = {number for first, end in shown for number in range(first, end)}
+        names = set()
+        for number in numbers:
+            node = self._units[number].node.parent
+            while node is not None:
+                if node in self._names:
+                    names.add(self._names[node])
+                node = node.parent
+        return ranges_of(sorted(numbers | names))
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield a line for each unit: `items[].status.phase: "Running"`."""
+        lines: list[bytes] = []
+        size = 0
+        for unit in self._units:
+            node = unit.node
+            text = self._data[node.start : min(node.end, node.start + LINE_BYTES)]
+            lines.append(self._path_of(node) + b": " + text.translate(LINE_ENDS) + b"\n")
+            size += len(lines[-1])
+            if size > BLOCK_BYTES:
+                yield b"".join(lines)
+                lines, size = [], 0
+        yield b"".join(lines)
+
+    def _path_of(self, node: Node) -> bytes:
+        """Return the keys that lead to a value. Elements of an array all have the same path."""
+        parent = node.parent
+        around = b""
+        if parent is not None and parent.parent is not None:
+            if parent not in self._paths:
+                self._paths[parent] = self._path_of(parent)
+            around = self._paths[parent]
+        if node.key is None:
+            return around + b"[]" if parent is not None and parent.kind == ARRAY else around
+        key = node.key[1:-1]
+        return around + b"." + key if around else key
+
+    def tokens_between(self, first: int, end: int) -> int:
+        return sum(map(self._tokens_of, range(first, end)))
+
+    def _tokens_of(self, number: int) -> int:
+        known = self._known.get(number)
+        if known is None:
+            unit = self._units[number]
+            if unit.opaque:
+                # It cannot be shown whole: no choice affords it.
+                known = 2 * self.limit
+            else:
+                node = unit.node
+                text = compact(self._data[node.start : node.end])
+                known = self._tokens.count_alone((node.key or b"") + b":" + text + b",")
+            self._known[number] = known
+        return known
+
+    def text_of(self, unit: int) -> bytes:
+        node = self._units[unit].node
+        return self._data[node.begin : node.end]
+
+    def head_ends(self) -> range:
+        return range(1, self.count)
+
+    def tail_starts(self, hidden_from: int) -> range:
+        return range(self.count - 1, hidden_from, -1)
+
+    def price(self, shown: Ranges) -> int:
+        return self._cost(self._parts_of(shown))
+
+    def price_of(self, choice: Choice) -> int:
+        return self.price(self.with_names(choice.shown))
+
+
+def names_of_records(units: Sequence[Unit]) -> dict[Node, int]:
+    """Return for each element of an array that is divided into units the unit that names it."""
+    best: dict[Node, tuple[int, int, int]] = {}
+    for number, unit in enumerate(units):
+        node = unit.node
+        if unit.opaque or node.is_container or node.key not in NAME_KEYS:
+            continue
+        record = node.parent
+        while record is not None and record.parent is not None and record.parent.kind != ARRAY:
+            record = record.parent
+        if record is not None and record.parent is not None:
+            # The member next to the record itself, then the most telling key.
+            rank = (node.depth, NAME_KEYS.index(node.key), number)
+            best[record] = min(best.get(record, rank), rank)
+    return {record: number for record, (_, _, number) in best.items()}
+
+
+def ranges_of(numbers: Sequence[int]) -> Ranges:
+    """Return sorted numbers as ranges."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number:
+            found[-1] = (found[-1][0], number + 1)
+        else:
+            found.append((number, number + 1))
+    return tuple(found)
+
+
+class RawText:
+    """The raw text of a large document as lines; a comma ends a line too. Implements `Surveyable`."""
+
+    def __init__(self, payload: Payload, first_byte: int) -> None:
+        self.payload = payload
+        self.size = payload.size
+        self._first_byte = first_byte
+        self._map = LineMap(self, first_byte)
+        self.count = self._map.count
+
+    def read(self, start: int, stop: int) -> bytes:
+        return self.payload.read(start, stop).replace(b",", b"\n")
+
+    def blocks(self) -> Iterator[bytes]:
+        for place in range(self._first_byte, self.size, BLOCK_BYTES):
+            yield self.read(place, min(place + BLOCK_BYTES, self.size))
+
+    def places(self, policy: SurveyPolicy) -> Sequence[int]:
+        """Return where in the document something was found, in order."""
+        return sorted(self._map.byte_of(found.unit) for found in policy.find_in(self)[:MOST_PLACES])
+
+
+def stretches(
+    payload: Payload, first_byte: int, limit: int, policy: SurveyPolicy
+) -> Sequence[tuple[int, int]]:
+    """Return the parts of a document that are read value by value: all of it, or ends and places."""
+    size = payload.size
+    if size - first_byte <= WHOLE_BYTES:
+        return [(first_byte, size)]
+    end_bytes = AROUND_BYTES + limit * END_BYTES
+    found = [(first_byte, first_byte + end_bytes)]
+    around = (
+        (place - AROUND_BYTES // 4, place + AROUND_BYTES)
+        for place in RawText(payload, first_byte).places(policy)
+    )
+    for begin, end in (*around, (size - end_bytes, size)):
+        if begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((begin, end))
+    return found
