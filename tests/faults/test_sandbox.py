@@ -48,7 +48,7 @@ def test_the_output_is_stored_and_nothing_is_said(data, spare):
 
 def test_the_directory_is_private(data, spare):
     os.umask(0o022)
-    run_tokcap("-n", "30", stdin=LINES)
+    run_tokcap("-n", "60", stdin=LINES)
     for path in (spare, *spare.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
 
@@ -62,7 +62,7 @@ def test_an_envelope_names_the_file(data, spare):
 
 
 def test_show_spill_and_last_find_both_stores(data):
-    handle = handle_in(run_tokcap("-n", "30", stdin=LINES))
+    handle = handle_in(run_tokcap("-n", "60", stdin=LINES))
     assert run_tokcap("show", "@last", "-n", "100000").out == LINES
     assert run_tokcap("show", "@last-1", "-n", "100000").out == b"older\n" * 100
     assert run_tokcap("show", handle[:6], "-n", "100000", "--grep", "^77$").out.endswith(b":77\n")
@@ -76,9 +76,9 @@ def test_show_spill_and_last_find_both_stores(data):
 
 
 def test_outside_of_the_sandbox_the_data_directory_is_used_again(data, monkeypatch, tmp_path):
-    run_tokcap("-n", "30", stdin=LINES)
+    run_tokcap("-n", "60", stdin=LINES)
     monkeypatch.setenv("TOKCAP_DATA_DIR", str(tmp_path / "writable"))
-    handle = handle_in(run_tokcap("-n", "30", stdin=LINES * 2))
+    handle = handle_in(run_tokcap("-n", "60", stdin=LINES * 2))
     assert (tmp_path / "writable" / "spill" / handle[:2] / handle).is_dir()
     assert run_tokcap("show", "@last", "-n", "100000").out == LINES * 2
     assert run_tokcap("show", "@last-1", "-n", "100000").out == LINES

@@ -38,7 +38,7 @@ CALLED_AS = "--tokcap-as"
 CALLED_AS_WORDS = 4
 
 # What applies if neither a variable nor the config file says something else.
-USUAL: dict[str, Value] = {"token_limit": 4000, "keep": "head"}
+USUAL: dict[str, Value] = {"token_limit": 4000, "keep": "auto"}
 
 # If a command runs longer than this, its caller may look at what there is, or give it up.
 SHOW_AFTER_SECONDS = 5.0

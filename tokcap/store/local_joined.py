@@ -6,10 +6,13 @@ of the sandbox, or may find older outputs in the data directory.
 
 from __future__ import annotations
 
+import os
+
 from tokcap.errors import NotFound, StoreError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.store.base import ANYBODY, Cleaned
 from tokcap.store.handles import CANDIDATES_SHOWN, nth_last, steps_back
+from tokcap.store.local_layout import LAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +25,14 @@ if TYPE_CHECKING:
     from tokcap.store.local_output import LocalOutput
 
     Found = TypeVar("Found")
+
+
+def written_at(root: str) -> int:
+    """Return when an output was last stored below a directory."""
+    try:
+        return os.stat(os.path.join(root, LAST)).st_mtime_ns
+    except OSError:
+        return 0
 
 
 class JoinedStore:
@@ -101,8 +112,9 @@ class JoinedStore:
     def _history(self, caller: Caller) -> list[str]:
         from tokcap.store.local_history import handles
 
-        # Of two outputs of the same second, that in the spare directory is more likely the later one.
-        return [*handles([store.local_directory() for store in reversed(self._stores)], caller)]
+        # Times are whole seconds: of two equal ones, that in the store that was written last comes first.
+        roots = sorted((store.local_directory() for store in self._stores), key=written_at, reverse=True)
+        return [*handles(roots, caller)]
 
     def _in_any(self, look: Callable[[LocalStore], Found]) -> Found:
         """Return what the first store finds that has it; else raise the reason of the first store."""
