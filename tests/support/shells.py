@@ -33,11 +33,14 @@ class Outcome(NamedTuple):
 def install_programs(directory: Path) -> Path:
     """Write the console scripts. Return their directory."""
     directory.mkdir(exist_ok=True)
+    first = f"#!{sys.executable}\n"
+    if " " in first:
+        # As installers do: the system takes a blank for the end of the path.
+        first = f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\n"
     for name, entry in PROGRAMS.items():
         script = directory / name
         script.write_text(
-            f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(PACKAGE.parent)!r})\n"
-            f"{entry}\nsys.exit(main())\n"
+            f"{first}import sys\nsys.path.insert(0, {str(PACKAGE.parent)!r})\n{entry}\nsys.exit(main())\n"
         )
         script.chmod(0o755)
     return directory

@@ -24,21 +24,21 @@ class LeftOver:
         """
         self._streams = dict(streams)
         self._reader = reader
+        self._poll = select.poll()
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
-        poll = select.poll()
         for descriptor in self._streams:
-            poll.register(descriptor, select.POLLIN)
+            self._poll.register(descriptor, select.POLLIN)
         if self._reader is not None:
-            poll.register(self._reader, 0)
+            self._poll.register(self._reader, 0)
         while self._streams:
-            ready = [descriptor for descriptor, _ in poll.poll()]
-            for descriptor in self._streams.keys() & set(ready):
-                if block := read_block(descriptor):
-                    yield self._streams[descriptor], block
-                else:
-                    poll.unregister(descriptor)
+            ready = {descriptor for descriptor, _ in self._poll.poll()}
+            for descriptor in ready.intersection(self._streams):
+                block = read_block(descriptor)
+                if not block:
                     self._close(descriptor)
+                elif descriptor in self._streams:
+                    yield self._streams[descriptor], block
             if self._reader in ready:
                 return
 
@@ -57,5 +57,10 @@ class LeftOver:
             self._close(descriptor)
 
     def _close(self, descriptor: int) -> None:
-        if self._streams.pop(descriptor, None):
-            os.close(descriptor)
+        del self._streams[descriptor]
+        try:
+            self._poll.unregister(descriptor)
+        except KeyError:
+            # Nothing has been read yet.
+            pass
+        os.close(descriptor)

@@ -11,9 +11,9 @@ from tokcap.store.handles import (
     CANDIDATES_SHOWN,
     match_handle,
     nth_last,
+    removed,
     shortest_handle,
     steps_back,
-    suggestion,
 )
 from tokcap.store.local_draft import LocalDraft
 from tokcap.store.local_layout import Layout
@@ -75,8 +75,7 @@ class LocalStore:
             return match_handle(name, handles, self._latest_handles)
         handle = nth_last(steps, self._history(caller), self._latest_handles)
         if not private.is_own_directory(self._layout.directory_of(handle)):
-            what = "that was stored last" if not steps else f"{name}, {handle},"
-            raise NotFound(f"the output {what} has been removed{suggestion(self._latest_handles())}")
+            raise removed(name, handle, self._latest_handles())
         return handle
 
     def _history(self, caller: Caller) -> Sequence[str]:

@@ -11,7 +11,7 @@ import os
 from tokcap.errors import NotFound, StoreError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.store.base import ANYBODY, Cleaned
-from tokcap.store.handles import CANDIDATES_SHOWN, nth_last, steps_back
+from tokcap.store.handles import CANDIDATES_SHOWN, nth_last, removed, steps_back
 from tokcap.store.local_layout import LAST
 
 if TYPE_CHECKING:
@@ -105,9 +105,13 @@ class JoinedStore:
         steps = steps_back(name)
         if steps is None:
             return name
-        return nth_last(
-            steps, self._history(caller), lambda: [one.handle for one in self.latest(CANDIDATES_SHOWN)]
-        )
+        handle = nth_last(steps, self._history(caller), self._latest_handles)
+        if not any(store.listed(handle) for store in self._stores):
+            raise removed(name, handle, self._latest_handles())
+        return handle
+
+    def _latest_handles(self) -> list[str]:
+        return [output.handle for output in self.latest(CANDIDATES_SHOWN)]
 
     def _history(self, caller: Caller) -> list[str]:
         from tokcap.store.local_history import handles
