@@ -36,11 +36,13 @@ GROUP_LOSS, KIND_LOSS, REPEAT_LOSS = 0.33, 0.06, 4.0
 # Kinds whose units look alike, but are different parts of the text.
 PARTS = frozenset(("heading", "definition", "hunk"))
 # Kinds that are worth the same however many of them are shown.
-LASTING = frozenset(("place", "section", "detail", "outlier", "interest"))
+LASTING = frozenset(("place", "section", "detail", "outlier"))
+# What the caller asked for is never worth less.
+ASKED_FOR = "interest"
 # Lines around a unit: the share of its value, less for each line of distance.
 AFTER_SHARE, BEFORE_SHARE, DISTANCE_LOSS = 0.18, 0.2, 0.2
 # How much of the limit the first and the last line may take together.
-ENDS_SHARE = 0.5
+ENDS_SHARE = 0.25
 
 
 class Text(Record):
@@ -231,9 +233,11 @@ class Choice:
         if index < 0:
             return 1.0
         unit = self._texts[number].findings.units[index]
-        if unit.kind in LASTING:
+        if unit.kind == ASKED_FOR:
             return 1.0
-        loss = 1 + KIND_LOSS * self._kinds.get(unit.kind, 0)
+        loss = 1.0
+        if unit.kind not in LASTING:
+            loss += KIND_LOSS * self._kinds.get(unit.kind, 0)
         if unit.group and unit.kind not in PARTS:
             loss *= 1 + GROUP_LOSS * self._groups.get((number, unit.group), 0)
         if unit.repeat:
