@@ -42,6 +42,8 @@ SIDE_FILES = (
 )
 SYSTEM_FILES = (b"/usr/include", b"/usr/lib", b"/usr/local/lib", b"/opt/")
 SIDE_STRENGTH, SYSTEM_STRENGTH = 0.7, 0.5
+# A compiler that guesses what was meant has found a slip, which is likely the cause.
+HINT, HINT_STRENGTH = b"id you mean", 1.4
 
 EXPLAINED = frozenset((rules.CRASH, rules.ERROR, rules.FAILED, rules.TROUBLE, "interest"))
 # First bytes of lines that may be marked as failed, and of the lines of a diff.
@@ -134,6 +136,8 @@ class Examination:
                 draft.strength = SIDE_STRENGTH
             elif line.startswith(SYSTEM_FILES):
                 draft.strength = SYSTEM_STRENGTH
+            if HINT in line:
+                draft.strength *= HINT_STRENGTH
             yield draft
 
     def _repeat_of(self, line: bytes) -> tuple[int, int]:

@@ -31,7 +31,7 @@ class FocusedCall:
         findings = self._findings(material)
         found = self.find_in(material)
         limit = material.limit
-        # Marks cost something too, and costs of units do not add up to the price exactly: the budget is corrected.
+        # Marks cost something too, and costs of units do not add up to the price: the budget is corrected.
         marks = material.price_of(Choice(())) - material.gap_tokens
         budget, too_small, too_large = max(limit - marks, 1), 0, 2 * limit
         best: Choice | None = None
