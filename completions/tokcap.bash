@@ -83,6 +83,9 @@ _tokcap_words() {
             flags='-n --token-limit --session --repeat --project -h --help'
             valued='-n --token-limit --session --repeat'
             ;;
+        'hook print-env')
+            flags='-h --help'
+            ;;
         'hook remove')
             flags='--project -h --help'
             ;;
@@ -121,7 +124,7 @@ _tokcap_words() {
             ;;
         spill) below='gc list path rm' flags='-h --help' ;;
         budget) below='check compacted end list record reset start status turn' flags='-h --help' ;;
-        hook) below='install list print remove' flags='-h --help' ;;
+        hook) below='install list print print-env remove' flags='-h --help' ;;
         completion) below='bash fish install uninstall zsh' flags='-h --help' ;;
     esac
 }

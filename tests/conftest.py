@@ -54,6 +54,10 @@ def pytest_runtest_makereport(item, call):
 @pytest.fixture(autouse=True)
 def own_world(tmp_path, monkeypatch):
     """Give every test its own home. `untouched_home` finds a test that writes to the user's."""
+    # In the system's directory for temporary files, sandboxes may have stored outputs.
+    temporary = tmp_path.with_name(f"{tmp_path.name}.temporary")
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     for name in [*os.environ]:
         if name.startswith(("TOKCAP_", "XDG_")):
             monkeypatch.delenv(name)

@@ -52,9 +52,9 @@ from tokcap.errors import ReaderGone, UsageError
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from tokcap.cli.arguments import Invocation
 
@@ -66,15 +66,23 @@ def main() -> NoReturn:
     os._exit(status)
 
 
-def call(argv: Sequence[str], env: Environment) -> int:
-    """Run one call in the given environment and return its exit status."""
+def call(
+    argv: Sequence[str],
+    env: Environment,
+    read: Callable[[Sequence[str], Environment], Invocation] = parse,
+    answer: Callable[[Any, Environment], int] | None = None,
+) -> int:
+    """Run one call in the given environment and return its exit status.
+
+    `read` decides what the call is, and `answer` does it: as `tokcap` does, or as another program.
+    """
     started = env.clock()
     view: View | None = None
     try:
-        invocation = parse(argv, env)
+        invocation = read(argv, env)
         if isinstance(invocation, View):
             view = invocation
-        return dispatch(invocation, env)
+        return (answer or dispatch)(invocation, env)
     except ReaderGone as error:
         return error.exit_status
     except KeyboardInterrupt:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 STDIN, STDOUT, STDERR = 0, 1, 2
+# Set in what a shell of tokcap runs (see `Inside`). Empty or unset: nothing caps the output yet.
+INSIDE = "TOKCAP_INSIDE"
+PROGRAM = "tokcap"
 # For `collect`: what tokcap itself says on stderr, apart from what the command wrote there.
 OWN_WORDS = -1
 
@@ -30,6 +33,29 @@ class Stopwatch(Record):
     @property
     def milliseconds(self) -> int:
         return round((self.clock() - self.started) * 1000)
+
+
+class Inside(Record):
+    """The tokcap that caps what this process writes, as `TOKCAP_INSIDE` describes it: `4000:81023:tokcap`."""
+
+    # Its limit; 0 if it has none.
+    limit_tokens: int = 0
+    # The inode of the pipe that it reads.
+    pipe: int = 0
+    # How its reader calls tokcap: by name, or by a path if the name is not on PATH.
+    program: str = PROGRAM
+
+    @classmethod
+    def read_from(cls, text: str) -> Inside:
+        """Return what a variable says. It may have been set by hand: then nothing more is known."""
+        limit, _, rest = text.partition(":")
+        pipe, _, program = rest.partition(":")
+        if not (limit.isdecimal() and pipe.isdecimal() and program):
+            return cls()
+        return cls(int(limit), int(pipe), program)
+
+    def as_text(self) -> str:
+        return f"{self.limit_tokens}:{self.pipe}:{self.program}"
 
 
 class ToolNames(Record):
@@ -61,6 +87,10 @@ class Environment(Record):
     command_variables: Mapping[str, str] | None = None
     # If the reader calls tools and has no shell: the way to the rest is then worded as a call of one of them.
     tools: ToolNames | None = None
+    # How the reader calls tokcap.
+    program: str = PROGRAM
+    # The limit of another tokcap that reads the output of this one; None if there is no such.
+    outer_limit_tokens: int | None = None
 
     @classmethod
     def of_this_process(cls) -> Environment:
@@ -76,7 +106,15 @@ class Environment(Record):
             except OSError:
                 closed.add(descriptor)
                 os.open(os.devnull, os.O_RDWR)
-        return cls(variables=os.environ, closed=frozenset(closed))
+        env = cls(variables=os.environ, closed=frozenset(closed))
+        return env.but(**env._surroundings()) if os.environ.get(INSIDE) else env
+
+    def _surroundings(self) -> dict[str, object]:
+        """Return what a surrounding tokcap means for this call, if it reads the output of this one."""
+        inside = Inside.read_from(self.variables[INSIDE])
+        is_read = os.fstat(self.stdout).st_ino == inside.pipe
+        limit = inside.limit_tokens if is_read and inside.limit_tokens else None
+        return {"program": inside.program, "outer_limit_tokens": limit}
 
     def stopwatch(self) -> Stopwatch:
         """Start measuring."""
@@ -109,6 +147,12 @@ class Environment(Record):
         except FileNotFoundError:
             # The current directory was removed. Writing below it fails later, with an error.
             return path
+
+    def spare_data_dir(self) -> str:
+        """Return the directory of stored outputs where the data directory cannot be written."""
+        named = self.variables.get("TMPDIR", "")
+        is_usable = os.path.isabs(named) and os.access(named, os.W_OK | os.X_OK)
+        return os.path.join(named if is_usable else "/tmp", f"tokcap-{os.geteuid()}")  # noqa: S108  # private below it
 
     def _user_dir(self, kind: str, variable: str, below_home: str) -> str:
         # Importing platformdirs takes twice as long as starting Python. On Linux its answer is this

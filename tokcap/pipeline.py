@@ -44,6 +44,8 @@ class Done(Record):
 
     status: int
     response: Response
+    # What was written to stderr in text form, tokcap's own words included.
+    stderr: bytes = b""
 
 
 def run(
@@ -94,7 +96,8 @@ def run_and_answer(
         if answer.showing and call.paying and not failure:
             call.paying.note_shown(answer.showing)
         usage_notes.note_run(asked, call.tokenizer, answer, given, failure, env)
-        return finish(delivered.response, failure, env, unreported(captured, delivered, call.request))
+        done = finish(delivered.response, failure, env, unreported(captured, delivered, call.request))
+        return done.but(stderr=answer.all_stderr)
 
 
 def show_and_answer(asked: ShowRequest, env: Environment, payment: Payment) -> Done:

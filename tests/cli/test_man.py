@@ -11,7 +11,8 @@ import tomllib
 
 import pytest
 
-from tests.support.program import IMPORT_PATH, PACKAGE, PYTHON, ROOT
+from tests.support.program import IMPORT_PATH, PACKAGE, ROOT
+from tests.support.shells import install_programs
 from tokcap import exits
 from tokcap.cli.catalog import all_commands
 from tokcap.core.notice import MEANINGS
@@ -58,7 +59,12 @@ def test_the_man_pages_are_current(tmp_path):
 
 def test_every_first_word_has_a_page():
     names = {f"tokcap-{command.path[0]}.1" for command in COMMANDS if command.path}
-    assert {page.name for page in PAGES} == names | {"tokcap.1", "tokcap-sh.1", "tokcap-json.5"}
+    assert {page.name for page in PAGES} == names | {
+        "tokcap.1",
+        "tokcap-sh.1",
+        "tokcap-bash.1",
+        "tokcap-json.5",
+    }
     for name in names:
         assert f"See {name.removesuffix('.1')}(1)." in PAGE.read_text()
 
@@ -172,7 +178,13 @@ def test_the_examples_in_the_man_pages_are_true(page, tmp_path):
     # A command, and what it prints: all lines up to the next command.
     example = re.compile(r"^\$ (.*)\n((?:(?!\$ |    ).+\n)+)", re.MULTILINE)
     examples = [found for display in displays(page) for found in example.findall(display)]
-    assert examples or page.name not in ("tokcap.1", "tokcap-show.1", "tokcap-sh.1", "tokcap-json.5")
+    assert examples or page.name not in (
+        "tokcap.1",
+        "tokcap-show.1",
+        "tokcap-sh.1",
+        "tokcap-bash.1",
+        "tokcap-json.5",
+    )
     for command, output in examples:
         assert answer(command, tmp_path) == output
 
@@ -196,10 +208,6 @@ def displays(page):
 
 def answer(command, home):
     """What a shell prints for a command with tokcap in it."""
-    own = {"tokcap": "tokcap", "tokcap-sh": "tokcap.cli.shell_entry"}
-    (home / "bin").mkdir(exist_ok=True)
-    for name, module in own.items():
-        (home / "bin" / name).write_text(f'#!/bin/sh\nexec {PYTHON} -m {module} "$@"\n')
-        (home / "bin" / name).chmod(0o755)
+    install_programs(home / "bin")
     script = f'PATH="$HOME/bin:$PATH"\n{command}'
     return run("sh", "-c", script, home=home)[0]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.program import PACKAGE
 from tests.support.terminal import Typist
 from tokcap.cli.arguments import parse
-from tokcap.cli.shell_flags import is_interactive, take_flags
+from tokcap.cli.shell_flags import read_words, take_flags
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
 from tokcap.system.shell import shell_argv, shell_of
@@ -128,7 +128,7 @@ def test_only_a_dash_and_letters_of_a_shell_are_its_flags(word):
     ],
 )
 def test_a_person_at_a_terminal_is_left_alone(words, at_terminal, interactive):
-    assert is_interactive(words, at_terminal=at_terminal) is interactive
+    assert read_words(words).is_interactive(at_terminal=at_terminal) is interactive
 
 
 @pytest.fixture

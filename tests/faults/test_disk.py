@@ -12,6 +12,7 @@ from tests.support.faults import (
     keeps_the_promises,
     left_behind,
     limits,
+    no_spare_directory,
     own_lines,
     run_tokcap,
     the_line,
@@ -214,6 +215,7 @@ def read_only(tiny_disk):
 
 class TestAReadOnlyDataDirectory:
     def test_output_comes_out_with_one_warning(self, read_only):
+        no_spare_directory()
         for output in ("text", "json"):
             ran = read_only("-n", str(LIMIT), "-o", output, "--", "sh", "-c", "seq 1 4000; exit 3")
             assert ran.status == 3
@@ -244,6 +246,7 @@ class TestAReadOnlyDataDirectory:
 
 
 def test_a_place_in_which_one_may_not_write_costs_no_output(tmp_path):
+    no_spare_directory()
     above = tmp_path / "above"
     above.mkdir(mode=0o500)
     for world in (

@@ -1,4 +1,4 @@
-"""The contract of every source: a command, standard input, bytes that the caller has."""
+"""The contract of every source: a command and what it leaves, standard input, bytes that the caller has."""
 
 import os
 
@@ -7,6 +7,7 @@ import pytest
 from tokcap.environment import Environment
 from tokcap.source.command import Command
 from tokcap.source.given import GivenBytes
+from tokcap.source.left_over import LeftOver
 from tokcap.source.stdin import StandardInput
 
 DATA = b"".join(b"%d\n" % number for number in range(100_000))
@@ -26,13 +27,15 @@ def stdin(data_file):
     os.close(descriptor)
 
 
-@pytest.fixture(params=["command", "command on a terminal", "stdin", "given"])
+@pytest.fixture(params=["command", "command on a terminal", "stdin", "given", "left over"])
 def source(request, data_file, stdin):
     env = Environment(os.environ, stdin=stdin, collect=lambda _descriptor, _data: None)
     if request.param.startswith("command"):
         opened = Command(["cat", str(data_file)], "separate", env, pty=request.param != "command")
     elif request.param == "stdin":
         opened = StandardInput(env)
+    elif request.param == "left over":
+        opened = LeftOver({os.dup(stdin): "out"}, None)
     else:
         opened = GivenBytes(DATA)
     yield opened

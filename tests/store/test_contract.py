@@ -74,10 +74,14 @@ class Subject:
 
 
 # Made when tests are collected, so a store that is added to the table is tested without another line.
-@pytest.fixture(params=[*STORES, "toy"])
+@pytest.fixture(params=[*STORES, "toy", "two directories"])
 def subject(request, toy, tmp_path):
-    url = toy if request.param == "toy" else f"{request.param}://{tmp_path}/data"
-    return Subject(url, Environment({"HOME": str(tmp_path)}, now=lambda: NOW))
+    env = Environment({"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}, now=lambda: NOW)
+    if request.param == "two directories":
+        # As after a call in a sandbox.
+        os.mkdir(env.spare_data_dir(), mode=0o700)
+        return Subject("file://", env)
+    return Subject(toy if request.param == "toy" else f"{request.param}://{tmp_path}/data", env)
 
 
 def contents(output) -> dict[str, bytes]:

@@ -113,11 +113,11 @@ def test_the_file_does_not_grow_for_ever_and_nothing_recent_is_forgotten(tmp_pat
         Layout(str(tmp_path)).note_stored(f"{number:012x}", me, 10**9)
         Layout(str(tmp_path)).note_stored(f"{number + 9000:012x}", other, 10**9)
     assert sum(path.stat().st_size for path in (tmp_path / "spill").iterdir()) < 200_000
-    found = local_history.handles(str(tmp_path / "spill"), me)
+    found = local_history.handles([str(tmp_path / "spill")], me)
     assert found[:3] == [f"{number:012x}" for number in (2999, 2998, 2997)]
     assert len(found) > 400
-    assert local_history.handles(str(tmp_path / "spill"), Caller("s x"))[0] == f"{11999:012x}"
-    assert local_history.handles(str(tmp_path / "spill"), Caller("unknown"))[0] == f"{11999:012x}"
+    assert local_history.handles([str(tmp_path / "spill")], Caller("s x"))[0] == f"{11999:012x}"
+    assert local_history.handles([str(tmp_path / "spill")], Caller("unknown"))[0] == f"{11999:012x}"
 
 
 def test_damaged_lines_are_left_out_and_a_file_of_an_earlier_version_is_read(tmp_path):
@@ -125,11 +125,11 @@ def test_damaged_lines_are_left_out_and_a_file_of_an_earlier_version_is_read(tmp
     path.parent.mkdir()
     path.write_bytes(b"abcdef012345".ljust(40) + b"\n")
     path.chmod(0o600)
-    assert local_history.handles(str(tmp_path / "spill"), Caller()) == ["abcdef012345"]
+    assert local_history.handles([str(tmp_path / "spill")], Caller()) == ["abcdef012345"]
     for handle in ("0123456789ab", "ba9876543210"):
         Layout(str(tmp_path)).note_stored(handle, Caller(), 10**9)
     path.write_bytes(path.read_bytes().replace(b"ba98", b"ba99") + b"half a li")
-    assert local_history.handles(str(tmp_path / "spill"), Caller()) == ["0123456789ab", "abcdef012345"]
+    assert local_history.handles([str(tmp_path / "spill")], Caller()) == ["0123456789ab", "abcdef012345"]
 
 
 def test_lines_of_an_earlier_process_with_the_same_id_do_not_count(tmp_path):
@@ -138,7 +138,7 @@ def test_lines_of_an_earlier_process_with_the_same_id_do_not_count(tmp_path):
     now = time.time()
     Layout(str(tmp_path)).note_stored("0123456789ab", Caller(terminal=mine), 1000)
     Layout(str(tmp_path)).note_stored("ba9876543210", Caller(terminal=mine + 1), int(now))
-    assert local_history.handles(str(tmp_path / "spill"), Caller(terminal=mine, now=now)) == [
+    assert local_history.handles([str(tmp_path / "spill")], Caller(terminal=mine, now=now)) == [
         "ba9876543210",
         "0123456789ab",
     ]

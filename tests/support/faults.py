@@ -10,15 +10,12 @@ import shutil
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.program import Ran, checked
 from tests.support.reference import recount
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TOKCAP = (sys.executable, "-m", "tokcap")
 # The smallest size of a tmpfs.
@@ -141,6 +138,11 @@ def without_power() -> tuple[str, ...]:
     if not shutil.which("setpriv"):
         pytest.skip("permissions do not bind root without setpriv")
     return ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all")
+
+
+def no_spare_directory() -> None:
+    """Take away the directory that is used where the data directory cannot be written."""
+    (Path(os.environ["TMPDIR"]) / f"tokcap-{os.geteuid()}").write_text("not a directory\n")
 
 
 class Disk:

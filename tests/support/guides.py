@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from tests.support.program import ROOT
+from tests.support.shells import install_programs
 
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SAMPLES = ROOT / "docs" / "samples"
@@ -62,12 +63,7 @@ def steady(text: str) -> str:
 
 def world(home: Path) -> dict[str, str]:
     """Return the environment of a reader who has just installed this tokcap."""
-    programs = home.parent / "bin"
-    programs.mkdir(exist_ok=True)
-    for name, module in (("tokcap", "tokcap"), ("tokcap-sh", "tokcap.cli.shell_entry")):
-        program = programs / name
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
-        program.chmod(0o755)
+    programs = install_programs(home.parent / "bin")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TOKCAP_", "XDG_"))}
     for name in ("COLUMNS", "NO_COLOR", "CI"):
         kept.pop(name, None)

@@ -1,6 +1,6 @@
-"""`tokcap-sh`: a shell whose output is capped as variables and config file say.
+"""`tokcap-sh`, `tokcap-bash`, `tokcap-zsh`: shells whose output is capped as variables and config file say.
 
-It runs the real shell with all arguments unchanged: a string, a script, or standard input. An interactive
+They run the real shell with all arguments unchanged: a string, a script, or standard input. An interactive
 shell at a terminal is not capped.
 """
 
@@ -10,31 +10,31 @@ import os
 import sys
 
 from tokcap.__main__ import call
-from tokcap.cli.shell_flags import is_interactive
+from tokcap.cli.shell_flags import read_words
 from tokcap.environment import STDERR, STDIN, Environment
 from tokcap.errors import TokcapError
 from tokcap.exits import NOT_EXECUTABLE, NOT_FOUND, OK
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.shell import shell_of
+from tokcap.system.shell import Shell, shell_of
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Sequence
+    from typing import NoReturn
 else:
     # The public module imports `enum`.
     import _signal as signal
 
 
 def main() -> int:
-    """Run the console script. tokcap itself handles only a lone `--help`."""
+    """Run `tokcap-sh`. tokcap itself handles only a lone `--help`."""
     words = sys.argv[1:]
     if words == ["--help"]:
         from tokcap.cli.help import SHELL_HELP
 
         Environment.of_this_process().write_stdout(SHELL_HELP.encode())
         return OK
-    at_terminal = os.isatty(STDIN) and os.isatty(STDERR)
-    interactive = is_interactive(words, at_terminal=at_terminal)
+    interactive = is_interactive(words)
     env = Environment(os.environ) if interactive else Environment.of_this_process()
     try:
         shell = shell_of(env.variables)
@@ -42,19 +42,40 @@ def main() -> int:
         env.tell(str(error))
         return error.exit_status
     if interactive:
-        return become(shell, words, env)
+        return become(Shell(shell, shell), words, env)
     return call(["--", shell, *words], env)
 
 
-def become(shell: str, words: Sequence[str], env: Environment) -> int:
-    """Turn this process into the shell."""
+def bash() -> NoReturn:
+    """Run `tokcap-bash`."""
+    from tokcap.cli.stand_in import stand_in
+
+    stand_in("bash", sys.argv[1:])
+
+
+def zsh() -> NoReturn:
+    """Run `tokcap-zsh`."""
+    from tokcap.cli.stand_in import stand_in
+
+    stand_in("zsh", sys.argv[1:])
+
+
+def is_interactive(words: Sequence[str]) -> bool:
+    """Return whether a shell with these arguments and this terminal would talk to a person."""
+    return read_words(words).is_interactive(at_terminal=os.isatty(STDIN) and os.isatty(STDERR))
+
+
+def become(shell: Shell, words: Sequence[str], env: Environment) -> int:
+    """Turn this process into the shell. Return an exit status only if that fails."""
+    from tokcap.source.launch import restored_signals
+
     # Python ignores these signals, and a program inherits what is ignored.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    for number in restored_signals():
+        signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvp(shell, (shell, *words))  # noqa: S606  # that is the purpose
+        os.execvp(shell.path, (shell.name, *words))  # noqa: S606  # that is the purpose
     except OSError as error:
-        env.tell(f"{shell}: {error.strerror}")
+        env.tell(f"{shell.path}: {error.strerror}")
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
 
 

@@ -1,4 +1,4 @@
-"""Which words of a command line are flags of a shell: those before `-c`, and those of `tokcap-sh`.
+"""Which words of a command line are flags of a shell: those before `-c`, and those of `tokcap-bash`.
 
 Loaded only for words that are not options of tokcap.
 """
@@ -56,24 +56,41 @@ def string_problem(words: Sequence[str], own_flags: Sequence[str]) -> str:
     return ""
 
 
-def is_interactive(words: Sequence[str], *, at_terminal: bool) -> bool:
-    """Return whether a shell that is called with these words would talk to a person."""
-    asked = False
+class ShellWords(Record):
+    """The arguments of a shell, as far as they say what kind of shell it is."""
+
+    letters: frozenset[str]
+    is_login: bool
+    # Whether a script is named. The string of `-c` is not one.
+    has_script: bool
+
+    def is_interactive(self, *, at_terminal: bool) -> bool:
+        """Return whether such a shell would talk to a person."""
+        if "c" in self.letters or self.has_script:
+            return False
+        return "i" in self.letters or at_terminal
+
+
+def read_words(words: Sequence[str]) -> ShellWords:
+    """Read the arguments of a shell up to its string or script. More flags may follow `-c`."""
+    letters: set[str] = set()
+    is_login = False
     position = 0
     while position < len(words):
         word = words[position]
-        position += 1
         if word in ("--", "-"):
+            position += 1
             break
         if word[:1] not in ("-", "+") or len(word) == 1:
-            # A script.
-            return False
+            break
+        position += 1
         if word.startswith("--"):
+            is_login = is_login or word == "--login"
             position += word in VALUE_WORDS
             continue
-        if "c" in word and word[0] == "-":
-            return False
-        asked = asked or (word[0] == "-" and "i" in word)
+        if word[0] == "-":
+            letters.update(word[1:])
         position += sum(letter in VALUE_LETTERS for letter in word)
-    script = position < len(words)
-    return not script and (asked or at_terminal)
+    # With `-s` the words are arguments of what is read from standard input.
+    has_script = position < len(words) and letters.isdisjoint("cs")
+    return ShellWords(frozenset(letters), is_login or "l" in letters, has_script)

@@ -30,8 +30,16 @@ class Config(Record):
 NO_CONFIG = Config({}, {})
 
 
-def decide(given: Sequence[tuple[Option, str]], form: Form, env: Environment) -> dict[str, Value]:
-    """Merge the four sources of values; `UsageError` for the first bad value."""
+def decide(
+    given: Sequence[tuple[Option, str]],
+    form: Form,
+    env: Environment,
+    usual: Mapping[str, Value] | None = None,
+) -> dict[str, Value]:
+    """Merge the four sources of values; `UsageError` for the first bad value.
+
+    `usual` has values that a program uses instead of the defaults.
+    """
     from_flags = {option.key: read_value(option.kind, raw, option.flag) for option, raw in given}
     config = config_of(env)
     chosen: dict[str, Value] = {}
@@ -43,7 +51,7 @@ def decide(given: Sequence[tuple[Option, str]], form: Form, env: Environment) ->
                 chosen[option.key] = read_value(option.kind, decoded(raw), option.variable)
             elif option.key in config.values:
                 chosen[option.key] = config.values[option.key]
-    return completed({**chosen, **from_flags}, form, config.models)
+    return completed({**(usual or {}), **chosen, **from_flags}, form, config.models)
 
 
 def completed(chosen: Mapping[str, Value], form: Form, models: Mapping[str, Model]) -> dict[str, Value]:

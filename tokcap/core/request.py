@@ -67,6 +67,8 @@ class Request(View):
     """One call that runs a command, or reads standard input if there is no command."""
 
     command: tuple[str, ...] = ()
+    # Whether the caller takes tokcap for the shell that it runs; not an option.
+    as_shell: bool = False
     stderr: StderrMode = "separate"
     pty: bool = False
     timeout: float | None = None
@@ -98,7 +100,7 @@ DEFAULTS: dict[str, Value] = {
     key: getattr(record, key)
     for record in (ShowRequest, Request)
     for key in record._fields
-    if key not in ("command", "handle", "tokenizer_match")
+    if key not in ("command", "as_shell", "handle", "tokenizer_match")
 }
 
 

@@ -8,7 +8,9 @@ from tokcap.cli.options import OPTIONS
 from tokcap.cli.synonyms import meanings
 from tokcap.core.spelling import nearest
 from tokcap.doctor.finding import Finding, note, ok, wrong
+from tokcap.environment import INSIDE
 from tokcap.system.quoting import quoted
+from tokcap.system.shell import BECAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 PREFIX = "TOKCAP_"
 # Variables without an option.
-OTHERS = ("TOKCAP_CONFIG", "TOKCAP_DATA_DIR", "TOKCAP_LEDGER", "TOKCAP_SHELL", "TOKCAP_STORE")
+OTHERS = ("TOKCAP_CONFIG", "TOKCAP_DATA_DIR", "TOKCAP_LEDGER", "TOKCAP_SHELL", "TOKCAP_STORE", INSIDE, BECAME)
 KNOWN = (*(option.variable for option in OPTIONS if option.ambient), *OTHERS)
 ONLY_OPTIONS = {option.variable: option.flag for option in OPTIONS if not option.ambient}
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from tokcap.system.shell import OWN_NAMES
+
 
 def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -158,7 +160,7 @@ def runs_tokcap(command: str) -> bool:
     """Return whether a part of the command runs tokcap already, or might."""
     found = programs(command)
     words = bare_words(command) if found is None else found
-    return any(os.path.basename(word) in ("tokcap", "tokcap-sh") for word in words)
+    return any(os.path.basename(word) in OWN_NAMES for word in words)
 
 
 def changes_directory(command: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.environment import PROGRAM
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ class RunFacts(Record):
 
     # Empty if nothing was stored.
     handle: str = ""
+    # How the reader calls tokcap.
+    program: str = PROGRAM
     exit_status: int | None = None
     signal: int | None = None
     out_bytes: int = 0

@@ -40,7 +40,7 @@ def command(facts: RunFacts, search_option: str) -> str:
     options = f" [{search_option}]" if search_option else ""
     if facts.err_bytes and not facts.out_bytes:
         options = " --stream err" + options
-    return f"tokcap show {facts.handle}{options}"
+    return f"{facts.program} show {facts.handle}{options}"
 
 
 def tool_call(facts: RunFacts, tools: ToolNames, search_option: str) -> str:

@@ -34,8 +34,7 @@ def survey_cut(
 ) -> Cut | None:
     """Return the window that the survey of the keep policy chooses; None if there is no room for it."""
     policy, limit = ask.keep.survey, ask.limit
-    # What was already written is the beginning, whether it matters or not.
-    if policy is None or limit is None or ask.passed:
+    if policy is None or limit is None:
         return None
     lines = SurveyedLines(payload, tokens, first, first_byte, limit)
     for form in forms_of(ask):
@@ -115,6 +114,10 @@ class SurveyedLines:
         """Return the text of these lines."""
         return self.payload.read(self._map.byte_of(first), self._map.byte_of(end))
 
+    def units_up_to(self, byte: int) -> int:
+        """Return how many units begin before a byte that is not far from the beginning."""
+        return next((unit for unit in range(self.count) if self._map.byte_of(unit) >= byte), self.count)
+
     def tokens_between(self, first: int, end: int) -> int:
         """Return how many tokens these lines have."""
         if self._line_tokens:
@@ -173,6 +176,8 @@ class SurveyWindow:
         self.limit = limit
         self.payload = lines.payload
         self.count = lines.count
+        # What was already written is the beginning, whether it matters or not.
+        self._head: Ranges = ((0, lines.units_up_to(ask.passed)),) if ask.passed else ()
 
     def blocks(self) -> Iterator[bytes]:
         return self._lines.blocks()
@@ -201,7 +206,7 @@ class SurveyWindow:
     def cut(self, choice: Choice) -> Cut:
         """Return the cut that shows these lines."""
         lines, ask = self._lines, self._ask
-        shown = lines.widened(choice.shown)
+        shown = lines.widened((*self._head, *choice.shown))
         parts: list[Part] = []
         gaps: list[Gap] = []
         place, shown_tokens = 0, 0

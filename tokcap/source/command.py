@@ -7,9 +7,10 @@ import os
 import select
 import time
 
+from tokcap.environment import INSIDE
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.source.connections import Connections
 from tokcap.source.launch import RESTORED_SIGNALS, Launch, restored_signals, spawn
 from tokcap.source.process import POLL_SECONDS
@@ -18,16 +19,19 @@ from tokcap.source.termination import Termination
 from tokcap.system.descriptors import is_readable_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokcap.core.request import StderrMode, Stream
-    from tokcap.environment import Environment
+    from tokcap.environment import Environment, Inside
     from tokcap.source.terminal import Terminal
 
 READ_BYTES = 1 << 16
 
 # A grandchild may keep the pipe open forever. After the command has ended, reading may take this long.
 DRAIN_SECONDS = 0.3
+
+# The same if what is written later is read by somebody else: only what has been written counts.
+HAND_OVER_SECONDS = 0.1
 
 # How often to check whether the keyboard is available again after the command was in the background.
 KEYBOARD_MILLISECONDS = 200
@@ -39,6 +43,15 @@ FIRST_CHECK_SECONDS = 0.05
 LAST_CHECK_SECONDS = 1.0
 # On a terminal somebody watches: after such a pause, show what there is in any case.
 PAUSE_SECONDS = 0.2
+
+
+class StandIn(Record):
+    """A shell that the caller has called by another name, and what it tells its commands."""
+
+    path: str
+    inside: Inside
+    # After this time the sinks are asked to show what there is.
+    show_after_seconds: float
 
 
 class Command:
@@ -55,6 +68,7 @@ class Command:
         pty: bool = False,
         reader: int | None = None,
         tells_waiting: bool = False,
+        stand_in: StandIn | None = None,
     ) -> None:
         """Start the command.
 
@@ -62,7 +76,13 @@ class Command:
         command's own pipe is closed, as it would be without tokcap.
 
         With `tells_waiting`, `blocks` yields an empty block of each stream when the command waits for input.
+
+        With `stand_in`, the caller takes the command for the shell itself. It dies with this process. What
+        its background processes still have open at the end is in `left_over`.
         """
+        self._stand_in = stand_in
+        self.left_over: dict[int, Stream] = {}
+        self._show_at = time.monotonic() + stand_in.show_after_seconds if stand_in else None
         self._reader = reader
         self._env = env
         self._left_open = False
@@ -82,12 +102,14 @@ class Command:
             launch = Launch(
                 argv=tuple(argv),
                 changes=self._connections.changes,
-                variables=self._connections.variables,
+                variables=self._variables(),
                 mask=self._signals.inherited_mask,
                 dispositions=self._signals.dispositions,
                 restored=restored_signals() if env.is_program else RESTORED_SIGNALS,
                 own_session=pty,
                 directory=env.directory,
+                path=stand_in.path if stand_in else "",
+                dies_with_parent=stand_in is not None,
             )
             self._process = spawn(launch)
         except BaseException:
@@ -108,6 +130,13 @@ class Command:
             self._signals.close()
             raise
 
+    def _variables(self) -> Mapping[str, str]:
+        variables = self._connections.variables
+        if self._stand_in is None:
+            return variables
+        pipe = os.fstat(next(iter(self._connections.streams))).st_ino
+        return {**variables, INSIDE: self._stand_in.inside.but(pipe=pipe).as_text()}
+
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
         """Yield what the command writes as it arrives, until the command and its output have ended.
 
@@ -121,7 +150,7 @@ class Command:
         if self._reader is not None:
             self._poll.register(self._reader, 0)
         # Left for reading after the command has ended.
-        drain_seconds = DRAIN_SECONDS
+        drain_seconds = HAND_OVER_SECONDS if self._stand_in else DRAIN_SECONDS
         ended = False
         while streams and drain_seconds > 0:
             if self._signals.has_no_thread:
@@ -149,7 +178,8 @@ class Command:
                     self._close(descriptor)
                 elif descriptor in streams:
                     yield streams[descriptor], block
-            if self._tells_waiting and not ended and self._has_begun_to_wait(has_written=bool(blocks)):
+            waits = self._tells_waiting and not ended and self._has_begun_to_wait(has_written=bool(blocks))
+            if waits or self._runs_long():
                 for name in [*streams.values()]:
                     yield name, b""
             if self._reader in ready:
@@ -165,7 +195,10 @@ class Command:
                 self.stop("out")
             if self._terminal:
                 self._pass_keys(self._terminal, ready)
-        self._left_open = bool(streams)
+        if self._stand_in and not self._terminal:
+            self.left_over = self._connections.release()
+        else:
+            self._left_open = bool(streams)
 
     def _watch_keyboard(self, terminal: Terminal, ended: bool) -> None:
         """Read keys while the keyboard is lent, but not faster than the command accepts them."""
@@ -198,6 +231,13 @@ class Command:
         self._check_at = now + self._check_seconds
         return False
 
+    def _runs_long(self) -> bool:
+        """Return once whether the command has run so long that somebody may want to see something."""
+        if self._show_at is None or time.monotonic() < self._show_at:
+            return False
+        self._show_at = None
+        return True
+
     def _waits_for_input(self) -> bool:
         from tokcap.system.waiting import input_file, waits_for_input
 
@@ -210,8 +250,8 @@ class Command:
 
     def _wait_milliseconds(self) -> int | None:
         waits = [self._longest_wait_milliseconds()]
-        if self._check_at is not None:
-            waits.append(max(round((self._check_at - time.monotonic()) * 1000), 1))
+        moments = [moment for moment in (self._check_at, self._show_at) if moment is not None]
+        waits += [max(round((moment - time.monotonic()) * 1000), 1) for moment in moments]
         return min((wait for wait in waits if wait is not None), default=None)
 
     def _longest_wait_milliseconds(self) -> int | None:

@@ -72,6 +72,11 @@ class Connections:
             changes.append(Copy(STDOUT, STDIN))
         return (*changes, *stderr_changes("merge" if stderr == "separate" else stderr, self._env))
 
+    def release(self) -> dict[int, Stream]:
+        """Return the open streams. They belong to the caller from now on."""
+        released, self.streams = self.streams, {}
+        return released
+
     def close_lent(self) -> None:
         """Close the command's ends. While they are open here, the streams never end."""
         for descriptor in self._lent:

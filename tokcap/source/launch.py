@@ -60,6 +60,10 @@ class Launch(Record):
     restored: tuple[int, ...] = RESTORED_SIGNALS
     own_session: bool = False
     directory: str | None = None
+    # The file to execute; empty: it is searched for by the first word.
+    path: str = ""
+    # Whether the command is killed when this process is.
+    dies_with_parent: bool = False
 
 
 def spawn(launch: Launch) -> Process:
@@ -86,11 +90,16 @@ def start(launch: Launch) -> Process:
     # A variable without a name can be inherited, but Python refuses to pass it on.
     variables = {name: value for name, value in launch.variables.items() if name}
     read, write = os.pipe()
+    parent = os.getpid()
     pid = 0
     try:
         pid = os.fork()
         if not pid:
             try:
+                if launch.dies_with_parent:
+                    from tokcap.system.parent_death import die_with_parent
+
+                    die_with_parent(parent)
                 execute(launch, variables)
             except BaseException as error:
                 number = error.errno if isinstance(error, OSError) else None
@@ -136,7 +145,7 @@ def execute(launch: Launch, variables: Mapping[str, str]) -> None:
         signal.signal(number, disposition)
     signal.pthread_sigmask(signal.SIG_SETMASK, launch.mask)
     failure = errno.ENOENT
-    for path in candidate_paths(launch.argv[0], variables):
+    for path in candidate_paths(launch.path or launch.argv[0], variables):
         try:
             os.execve(path, launch.argv, variables)  # noqa: S606  # running a command is the purpose
         except PermissionError:

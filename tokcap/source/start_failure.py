@@ -39,5 +39,5 @@ def error_of(launch: Launch, number: int) -> TokcapError:
 
 def path_of(launch: Launch) -> str:
     """Return the path of the command; empty if it is not found."""
-    name = launch.argv[0]
+    name = launch.path or launch.argv[0]
     return name if "/" in name else shutil.which(name, path=launch.variables.get("PATH")) or ""

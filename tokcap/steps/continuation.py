@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tokcap.core.notice import Notice
 from tokcap.core.request import ShowRequest, View, flag_of
+from tokcap.environment import PROGRAM
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import SHAPES
 
@@ -44,6 +45,8 @@ class Continuation(Record):
     stored_at: int | None = None
     # Whether the handle is named even if nothing is withheld.
     is_always_named: bool = False
+    # How the reader calls tokcap.
+    program: str = PROGRAM
     # If the way is worded as a call of a tool.
     tools: ToolNames | None = None
 
@@ -97,33 +100,45 @@ def continuation_of(
     always: bool,
     token_limit: int | None = None,
     tools: ToolNames | None = None,
+    program: str = PROGRAM,
 ) -> Continuation:
     """Return the way to the rest of an output that is stored, or about to be stored.
 
     `token_limit` is the limit of the next page, if it is not that of the run. With `tools`, the way is
-    worded as a call of one of them.
+    worded as a call of one of them, else as a call of `program`.
     """
+    program = word_of(program)
 
     def worded(stream: Stream) -> str:
         if tools:
             return tool_call(tools, ticket.handle, view, stream)
-        return next_command(ticket.handle, view, stream)
+        return next_command(program, ticket.handle, view, stream)
 
     return Continuation(
         arguments=("show", ticket.handle, "--token-offset", OFFSET, *option_words(view, token_limit)),
         out=worded("out"),
         err=worded("err"),
-        pointer=pointer_command(ticket.handle, view, tools),
+        pointer=pointer_command(program, ticket.handle, view, tools),
         text=f"{tools.show} handle={ticket.handle} shape=text"
         if tools
-        else f"tokcap show {ticket.handle} --shape text",
+        else f"{program} show {ticket.handle} --shape text",
         handle=ticket.handle,
         spill_path=ticket.spill_path,
         stored_bytes=ticket.stored_bytes,
         lost_bytes=ticket.lost_bytes,
         is_always_named=always,
+        program=program,
         tools=tools,
     )
+
+
+def word_of(program: str) -> str:
+    """Return a program as a word for a shell, without the `{}` that stands for an offset or a pointer."""
+    if program == PROGRAM:
+        return program
+    from tokcap.system.quoting import quoted
+
+    return quoted(readable(program)).replace("{}", "{''}")
 
 
 def not_stored(view: View) -> Continuation:
@@ -145,9 +160,9 @@ def option_words(view: View, token_limit: int | None) -> tuple[str, ...]:
     return tuple(words)
 
 
-def next_command(handle: str, view: View, stream: Stream = "out") -> str:
+def next_command(program: str, handle: str, view: View, stream: Stream = "out") -> str:
     """Return the command that shows the rest, with every option that token positions depend on."""
-    command = f"tokcap show {handle} --token-offset {{}}"
+    command = f"{program} show {handle} --token-offset {{}}"
     for key, value in position_options(view, stream):
         from tokcap.system.quoting import quoted
 
@@ -181,12 +196,14 @@ def position_options(view: View, stream: Stream) -> Iterator[tuple[str, str]]:
             yield key, str(wanted[key])
 
 
-def pointer_command(handle: str, view: View, tools: ToolNames | None) -> str:
+def pointer_command(program: str, handle: str, view: View, tools: ToolNames | None) -> str:
     """Return the command that shows one value of the output; empty if the view has other pointers."""
     differs = view.fields or view.mode != View.mode or getattr(view, "pointer", "")
     if differs:
         return ""
-    return f"{tools.show} handle={handle} pointer={{}}" if tools else f"tokcap show {handle} --pointer {{}}"
+    if tools:
+        return f"{tools.show} handle={handle} pointer={{}}"
+    return f"{program} show {handle} --pointer {{}}"
 
 
 def readable(word: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tokcap.core.cut import STDERR_SHARE
 from tokcap.core.request import AUTO, Request
 from tokcap.core.spool import Spool
+from tokcap.environment import PROGRAM
 from tokcap.filters import chain, notices_of
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
@@ -55,6 +56,8 @@ MARK_TOKENS = 52
 # At least this part of a limit may be used for what a command has written before it waits for input, even if
 # the mark has to be shorter then.
 PROMPT_SHARE = 4
+# If a command runs long, this part of a limit is used for its beginning.
+LATE_SHARE = 4
 # The most tokens of what undoes colours and modes of a terminal, except unusual ones.
 RESET_TOKENS = 64
 
@@ -110,7 +113,8 @@ class Destinations(Record):
 def open_destinations(call: Call, source: Source, closing: Closing) -> Destinations:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
     request = call.request
-    progress = open_progress(call.env, closing)
+    # Who calls a shell reads what it writes, even from a terminal.
+    progress = None if request.as_shell else open_progress(call.env, closing)
     # The progress line erases itself before anything is written.
     writer = progress or call.env
     meter = open_meter(call, closing)
@@ -126,7 +130,7 @@ def open_destinations(call: Call, source: Source, closing: Closing) -> Destinati
     if call.recorder:
         closing.add(call.recorder)
     order = None
-    if may_pass_live(call):
+    if may_pass_live(call) or may_pass_late(call):
         out, err, order = passed_live(call, write_out, write_err, out, err, resets=progress is not None)
     stdout = until_full(out, request, call.tokenizer, source)
     if progress and not out.is_out and request.stderr != "pass":
@@ -228,6 +232,23 @@ def may_pass_live(call: Call) -> bool:
     )
 
 
+def may_pass_late(call: Call) -> bool:
+    """Return whether the beginning is passed on if the command runs long, though more than that is shown.
+
+    Who calls a shell may poll it, or kill it before it ends.
+    """
+    request = call.request
+    return (
+        request.as_shell
+        and is_capped(call)
+        and KEEPS[request.keep].needs_head
+        and MODES[request.mode].shows_payload
+        and not FORMS[request.output].has_envelope
+        and not (request.fields or request.token_count or request.token_offset)
+        and request.shape in (AUTO, FALLBACK)
+    )
+
+
 def passed_live(
     call: Call, write_out: Write, write_err: Write, out: Destination, err: Destination, *, resets: bool
 ) -> tuple[Destination, Destination, WriteOrder]:
@@ -244,6 +265,8 @@ def passed_live(
     assert out.spool is not None
     assert err.spool is not None
     mark = MARK_TOKENS + tokens_of_words(request.sentinel)
+    if call.env.program != PROGRAM:
+        mark += tokens_of_words(call.env.program)
     if request.tokenizer != request.defaults()["tokenizer"]:
         mark += tokens_of_words(request.tokenizer)
     has_stderr = bool(request.command) and request.stderr == "separate"
@@ -255,6 +278,10 @@ def passed_live(
         out_room -= min(RESET_TOKENS, max(out_room, 0) // 2)
     out_prompt = max(out_room, min(limit // 2, limit - mark), limit // PROMPT_SHARE)
     err_prompt = max(err_room, share // 2)
+    is_late = not may_pass_live(call)
+    if is_late:
+        # The rest of the limit is for what matters in the whole output.
+        out_room = out_prompt = min(out_room, limit // LATE_SHARE)
     order = WriteOrder(call.tokenizer)
     return (
         Live(
@@ -265,6 +292,7 @@ def passed_live(
             order,
             room=Room(out_room, out_room),
             prompt_room=Room(out_prompt, out_prompt, certainly=False),
+            is_late=is_late,
         ),
         Live(
             err.spool,
@@ -274,6 +302,7 @@ def passed_live(
             order,
             room=Room(err_room, out_room + err_room),
             prompt_room=Room(err_prompt, out_prompt + err_prompt, certainly=False),
+            is_late=is_late,
         ),
         order,
     )

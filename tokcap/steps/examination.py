@@ -114,6 +114,7 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
     total = examined.index.total if mode.describes else None
     facts = RunFacts(
         handle=continuation.handle,
+        program=continuation.program,
         exit_status=ending.status if ending else None,
         signal=ending.signal if ending else None,
         out_bytes=given.out.size + given.out.lost,

@@ -172,10 +172,14 @@ class Live:
         *,
         room: Room,
         prompt_room: Room,
+        is_late: bool = False,
     ) -> None:
         """`is_text` returns whether a beginning is certain to be text; nothing is passed on before that.
 
         An exception is what a command has written before it waits for input. `prompt_room` is for that.
+
+        With `is_late`, nothing is passed on before the first empty block. That may only mean that the command
+        runs long.
         """
         self.spool = spool
         self._write = write
@@ -187,6 +191,8 @@ class Live:
         self._prompt_room = prompt_room
         self._is_certainly_text = False
         self._passes_on = prompt_room.alone > 0
+        self._is_late = is_late
+        self._has_begun = not is_late
         # Whether there is more than fits, and since when.
         self._is_full = False
         self._full_since = 0.0
@@ -196,15 +202,26 @@ class Live:
     def write(self, block: bytes) -> None:
         """Keep a block, and pass on what is certain to be shown. If it is empty, the command waits."""
         self.spool.write(block)
-        if not self._passes_on:
+        if not self._passes_on or not (self._has_begun or self._begin(block)):
             return
         if not self._is_full:
             self._tokens.add(block)
-            if self._pass_on(is_prompt=not block):
+            if self._pass_on(is_prompt=not block and not self._is_late):
                 return
         if self._is_full and (not block or time.monotonic() > self._full_since + FULL_SECONDS):
             self._passes_on = False
             self._pass_on_lines()
+
+    def _begin(self, block: bytes) -> bool:
+        """Begin to pass on what has been kept so far. Return whether to go on with this block."""
+        if block:
+            return False
+        self._has_begun = True
+        if self.spool.size > BEGINNING_BYTES:
+            self._is_full = True
+        else:
+            self._tokens.add(self.spool.read(0, self.spool.size))
+        return True
 
     def _pass_on(self, *, is_prompt: bool) -> bool:
         """Pass on all that has arrived, if it is certain to be shown."""

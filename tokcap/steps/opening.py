@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tokcap.core.notice import Notice
+from tokcap.environment import PROGRAM
 from tokcap.errors import CommandNotExecutable, CommandNotFound
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tokcap.core.request import Request, ShowRequest, View
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment, Stopwatch, ToolNames
+    from tokcap.source.command import Command, StandIn
     from tokcap.steps.answer import Answer
     from tokcap.steps.capture import Captured
     from tokcap.steps.charging import Charge
@@ -118,7 +120,9 @@ class Call(Record):
         ticket = self.recorder.reserve()
         if not ticket:
             return not_stored(again)
-        return continuation_of(ticket, self.request, always=always, tools=self.env.tools)
+        return continuation_of(
+            ticket, self.request, always=always, tools=self.env.tools, program=self.env.program
+        )
 
     @property
     def always_names_handle(self) -> bool:
@@ -138,6 +142,7 @@ class ShowCall(Record):
     # The limit that the caller gave; None: that of the run applies, on the next page too.
     asked_limit: int | None = None
     tools: ToolNames | None = None
+    program: str = PROGRAM
 
     @property
     def paying(self) -> Charge | None:
@@ -152,7 +157,12 @@ class ShowCall(Record):
         lost_bytes = {stream: stored.record.lost_bytes.get(stream, 0)}
         ticket = Ticket(stored.handle, stored.local_path(stream), stored.record.stored_bytes, lost_bytes)
         found = continuation_of(
-            ticket, self.request, always=True, token_limit=self.asked_limit, tools=self.tools
+            ticket,
+            self.request,
+            always=True,
+            token_limit=self.asked_limit,
+            tools=self.tools,
+            program=self.program,
         )
         return found.but(stored_at=stored.record.stored_at) if is_relative(self.request.handle) else found
 
@@ -173,6 +183,9 @@ def open_call(asked: Request, env: Environment, payment: Payment) -> Call:
     tokenizer = open_tokenizer(asked.tokenizer)
     charge = payment.open(asked, env)
     request = charge.adjusted(asked) if charge else asked
+    if request.token_limit and env.outer_limit_tokens and request.token_limit > env.outer_limit_tokens:
+        # As in `open_show`. Without a limit of its own, everything is passed on and cut there.
+        request = request.but(token_limit=env.outer_limit_tokens)
     recorder = None
     if request.spill != "never":
         from tokcap.store import open_recorder
@@ -194,6 +207,11 @@ def open_show(asked: ShowRequest, env: Environment, closing: Closing, payment: P
         which = (which_output(stored, asked, env),)
     # The command in a mark names no limit, so the limit of the run applies.
     request = asked.but(token_limit=asked.token_limit or stored.record.token_limit)
+    if env.outer_limit_tokens:
+        # The tokcap that reads this answer would cut it again.
+        request = request.but(
+            token_limit=min(request.token_limit or env.outer_limit_tokens, env.outer_limit_tokens)
+        )
     charge = payment.open(request, env)
     if charge:
         request = charge.adjusted(request)
@@ -202,7 +220,9 @@ def open_show(asked: ShowRequest, env: Environment, closing: Closing, payment: P
     given = open_part(stored, request, tokenizer, closing, on_screen=on_screen)
     damage = tuple(Notice("STORE_DAMAGED", message) for message in stored.damage)
     given = given.but(notices=given.notices + (charge.notices if charge else ()) + damage + which)
-    return ShowCall(request, stopwatch, tokenizer, charge, stored, given, asked.token_limit, env.tools)
+    return ShowCall(
+        request, stopwatch, tokenizer, charge, stored, given, asked.token_limit, env.tools, env.program
+    )
 
 
 def is_relative(name: str) -> bool:
@@ -231,22 +251,8 @@ def paying(charge: Charge | None) -> Charge | None:
 def open_source(request: Request, env: Environment) -> Source:
     """Open the command if there is one, else standard input."""
     if request.command:
-        from tokcap.source.command import Command
-
         try:
-            return Command(
-                request.command,
-                request.stderr,
-                env,
-                timeout_seconds=request.timeout,
-                kill_after_seconds=request.kill_after,
-                pty=request.pty,
-                # Nothing may be written for a long time, so notice when the reader of stdout is gone.
-                reader=env.stdout if env.is_program else None,
-                tells_waiting=env.is_program
-                and request.token_limit is not None
-                and not FORMS[request.output].has_envelope,
-            )
+            return open_command(request, env)
         except (CommandNotFound, CommandNotExecutable) as error:
             if not env.is_program:
                 raise
@@ -256,3 +262,23 @@ def open_source(request: Request, env: Environment) -> Source:
     from tokcap.source.stdin import StandardInput
 
     return StandardInput(env, request.timeout)
+
+
+def open_command(request: Request, env: Environment, stand_in: StandIn | None = None) -> Command:
+    """Start the command, or the shell that tokcap stands in for."""
+    from tokcap.source.command import Command
+
+    return Command(
+        request.command,
+        request.stderr,
+        env,
+        timeout_seconds=request.timeout,
+        kill_after_seconds=request.kill_after,
+        pty=request.pty,
+        # Nothing may be written for a long time, so notice when the reader of stdout is gone.
+        reader=env.stdout if env.is_program else None,
+        tells_waiting=env.is_program
+        and request.token_limit is not None
+        and not FORMS[request.output].has_envelope,
+        stand_in=stand_in,
+    )

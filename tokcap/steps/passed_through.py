@@ -34,7 +34,7 @@ def report_passed_output(
             notices += (Notice("NOT_STORED", f"the output was not stored: {error}"),)
         else:
             if ticket:
-                stored = continuation_of(ticket, call.request, always=True)
+                stored = continuation_of(ticket, call.request, always=True, program=call.env.program)
                 meta = meta.but(**stored.as_meta())
                 notices += stored.notices(None)
     destinations.write_words(words_about(notices, err.tail))

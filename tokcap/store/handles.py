@@ -58,6 +58,12 @@ def nth_last(steps: int, handles: Sequence[str], latest: Callable[[], Sequence[s
     raise NotFound(f"there is no {LATEST}-{steps}: {known} known{suggestion(latest())}")
 
 
+def removed(name: str, handle: str, latest: Sequence[str]) -> NotFound:
+    """Return the error for `@last` or `@last-N` if that output has been removed."""
+    what = f"{name}, {handle}," if steps_back(name) else "that was stored last"
+    return NotFound(f"the output {what} has been removed{suggestion(latest)}")
+
+
 def match_handle(name: str, handles: Iterable[str], latest: Callable[[], Sequence[str]]) -> str:
     """Return the one handle that starts with `name`; `NotFound` otherwise.
 

@@ -11,9 +11,9 @@ from tokcap.store.handles import (
     CANDIDATES_SHOWN,
     match_handle,
     nth_last,
+    removed,
     shortest_handle,
     steps_back,
-    suggestion,
 )
 from tokcap.store.local_draft import LocalDraft
 from tokcap.store.local_layout import Layout
@@ -25,22 +25,44 @@ if TYPE_CHECKING:
     from tokcap.core.request import Stream
     from tokcap.environment import Environment
     from tokcap.store.base import Caller, Cleaned, ListedOutput, Retention
+    from tokcap.store.local_joined import JoinedStore
     from tokcap.store.local_output import LocalOutput
 
 
-def open_local_store(directory: str, env: Environment) -> LocalStore:
-    """Return the store in a data directory, by default the user's."""
-    return LocalStore(directory or env.data_dir())
+def open_local_store(directory: str, env: Environment) -> LocalStore | JoinedStore:
+    """Return the store in a data directory, by default the user's, together with its spare directory."""
+    if directory:
+        return LocalStore(directory)
+    spare = env.spare_data_dir()
+    store = LocalStore(env.data_dir(), spare)
+    if not private.is_own_directory(spare):
+        return store
+    from tokcap.store.local_joined import JoinedStore
+
+    return JoinedStore(store, LocalStore(spare))
 
 
 class LocalStore:
     """All stored outputs below one data directory."""
 
-    def __init__(self, data_dir: str) -> None:
+    def __init__(self, data_dir: str, spare_dir: str = "") -> None:
+        """If the system forbids writing below `data_dir`, drafts are made below `spare_dir` instead."""
         self._layout = Layout(data_dir)
+        self._spare_dir = spare_dir
 
     def draft(self, caller: Caller = ANYBODY) -> LocalDraft:
+        if self._spare_dir and not self._layout.may_be_written():
+            try:
+                private.make_directory(self._spare_dir)
+                self._layout = Layout(self._spare_dir, is_shared=False)
+            except StoreError:
+                # The reason why the data directory cannot be written is reported.
+                pass
         return LocalDraft(self._layout, caller)
+
+    def listed(self, handle: str) -> ListedOutput | None:
+        """Return an output as a list shows it; None if there is no such output."""
+        return self._layout.listed(self._layout.directory_of(handle))
 
     def handle_for(self, digest: str) -> str:
         return shortest_handle(digest, self._layout.digest_at)
@@ -53,14 +75,13 @@ class LocalStore:
             return match_handle(name, handles, self._latest_handles)
         handle = nth_last(steps, self._history(caller), self._latest_handles)
         if not private.is_own_directory(self._layout.directory_of(handle)):
-            what = "that was stored last" if not steps else f"{name}, {handle},"
-            raise NotFound(f"the output {what} has been removed{suggestion(self._latest_handles())}")
+            raise removed(name, handle, self._latest_handles())
         return handle
 
     def _history(self, caller: Caller) -> Sequence[str]:
         from tokcap.store.local_history import handles
 
-        return handles(self._layout.root, caller)
+        return handles([self._layout.root], caller)
 
     def _latest_handles(self) -> list[str]:
         return [output.handle for output in self.latest(CANDIDATES_SHOWN)]
@@ -113,7 +134,7 @@ class LocalStore:
             handles = self._history(caller)
         except StoreError:
             return None
-        return self._layout.listed(self._layout.directory_of(handles[0])) if handles else None
+        return self.listed(handles[0]) if handles else None
 
     def remove(self, handle: str) -> None:
         self._layout.remove(self._layout.directory_of(handle))

@@ -34,7 +34,7 @@ class LocalDraft:
         """Return the temporary directory. Make it first if necessary."""
         if not self._directory:
             # Each level is checked: a symlink in the path would lead elsewhere.
-            private.make_directory(self._layout.data_dir, restrict=False)
+            private.make_directory(self._layout.data_dir, restrict=not self._layout.is_shared)
             private.make_directory(self._layout.root)
             directory = os.path.join(self._layout.root, private.temporary_name())
             private.make_directory(directory)

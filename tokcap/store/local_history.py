@@ -30,12 +30,14 @@ class Stored(Record):
     session: str = NO_SESSION
 
 
-def handles(root: str, caller: Caller) -> Sequence[str]:
+def handles(roots: Sequence[str], caller: Caller) -> Sequence[str]:
     """Return the handles that a caller means by `@last`, `@last-1`, ….
 
     They are those of its session; if that has stored nothing, those of its terminal; else all.
     """
-    stored = [*read_lines(root)]
+    stored = [line for root in roots for line in read_lines(root)]
+    if len(roots) > 1:
+        stored.sort(key=lambda line: line.stored_at, reverse=True)
     session = session_key(caller.session)
     own = [line for line in stored if line.session == session] if caller.session else []
     if not own and caller.terminal:

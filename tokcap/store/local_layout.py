@@ -42,9 +42,18 @@ LARGEST_RECORD_BYTES = 16 << 20
 class Layout:
     """The directories of all stored outputs below one data directory."""
 
-    def __init__(self, data_dir: str) -> None:
+    def __init__(self, data_dir: str, *, is_shared: bool = True) -> None:
+        """`is_shared`: other programs may use the data directory, so its permissions are not changed."""
         self.data_dir = data_dir
+        self.is_shared = is_shared
         self.root = os.path.join(data_dir, SPILL)
+
+    def may_be_written(self) -> bool:
+        """Return whether the system allows to add outputs. Other obstacles are reported when they are met."""
+        for path in (self.data_dir, self.root):
+            if os.path.lexists(path) and not private.is_own_directory(path):
+                return True
+        return private.may_be_written(self.root)
 
     def check_owner(self) -> None:
         """Refuse to read where another user could have put files; `StoreError`."""

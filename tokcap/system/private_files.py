@@ -66,6 +66,22 @@ def make_missing_directories(path: str) -> None:
         os.chmod(path, DIRECTORY_MODE)
 
 
+def may_be_written(path: str) -> bool:
+    """Return False if the system forbids making directories in this one: in a sandbox, or by permissions.
+
+    Only trying shows that: a sandbox can forbid what permissions allow. Nothing that is made here stays.
+    """
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    probe = os.path.join(path, temporary_name())
+    try:
+        os.mkdir(probe, DIRECTORY_MODE)
+        os.rmdir(probe)
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS)
+    return True
+
+
 def open_directory(path: str) -> int:
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | FOLLOW_NOTHING)
 

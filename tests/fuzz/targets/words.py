@@ -130,7 +130,7 @@ def shell_words(given: Input) -> None:
     if "\0" not in text:
         assert shlex.split(quoting.always_quoted(text)) == [text]
     assert shlex.split(" ".join(map(quoting.quoted, words))) == words
-    assert shell_flags.is_interactive(words, at_terminal=bool(given.knobs[0] % 2)) in (True, False)
+    assert shell_flags.read_words(words).is_interactive(at_terminal=bool(given.knobs[0] % 2)) in (True, False)
     flags = shell_flags.take_flags(words)
     if flags:
         assert list(flags.flags) == words[: len(flags.flags)]

@@ -115,7 +115,30 @@ def print_entry(
     return Reply(env, "text").say(manage.printed(name, options, project=project))
 
 
-COMMANDS = (list_agents, install, remove, print_entry)
+@command(
+    "hook",
+    "print-env",
+    examples=(
+        (
+            "tokcap hook print-env > ~/.tokcap.bash",
+            "then set BASH_ENV to that file in the agent's environment",
+        ),
+    ),
+    no="the program tokcap-bash was not found",
+)
+def print_env(env: Environment) -> int:
+    """Print a start-up file for BASH_ENV: every bash -c STRING then runs under tokcap-bash."""
+    from tokcap.hooks.bash_env import bash_env
+    from tokcap.system.shell import own_program
+
+    path = own_program("tokcap-bash", env.variables)
+    if not path:
+        env.tell("hook: the program tokcap-bash was not found; install tokcap again")
+        return exits.NO
+    return Reply(env, "text").say(bash_env(path))
+
+
+COMMANDS = (list_agents, install, remove, print_entry, print_env)
 
 
 def options_of(token_limit: int | None, session: str | None, repeat: str | None) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ def pages(words: Path) -> dict[str, str]:
     whole = {
         "tokcap.1": filled(words / "tokcap.1.mdoc", options=mdoc.option_groups(WRAPPER.flags)),
         "tokcap-sh.1": filled(words / "tokcap-sh.1.mdoc"),
+        "tokcap-bash.1": filled(words / "tokcap-bash.1.mdoc"),
         "tokcap-json.5": filled(
             words / "tokcap-json.5.mdoc",
             meta=meta(words / "meta.txt"),
@@ -200,7 +201,7 @@ def exit_statuses(commands: Sequence[Command]) -> Iterator[str]:
 
 
 def see_also(own: str) -> Iterator[str]:
-    names = ["tokcap(1)", *(f"tokcap-{name}(1)" for name in sorted((*NAMES, "sh"))), "tokcap-json(5)"]
+    names = ["tokcap(1)", *(f"tokcap-{name}(1)" for name in sorted((*NAMES, "bash", "sh"))), "tokcap-json(5)"]
     *first, last = (name for name in names if name != f"{own}(1)")
     yield from (f"{name}," for name in first)
     yield last

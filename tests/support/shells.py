@@ -1,0 +1,101 @@
+"""The programs of tokcap as an installer would write them, and calls of shells that can be compared."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.support.program import PACKAGE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.nasty_lines import Line
+
+PROGRAMS = {
+    "tokcap": "from tokcap.__main__ import main",
+    "tokcap-sh": "from tokcap.cli.shell_entry import main",
+    "tokcap-bash": "from tokcap.cli.shell_entry import bash as main",
+    "tokcap-zsh": "from tokcap.cli.shell_entry import zsh as main",
+}
+
+
+class Outcome(NamedTuple):
+    out: bytes
+    err: bytes
+    # Negative for a signal, as `subprocess` has it.
+    status: int
+
+
+def install_programs(directory: Path) -> Path:
+    """Write the console scripts. Return their directory."""
+    directory.mkdir(exist_ok=True)
+    first = f"#!{sys.executable}\n"
+    if " " in first:
+        # As installers do: the system takes a blank for the end of the path.
+        first = f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\n"
+    for name, entry in PROGRAMS.items():
+        script = directory / name
+        script.write_text(
+            f"{first}import sys\nsys.path.insert(0, {str(PACKAGE.parent)!r})\n{entry}\nsys.exit(main())\n"
+        )
+        script.chmod(0o755)
+    return directory
+
+
+def fill_directory(directory: Path) -> Path:
+    """Make the files that the nasty lines use."""
+    (directory / "sub").mkdir(parents=True)
+    (directory / "a-file").write_text("not a program\n")
+    (directory / "b c").write_text("blank\n")
+    (directory / "new\nline").write_text("odd name\n")
+    (directory / "--dash").write_text("dash\n")
+    (directory / "é'\"$x").write_text("quotes\n")
+    (directory / "environment").write_text("FROM_ENV=set\n")
+    (directory / "functions").write_text('hello() { echo "hello $1"; }\n')
+    (directory / "script").write_text('echo "$0 $1 $#"; echo to stderr >&2; exit 4\n')
+    return directory
+
+
+def run_line(
+    program: str,
+    line: Line,
+    directory: Path,
+    *,
+    one_pipe: bool = False,
+    variables: dict[str, str] | None = None,
+) -> Outcome:
+    """Run a shell with the arguments and inputs of a line, in a directory of its own."""
+    read, write = os.pipe()
+    try:
+        os.write(write, line.third or b"")
+        os.close(write)
+
+        def give_third() -> None:
+            if line.third is not None:
+                os.dup2(read, 3)
+
+        done = subprocess.run(
+            [program, *line.words],
+            input=line.stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if one_pipe else subprocess.PIPE,
+            cwd=fill_directory(directory),
+            env={**os.environ, **(variables or {}), **dict(line.variables)},
+            preexec_fn=give_third,
+            close_fds=False,
+            start_new_session=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(read)
+    # bash names the process group if it cannot have the terminal.
+    out, err = (
+        re.sub(rb"process group \(-?\d+\)", b"process group", text or b"")
+        for text in (done.stdout, done.stderr)
+    )
+    return Outcome(out, err, done.returncode)

@@ -1,0 +1,181 @@
+"""`tokcap-bash` and `tokcap-zsh`: programs that are called as a shell, and run the real one in their place.
+
+To their caller they are that shell: the same arguments, bytes, exit status and signals, and background
+processes that can write later. Only output over the limit is cut. See tokcap-bash(1).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+
+from tokcap.__main__ import call
+from tokcap.cli.arguments import run_request
+from tokcap.cli.shell_entry import become, is_interactive
+from tokcap.cli.shell_flags import read_words
+from tokcap.cli.values import decide
+from tokcap.environment import INSIDE, PROGRAM, STDERR, STDOUT, Environment, Inside
+from tokcap.errors import TokcapError
+from tokcap.exits import READER_GONE, SIGNAL_BASE
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system.shell import Shell, find_shell, found_in, found_on, note_becoming, own_program
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+    from tokcap.core.request import Request, Value
+    from tokcap.pipeline import Done
+    from tokcap.source.command import Command
+else:
+    # The public module imports `enum`.
+    import _signal as signal
+
+# The first of four words that the start-up file for BASH_ENV puts before the arguments of the shell. The
+# others are the file of the shell, its `$0` and its `$_` (see `hooks.bash_env`).
+CALLED_AS = "--tokcap-as"
+CALLED_AS_WORDS = 4
+
+# What applies if neither a variable nor the config file says something else.
+USUAL: dict[str, Value] = {"token_limit": 4000, "keep": "auto"}
+
+# If a command runs longer than this, its caller may look at what there is, or give it up.
+SHOW_AFTER_SECONDS = 5.0
+
+# What a login shell has on its PATH at least. What else it has depends on files that it reads later.
+LOGIN_DIRECTORIES = ("/usr/local/bin", "/usr/bin", "/bin")
+
+# These write a core file, and the shell has written its own.
+DUMPING = (
+    *(signal.SIGQUIT, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE),
+    *(signal.SIGSEGV, signal.SIGSYS, signal.SIGXCPU, signal.SIGXFSZ),
+)
+
+
+def stand_in(name: str, words: Sequence[str]) -> NoReturn:
+    """Run the real shell of this name with these arguments, and end as it ends."""
+    gc.set_threshold(100_000)
+    env = Environment.of_this_process()
+    try:
+        shell, words = called_as(name, words, env)
+        becomes = is_interactive(words) or bool(env.variables.get(INSIDE)) or goes_nowhere()
+        if becomes:
+            note_becoming(os.environ)
+    except TokcapError as error:
+        env.tell(str(error))
+        os._exit(error.exit_status)
+    if becomes:
+        os._exit(become(shell, words, env))
+    standing = StandingIn(shell, words)
+    status = call(
+        ["--", shell.name, *words],
+        env.but(program=program_for(words, env)),
+        lambda _, env: standing.read(env),
+        standing.run,
+    )
+    standing.hand_over(env)
+    if standing.signal or status == READER_GONE:
+        die_of(standing.signal or signal.SIGPIPE)
+    os._exit(status)
+
+
+def called_as(name: str, words: Sequence[str], env: Environment) -> tuple[Shell, Sequence[str]]:
+    """Return the real shell and its arguments. If the start-up file is the caller, it names the shell."""
+    if words[:1] != [CALLED_AS] or len(words) < CALLED_AS_WORDS:
+        return find_shell(name, env.variables), words
+    _, path, own_name, last = words[:CALLED_AS_WORDS]
+    # The call of this program has changed it.
+    os.environ["_"] = last
+    if os.path.basename(path) != name:
+        # bash was called under another name, and does not know its own file.
+        path = find_shell(name, env.variables).path
+    return Shell(path, own_name), words[CALLED_AS_WORDS:]
+
+
+def goes_nowhere() -> bool:
+    """Return whether nobody reads what the shell writes."""
+    try:
+        nowhere = os.stat(os.devnull)
+        return all(os.path.samestat(os.fstat(descriptor), nowhere) for descriptor in (STDOUT, STDERR))
+    except OSError:
+        return False
+
+
+def program_for(words: Sequence[str], env: Environment) -> str:
+    """Return how a command in this shell can call tokcap: by its name, or by its path if that may fail."""
+    is_login = read_words(words).is_login
+    found = found_in(LOGIN_DIRECTORIES, PROGRAM) if is_login else found_on(env.variables.get("PATH"), PROGRAM)
+    if any(found):
+        return PROGRAM
+    return own_program(PROGRAM, env.variables) or PROGRAM
+
+
+class StandingIn:
+    """One call of a shell."""
+
+    def __init__(self, shell: Shell, words: Sequence[str]) -> None:
+        self._shell = shell
+        self._words = words
+        self._command: Command | None = None
+        self._request: Request | None = None
+        self._done: Done | None = None
+
+    def read(self, env: Environment) -> Request:
+        """Return the request that runs the shell."""
+        usual = {**USUAL, "stderr": "merge"} if writes_one_file(env) else USUAL
+        self._request = run_request((self._shell.name, *self._words), decide((), "run", env, usual)).but(
+            as_shell=True
+        )
+        return self._request
+
+    def run(self, request: Request, env: Environment) -> int:
+        """Run the shell and answer."""
+        from tokcap.pipeline import run
+
+        self._done = run(request, env, self._open)
+        return self._done.status
+
+    def _open(self, request: Request, env: Environment) -> Command:
+        from tokcap.source.command import StandIn
+        from tokcap.steps.opening import open_command
+
+        inside = Inside(request.token_limit or 0, program=env.program)
+        self._command = open_command(request, env, StandIn(self._shell.path, inside, SHOW_AFTER_SECONDS))
+        return self._command
+
+    @property
+    def signal(self) -> int:
+        """The signal that ended the shell; 0 if it ended otherwise."""
+        number = self._done.response.meta.signal if self._done else None
+        return number if number and self._done and self._done.status == SIGNAL_BASE + number else 0
+
+    def hand_over(self, env: Environment) -> None:
+        """Leave a process that passes on what background processes write later, if there are any."""
+        if self._command and self._command.left_over and self._request:
+            from tokcap.cli.relay import leave_relay
+
+            leave_relay(self._command.left_over, self._request, self._done, env)
+
+
+def writes_one_file(env: Environment) -> bool:
+    """Return whether both streams are the same file: then the order between them is part of the output."""
+    if env.closed.intersection((STDOUT, STDERR)):
+        return False
+    return os.path.samestat(os.fstat(env.stdout), os.fstat(env.stderr))
+
+
+def die_of(number: int) -> NoReturn:
+    """End as the shell has ended, so that the caller sees the same signal."""
+    if number in DUMPING:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        signal.signal(number, signal.SIG_DFL)
+    except (OSError, ValueError):
+        # SIGKILL, which needs no handling, or a signal that Python does not know.
+        pass
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (number,))
+    os.kill(os.getpid(), number)
+    os._exit(SIGNAL_BASE + number)
