@@ -163,7 +163,7 @@ class TestNoMemoryAtAll:
         least = least_megabytes
         text = LINES * 300
         answered = []
-        for megabytes in (*range(least, least + 12, 2), least + 20, least + 40, least + 400):
+        for megabytes in (*range(least + 2, least + 12, 2), least + 20, least + 40, least + 400):
             ran = run_tokcap(*args, stdin=text, prefix=address_space(megabytes))
             if never_began(ran) or b"memory allocation of" in ran.err:
                 # tiktoken's own allocator ends the process at once, which nobody can catch.
