@@ -140,7 +140,7 @@ class Command:
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
         """Yield what the command writes as it arrives, until the command and its output have ended.
 
-        An empty block means that the command waits for input.
+        An empty block means that the command waits for input, or runs long (`core.silence`).
         """
         streams = self._connections.streams
         exit_descriptor = self._process.exit_descriptor
@@ -179,9 +179,9 @@ class Command:
                 elif descriptor in streams:
                     yield streams[descriptor], block
             waits = self._tells_waiting and not ended and self._has_begun_to_wait(has_written=bool(blocks))
-            if waits or self._runs_long():
+            for silence in self._silences(waits=waits):
                 for name in [*streams.values()]:
-                    yield name, b""
+                    yield name, silence
             if self._reader in ready:
                 self._poll.unregister(self._reader)
                 # What the command wrote before it could notice still counts as written to a closed pipe.
@@ -232,12 +232,16 @@ class Command:
         self._check_at = now + self._check_seconds
         return False
 
-    def _runs_long(self) -> bool:
-        """Return once whether the command has run so long that somebody may want to see something."""
-        if self._show_at is None or time.monotonic() < self._show_at:
-            return False
-        self._show_at = None
-        return True
+    def _silences(self, *, waits: bool) -> Iterator[bytes]:
+        """Yield the empty block that says why nothing is written, if there is something to say."""
+        if waits:
+            yield b""
+        elif self._show_at is not None and time.monotonic() >= self._show_at:
+            from tokcap.core.silence import RUNS_LONG
+
+            # Only once.
+            self._show_at = None
+            yield RUNS_LONG
 
     def _waits_for_input(self) -> bool:
         from tokcap.system.waiting import input_file, waits_for_input
