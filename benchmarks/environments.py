@@ -95,7 +95,7 @@ def set_up(cache: Path) -> Environments:
             step([sys.executable, "-m", "venv", str(place)])
         # The start script of an older pip imports `re` first.
         step([str(place / "bin" / "pip"), "install", "-q", "--upgrade", "pip"])
-    for place, package in ((own, str(ROOT)), (extras, f"{ROOT}[bulk,mcp,plot]")):
+    for place, package in ((own, str(ROOT)), (extras, f"{ROOT}[bulk,plot]")):
         step([str(place / "bin" / "pip"), "install", "-q", package])
         # The code may have changed although the version has not.
         step([str(place / "bin" / "pip"), "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)])

@@ -94,8 +94,13 @@ _tokcap_words() {
             valued='--etag -o --output'
             ;;
         mcp)
-            flags='-n --token-limit --session --total --tokenizer -h --help'
-            valued='-n --token-limit --session --total --tokenizer'
+            below='wrap'
+            flags='-n --token-limit --keep --session --total --tokenizer --structured -h --help'
+            valued='-n --token-limit --keep --session --total --tokenizer'
+            ;;
+        'mcp wrap')
+            flags='-n --token-limit --keep --session --total --tokenizer --clean --redact --url --header -h --help'
+            valued='-n --token-limit --keep --session --total --tokenizer --url --header'
             ;;
         'spill gc')
             flags='-o --output -h --help'
@@ -127,15 +132,15 @@ _tokcap_words() {
 # What can be the value of an option (`show --keep`) or an argument (`spill path 0`).
 _tokcap_offer() {
     case $1 in
-        ' --keep' | 'show --keep') offered=(head tail ends focus auto) ;;
+        ' --keep' | 'show --keep' | 'mcp --keep' | 'mcp wrap --keep') offered=(head tail ends focus auto) ;;
         ' --align' | 'show --align') offered=(record token) ;;
-        ' --tokenizer' | 'show --tokenizer' | 'count --tokenizer' | 'mcp --tokenizer') offered=(cl100k_base o200k_base approx) ;;
+        ' --tokenizer' | 'show --tokenizer' | 'count --tokenizer' | 'mcp --tokenizer' | 'mcp wrap --tokenizer') offered=(cl100k_base o200k_base approx) ;;
         ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'count -o' | 'count --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output') offered=(text json jsonl) ;;
         ' --shape' | 'show --shape') offered=(auto text json jsonl csv tsv) ;;
         ' --mode' | 'show --mode') offered=(raw table summary handle_only) ;;
         ' --stderr') offered=(separate merge pass drop) ;;
         ' --spill') offered=(auto always never) ;;
-        ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'hook install --session' | 'hook print --session' | 'mcp --session') _tokcap_list sessions "$2" ;;
+        ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'hook install --session' | 'hook print --session' | 'mcp --session' | 'mcp wrap --session') _tokcap_list sessions "$2" ;;
         ' --repeat' | 'hook install --repeat' | 'hook print --repeat') offered=(full mark diff) ;;
         ' --model' | 'show --model' | 'budget start --model' | 'count --model') _tokcap_list models "$2" ;;
         'show --stream' | 'spill path --stream') offered=(out err) ;;

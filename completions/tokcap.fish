@@ -13,7 +13,7 @@ function __tokcap_command
                 return 0
             case -c
                 return 2
-            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
+            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --url --header --by --since --plot
                 set -e words[1..2]
             case -
                 break
@@ -72,7 +72,7 @@ function __tokcap_place
             set count (math $count + 1)
         else if test $words[1] = --
             set ended yes
-        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --by --since --plot
+        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --url --header --by --since --plot
             set -e words[1]
         end
         set -e words[1]
@@ -173,6 +173,7 @@ complete -c tokcap -n '__tokcap_after completion' -a fish -d 'Print the completi
 complete -c tokcap -n '__tokcap_after completion' -a install -d 'Make a shell complete tokcap: save the script where it looks, and ask the shell whether it finds it'
 complete -c tokcap -n '__tokcap_after completion' -a uninstall -d 'Remove what tokcap completion install wrote, and nothing else; without WHAT, all of it'
 complete -c tokcap -n '__tokcap_after completion' -a zsh -d 'Print the completion script for zsh'
+complete -c tokcap -n '__tokcap_after mcp' -a wrap -d 'Stand in front of another MCP server and cap every tool result'
 complete -c tokcap -n '__tokcap_in show' -l stream -x -a 'out err' -d 'which stream of the command to read'
 complete -c tokcap -n '__tokcap_in show' -l pointer -x -d 'show only the value at this JSON pointer: /items/3/body; a string is shown as plain text'
 complete -c tokcap -n '__tokcap_in show' -l grep -x -d 'show only matching lines, each after its line number and token offset'
@@ -290,11 +291,23 @@ complete -c tokcap -n '__tokcap_place 0 hook remove' -a 'claude-code gemini'
 complete -c tokcap -n '__tokcap_in manifest' -l etag -x -d 'the etag of the manifest that the caller already has'
 complete -c tokcap -n '__tokcap_in manifest' -s o -l output -x -a 'json text' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in manifest' -s h -l help -d 'show this help'
-complete -c tokcap -n '__tokcap_in mcp' -s n -l token-limit -x -d 'maximum number of tokens in one answer'
-complete -c tokcap -n '__tokcap_in mcp' -l session -x -k -a '(__tokcap_list sessions)' -d 'charge every answer to this session'
-complete -c tokcap -n '__tokcap_in mcp' -l total -x -d 'start the session with this total; without a name it ends with the server'
-complete -c tokcap -n '__tokcap_in mcp' -l tokenizer -x -a 'cl100k_base o200k_base approx' -d 'the tokenizer to count with'
-complete -c tokcap -n '__tokcap_in mcp' -s h -l help -d 'show this help'
+complete -c tokcap -n '__tokcap_in mcp; and not __tokcap_in mcp wrap' -s n -l token-limit -x -d 'maximum number of tokens in one answer'
+complete -c tokcap -n '__tokcap_in mcp; and not __tokcap_in mcp wrap' -l keep -x -a 'head tail ends focus auto' -d 'which part of an answer over the limit to show'
+complete -c tokcap -n '__tokcap_in mcp; and not __tokcap_in mcp wrap' -l session -x -k -a '(__tokcap_list sessions)' -d 'charge every answer to this session'
+complete -c tokcap -n '__tokcap_in mcp; and not __tokcap_in mcp wrap' -l total -x -d 'start the session with this total; without a name it ends with the server'
+complete -c tokcap -n '__tokcap_in mcp; and not __tokcap_in mcp wrap' -l tokenizer -x -a 'cl100k_base o200k_base approx' -d 'the tokenizer to count with'
+complete -c tokcap -n '__tokcap_in mcp; and not __tokcap_in mcp wrap' -l structured -d 'answer with structured content, for clients that show nothing else'
+complete -c tokcap -n '__tokcap_in mcp; and not __tokcap_in mcp wrap' -s h -l help -d 'show this help'
+complete -c tokcap -n '__tokcap_in mcp wrap' -s n -l token-limit -x -d 'maximum number of tokens in one answer'
+complete -c tokcap -n '__tokcap_in mcp wrap' -l keep -x -a 'head tail ends focus auto' -d 'which part of an answer over the limit to show'
+complete -c tokcap -n '__tokcap_in mcp wrap' -l session -x -k -a '(__tokcap_list sessions)' -d 'charge every answer to this session'
+complete -c tokcap -n '__tokcap_in mcp wrap' -l total -x -d 'start the session with this total; without a name it ends with the server'
+complete -c tokcap -n '__tokcap_in mcp wrap' -l tokenizer -x -a 'cl100k_base o200k_base approx' -d 'the tokenizer to count with'
+complete -c tokcap -n '__tokcap_in mcp wrap' -l clean -d 'remove ANSI escapes, progress frames and trailing spaces from results'
+complete -c tokcap -n '__tokcap_in mcp wrap' -l redact -d 'mask what looks like a secret in results, and in what is stored'
+complete -c tokcap -n '__tokcap_in mcp wrap' -l url -x -d 'a server over HTTP instead of a command'
+complete -c tokcap -n '__tokcap_in mcp wrap' -l header -x -d 'with --url: send this header; ${NAME} is a variable, @FILE a file with headers; repeatable'
+complete -c tokcap -n '__tokcap_in mcp wrap' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in spill gc' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in spill gc' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in spill list' -s o -l output -x -a 'text json jsonl' -d 'format of the response'

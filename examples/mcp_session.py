@@ -1,12 +1,14 @@
 """A client session with `tokcap mcp`: start the server, run commands, page, search, and use up the budget.
 
-pip install '.[mcp]' && python examples/mcp_session.py
+pip install . 'mcp>=2,<3' && python examples/mcp_session.py
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
+import shlex
 import sys
 import tempfile
 from typing import Any
@@ -27,11 +29,12 @@ async def main(data_directory: str) -> None:
         tools = await session.list_tools()
         print("tools:", ", ".join(tool.name for tool in tools.tools))
 
-        page = await call(session, "run", argv=["seq", "1", "100"], sentinel="")
-        output = text_of(page)
-        while "continue" in facts_of(page):
-            page = await call(session, "show", **facts_of(page)["continue"])
-            output += text_of(page)
+        page = await call(session, "run", argv=["seq", "1", "100"], sentinel="", keep="head")
+        output = page.content[0].text
+        while following := next_call(page):
+            tool, arguments = following
+            page = await call(session, tool, **arguments)
+            output += page.content[0].text
         print("all pages join to the output:", output == "".join(f"{n}\n" for n in range(1, 101)))
 
         await call(session, "grep", handle="@last", pattern="^.[05]$", limit=60)
@@ -43,35 +46,26 @@ async def main(data_directory: str) -> None:
 
 
 async def call(session: ClientSession, tool: str, **arguments: Any) -> CallToolResult:
-    """Call a tool and print a short summary."""
+    """Call a tool and print the first and the last line of its answer."""
     result = await session.call_tool(tool, arguments)
     words = " ".join(f"{name}={value!r}" for name, value in arguments.items())
     print(f"\n{tool} {words}".rstrip())
-    facts = {name: value for name, value in facts_of(result).items() if name in PRINTED_FACTS}
-    print("    " + " ".join(f"{name}={value}" for name, value in facts.items()))
     first, *others = text_of(result).splitlines()
     print(f"    {first}" + (f" ... {others[-1]}" if others else ""))
     return result
-
-
-PRINTED_FACTS = (
-    "returned_tokens",
-    "total_tokens",
-    "next_offset",
-    "exit_code",
-    "budget_remaining",
-    "remaining",
-)
 
 
 def text_of(result: CallToolResult) -> str:
     return "".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
-def facts_of(result: CallToolResult) -> dict[str, Any]:
-    """Return the structured content. A client can use it without parsing the text."""
-    facts: dict[str, Any] = result.structured_content or {}
-    return facts
+def next_call(result: CallToolResult) -> tuple[str, dict[str, Any]] | None:
+    """Return the call that the text names: `next: show handle=3f2a91c05d7e offset=464`."""
+    found = re.search(r"next: (\w+) (handle=.*?)\]?$", text_of(result), re.MULTILINE)
+    if found is None:
+        return None
+    arguments: dict[str, Any] = dict(word.split("=", 1) for word in shlex.split(found[2]))
+    return found[1], {**arguments, "offset": int(arguments["offset"])}
 
 
 if __name__ == "__main__":

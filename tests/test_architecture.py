@@ -22,8 +22,9 @@ ROOMS = {
     "sqlite3": "budget/database.py",
     "_sqlite3": "budget/database.py",
     "platformdirs": "environment.py",
-    "mcp": "mcp/",
-    "pydantic": "mcp/",
+    # The protocol needs no package; only the tests use the official client.
+    "mcp": (),
+    "pydantic": (),
     "matplotlib": "usage/plot.py",
     "select": ("system/descriptors.py", "source/"),
 }

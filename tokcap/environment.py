@@ -58,6 +58,13 @@ class Inside(Record):
         return f"{self.limit_tokens}:{self.pipe}:{self.program}"
 
 
+class ToolNames(Record):
+    """The tools of a reader that has no shell: one shows a stored output, one searches it."""
+
+    show: str = "show"
+    search: str = "grep"
+
+
 class Environment(Record):
     """Where a call reads and writes, and how it learns settings, directories and the time."""
 
@@ -78,8 +85,8 @@ class Environment(Record):
     # The command's working directory and variables; None: those of this process.
     directory: str | None = None
     command_variables: Mapping[str, str] | None = None
-    # Whether the reader calls tools, and has no shell: then the way to the rest is worded as a tool call.
-    words_tool_calls: bool = False
+    # If the reader calls tools and has no shell: the way to the rest is then worded as a call of one of them.
+    tools: ToolNames | None = None
     # How the reader calls tokcap.
     program: str = PROGRAM
     # The limit of another tokcap that reads the output of this one; None if there is no such.

@@ -368,7 +368,7 @@ class TestPackages:
         ("text", "name", "least", "below", "extra"),
         [
             ("orjson>=3.11.5", "orjson", "3.11.5", "", ""),
-            ("mcp<3,>=2.0; extra == 'mcp'", "mcp", "2.0", "3", "mcp"),
+            ("matplotlib<4,>=3.8; extra == 'plot'", "matplotlib", "3.8", "4", "plot"),
             ('pytest-xdist >= 3.5 ; extra == "test"', "pytest-xdist", "3.5", "", "test"),
             ("zope.interface", "zope.interface", "", "", ""),
             ("a<=2", "a", "", "", ""),
@@ -379,7 +379,7 @@ class TestPackages:
         assert (found.name, found.least, found.below, found.extra) == (name, least, below, extra)
 
     def test_every_package_is_reported_with_its_version_or_how_to_install_it(self, examined, monkeypatch):
-        versions = {"orjson": "3.10", "matplotlib": "3.7.9", "mcp": "3.0"}
+        versions = {"orjson": "3.10", "matplotlib": "3.7.9", "gigatoken": "3.0"}
         real = metadata.version
 
         def version(name):
@@ -387,7 +387,7 @@ class TestPackages:
                 raise metadata.PackageNotFoundError(name)
             return versions.get(name) or real(name)
 
-        required = ["orjson>=3.11.5", "typer>=0.19", "mcp<3,>=2.0; extra == 'mcp'"]
+        required = ["orjson>=3.11.5", "typer>=0.19", "gigatoken<3,>=2.0; extra == 'bulk'"]
         required += ["matplotlib>=3.8; extra == 'plot'", "nowhere; extra == 'more'", "ruff; extra == 'test'"]
         monkeypatch.setattr(metadata, "requires", lambda _name: required)
         monkeypatch.setattr(metadata, "version", version)
@@ -400,7 +400,7 @@ class TestPackages:
         assert found == {
             "orjson": ("wrong", "3.10 is too old: 3.11.5 is needed"),
             "typer": ("ok", real("typer")),
-            "mcp": ("note", "for tokcap mcp: mcp 3.0 is too new: a version below 3 is needed"),
+            "bulk": ("note", "for large counts: gigatoken 3.0 is too new: a version below 3 is needed"),
             "plot": ("note", "for tokcap stats --plot: matplotlib 3.7.9 is too old: 3.8 is needed"),
         }
         assert more[0] == "ok"

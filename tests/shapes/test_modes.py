@@ -490,6 +490,9 @@ def test_a_summary_of_binary_data_says_so_and_shows_its_first_bytes():
         "web-1  0/1  CrashLoopBackOff  12",
         "2 errors generated.",
         "Process exited with code 1",
+        ">       assert f(1) == 2",
+        "Killed",
+        "ninja: build stopped: subcommand failed.",
     ],
 )
 def test_a_line_that_tells_why_it_ended_is_fatal(line):
@@ -514,9 +517,6 @@ def test_a_line_that_tells_why_it_ended_is_fatal(line):
         "status: 503",
         "status code 500",
         '1.2.3.4 - - [x] "GET /x HTTP/1.1" 502 31',
-        ">       assert f(1) == 2",
-        "Killed",
-        "ninja: build stopped: subcommand failed.",
         "! [rejected] main -> main",
     ],
 )

@@ -16,8 +16,7 @@ METADATA = """Metadata-Version: 2.1
 Name: tokcap
 Version: 0.1.0
 Requires-Dist: orjson>=3.11.5
-Requires-Dist: mcp<3,>=2.0; extra == 'mcp'
-Requires-Dist: matplotlib>=3.8; extra == "plot"
+Requires-Dist: matplotlib<4,>=3.8; extra == "plot"
 """
 RECEIPT = """
 [tool]
@@ -26,7 +25,7 @@ requirements = [
     { name = "more", specifier = ">=2" },
 ]
 """
-WITHOUT_PACKAGES = "import sys; sys.modules['mcp'] = sys.modules['matplotlib'] = None\n"
+WITHOUT_PACKAGES = "import sys; sys.modules['matplotlib'] = None\n"
 CALL = "from tokcap.__main__ import main; main()"
 
 
@@ -48,13 +47,13 @@ def environment(tmp_path, monkeypatch):
     return root
 
 
-def advice(environment, *words, without_pip=False):
-    """What tokcap says must be run, when the optional packages are missing."""
+def advice(environment, *, without_pip=False):
+    """What tokcap says must be run, when an optional package is missing."""
     no_pip = "import importlib.util as u; f = u.find_spec\n"
     no_pip += "u.find_spec = lambda name, *more: None if name == 'pip' else f(name, *more)\n"
     code = WITHOUT_PACKAGES + (no_pip if without_pip else "") + CALL
     done = subprocess.run(
-        [environment / "bin" / "python", "-c", code, *words],
+        [environment / "bin" / "python", "-c", code, "stats", "--plot", "x.svg"],
         capture_output=True,
         text=True,
         env={**os.environ, "TOKCAP_DATA_DIR": str(environment / "data")},
@@ -68,32 +67,31 @@ def advice(environment, *words, without_pip=False):
 
 def test_pip_in_a_virtual_environment(environment):
     python = "'" + str(environment / "bin" / "python").replace("'", "'\\''") + "'"
-    assert advice(environment, "mcp") == f"{python} -m pip install 'mcp<3,>=2.0'"
-    assert advice(environment, "stats", "--plot", "x.svg") == f"{python} -m pip install 'matplotlib>=3.8'"
+    assert advice(environment) == f"{python} -m pip install 'matplotlib<4,>=3.8'"
 
 
 def test_an_environment_without_pip_was_made_by_uv(environment):
-    command = advice(environment, "mcp", without_pip=True)
+    command = advice(environment, without_pip=True)
     assert command.startswith("uv pip install --python '")
-    assert command.endswith("' 'mcp<3,>=2.0'")
+    assert command.endswith("' 'matplotlib<4,>=3.8'")
 
 
 def test_pipx(environment):
     (environment / "pipx_metadata.json").write_text("{}")
-    assert advice(environment, "mcp") == "pipx inject tokcap-x 'mcp<3,>=2.0'"
+    assert advice(environment) == "pipx inject tokcap-x 'matplotlib<4,>=3.8'"
 
 
 @pytest.mark.parametrize(
     ("receipt", "expected"),
     [
-        (RECEIPT, "uv tool install --with 'more>=2' --with 'mcp<3,>=2.0' '/a checkout[bulk]'"),
-        ("[tool]\nrequirements = 7", "uv tool install --with 'mcp<3,>=2.0' '/a checkout'"),
-        ("not TOML", "uv tool install --with 'mcp<3,>=2.0' '/a checkout'"),
+        (RECEIPT, "uv tool install --with 'more>=2' --with 'matplotlib<4,>=3.8' '/a checkout[bulk]'"),
+        ("[tool]\nrequirements = 7", "uv tool install --with 'matplotlib<4,>=3.8' '/a checkout'"),
+        ("not TOML", "uv tool install --with 'matplotlib<4,>=3.8' '/a checkout'"),
     ],
 )
 def test_uv_tool_names_the_source_and_all_that_was_added_before(environment, receipt, expected):
     (environment / "uv-receipt.toml").write_text(receipt)
-    assert advice(environment, "mcp") == expected
+    assert advice(environment) == expected
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tokcap.core.payload import Source
     from tokcap.core.request import Request, ShowRequest
     from tokcap.core.response import Response
+    from tokcap.environment import ToolNames
 
     OpenSource = Callable[[Request, Environment], Source]
 
@@ -60,15 +61,15 @@ class CapturedEnvironment:
     """A context manager that provides the `Environment` of one call and collects what the call writes."""
 
     # See `for_tool_callers`.
-    _words_tool_calls = False
+    _tools: ToolNames | None = None
 
     @classmethod
-    def for_tool_callers(cls) -> None:
-        """Word the way to the rest as a tool call from now on, in the whole process.
+    def for_tool_callers(cls, tools: ToolNames) -> None:
+        """Word the way to the rest as a call of these tools from now on, in the whole process.
 
         For a program whose readers call tools, such as the MCP server.
         """
-        cls._words_tool_calls = True
+        cls._tools = tools
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class CapturedEnvironment:
             stdin=self._descriptors[-1] if self._stdin is None else self._stdin,
             collect=lambda descriptor, data: self._written[descriptor].extend(data),
             directory=self._directory,
-            words_tool_calls=self._words_tool_calls,
+            tools=self._tools,
             command_variables=self._variables,
         )
         return self

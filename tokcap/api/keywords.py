@@ -56,6 +56,7 @@ class ViewOptions(PageOptions, total=False):
     """How an output is shown."""
 
     keep: Keep
+    focus: str
     mode: Mode
     output: Output
     token_count: bool

@@ -30,7 +30,7 @@ class ToolBudget(Record):
     (2000, 1000, 1000, False)
     >>> message = budget.apply("".join(f"line {number}\n" for number in range(1000)))
     >>> message.text.splitlines()[-1]
-    '[TRUNCATED] tokens 0-964 of 4000; next: tokcap show 498716b4fbac --token-offset 964'
+    '[TRUNCATED] 956 of 4000 tokens; next: tokcap show 498716b4fbac --token-offset 504'
     >>> budget.after(message.returned_tokens).compact_first
     True
     """
@@ -91,11 +91,11 @@ class ToolBudget(Record):
         """Return the budget after `tokens` more tokens were added to the context."""
         return self.but(used=self.used + tokens_of(tokens, "tokens"))
 
-    def apply(self, text: AnyStr, *, shape: Shape = "auto", keep: Keep = "head") -> Capped[AnyStr]:
+    def apply(self, text: AnyStr, *, shape: Shape = "auto", keep: Keep = "auto") -> Capped[AnyStr]:
         """Return the message for the conversation. A text that fits into `allowance` tokens is unchanged.
 
-        A longer text is stored as a whole. The message is then a window of it and the command that shows the
-        rest, together at most `allowance` tokens.
+        A longer text is stored as a whole. The message is then what matters in it and the command that shows
+        the rest, together at most `allowance` tokens. `keep` chooses another part.
         """
         allowance = limit_tokens = self.allowance
         if not allowance:

@@ -55,6 +55,8 @@ class Flag(Record):
     variable: str = ""
     names: Names = ""
     required: bool = False
+    # Whether it may be given several times. The handler gets a tuple.
+    repeatable: bool = False
     # See `Option`.
     brief: str = ""
     example: str = ""
@@ -110,6 +112,8 @@ class Argument(Record):
     repeatable: bool = False
     choices: tuple[str, ...] = ()
     names: Names = ""
+    # Whether options end at its first word, because the words are a command with its own options.
+    is_command: bool = False
     # The parameter of the handler, if it is not the lower-case metavar.
     passed_as: str = ""
 
@@ -120,8 +124,10 @@ class Argument(Record):
 
     @property
     def spelled(self) -> str:
-        """The argument as a usage line shows it: `[NAME]`, `HANDLE...`."""
+        """The argument as a usage line shows it: `[NAME]`, `HANDLE...`, `[-- COMMAND [ARG]...]`."""
         word = "|".join(self.choices) or self.metavar
+        if self.is_command:
+            return f"-- {word} [ARG]..." if self.required else f"[-- {word} [ARG]...]"
         word += "..." if self.repeatable else ""
         return word if self.required else f"[{word}]"
 

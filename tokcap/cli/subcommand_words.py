@@ -31,6 +31,10 @@ def find(name: str, arguments: Sequence[str]) -> tuple[Command | None, Sequence[
     """
     commands = commands_of(name)
     if group_of(name) is None:
+        # A command may have others below it: `tokcap mcp wrap`.
+        for command in commands:
+            if arguments and command.path[1:] == (arguments[0],):
+                return command, arguments[1:]
         return commands[0], arguments
     if not arguments or arguments[0] in HELP.spellings:
         return None, arguments
@@ -60,8 +64,10 @@ def read_words(command: Command, words: Sequence[str]) -> Values | None:
     """Return the values of a call; None if help is asked for, `UsageError` for a mistake."""
     by_name = {spelling: flag for flag in command.flags for spelling in flag.spellings}
     given: dict[str, Value] = {}
+    repeated: dict[str, list[str]] = {}
     rest: list[str] = []
     problems: list[str] = []
+    has_command = any(argument.is_command for argument in command.arguments)
     position = 0
     while position < len(words):
         word = words[position]
@@ -70,6 +76,9 @@ def read_words(command: Command, words: Sequence[str]) -> Values | None:
             rest += words[position:]
             break
         if not word.startswith("-") or word == "-":
+            if has_command:
+                rest += words[position - 1 :]
+                break
             rest.append(word)
             continue
         spelling, attached, raw = split_option(word)
@@ -89,6 +98,8 @@ def read_words(command: Command, words: Sequence[str]) -> Values | None:
             problems.append(f"{spelling} takes no value")
         try:
             given[flag.parameter] = flag.kind.read(decoded(raw)) if flag.takes_value else True
+            if flag.repeatable:
+                repeated.setdefault(flag.parameter, []).append(decoded(raw))
         except ValueError as error:
             problems.append(f"{spelling}: {error}")
             given[flag.parameter] = None
@@ -97,7 +108,10 @@ def read_words(command: Command, words: Sequence[str]) -> Values | None:
     if problems:
         refuse(" ".join(command.path), problems[0])
     defaults: Values = {flag.parameter: flag.default for flag in command.flags if flag != HELP}
-    return {**defaults, **given, **arguments_of(command, rest)}
+    several = {
+        flag.parameter: tuple(repeated.get(flag.parameter, ())) for flag in command.flags if flag.repeatable
+    }
+    return {**defaults, **given, **several, **arguments_of(command, rest)}
 
 
 def missing_options(command: Command, given: Mapping[str, Value]) -> list[str]:

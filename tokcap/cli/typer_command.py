@@ -86,6 +86,8 @@ def annotation_of_flag(flag: Flag) -> Any:
         *flag.spellings, help=flag.help, parser=number_parser(flag.kind) if plain_type(flag) is int else None
     )
     kind: Any = Literal[flag.choices] if flag.choices else plain_type(flag)
+    if flag.repeatable:
+        kind = list[kind]
     return Annotated[kind if flag.required or flag.default is not None else Optional[kind], info]  # noqa: UP045
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # The extra for developers of tokcap.
 OWN_EXTRA = "test"
 # What the other extras are for.
-USES = {"bulk": "large counts", "mcp": "tokcap mcp", "plot": "tokcap stats --plot"}
+USES = {"bulk": "large counts", "plot": "tokcap stats --plot"}
 # Extras that fail silently, so loading them is tested here. The others report an error when they are used,
 # and loading them can have side effects: matplotlib writes to the home directory.
 FAILS_SILENTLY = ("bulk",)
@@ -28,7 +28,7 @@ class Requirement(Record):
     """A package, the versions that tokcap accepts, and the extra that needs it."""
 
     name: str
-    # As given to pip: `mcp<3,>=2.0`.
+    # As given to pip: `matplotlib<4,>=3.8`.
     specifier: str
     least: str = ""
     below: str = ""
@@ -61,7 +61,7 @@ def check(_env: Environment) -> Iterator[Finding]:
 
 
 def requirement_of(text: str) -> Requirement:
-    """Parse a requirement as package metadata has it: `mcp<3,>=2.0; extra == 'mcp'`."""
+    """Parse a requirement as package metadata has it: `matplotlib<4,>=3.8; extra == 'plot'`."""
     specifier, _, marker = text.replace(" ", "").partition(";")
     found = re.match(r"[\w.-]+", specifier)
     name = found.group() if found else specifier

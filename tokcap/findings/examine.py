@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ESCAPES = later(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-# All frames of a progress line but the last one.
-FRAMES = later(rb"[^\r\n]*\r(?=[^\r\n])")
+# All frames of a progress line but the last one. The number is `re.MULTILINE`.
+FRAMES = later(rb"^[^\n]*\r(?=[^\r\n])", 8)
 
 # At most so many lines of a block that are like no other, and so many failures with the same message.
 MOST_SINGLE, MOST_REPEATED = 300, 4
@@ -42,6 +42,8 @@ SIDE_FILES = (
 )
 SYSTEM_FILES = (b"/usr/include", b"/usr/lib", b"/usr/local/lib", b"/opt/")
 SIDE_STRENGTH, SYSTEM_STRENGTH = 0.7, 0.5
+# A compiler that guesses what was meant has found a slip, which is likely the cause.
+HINT, HINT_STRENGTH = b"id you mean", 1.4
 
 EXPLAINED = frozenset((rules.CRASH, rules.ERROR, rules.FAILED, rules.TROUBLE, "interest"))
 # First bytes of lines that may be marked as failed, and of the lines of a diff.
@@ -80,6 +82,8 @@ class Examination:
         if b"\x1b" in data:
             data = ESCAPES.sub(b"", data)
         if b"\r" in data:
+            # At the end of a line it says nothing.
+            data = data.replace(b"\r\n", b"\n")
             data = FRAMES.sub(b"", data)
         plain = data.split(b"\n")
         words = [line.split() for line in words_of(data).split(b"\n")]
@@ -108,7 +112,7 @@ class Examination:
         telling: dict[bytes, tuple[int, ...]],
     ) -> Iterator[Draft]:
         """Yield the lines that the rules know, or that the caller is interested in."""
-        kind_counts, repeats, interest = self.kind_counts, self._repeats, self._interest
+        kind_counts, interest = self.kind_counts, self._interest
         hot, is_diff = telling.keys(), self._is_diff
         for n, line in enumerate(plain):
             kind = ""
@@ -123,10 +127,7 @@ class Examination:
             if not kind:
                 continue
             kind_counts[kind] = kind_counts.get(kind, 0) + 1
-            message = message_of(line[:MESSAGE_BYTES])
-            repeat, times = repeats.get(message, (len(repeats) + 1, 0))
-            if times or len(repeats) < MOST_MESSAGES:
-                repeats[message] = (repeat, times + 1)
+            repeat, times = self._repeat_of(line)
             if times >= MOST_REPEATED and kind != "interest":
                 continue
             draft = Draft(numbers[n], kind, groups[n])
@@ -135,7 +136,17 @@ class Examination:
                 draft.strength = SIDE_STRENGTH
             elif line.startswith(SYSTEM_FILES):
                 draft.strength = SYSTEM_STRENGTH
+            if HINT in line:
+                draft.strength *= HINT_STRENGTH
             yield draft
+
+    def _repeat_of(self, line: bytes) -> tuple[int, int]:
+        """Return the number of a message, and how often it was found before."""
+        message = message_of(line[:MESSAGE_BYTES])
+        repeat, times = self._repeats.get(message, (len(self._repeats) + 1, 0))
+        if times or len(self._repeats) < MOST_MESSAGES:
+            self._repeats[message] = (repeat, times + 1)
+        return repeat, times
 
     def _kind_of(self, line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
         """Return the kind of a line; remember it for lines that differ only in digits."""
@@ -160,7 +171,9 @@ class Examination:
         common = [counts[group] > COMMON_LINES for group in groups]
         explained = [draft for draft in failures if draft.kind in EXPLAINED][:MOST_EXPLAINED]
         for draft in explained:
-            yield from explain(draft, plain, draft.line - number, common)
+            for place in explain(draft, plain, draft.line - number, common):
+                place.repeat, _ = self._repeat_of(plain[place.line - number])
+                yield place
         subordinate(failures)
         structure = list(headings(plain, words, is_diff=self._is_diff))
         titles = [

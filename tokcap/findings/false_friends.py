@@ -15,7 +15,8 @@ WORD = (
     rb"|vulnerabilit(?:y|ies)|broken|lost|dropped|denied|refused|rejected|time-?outs?|unreachable|killed|unmet|dead)"
 )
 ABSENT = later(
-    rb"\b(?<![.,\d])(?:0|no|zero|without|never|not|any|ignored?|handled?|fixed|fixes|avoid)\s+(?:\w+\s+)?%s\b"
+    rb"\b(?<![.,\d])(?:(?:0|no|zero|without|never|not|any)\s+(?:\w+\s+)?"
+    rb"|(?:ignored?|handled?|fixed|fixes|avoid)\s+)%s\b"
     rb"|\b%s(?:\s+count)?[\"']?\s*[:=]\s*(?:\"\"|''|[\"']?0(?![.\d])|null\b|nil\b|none\b|false\b|\[\]|\{\})"
     rb"|\b(?:errors?|exceptions?|failures?|warnings?) (?:handl\w+|messages?|pages?|boundar\w+|types?|class\w*"
     rb"|logs?|logging|report\w*|recovery)\b" % (WORD, WORD),

@@ -31,6 +31,7 @@ WEIGHTS = {
 STANDING = frozenset(("outlier", "interest"))
 PARTS = frozenset(("heading", "definition", "hunk"))
 MANY_PARTS = 100
+EARLY_BONUS = 0.2
 # Kinds that prose and source code can be mistaken for.
 WORDY = frozenset(("crash", "error", "failed", "trouble", "warning", "outlier", "example"))
 PROSE_SHARE, SOURCE_SHARE, CALM = 0.13, 0.02, 0.14
@@ -69,6 +70,8 @@ def weigh(
             value *= (0.6 + 0.4 * (draft.line / total_lines) ** 2) / count**0.3
         elif kind in PARTS:
             value /= max(1.0, count / MANY_PARTS) ** 2
+            # What comes first is more often what somebody looks for.
+            value *= 1 + EARLY_BONUS * (1 - draft.line / total_lines)
         elif kind not in STANDING:
             value /= (1 if draft.is_novel else count) ** rarity
             # The first one of a group is most likely the cause.

@@ -36,11 +36,15 @@ GROUP_LOSS, KIND_LOSS, REPEAT_LOSS = 0.33, 0.06, 4.0
 # Kinds whose units look alike, but are different parts of the text.
 PARTS = frozenset(("heading", "definition", "hunk"))
 # Kinds that are worth the same however many of them are shown.
-LASTING = frozenset(("place", "section", "detail", "outlier", "interest"))
+LASTING = frozenset(("place", "section", "detail", "outlier"))
+# What the caller asked for is never worth less.
+ASKED_FOR = "interest"
 # Lines around a unit: the share of its value, less for each line of distance.
 AFTER_SHARE, BEFORE_SHARE, DISTANCE_LOSS = 0.18, 0.2, 0.2
+# A gap that hides at most so many times what it costs can be filled, and what that is worth.
+SMALL_GAPS, FILL_VALUE = 3, 1.0
 # How much of the limit the first and the last line may take together.
-ENDS_SHARE = 0.5
+ENDS_SHARE = 0.25
 
 
 class Text(Record):
@@ -218,9 +222,19 @@ class Choice:
             if self._tokens + price > self._limit:
                 return False
             self._show(shown, first, end, price)
+            self._offer_gaps(number, first)
         if index >= 0:
             self._after(number, index)
         return is_new
+
+    def _offer_gaps(self, number: int, line: int) -> None:
+        """Offer to fill the gaps on both sides of a line that is shown, if they hide little."""
+        shown = self._shown[number]
+        for first, end in shown.gaps_around(line):
+            if 0 < first < end < shown.total_lines:
+                hidden = self._texts[number].cost(first, end)
+                if hidden <= SMALL_GAPS * self._gap:
+                    self._push(number, first, end, FILL_VALUE, -1)
 
     def _show(self, shown: ShownLines, first: int, end: int, price: int) -> None:
         shown.add(first, end)
@@ -231,9 +245,11 @@ class Choice:
         if index < 0:
             return 1.0
         unit = self._texts[number].findings.units[index]
-        if unit.kind in LASTING:
+        if unit.kind == ASKED_FOR:
             return 1.0
-        loss = 1 + KIND_LOSS * self._kinds.get(unit.kind, 0)
+        loss = 1.0
+        if unit.kind not in LASTING:
+            loss += KIND_LOSS * self._kinds.get(unit.kind, 0)
         if unit.group and unit.kind not in PARTS:
             loss *= 1 + GROUP_LOSS * self._groups.get((number, unit.group), 0)
         if unit.repeat:
@@ -255,13 +271,13 @@ class Choice:
             self._offer(number, line, unit.value * BEFORE_SHARE / (1 + DISTANCE_LOSS * distance))
 
     def _offer(self, number: int, line: int, value: float, index: int = -1) -> None:
-        shown = self._shown[number]
-        if not shown.has(line):
-            tokens = max(shown.price(line, line + 1), 0) + BASE_TOKENS
-            self._order += 1
-            heappush(
-                self._heap, (-value / tokens**COST_POWER, self._order, number, line, line + 1, value, index)
-            )
+        if not self._shown[number].has(line):
+            self._push(number, line, line + 1, value, index)
+
+    def _push(self, number: int, first: int, end: int, value: float, index: int) -> None:
+        tokens = max(self._shown[number].price(first, end), 0) + BASE_TOKENS
+        self._order += 1
+        heappush(self._heap, (-value / tokens**COST_POWER, self._order, number, first, end, value, index))
 
 
 def density_of(end: End) -> float:

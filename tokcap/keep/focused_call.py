@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokcap.findings.found import Findings
 
 # The answer is made again with another budget until it uses this part of the limit, but not more often.
-WELL_FILLED = 0.97
+WELL_FILLED = 0.95
 PROPORTIONAL_ATTEMPTS, MOST_ATTEMPTS = 4, 8
 
 
@@ -31,8 +31,9 @@ class FocusedCall:
         findings = self._findings(material)
         found = self.find_in(material)
         limit = material.limit
-        # Costs of units do not add up to the price exactly, so the budget is corrected.
-        budget, too_small, too_large = limit, 0, 2 * limit
+        # Marks cost something too, and costs of units do not add up to the price: the budget is corrected.
+        marks = material.price_of(Choice(())) - material.gap_tokens
+        budget, too_small, too_large = max(limit - marks, 1), 0, 2 * limit
         best: Choice | None = None
         best_price = -1
         attempts = 0

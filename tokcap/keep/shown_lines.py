@@ -67,6 +67,13 @@ class ShownLines:
         place = bisect_right(self._firsts, line) - 1
         return self._firsts[place] if place >= 0 and line < self._ends[place] else line + 1
 
+    def gaps_around(self, line: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return the gaps before and after the range that a line is shown in; they may be empty."""
+        place = bisect_right(self._firsts, line) - 1
+        left = self._ends[place - 1] if place else 0
+        right = self._firsts[place + 1] if place + 1 < len(self._firsts) else self.total_lines
+        return (left, self._firsts[place]), (self._ends[place], right)
+
     def overlaps(self, first: int, end: int) -> bool:
         """Return whether one of these lines is shown."""
         place = bisect_right(self._ends, first)

@@ -1,5 +1,5 @@
 """`tokcap mcp`: a server for the Model Context Protocol that runs commands and shows stored outputs.
 
-Start reading at `server`. `tools` has the tools, `tool_results` what they return, and `server_settings` the
-limits of a server. No other part of tokcap imports the package `mcp`.
+Start reading at `server`, which speaks the protocol. `tool_table` has the tools as a model reads about them,
+`tools` what they do, and `tool_results` what they return. The last two are loaded behind the first answer.
 """

@@ -5,8 +5,8 @@ The server calls `search`. The child process runs `answer_search`.
 
 from __future__ import annotations
 
-import asyncio
 import pickle
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tokcap.api.keywords import ShowOptions
     from tokcap.api.results import Capped
+    from tokcap.environment import ToolNames
+    from tokcap.mcp.cancellation import Cancellation
 
 # The child process uses the server's `sys.path`, and never the current directory.
 CHILD_CODE = (
@@ -27,20 +29,25 @@ CHILD_CODE = (
 )
 
 
-async def search(handle: str, *, limit: int, **options: Unpack[ShowOptions]) -> Capped[str]:
-    """Run `show` in a child process, which is killed if the task is cancelled."""
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-c", CHILD_CODE, *sys.path),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        reply, _ = await child.communicate(pickle.dumps((handle, {"limit": limit, **options})))
-    except asyncio.CancelledError:
-        child.kill()
-        await child.wait()
-        raise
+def search(
+    handle: str, cancellation: Cancellation, tools: ToolNames, *, limit: int, **options: Unpack[ShowOptions]
+) -> Capped[str]:
+    """Run `show` in a child process, which is killed if the call is cancelled.
+
+    `tools` are those that its mark names.
+    """
+    with subprocess.Popen(
+        (sys.executable, "-P", "-c", CHILD_CODE, *sys.path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as child:
+        cancellation.stops(child.kill)
+        try:
+            reply, _ = child.communicate(pickle.dumps((tools, handle, {"limit": limit, **options})))
+        except BaseException:
+            child.kill()
+            raise
     if not reply:
         raise TokcapError(f"internal error: the search ended with status {child.returncode}")
     found: Capped[str] | TokcapError = pickle.loads(reply)  # noqa: S301  # written by the child process above
@@ -51,8 +58,8 @@ async def search(handle: str, *, limit: int, **options: Unpack[ShowOptions]) -> 
 
 def answer_search() -> None:
     """Read the arguments of `show` from stdin and write its result, or its error, to stdout."""
-    CapturedEnvironment.for_tool_callers()
-    handle, options = pickle.loads(sys.stdin.buffer.read())  # noqa: S301  # written by `search`
+    tools, handle, options = pickle.loads(sys.stdin.buffer.read())  # noqa: S301  # written by `search`
+    CapturedEnvironment.for_tool_callers(tools)
     found: Capped[str] | TokcapError
     try:
         found = show(handle, **options)

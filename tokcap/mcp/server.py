@@ -1,180 +1,214 @@
-"""The MCP server: it offers the tools over stdin and stdout until the client closes the connection."""
+"""The MCP server: it speaks the protocol over stdin and stdout until the client closes the connection.
+
+The protocol is a few methods in JSON, so no package is needed for it. A client waits for the answer to
+`initialize`, so only what that needs is loaded before it; a thread loads the rest.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import signal
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
-
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp.server.stdio import stdio_server
-from mcp.shared.exceptions import MCPError
-from mcp.types import ToolAnnotations
-from pydantic import ValidationError
+import threading
 
 from tokcap import __version__, exits
-from tokcap.api.captured_environment import CapturedEnvironment
-from tokcap.errors import ReaderGone, TokcapError, UsageError
-from tokcap.mcp.argument_hints import AS_SHELL, unknown_argument
-from tokcap.mcp.rejected_lines import AnsweredLines
-from tokcap.mcp.tool_results import result_of_error
-from tokcap.mcp.tools import Tools
+from tokcap.environment import STDIN, STDOUT
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.mcp.ending_signals import RaisedSignals, SignalReceived
+from tokcap.mcp.line_streams import IncomingLines, OutgoingLines
+from tokcap.mcp.messages import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    BadMessage,
+    error_message,
+    is_identifier,
+    line_of,
+    problem_in,
+    read_line,
+    result_message,
+)
+from tokcap.mcp.running_calls import RunningCalls
+from tokcap.mcp.tool_table import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
+    from typing import Any, TypeAlias
 
-    from mcp.server.mcpserver import Context
-    from mcp.types import CallToolResult, InputRequiredResult, Tool
-
+    from tokcap.mcp.cancellation import Cancellation
+    from tokcap.mcp.messages import Message
     from tokcap.mcp.server_settings import ServerSettings
+    from tokcap.mcp.tools import Tools
 
+    # Takes the answer to one request; None if it has none.
+    Reply: TypeAlias = Callable[[Message | None], None]
+
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+CALL = "tools/call"
 INSTRUCTIONS = (
-    "Runs commands and shows their output up to a token limit. Output that is cut ends with a mark that "
-    "names the handle of the stored output and the next token offset: pass them to show or grep."
+    "Output that is cut has a mark with the next call, such as: next: show handle=3f2a91c05d7e offset=464"
 )
-
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# How long to wait for the last line to be written.
-LAST_LINE_SECONDS = 0.5
-
-
-class Server(MCPServer[Any]):
-    """A server with four tools. An error in a tool is a result with a stable code, within the limit."""
-
-    def __init__(self, tools: Tools, settings: ServerSettings, on_end: Callable[[], None]) -> None:
-        """`on_end` is called when the client sends no more requests or can no longer be reached."""
-
-        @asynccontextmanager
-        async def lifespan(_: MCPServer[Any]) -> AsyncIterator[None]:
-            try:
-                yield
-            finally:
-                on_end()
-
-        super().__init__(
-            "tokcap",
-            version=__version__,
-            instructions=INSTRUCTIONS,
-            lifespan=lifespan,
-            # Errors are part of the results. Clients often show stderr to the user, so log nothing there.
-            log_level="CRITICAL",
-        )
-        self._settings = settings
-        self._arguments: dict[str, frozenset[str]] = {}
-        self._offer(tools.run, ToolAnnotations(destructive_hint=True, open_world_hint=True))
-        reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-        for tool in (tools.show, tools.grep, tools.budget_status):
-            self._offer(tool, reads)
-
-    def _offer(self, tool: Any, annotations: ToolAnnotations) -> None:
-        self._arguments[tool.__name__] = frozenset(inspect.signature(tool).parameters)
-        self.add_tool(
-            tool, description=" ".join((inspect.getdoc(tool) or "").split()), annotations=annotations
-        )
-
-    async def list_tools(self) -> list[Tool]:
-        tools = await super().list_tools()
-        return [
-            tool.model_copy(
-                update={
-                    "input_schema": without_noise(tool.input_schema),
-                    "output_schema": without_noise(tool.output_schema),
-                }
-            )
-            for tool in tools
-        ]
-
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
-    ) -> CallToolResult | InputRequiredResult:
-        try:
-            # The package ignores unknown arguments. A misspelled one would change the meaning of the call.
-            for unknown in sorted(arguments.keys() - self._arguments.get(name, arguments.keys())):
-                raise unknown_argument(name, unknown, self._arguments[name])
-            return await super().call_tool(name, arguments, context)
-        except MCPError:
-            raise
-        except Exception as error:
-            return await asyncio.to_thread(result_of_error, tokcap_error(error), self._settings)
-
-    async def run_stdio_async(self) -> None:
-        """Serve as the package does, but answer every line."""
-        server = self._lowlevel_server
-        async with stdio_server() as (incoming, outgoing):
-            lines = AnsweredLines(incoming, outgoing, lambda error: result_of_error(error, self._settings))
-            await server.run(lines, outgoing, server.create_initialization_options())
-
-
-def without_noise(schema: Any) -> Any:
-    """Return a schema without redundant parts, because the model reads it on every turn."""
-    if isinstance(schema, list):
-        return [without_noise(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept = {
-        key: without_noise(value)
-        for key, value in schema.items()
-        if key != "title" and not (key == "default" and value in (None, ""))
-    }
-    # "null" is not needed: a caller without a value omits the argument.
-    kinds = [kind for kind in kept.get("anyOf", ()) if kind != {"type": "null"}]
-    if len(kinds) == 1:
-        del kept["anyOf"]
-        kept |= kinds[0]
-    elif kinds:
-        kept["anyOf"] = kinds
-    return kept
-
-
-def tokcap_error(error: Exception) -> TokcapError:
-    """Return the error that the package has wrapped, as a `TokcapError`."""
-    if isinstance(error, TokcapError):
-        return error
-    cause = error.__cause__ if isinstance(error, ToolError) else error
-    if isinstance(cause, TokcapError):
-        return cause
-    if isinstance(cause, ValidationError):
-        first = cause.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(step) for step in first["loc"])
-        hint = f"; {AS_SHELL}" if place == "argv" else ""
-        return UsageError(f"{place}: {first['msg']}{hint}")
-    if cause is None:
-        return UsageError(str(error))
-    return TokcapError(f"internal error: {type(cause).__name__}: {cause}")
 
 
 def serve(settings: ServerSettings) -> int:
     """Serve until the client closes the connection or a signal arrives. Return the exit status."""
-    CapturedEnvironment.for_tool_callers()
-    # The loop is never closed: a thread of the package waits in `read`, and closing would wait for it.
-    return asyncio.new_event_loop().run_until_complete(serve_until_end(settings))
-
-
-async def serve_until_end(settings: ServerSettings) -> int:
-    tools = Tools(settings)
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[int] = loop.create_future()
-
-    def end(status: int) -> None:
-        if not ended.done():
-            ended.set_result(status)
-
-    for number in ENDING_SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            loop.add_signal_handler(number, end, exits.SIGNAL_BASE + number)
-    server = Server(tools, settings, lambda: end(exits.OK))
-    serving = loop.create_task(server.run_stdio_async())
-    serving.add_done_callback(lambda _: end(exits.OK))
-    status = await ended
-    await tools.close()
-    if status == exits.OK:
-        # Let it finish its last line. If the client no longer reads, this would wait forever.
-        await asyncio.wait([serving], timeout=LAST_LINE_SECONDS)
-    if serving.done() and (failure := serving.exception()):
-        if isinstance(failure, BaseExceptionGroup) and failure.subgroup(BrokenPipeError):
-            raise ReaderGone("the client has closed the connection")
-        raise failure
+    incoming = IncomingLines(STDIN)
+    server = Server(settings, OutgoingLines(STDOUT, incoming.stop))
+    status = exits.OK
+    try:
+        with RaisedSignals():
+            for line in incoming:
+                if line.strip():
+                    server.take(line)
+    except SignalReceived as received:
+        status = exits.SIGNAL_BASE + received.number
+    server.close()
     return status
+
+
+class Server:
+    """Answers messages. Calls of tools run in threads, everything else is answered at once."""
+
+    def __init__(self, settings: ServerSettings, outgoing: OutgoingLines) -> None:
+        self._settings = settings
+        self._outgoing = outgoing
+        self._calls = RunningCalls(outgoing)
+        self._tools: Tools | None = None
+        self._loading = threading.Lock()
+        self._methods = {
+            "initialize": self._initialize,
+            "ping": lambda _: {},
+            "tools/list": self._list_tools,
+        }
+
+    def take(self, line: bytes) -> None:
+        """Answer one line: a message, or several in a list, as version 2025-03-26 allows."""
+        try:
+            message = read_line(line)
+        except BadMessage as error:
+            number = error.number if is_identifier(error.number) else None
+            self._send(error_message(number, error.code, str(error)))
+            return
+        if isinstance(message, list) and message:
+            batch = Batch(len(message), self._outgoing)
+            for each in message:
+                self._answer(each, batch.add)
+        else:
+            self._answer(message, self._send)
+
+    def close(self) -> None:
+        """Stop all calls."""
+        self._calls.close()
+
+    def _send(self, message: Message | None) -> None:
+        if message is not None:
+            self._outgoing.send(line_of(message))
+
+    def _answer(self, message: Any, reply: Reply) -> None:
+        """Answer one message. The connection must survive everything that is in it."""
+        number = message.get("id") if isinstance(message, dict) else None
+        number = number if is_identifier(number) else None
+        try:
+            self._dispatch(message, number, reply)
+        except BadMessage as error:
+            reply(error_message(number, error.code, str(error)))
+        except Exception as error:
+            reply(error_message(number, INTERNAL_ERROR, f"internal error: {type(error).__name__}: {error}"))
+
+    def _dispatch(self, message: Any, number: Any, reply: Reply) -> None:
+        if not isinstance(message, dict):
+            raise BadMessage(INVALID_REQUEST, "the line is not a JSON-RPC message")
+        if "method" not in message and ("result" in message or "error" in message):
+            # An answer, but the server asks nothing.
+            reply(None)
+            return
+        method, params = message.get("method"), message.get("params", {})
+        if "id" not in message and isinstance(method, str):
+            self._notice(method, params)
+            reply(None)
+            return
+        if not isinstance(method, str):
+            raise BadMessage(INVALID_REQUEST, "method is missing")
+        if number is None:
+            raise BadMessage(INVALID_REQUEST, "id must be a string or a number")
+        if not isinstance(params, dict):
+            raise BadMessage(INVALID_PARAMS, "params must be an object")
+        problem = problem_in(message)
+        if method == CALL:
+            self._call(number, params, problem, reply)
+        elif problem:
+            raise BadMessage(INVALID_REQUEST, problem)
+        elif method in self._methods:
+            reply(result_message(number, self._methods[method](params)))
+        else:
+            raise BadMessage(METHOD_NOT_FOUND, f"unknown method {method}")
+
+    def _notice(self, method: str, params: Any) -> None:
+        """Act on a notification, which is never answered."""
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            self._calls.cancel(params.get("requestId"))
+
+    def _initialize(self, params: Message) -> Message:
+        asked = params.get("protocolVersion")
+        threading.Thread(target=self._load, name="tokcap.mcp.load", daemon=True).start()
+        return {
+            "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "tokcap", "version": __version__},
+            "instructions": INSTRUCTIONS,
+        }
+
+    def _list_tools(self, _: Message) -> Message:
+        return {"tools": [tool.listed(structured=self._settings.structured) for tool in TOOLS]}
+
+    def _call(self, number: Any, params: Message, problem: str, reply: Reply) -> None:
+        name, arguments = params.get("name"), params.get("arguments")
+        given = {} if arguments is None else arguments
+        if not isinstance(name, str) and not problem:
+            raise BadMessage(INVALID_PARAMS, "params.name must be the name of a tool")
+        if not isinstance(given, dict):
+            raise BadMessage(INVALID_PARAMS, "params.arguments must be an object")
+        meta = params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+
+        def work(cancellation: Cancellation) -> None:
+            from tokcap.errors import UsageError
+
+            tools = self._load()
+            result: Message | None
+            if problem:
+                result = tools.refused(UsageError(problem.removeprefix("params.arguments.")))
+            else:
+                result = tools.call(str(name), given, cancellation)
+            is_wanted = result is not None and not cancellation.is_requested
+            reply(result_message(number, result) if is_wanted else None)
+
+        self._calls.start(number, token, work)
+
+    def _load(self) -> Tools:
+        """Load the tools, once. A call that comes early waits for it."""
+        with self._loading:
+            if self._tools is None:
+                from tokcap.mcp.tools import Tools
+
+                tools = Tools(self._settings)
+                tools.warm_up()
+                self._tools = tools
+            return self._tools
+
+
+class Batch:
+    """Collects the answers to a list of messages, and sends them as one list."""
+
+    def __init__(self, size: int, outgoing: OutgoingLines) -> None:
+        self._missing = size
+        self._outgoing = outgoing
+        self._answers: list[Message] = []
+        self._lock = threading.Lock()
+
+    def add(self, answer: Message | None) -> None:
+        with self._lock:
+            self._missing -= 1
+            if answer is not None:
+                self._answers.append(answer)
+            if self._missing or not self._answers:
+                return
+        self._outgoing.send(line_of(self._answers))

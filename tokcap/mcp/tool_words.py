@@ -1,32 +1,37 @@
-"""The arguments of the tool that shows the next window, from those of `show` in the library."""
+"""The call of a tool that shows the next window, as words for a model and as arguments for a program."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tokcap.system.quoting import quoted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The arguments of the tools. The server sets the others for all calls.
-ARGUMENTS = (
-    "handle",
-    "offset",
-    "limit",
-    "stream",
-    "pointer",
-    "pattern",
-    "context",
-    "shape",
-    "fields",
-    "mode",
-    "sentinel",
-)
+# The arguments of the tools, by their names in the library. The server sets the others for all calls.
+NAMES = {
+    "handle": "handle",
+    "offset": "offset",
+    "stream": "stream",
+    "pointer": "pointer",
+    "grep": "pattern",
+    "context": "context",
+    "shape": "shape",
+    "fields": "fields",
+    "mode": "mode",
+    "sentinel": "sentinel",
+}
 
 
-def tool_arguments(found: Mapping[str, Any] | None, limit_tokens: int) -> dict[str, Any] | None:
-    """Return the arguments of the tool that shows the next window: `show`, or `grep` with a pattern."""
+def tool_arguments(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the arguments of the next call: of `show`, or of `grep` if there is a pattern."""
     if found is None:
         return None
-    named = {"pattern" if name == "grep" else name: value for name, value in found.items()}
-    named["limit"] = limit_tokens
-    return {name: named[name] for name in ARGUMENTS if name in named}
+    return {name: found[key] for key, name in NAMES.items() if key in found}
+
+
+def call_words(arguments: Mapping[str, Any]) -> str:
+    """Return a call as a mark words it: `show handle=3f2a91c05d7e offset=464`."""
+    words = [f"{name}={quoted(str(value))}" for name, value in arguments.items()]
+    return " ".join(("grep" if "pattern" in arguments else "show", *words))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tokcap.core.notice import Notice
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
+    from tokcap.environment import ToolNames
 
     # The keys that lead to a field.
     FieldPath: TypeAlias = tuple[str, ...]
@@ -111,6 +112,8 @@ class RunFacts(Record):
     total_count: int | None = None
     # Bytes of stdout that are not in the store.
     lost_bytes: int = 0
+    # If the way to the output is worded as a call of a tool, not as a command.
+    tools: ToolNames | None = None
 
     @property
     def failed(self) -> bool:

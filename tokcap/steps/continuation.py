@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import Stream
     from tokcap.core.response import Meta
+    from tokcap.environment import ToolNames
     from tokcap.store.base import Ticket
 
 # Options that change where the tokens of an output are. The next page needs the same ones.
@@ -46,6 +47,8 @@ class Continuation(Record):
     is_always_named: bool = False
     # How the reader calls tokcap.
     program: str = PROGRAM
+    # If the way is worded as a call of a tool.
+    tools: ToolNames | None = None
 
     def arguments_at(self, offset: int) -> tuple[str, ...]:
         """Return the words after `tokcap` that show the window at an offset."""
@@ -96,33 +99,36 @@ def continuation_of(
     *,
     always: bool,
     token_limit: int | None = None,
-    as_tool: bool = False,
+    tools: ToolNames | None = None,
     program: str = PROGRAM,
 ) -> Continuation:
     """Return the way to the rest of an output that is stored, or about to be stored.
 
-    `token_limit` is the limit of the next page, if it is not that of the run. With `as_tool`, the way is
-    worded as a call of a tool, else as a call of `program`.
+    `token_limit` is the limit of the next page, if it is not that of the run. With `tools`, the way is
+    worded as a call of one of them, else as a call of `program`.
     """
-    if as_tool:
-        out, err = tool_call(ticket.handle, view), tool_call(ticket.handle, view, "err")
-        text = f"show handle={ticket.handle} shape=text"
-    else:
-        program = word_of(program)
-        out, err = (next_command(program, ticket.handle, view, stream) for stream in LABELS)
-        text = f"{program} show {ticket.handle} --shape text"
+    program = word_of(program)
+
+    def worded(stream: Stream) -> str:
+        if tools:
+            return tool_call(tools, ticket.handle, view, stream)
+        return next_command(program, ticket.handle, view, stream)
+
     return Continuation(
         arguments=("show", ticket.handle, "--token-offset", OFFSET, *option_words(view, token_limit)),
-        out=out,
-        err=err,
-        pointer=pointer_command(program, ticket.handle, view, as_tool=as_tool),
-        text=text,
+        out=worded("out"),
+        err=worded("err"),
+        pointer=pointer_command(program, ticket.handle, view, tools),
+        text=f"{tools.show} handle={ticket.handle} shape=text"
+        if tools
+        else f"{program} show {ticket.handle} --shape text",
         handle=ticket.handle,
         spill_path=ticket.spill_path,
         stored_bytes=ticket.stored_bytes,
         lost_bytes=ticket.lost_bytes,
         is_always_named=always,
         program=program,
+        tools=tools,
     )
 
 
@@ -166,12 +172,12 @@ def next_command(program: str, handle: str, view: View, stream: Stream = "out") 
     return command
 
 
-def tool_call(handle: str, view: View, stream: Stream = "out") -> str:
+def tool_call(tools: ToolNames, handle: str, view: View, stream: Stream) -> str:
     """Return the call of the tool that shows the rest: `show handle=3f2a91c05d7e offset={}`."""
     options = dict(position_options(view, stream))
     # The server has one tokenizer for all calls.
     options.pop("tokenizer", None)
-    call = f"{'grep' if 'grep' in options else 'show'} handle={handle} offset={{}}"
+    call = f"{tools.search if 'grep' in options else tools.show} handle={handle} offset={{}}"
     for key, value in options.items():
         from tokcap.system.quoting import quoted
 
@@ -190,12 +196,14 @@ def position_options(view: View, stream: Stream) -> Iterator[tuple[str, str]]:
             yield key, str(wanted[key])
 
 
-def pointer_command(program: str, handle: str, view: View, *, as_tool: bool) -> str:
+def pointer_command(program: str, handle: str, view: View, tools: ToolNames | None) -> str:
     """Return the command that shows one value of the output; empty if the view has other pointers."""
     differs = view.fields or view.mode != View.mode or getattr(view, "pointer", "")
     if differs:
         return ""
-    return f"show handle={handle} pointer={{}}" if as_tool else f"{program} show {handle} --pointer {{}}"
+    if tools:
+        return f"{tools.show} handle={handle} pointer={{}}"
+    return f"{program} show {handle} --pointer {{}}"
 
 
 def readable(word: str) -> str:

@@ -124,6 +124,7 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
         err=given.err_to_summarize,
         total_count=examined.total_count,
         lost_bytes=given.out.lost,
+        tools=continuation.tools,
     )
     changed = mode.changed(examined.payload, examined.shape, facts)
     payload = in_memory(changed.data)
@@ -133,4 +134,6 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
         shape=SHAPES[changed.shape],
         notices=examined.notices + changed.notices,
         is_whole_stream=False,
+        # A description says what matters at its beginning.
+        keep=HEAD if mode.describes and examined.keep.survey else examined.keep,
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokcap.core.payload import Source
     from tokcap.core.request import Request, ShowRequest, View
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.environment import Environment, Stopwatch
+    from tokcap.environment import Environment, Stopwatch, ToolNames
     from tokcap.source.command import Command, StandIn
     from tokcap.steps.answer import Answer
     from tokcap.steps.capture import Captured
@@ -121,11 +121,7 @@ class Call(Record):
         if not ticket:
             return not_stored(again)
         return continuation_of(
-            ticket,
-            self.request,
-            always=always,
-            as_tool=self.env.words_tool_calls,
-            program=self.env.program,
+            ticket, self.request, always=always, tools=self.env.tools, program=self.env.program
         )
 
     @property
@@ -145,7 +141,7 @@ class ShowCall(Record):
     given: StoredInput
     # The limit that the caller gave; None: that of the run applies, on the next page too.
     asked_limit: int | None = None
-    words_tool_calls: bool = False
+    tools: ToolNames | None = None
     program: str = PROGRAM
 
     @property
@@ -165,7 +161,7 @@ class ShowCall(Record):
             self.request,
             always=True,
             token_limit=self.asked_limit,
-            as_tool=self.words_tool_calls,
+            tools=self.tools,
             program=self.program,
         )
         return found.but(stored_at=stored.record.stored_at) if is_relative(self.request.handle) else found
@@ -225,15 +221,7 @@ def open_show(asked: ShowRequest, env: Environment, closing: Closing, payment: P
     damage = tuple(Notice("STORE_DAMAGED", message) for message in stored.damage)
     given = given.but(notices=given.notices + (charge.notices if charge else ()) + damage + which)
     return ShowCall(
-        request,
-        stopwatch,
-        tokenizer,
-        charge,
-        stored,
-        given,
-        asked.token_limit,
-        env.words_tool_calls,
-        env.program,
+        request, stopwatch, tokenizer, charge, stored, given, asked.token_limit, env.tools, env.program
     )
 
 

@@ -154,8 +154,8 @@ def with_header(hint: str, compared: Comparison) -> bytes:
 def way_to(repeat: Repeat, stream: Stream) -> str:
     """Return the command that shows a stream of the output."""
     handle = repeat.ticket.handle
-    if repeat.call.env.words_tool_calls:
-        return f"show handle={handle}" if stream == "out" else f"show handle={handle} stream=err"
+    if tools := repeat.call.env.tools:
+        return f"{tools.show} handle={handle}" + ("" if stream == "out" else " stream=err")
     return f"tokcap show {handle}" if stream == "out" else f"tokcap show {handle} --stream err"
 
 

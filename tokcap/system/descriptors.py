@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import os
 
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 def write_all(descriptor: int, data: bytes | bytearray | memoryview) -> None:
     """Write all of `data`, or raise `OSError`. If a non-blocking descriptor is full, wait for it."""
@@ -40,3 +45,13 @@ def is_reader_gone(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, 0)
     return bool(poll.poll(0))
+
+
+def wait_for_any(descriptors: Sequence[int]) -> set[int]:
+    """Wait until at least one descriptor has data, or has ended. Return those that do."""
+    import select
+
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll()}

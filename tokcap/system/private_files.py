@@ -69,15 +69,13 @@ def make_missing_directories(path: str) -> None:
 def may_be_written(path: str) -> bool:
     """Return False if the system forbids making directories in this one: in a sandbox, or by permissions.
 
-    Only trying shows that: a sandbox can forbid what permissions allow.
+    Only trying shows that: a sandbox can forbid what permissions allow. Nothing that is made here stays.
     """
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
     probe = os.path.join(path, temporary_name())
     try:
-        try:
-            os.mkdir(probe, DIRECTORY_MODE)
-        except FileNotFoundError:
-            make_missing_directories(path)
-            os.mkdir(probe, DIRECTORY_MODE)
+        os.mkdir(probe, DIRECTORY_MODE)
         os.rmdir(probe)
     except OSError as error:
         return error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS)

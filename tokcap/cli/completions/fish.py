@@ -6,7 +6,7 @@ from tokcap.cli.completions.vocabulary import NOTHING, filled, offer_for
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tokcap.cli.completions.vocabulary import Offer, Vocabulary
     from tokcap.cli.description import Command, Flag
@@ -114,9 +114,10 @@ complete -c tokcap -n 'not contains -- (commandline -opc)[2] @first@' -a '(__tok
 
 def script(vocabulary: Vocabulary) -> str:
     first = vocabulary.below()
+    parents = [command.path for command in vocabulary.parents]
     names = [
         f"complete -c tokcap -n {quoted(' '.join(('__tokcap_after', *path)))} -a {word} -d {quoted(summary)}"
-        for path in ((), *((group.name,) for group in vocabulary.groups))
+        for path in ((), *((group.name,) for group in vocabulary.groups), *parents)
         for word, summary in vocabulary.below(*path).items()
     ]
     return filled(
@@ -125,16 +126,21 @@ def script(vocabulary: Vocabulary) -> str:
         letters="".join(vocabulary.valued_letters()),
         flags="\n".join(flag_line(flag, "__tokcap_in_options") for flag in vocabulary.wrapper.flags),
         names="\n".join(names),
-        subcommands="\n".join(line for command in vocabulary.subcommands for line in lines_of(command)),
+        subcommands="\n".join(
+            line
+            for command in vocabulary.subcommands
+            for line in lines_of(command, vocabulary.below(*command.path))
+        ),
         first=" ".join(first),
     )
 
 
-def lines_of(command: Command) -> Iterator[str]:
-    """Return the lines for the options and arguments of one subcommand."""
+def lines_of(command: Command, below: Iterable[str]) -> Iterator[str]:
+    """Return the lines for the options and arguments of one subcommand, but not for commands below it."""
     path = " ".join(command.path)
+    others = "".join(f"; and not __tokcap_in {path} {word}" for word in below)
     for flag in command.flags:
-        yield flag_line(flag, f"__tokcap_in {path}")
+        yield flag_line(flag, f"__tokcap_in {path}{others}")
     for place, argument in enumerate(command.arguments):
         offer = offer_for(argument)
         if offer != NOTHING:

@@ -56,8 +56,14 @@ class Vocabulary(Record):
             if command.path[: len(path)] == path and len(command.path) > len(path):
                 word = command.path[len(path)]
                 leaf = len(command.path) == len(path) + 1
-                found[word] = command.sentence if leaf else of_groups[word]
+                if leaf or word in of_groups:
+                    found[word] = command.sentence if leaf else of_groups[word]
         return found
+
+    @property
+    def parents(self) -> tuple[Command, ...]:
+        """Commands that have others below them: `tokcap mcp` has `tokcap mcp wrap`."""
+        return tuple(command for command in self.subcommands if self.below(*command.path))
 
     def valued(self) -> list[str]:
         """Return all spellings, of any command, that take the next word as value, except `-c`."""

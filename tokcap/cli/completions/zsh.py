@@ -100,12 +100,34 @@ GROUP = r"""@name@)
     ;;"""
 
 
+PARENT = r"""@name@)
+    if ((CURRENT > 2)) && [[ " @words@ " == *" $words[2] "* ]]; then
+        shift words
+        ((CURRENT--))
+        _tokcap_subcommand "@name@ $words[1]"
+    else
+        if ((CURRENT == 2)); then
+            below=(
+                @below@
+            )
+            _describe -t subcommands subcommand below
+        fi
+        @arguments@
+    fi
+    ;;"""
+
+
 def script(vocabulary: Vocabulary) -> str:
     subcommands = [
         filled(GROUP, name=group.name, below=described(vocabulary.below(group.name)))
         for group in vocabulary.groups
     ]
-    subcommands += [branch_of(command) for command in vocabulary.subcommands]
+    subcommands += [
+        parent_branch_of(command, vocabulary.below(*command.path))
+        if command in vocabulary.parents
+        else branch_of(command)
+        for command in vocabulary.subcommands
+    ]
     return filled(
         TEMPLATE,
         subcommands="\n".join(subcommands),
@@ -123,9 +145,24 @@ def described(below: Mapping[str, str]) -> str:
 
 def branch_of(command: Command) -> str:
     """Return the case of one subcommand."""
+    return f"{shlex.quote(' '.join(command.path))})\n    {arguments_of(command)}\n    ;;"
+
+
+def parent_branch_of(command: Command, below: Mapping[str, str]) -> str:
+    """Return the case of a subcommand that has others below it."""
+    return filled(
+        PARENT,
+        name=" ".join(command.path),
+        words=" ".join(below),
+        below=described(below),
+        arguments=arguments_of(command),
+    )
+
+
+def arguments_of(command: Command) -> str:
+    """Return the call that completes the options and arguments of one subcommand."""
     specs = [*flag_specs(command), *argument_specs(command)]
-    lines = ["_arguments -S :", *specs]
-    return f"{shlex.quote(' '.join(command.path))})\n    " + " \\\n        ".join(lines) + "\n    ;;"
+    return " \\\n        ".join(["_arguments -S :", *specs])
 
 
 def flag_specs(command: Command) -> Iterator[str]:

@@ -32,8 +32,8 @@ NAMES = tuple(dict.fromkeys(command.path[0] for command in OTHERS))
 # The order of sections in a page, which mandoc checks.
 SECTIONS = (
     "DESCRIPTION",
-    "COMMANDS",
     "OPTIONS",
+    "COMMANDS",
     "ENVIRONMENT",
     "FILES",
     "EXIT STATUS",
@@ -98,7 +98,7 @@ def subcommand_page(name: str, own: Mapping[str, list[str]]) -> str:
     ]
     computed = {
         "DESCRIPTION": description(name, commands),
-        "COMMANDS": described_commands(commands) if len(commands[0].path) > 1 else iter(()),
+        "COMMANDS": described_commands([command for command in commands if len(command.path) > 1]),
         "OPTIONS": described_options(commands[0]) if len(commands[0].path) == 1 else iter(()),
         "ENVIRONMENT": variables(commands),
         "FILES": iter(["See tokcap(1)."]),

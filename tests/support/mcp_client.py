@@ -1,0 +1,232 @@
+"""Clients of MCP servers: the one of the official package, and one that only writes and reads lines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import select
+import shlex
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from tests.support import hidden_failures
+from tests.support.program import IMPORT_PATH
+from tests.support.reference import recount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+TIMEOUT_SECONDS = 60
+SERVER = ("-m", "tokcap", "mcp")
+
+
+def variables(data: Path) -> dict[str, str]:
+    """The environment of a server with its own data directory."""
+    return {"TOKCAP_DATA_DIR": str(data), "HOME": str(data), "PYTHONPATH": IMPORT_PATH}
+
+
+class Answer:
+    """The result of a tool, as a client has got it."""
+
+    def __init__(self, content: Sequence[Mapping], structured: Mapping | None, *, is_error: bool) -> None:
+        self.content = content
+        self.structured = structured
+        self.is_error = is_error
+        self.texts = [block["text"] for block in content if block["type"] == "text"]
+        hidden_failures.look_at(*self.texts)
+
+    @classmethod
+    def of_result(cls, result: Mapping) -> Answer:
+        return cls(
+            result["content"], result.get("structuredContent"), is_error=bool(result.get("isError", False))
+        )
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+    @property
+    def code(self) -> str | None:
+        """The stable code of an error."""
+        found = re.match(r"([A-Z_]+): ", self.text)
+        return found[1] if self.is_error and found else None
+
+    @property
+    def exit(self) -> int | None:
+        """The exit status, read from the text as a model reads it."""
+        found = re.findall(r"^\[exit (\d+)", self.text, re.MULTILINE)
+        return int(found[-1]) if found else None
+
+    @property
+    def next_call(self) -> tuple[str, dict] | None:
+        """The tool and the arguments of the next call, read from the text."""
+        found = re.findall(r"next: (show|grep) (handle=.*?)\]?$", self.text, re.MULTILINE)
+        if not found:
+            return None
+        tool, words = found[-1]
+        arguments = dict(word.split("=", 1) for word in shlex.split(words))
+        return tool, {**arguments, "offset": int(arguments["offset"])}
+
+    @property
+    def handle(self) -> str:
+        """The handle, read from the text."""
+        return re.findall(r"handle=([0-9a-f]{12})", self.text)[-1]
+
+    @property
+    def tokens(self) -> int:
+        """The most tokens of all text that tiktoken counts: in each block, or in all of them joined."""
+        apart = sum(recount(text.encode()) for text in self.texts)
+        return max(apart, recount(self.text.encode()))
+
+
+class Agent:
+    """A session of the official client with its own server. A thread keeps it open."""
+
+    def __init__(
+        self, data: Path, *arguments: str, directory: Path | None = None, command: Sequence[str] = SERVER
+    ) -> None:
+        import mcp
+
+        self._mcp = mcp
+        self._server = mcp.StdioServerParameters(
+            command=sys.executable, args=[*command, *arguments], env=variables(data), cwd=directory
+        )
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._over: asyncio.Event | None = None
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._held_open()])
+        self.progress: list[str] = []
+
+    async def _held_open(self) -> None:
+        self._over = asyncio.Event()
+        try:
+            async with (
+                self._mcp.stdio_client(self._server) as (reading, writing),
+                self._mcp.ClientSession(reading, writing) as session,
+            ):
+                self.hello = await session.initialize()
+                self.session = session
+                self._ready.set()
+                await self._over.wait()
+        finally:
+            self._ready.set()
+
+    def __enter__(self) -> Agent:
+        self._thread.start()
+        assert self._ready.wait(TIMEOUT_SECONDS)
+        assert hasattr(self, "session"), "the server did not start"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._over.set)
+        self._thread.join(TIMEOUT_SECONDS)
+        self._loop.close()
+
+    def do(self, coroutine):
+        """Run a coroutine of the session and return its result."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(TIMEOUT_SECONDS)
+
+    def begin(self, name: str, **arguments: object):
+        """Start a call without waiting for its result."""
+        return asyncio.run_coroutine_threadsafe(self.session.call_tool(name, arguments), self._loop)
+
+    def call(self, name: str, **arguments: object) -> Answer:
+        return answer_of(self.begin(name, **arguments).result(TIMEOUT_SECONDS))
+
+    def tools(self) -> dict[str, object]:
+        return {tool.name: tool for tool in self.do(self.session.list_tools()).tools}
+
+
+def answer_of(result) -> Answer:
+    """The answer in a result of the official client."""
+    return Answer.of_result(result.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+
+
+class Wire:
+    """A client without any package: it writes and reads lines, also those that no client would send."""
+
+    def __init__(
+        self,
+        data: Path,
+        *arguments: str,
+        command: Sequence[str] = SERVER,
+        hello: Mapping | None = HELLO,
+        **how,
+    ) -> None:
+        self.server = subprocess.Popen(
+            [sys.executable, *command, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **variables(data), **how.pop("env", {})},
+            **how,
+        )
+        self._number = 0
+        if hello is not None:
+            self.hello = self.request("initialize", hello)["result"]
+            self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def send_line(self, line: str | bytes) -> None:
+        self.server.stdin.write((line.encode() if isinstance(line, str) else line) + b"\n")
+        self.server.stdin.flush()
+
+    def send(self, message: object) -> None:
+        self.send_line(json.dumps(message))
+
+    def receive_line(self) -> bytes:
+        ready, _, _ = select.select([self.server.stdout], [], [], TIMEOUT_SECONDS)
+        assert ready, "the server does not answer"
+        return self.server.stdout.readline()
+
+    def receive(self) -> dict:
+        return json.loads(self.receive_line())
+
+    def ask_line(self, line: str) -> dict:
+        self.send_line(line)
+        return self.receive()
+
+    def begin(self, method: str, params: object) -> int:
+        """Send a request without waiting for its answer, and return its id."""
+        self._number += 1
+        self.send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        return self._number
+
+    def request(self, method: str, params: object) -> dict:
+        number = self.begin(method, params)
+        answer = self.receive()
+        assert answer["id"] == number
+        return answer
+
+    def begin_call(self, name: str, **arguments: object) -> int:
+        return self.begin("tools/call", {"name": name, "arguments": arguments})
+
+    def call(self, name: str, **arguments: object) -> Answer:
+        answer = self.request("tools/call", {"name": name, "arguments": arguments})
+        return Answer.of_result(answer["result"])
+
+    def close(self) -> int:
+        """Close the connection and return the exit status of the server."""
+        self.server.stdin.close()
+        status = self.server.wait(TIMEOUT_SECONDS)
+        for stream in (self.server.stdout, self.server.stderr):
+            if stream:
+                stream.close()
+        return status
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.server.poll() is None:
+            self.close()

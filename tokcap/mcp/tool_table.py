@@ -1,0 +1,156 @@
+"""The tools as a client lists them: names, descriptions and arguments.
+
+The model reads all of it on every turn, so every word is paid for again and again.
+"""
+
+from __future__ import annotations
+
+from tokcap.cli.options import BY_KEY
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias
+
+    Kind: TypeAlias = Literal["string", "integer", "number", "strings"]
+
+# With "pass", a command would write to the streams of the server.
+UNUSABLE_VALUES = {"stderr": ("pass",)}
+
+
+class Argument(Record):
+    """One argument of a tool."""
+
+    name: str
+    kind: Kind = "string"
+    help: str = ""
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    # Whether the model reads of it. What only programs and rare calls need is accepted, and described in the
+    # guide, but not listed.
+    is_listed: bool = True
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The argument in JSON Schema."""
+        schema: dict[str, Any] = {"type": self.kind}
+        if self.kind == "strings":
+            schema = {"type": "array", "items": {"type": "string"}}
+        if self.choices:
+            schema["enum"] = [*self.choices]
+        return {**schema, "description": self.help} if self.help else schema
+
+
+class Tool(Record):
+    """One tool: what the model reads about it."""
+
+    name: str
+    description: str
+    arguments: tuple[Argument, ...]
+    reads_only: bool = True
+
+    def listed(self, *, structured: bool) -> dict[str, Any]:
+        """Return the tool as `tools/list` has it."""
+        schema: dict[str, Any] = {
+            "type": "object",
+            "properties": {each.name: each.schema for each in self.arguments if each.is_listed},
+        }
+        if required := [argument.name for argument in self.arguments if argument.required]:
+            schema["required"] = required
+        hints = {"readOnlyHint": True, "openWorldHint": False}
+        if not self.reads_only:
+            hints = {"destructiveHint": True, "openWorldHint": True}
+        listed = {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": schema,
+            "annotations": hints,
+        }
+        return {**listed, "outputSchema": OUTPUT_SCHEMA} if structured else listed
+
+
+def choice(name: str, help: str = "") -> Argument:  # noqa: A002  # as the field is named
+    """Return an argument that takes the values of the option of the same name."""
+    words = BY_KEY[name].value_name.split("|")
+    usable = tuple(word for word in words if word not in UNUSABLE_VALUES.get(name, ()))
+    return Argument(name, help=help, choices=usable)
+
+
+LIMIT = Argument("limit", "integer", "most tokens to return")
+OFFSET = Argument("offset", "integer", "token to start at")
+HANDLE = Argument("handle", required=True)
+FIELDS = Argument("fields", help="only these keys or columns: a,b.c")
+UNLISTED = (
+    Argument("focus", is_listed=False),
+    choice("shape").but(is_listed=False),
+    choice("mode").but(is_listed=False),
+)
+SENTINEL = Argument("sentinel", is_listed=False)
+
+TOOLS = (
+    Tool(
+        "run",
+        "Run a command. Output over the limit is cut, and stored under a handle: continue with show or grep"
+        " instead of running it again.",
+        (
+            Argument("shell", help="a command line"),
+            Argument("argv", "strings", "or its words"),
+            Argument("cwd"),
+            Argument("stdin"),
+            Argument("timeout", "number", "seconds"),
+            choice("stderr"),
+            LIMIT,
+            OFFSET.but(is_listed=False),
+            choice("keep"),
+            FIELDS,
+            *UNLISTED,
+            SENTINEL,
+        ),
+        reads_only=False,
+    ),
+    Tool(
+        "show",
+        "Read a stored output.",
+        (
+            HANDLE.but(help="from a result; @last: the newest"),
+            OFFSET,
+            LIMIT,
+            choice("stream"),
+            Argument("pointer", help="JSON pointer: /items/3"),
+            choice("keep"),
+            FIELDS,
+            *UNLISTED,
+            SENTINEL,
+        ),
+    ),
+    Tool(
+        "grep",
+        "Search a stored output. Matches are LINE:TOKEN:TEXT; TOKEN is an offset for show.",
+        (
+            HANDLE,
+            Argument("pattern", help="Python regex", required=True),
+            Argument("context", "integer", "lines around a match"),
+            OFFSET,
+            LIMIT,
+            choice("stream"),
+            # The next call of a search may name them.
+            FIELDS.but(is_listed=False),
+            *UNLISTED,
+            SENTINEL,
+        ),
+    ),
+    Tool("budget_status", "Show how many tokens are left for results.", ()),
+)
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+# What `--structured` adds. Nothing is required: what does not apply, or does not fit, is left out.
+OUTPUT_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string"},
+        "exit_code": {"type": "integer"},
+        "ending": {"type": "string"},
+        "handle": {"type": "string"},
+        "truncated": {"type": "boolean"},
+        "next": {"type": "object"},
+    },
+}
