@@ -32,7 +32,7 @@ BEFORE = {
     ".sh": [],
 }
 NOT_VALID = {".json": "{", ".toml": "[", ".env": None, ".sh": None}
-OWN_FILES = ("copilot", "cline")
+OWN_FILES = ("copilot", "cline", "qwen")
 
 
 class Toy(ShellAgent):

@@ -26,7 +26,7 @@ class ClaudeCode(UserShellAgent):
     title = "Claude Code"
     way = AS_SHELL
     effect = "caps every Bash command, in every permission mode, in plan mode and in subagents"
-    tried = "2.1.325"
+    tried = "2.1.326"
     tools = ("Read", "Grep", "Glob", "WebFetch", "mcp__.*")
     keys = ("env", "CLAUDE_CODE_SHELL")
 

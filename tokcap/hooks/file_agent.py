@@ -11,6 +11,7 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokcap.hooks.base import Place
     from tokcap.hooks.own_files import OwnFile
     from tokcap.hooks.settings import Addition
 
@@ -128,3 +129,23 @@ class StartUpAgent(FileAgent):
 
     def shell_words(self, path: str, command: str) -> tuple[list[str], dict[str, str]]:
         return ["bash", "-c", command], {"BASH_ENV": self.all_files(path)[0].path}
+
+
+class StartedWithAgent(StartUpAgent):
+    """An agent whose settings cannot set `BASH_ENV`, but which passes on its own environment.
+
+    `install` only writes the start-up file, and says how to start the agent with it.
+    """
+
+    # Below the home directory.
+    directory: str
+
+    def user_settings(self, place: Place) -> str:
+        return f"{place.home}/{self.directory}/tokcap/bash_env.sh"
+
+    def is_present(self, place: Place) -> bool:
+        return os.path.isdir(f"{place.home}/{self.directory}")
+
+    def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
+        # There are no settings: the file itself stands for them.
+        return [file.but(path=path) for file in super().files(path, wanted)]

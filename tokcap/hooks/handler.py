@@ -98,8 +98,7 @@ def cap_by(program: str, options: Sequence[str], variables: Mapping[str, str]) -
             done = subprocess.run(
                 [program, *words],
                 input=text.encode("utf-8", "surrogatepass"),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                capture_output=True,
                 env=world,
                 timeout=TIMEOUT_SECONDS,
                 check=False,
@@ -108,7 +107,11 @@ def cap_by(program: str, options: Sequence[str], variables: Mapping[str, str]) -
                 break
             world.pop("TOKCAP_SESSION", None)
         done.check_returncode()
-        return done.stdout.decode("utf-8", "replace")
+        # The mark of JSON is there, because it would not be JSON.
+        marks = [line for line in done.stderr.splitlines() if line.startswith(b"[TRUNCATED]")]
+        return b"\n".join([done.stdout.rstrip(b"\n"), *marks, b""] if marks else [done.stdout]).decode(
+            "utf-8", "replace"
+        )
 
     return cap
 

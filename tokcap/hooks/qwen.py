@@ -1,31 +1,23 @@
-"""Qwen Code: `BASH_ENV` under `env` of `settings.json`. It runs `bash -c` with its own environment."""
+"""Qwen Code: it runs `bash -c` with its own environment.
+
+It does not take `BASH_ENV` from its settings or from an `.env` file, on purpose: those could come from somebody
+else. So the user starts it with the variable.
+"""
 
 from __future__ import annotations
 
-from tokcap.hooks.base import START_UP_FILE, Installation, Place
-from tokcap.hooks.file_agent import StartUpAgent
-from tokcap.lean.record import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tokcap.hooks.settings import Addition
+from tokcap.hooks.base import START_UP_FILE
+from tokcap.hooks.file_agent import StartedWithAgent
 
 
-class Qwen(StartUpAgent):
+class Qwen(StartedWithAgent):
     name = "qwen"
     title = "Qwen Code"
     way = START_UP_FILE
-    effect = "caps every shell command, in every approval mode"
-    tried = "0.24.0"
-
-    def user_settings(self, place: Place) -> str:
-        return f"{place.home}/.qwen/settings.json"
-
-    def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
-        from tokcap.hooks.settings_value import JsonValue
-
-        return [JsonValue(("env", "BASH_ENV"), self.files(path, wanted)[0].path)]
+    effect = "caps every shell command if it was started with BASH_ENV set to the file"
+    tried = "0.24.4"
+    then = "start it with BASH_ENV={} qwen"
+    directory = ".qwen"
 
 
 QWEN = Qwen()

@@ -17,6 +17,9 @@ export const TokcapPlugin = async () => ({
     const file = output.metadata?.outputPath
     const whole = file && existsSync(file) ? readFileSync(file) : Buffer.from(output.output)
     const capped = spawnSync(program, options, { input: whole, maxBuffer: 1 << 28 })
-    if (capped.status === 0) output.output = capped.stdout.toString()
+    if (capped.status !== 0) return
+    // The mark of JSON is on stderr, because it would not be JSON.
+    const marks = capped.stderr.toString().split("\n").filter((line) => line.startsWith("[TRUNCATED]"))
+    output.output = [capped.stdout.toString().replace(/\n$/, ""), ...marks].join("\n")
   },
 })
