@@ -1,7 +1,7 @@
 """Qwen Code: it runs `bash -c` with its own environment.
 
-It does not take `BASH_ENV` from its settings or from an `.env` file, on purpose: those could come from somebody
-else. So the user starts it with the variable.
+It does not take `BASH_ENV` from its settings or from an `.env` file, on purpose: those could come from
+somebody else. So the user starts it with the variable.
 """
 
 from __future__ import annotations

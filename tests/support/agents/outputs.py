@@ -44,11 +44,14 @@ def project_files() -> dict[str, str]:
 
 
 def json_in(text: str) -> object:
-    """Return the first JSON object in a text; `ValueError` if it is broken."""
+    """Return the document in a text, which may be shorter; `ValueError` if it is broken."""
     if text.startswith('[{"query":'):
         # Cline gives results as JSON.
         text = json.loads(text)[0]["result"]
     start = text.find("{")
     if start < 0:
         raise ValueError("no JSON at all")
-    return json.JSONDecoder().raw_decode(text[start:])[0]
+    found = json.JSONDecoder().raw_decode(text[start:])[0]
+    if "items" not in found:
+        raise ValueError("only a part of the document")
+    return found
