@@ -12,8 +12,6 @@ from tokcap.cli.reply import Reply
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tokcap.environment import Environment
 
 GROUP = Group("hook", "Cap what a coding agent sends to its model.")
@@ -76,13 +74,19 @@ def install(
     env: Environment,
     *,
     name: str,
+    token_limit: int | None,
+    keep: str | None,
+    repeat: str | None,
+    session: str | None,
+    tokenizer: str | None,
+    tools: str | None,
     project: bool,
-    **options: object,
 ) -> int:
     """Add the hook to the agent's settings; all other settings stay unchanged."""
     from tokcap.hooks import manage
 
-    message = manage.install(name, manage.place_here(env), options_of(options), project=project)
+    options = options_of(token_limit, keep, repeat, session, tokenizer, tools)
+    message = manage.install(name, manage.place_here(env), options, project=project)
     env.tell(f"hook: {message}")
     return exits.OK
 
@@ -117,13 +121,19 @@ def print_entry(
     env: Environment,
     *,
     name: str,
+    token_limit: int | None,
+    keep: str | None,
+    repeat: str | None,
+    session: str | None,
+    tokenizer: str | None,
+    tools: str | None,
     project: bool,
-    **options: object,
 ) -> int:
     """Print what install would write, or a paragraph for the rules of an agent without a way in."""
     from tokcap.hooks import manage
 
-    shown = manage.printed(name, manage.place_here(env), options_of(options), project=project)
+    options = options_of(token_limit, keep, repeat, session, tokenizer, tools)
+    shown = manage.printed(name, manage.place_here(env), options, project=project)
     return Reply(env, "text").say(shown)
 
 
@@ -191,13 +201,12 @@ def test(env: Environment, *, command: str) -> int:
 COMMANDS = (list_agents, install, remove, status, test, print_entry, print_env)
 
 
-def options_of(given: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the options that the installed hook gives to tokcap."""
+def options_of(*values: object) -> tuple[str, ...]:
+    """Return the options that the installed hook gives to tokcap; values in the order of `OPTIONS`."""
     from tokcap.budget.base import session_name
 
     words: list[str] = []
-    for flag in OPTIONS[:-1]:
-        value = given[flag.parameter]
+    for flag, value in zip(OPTIONS, values, strict=False):
         if value is not None:
             text = session_name(str(value)) if flag is SESSION else str(value)
             words += [flag.spellings[-1], text]
