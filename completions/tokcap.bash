@@ -93,7 +93,8 @@ _tokcap_words() {
             flags='-h --help'
             ;;
         'hook test')
-            flags='-h --help'
+            flags='--agent -h --help'
+            valued='--agent'
             ;;
         manifest)
             flags='--etag -o --output -h --help'
@@ -154,7 +155,7 @@ _tokcap_offer() {
         'budget start --shell' | 'budget turn --shell') offered=(sh fish) ;;
         'completion install 0' | 'completion uninstall 0') offered=(bash zsh fish man) ;;
         'count '[0-9]* | 'stats --plot') compopt -o default 2>/dev/null ;;
-        'hook install 0' | 'hook print 0' | 'hook remove 0') offered=(claude-code codex opencode pi gemini qwen copilot cline) ;;
+        'hook install 0' | 'hook print 0' | 'hook remove 0' | 'hook test --agent') offered=(claude-code codex opencode pi gemini qwen copilot cline) ;;
         'manifest -o' | 'manifest --output') offered=(json text) ;;
         'stats --by') offered=(day command session) ;;
     esac

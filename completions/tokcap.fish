@@ -13,7 +13,7 @@ function __tokcap_command
                 return 0
             case -c
                 return 2
-            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --etag --url --header --by --since --plot
+            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --agent --etag --url --header --by --since --plot
                 set -e words[1..2]
             case -
                 break
@@ -72,7 +72,7 @@ function __tokcap_place
             set count (math $count + 1)
         else if test $words[1] = --
             set ended yes
-        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --etag --url --header --by --since --plot
+        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --agent --etag --url --header --by --since --plot
             set -e words[1]
         end
         set -e words[1]
@@ -297,6 +297,7 @@ complete -c tokcap -n '__tokcap_in hook remove' -l project -d 'use the settings 
 complete -c tokcap -n '__tokcap_in hook remove' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_place 0 hook remove' -a 'claude-code codex opencode pi gemini qwen copilot cline'
 complete -c tokcap -n '__tokcap_in hook status' -s h -l help -d 'show this help'
+complete -c tokcap -n '__tokcap_in hook test' -l agent -x -a 'claude-code codex opencode pi gemini qwen copilot cline' -d 'only this agent'
 complete -c tokcap -n '__tokcap_in hook test' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in manifest' -l etag -x -d 'the etag of the manifest that the caller already has'
 complete -c tokcap -n '__tokcap_in manifest' -s o -l output -x -a 'json text' -d 'format of the response'

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+# What `shortage_of` says, for when there is no memory to call it.
+NO_MEMORY = b"tokcap: not enough memory; raise the limit (see ulimit -v)\n"
 
 
 def die_quietly(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Show no traceback for Ctrl-C, or for a lack of memory or descriptors, while the program is loaded."""
     if issubclass(kind, KeyboardInterrupt):
         return
+    if issubclass(kind, MemoryError):
+        os.write(2, NO_MEMORY)
+        os._exit(125)
     if shortage := shortage_of(error):
         os.write(2, f"tokcap: {shortage}\n".encode())
         # `exits.OWN_FAILURE`, which may not be loaded yet.
@@ -20,9 +27,11 @@ sys.excepthook = die_quietly
 
 # ruff: noqa: E402  # the imports take most of the start-up time, and can be interrupted
 import gc
-import os
 
-from tokcap.lean.own_modules import install  # isort: skip  # before the imports that it makes faster
+# A call is short: collecting cycles would take longer than it saves.
+gc.set_threshold(100_000)
+
+from tokcap.lean.own_modules import install, load_needed_by  # isort: skip  # before the imports that it makes faster
 
 install()
 
@@ -32,6 +41,8 @@ from tokcap.system.shortage import free_memory, problem_of, shortage_of  # isort
 # Fail here if there is no memory to load the program. Python itself can loop forever when it runs out of
 # memory while it imports a module. This takes address space only.
 bytes(1 << 21)
+
+load_needed_by("tokcap.__main__")
 
 from tokcap import exits
 from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse
@@ -50,8 +61,6 @@ if TYPE_CHECKING:
 
 def main() -> NoReturn:
     """Run the console script."""
-    # A call is short: collecting cycles would take longer than it saves.
-    gc.set_threshold(100_000)
     status = call(sys.argv[1:], Environment.of_this_process())
     # Nothing is buffered and all files are closed, so skip the interpreter's shutdown.
     os._exit(status)

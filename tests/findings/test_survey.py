@@ -133,3 +133,24 @@ def test_the_largest_number_of_a_column_stands_out():
     )
     units = survey(data, failed=False).units
     assert max(units, key=lambda unit: unit.value).first_line == 300
+
+
+def new_lines(count: int) -> bytes:
+    """Lines of random words: no two are alike."""
+    draw = random.Random(7)
+    letters = "ghijklmnopqrstuvwxyz"
+    return "".join(
+        " ".join("".join(draw.choices(letters, k=6)) for _ in range(8)) + "\n" for _ in range(count)
+    ).encode()
+
+
+def test_a_failure_in_the_middle_of_megabytes_of_new_lines_is_found():
+    before, after = new_lines(40_000), new_lines(30_000)
+    found = survey(before + b"worker 7: error: cannot write block 12\n" + after, failed=None).found
+    assert 40_000 in {one.line for one in found}
+
+
+def test_what_the_caller_looks_for_is_found_in_megabytes_of_the_same_lines():
+    data = log_lines(80_000)
+    request = data.split(b"\n")[60_000].split()[4].decode()
+    assert [one.line for one in survey(data, interest=f"request {request} ").found] == [60_000]

@@ -41,8 +41,10 @@ def run_tokcap(*args, prefix=(), stdin=b"", env=None, without=(), timeout=120, *
     return ran if never_began(ran) else judged(args, ran)
 
 
-# A frame of the package, except those before the hook for errors is set.
-TOKCAP_AT_WORK = re.compile(rb'tokcap: |tokcap/(?!__init__|record|__main__.py", line (?:1?\d|20),)')
+# The hook for errors, or a frame of the package, except those before the hook is set.
+TOKCAP_AT_WORK = re.compile(
+    rb'tokcap: |sys\.excepthook|tokcap/(?!__init__|record|__main__.py", line (?:1?\d|2[0-6]),)'
+)
 
 
 def never_began(ran: Ran) -> bool:

@@ -173,6 +173,7 @@ class Wire:
             **how,
         )
         self._number = 0
+        self._received = b""
         if hello is not None:
             self.hello = self.request("initialize", hello)["result"]
             self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -185,9 +186,15 @@ class Wire:
         self.send_line(json.dumps(message))
 
     def receive_line(self) -> bytes:
-        ready, _, _ = select.select([self.server.stdout], [], [], TIMEOUT_SECONDS)
-        assert ready, "the server does not answer"
-        return self.server.stdout.readline()
+        # A buffered file may have lines that `select` does not know of.
+        while b"\n" not in self._received:
+            ready, _, _ = select.select([self.server.stdout], [], [], TIMEOUT_SECONDS)
+            assert ready, "the server does not answer"
+            block = os.read(self.server.stdout.fileno(), 1 << 16)
+            assert block, "the server has ended"
+            self._received += block
+        line, _, self._received = self._received.partition(b"\n")
+        return line + b"\n"
 
     def receive(self) -> dict:
         return json.loads(self.receive_line())
@@ -217,7 +224,10 @@ class Wire:
 
     def close(self) -> int:
         """Close the connection and return the exit status of the server."""
-        self.server.stdin.close()
+        try:
+            self.server.stdin.close()
+        except BrokenPipeError:
+            pass
         status = self.server.wait(TIMEOUT_SECONDS)
         for stream in (self.server.stdout, self.server.stderr):
             if stream:
@@ -228,5 +238,4 @@ class Wire:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.server.poll() is None:
-            self.close()
+        self.close()

@@ -60,3 +60,11 @@ def test_what_a_failed_attempt_held_is_free_before_the_next_one(error, inside, m
     assert held
     assert ran.status == 3
     assert ran.out.startswith(b"1\n")
+
+
+def test_the_last_line_about_memory_needs_none():
+    """The constant in the hook for errors says the same as the function that makes such lines."""
+    from tokcap.__main__ import NO_MEMORY
+    from tokcap.system.shortage import shortage_of
+
+    assert f"tokcap: {shortage_of(MemoryError())}\n".encode() == NO_MEMORY

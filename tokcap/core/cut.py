@@ -79,6 +79,10 @@ if TYPE_CHECKING:
 
         @property
         def count(self) -> int: ...
+        def landmarks(self) -> Sequence[tuple[int, float]]:
+            """Return units that show how the payload is built, each with its weight from 0 to 1."""
+            ...
+
         def blocks(self) -> Iterator[bytes]:
             """Yield the text of all units, in order: each unit is one line. A block may end inside a line."""
             ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from tokcap.findings import rules
 from tokcap.findings.columns import outliers
 from tokcap.findings.draft import Draft
@@ -21,6 +23,8 @@ ESCAPES = later(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@
 # All frames of a progress line but the last one. The number is `re.MULTILINE`.
 FRAMES = later(rb"^[^\n]*\r(?=[^\r\n])", 8)
 
+# At most so many lines of a block that match the pattern of the caller, if not all lines are examined.
+MOST_INTERESTING = 200
 # At most so many lines of a block that are like no other, and so many failures with the same message.
 MOST_SINGLE, MOST_REPEATED = 300, 4
 # So much of a message is compared, and so many messages are remembered.
@@ -63,7 +67,7 @@ class Examination:
         if interest:
             import re
 
-            self._interest = re.compile(interest.encode())
+            self._interest = re.compile(interest.encode(), re.MULTILINE)
         self.groups = Groups()
         # How many lines have each kind, how many were examined, and how many are like no other.
         self.kind_counts: dict[str, int] = {}
@@ -72,6 +76,16 @@ class Examination:
         self._judged: dict[bytes, str] = {}
         # The number of each message, and how often it was found.
         self._repeats: dict[bytes, tuple[int, int]] = {}
+
+    def interesting_lines(self, block: bytes) -> Iterator[int]:
+        """Yield the numbers of lines that match the pattern of the caller, the first ones of a block."""
+        if self._interest is None:
+            return
+        number = counted = 0
+        for match in islice(self._interest.finditer(block), MOST_INTERESTING):
+            number += block.count(b"\n", counted, match.start())
+            counted = match.start()
+            yield number
 
     def block(self, lines: Sequence[bytes], numbers: Sequence[int], *, in_context: bool) -> list[Draft]:
         """Return drafts for lines with these numbers.

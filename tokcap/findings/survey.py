@@ -14,7 +14,7 @@ from tokcap.findings.words import HEX_DIGITS
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tokcap.findings.draft import Draft
 
@@ -26,6 +26,12 @@ LINE_BYTES = 1 << 13
 MOST_CANDIDATES = 4000
 # In a block that is not examined completely: at most so many lines. So many kinds of lines are remembered.
 MOST_NEW, MOST_MASKS = 300, 50_000
+# If there are more new lines than that, those with one of these words are examined: so many for each word.
+PLAIN_FAILURES = (
+    *(b"rror", b"ERR", b"atal", b"FATAL", b"ailed", b"FAIL", b"ailure", b"xception", b"panic", b"CRIT"),
+    *(b"critical", b"denied", b"efused", b"timed out", b"abort", b"segfault", b"orrupt", b"unreachable"),
+)
+MOST_PLAIN = 20
 MOST_REPEATS = 2000
 LEAST_REPEATED = 3
 MOST_FOUND = 20
@@ -113,7 +119,7 @@ class Survey:
         if self._bytes < EXAMINED_BYTES:
             chosen: Sequence[int] = range(len(masks))
         else:
-            chosen = self._new_lines(masks)
+            chosen = self._chosen_lines(block, masks)
         if chosen and len(self._masks) < MOST_MASKS:
             self._masks.update(masks)
         if chosen:
@@ -128,18 +134,35 @@ class Survey:
         self._lines += len(masks)
         self._bytes += size_bytes or len(block)
 
-    def _new_lines(self, masks: Sequence[bytes]) -> list[int]:
-        """Return the first lines with a mask that no block before had, at most `MOST_NEW`."""
+    def _chosen_lines(self, block: bytes, masks: Sequence[bytes]) -> list[int]:
+        """Return the lines that are examined: those with a new mask, and those that the caller looks for."""
+        wanted = set(self._examination.interesting_lines(block))
         fresh = set(masks) - self._masks
-        if not fresh:
-            return []
-        first_of = dict(zip(reversed(masks), range(len(masks) - 1, -1, -1), strict=True))
-        new = sorted([first_of[mask] for mask in fresh])
-        if len(new) > MOST_NEW:
-            # Everything is new: take some from everywhere.
-            step = len(new) / MOST_NEW
-            new = [new[int(n * step)] for n in range(MOST_NEW)]
-        return new
+        if fresh:
+            first_of = dict(zip(reversed(masks), range(len(masks) - 1, -1, -1), strict=True))
+            new = sorted([first_of[mask] for mask in fresh])
+            if len(new) > MOST_NEW:
+                # Everything is new: take some from everywhere, and those that plainly say failure.
+                wanted.update(lines_with(PLAIN_FAILURES, block))
+                step = len(new) / MOST_NEW
+                new = [new[int(n * step)] for n in range(MOST_NEW)]
+            wanted.update(new)
+        return sorted(wanted)
+
+
+def lines_with(words: Sequence[bytes], block: bytes) -> Iterator[int]:
+    """Yield the numbers of lines that contain one of the words, for each word the first ones."""
+    for word in words:
+        number = counted = 0
+        place = block.find(word)
+        for _ in range(MOST_PLAIN):
+            if place < 0:
+                break
+            number += block.count(b"\n", counted, place)
+            counted = place
+            yield number
+            end = block.find(b"\n", place)
+            place = block.find(word, end) if end >= 0 else -1
 
 
 def similar_ranges(masks: Sequence[bytes], number: int) -> list[tuple[int, int]]:

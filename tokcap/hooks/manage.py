@@ -101,9 +101,11 @@ def installed_agents(place: Place) -> Iterator[tuple[Agent, str, Installation]]:
                 yield agent, path, found
 
 
-def test_lines(place: Place, command: str) -> Iterator[str]:
-    """Yield what each installed agent would do with a command. Nothing runs."""
+def test_lines(place: Place, command: str, only: str | None = None) -> Iterator[str]:
+    """Yield what each installed agent, or only one, would do with a command. Nothing runs."""
     for agent, path, found in installed_agents(place):
+        if only not in (None, agent.name):
+            continue
         words, variables = agent.shell_words(path, command)
         limit, keep = found.option("--token-limit") or "4000", found.option("--keep") or "auto"
         capped = f"output over {limit} tokens is stored and cut (--keep {keep})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tokcap.core.cut import Choice, Found, gaps_between
+from tokcap.findings.found import Unit
 from tokcap.findings.survey import Survey
 from tokcap.keep.attention import Text, choose, choose_from
 from tokcap.lean.record import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 # The answer is made again with another budget until it uses this part of the limit, but not more often.
 WELL_FILLED = 0.95
+# The value of a unit that shows how a payload is built, after a failure and after a success.
+LANDMARK_VALUES = (2.5, 5.0)
 PROPORTIONAL_ATTEMPTS, MOST_ATTEMPTS = 4, 8
 
 
@@ -89,6 +92,17 @@ class FocusedCall:
         survey = Survey(failed=self._circumstances.failed, interest=self._circumstances.interest)
         for block in text.blocks():
             survey.feed(block)
-        findings = survey.finish()
+        findings = with_landmarks(survey.finish(), text.landmarks())
         self._surveyed.append((text.payload, text.count, findings))
         return findings
+
+
+def with_landmarks(findings: Findings, landmarks: Sequence[tuple[int, float]]) -> Findings:
+    """Return findings with units that show how the payload is built."""
+    if not landmarks:
+        return findings
+    value = LANDMARK_VALUES[0] if findings.failed else LANDMARK_VALUES[1]
+    known = {unit.first_line for unit in findings.units if unit.value >= value}
+    more = [Unit(unit, unit + 1, "part", value * weight) for unit, weight in landmarks if unit not in known]
+    units = sorted((*findings.units, *more), key=lambda unit: unit.first_line)
+    return findings.but(units=tuple(units))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 try:
     from _blake2 import blake2b
-except ImportError:
+except ModuleNotFoundError:
+    # Not for any `ImportError`: without memory for it, `hashlib` would log a traceback for each algorithm.
     from hashlib import blake2b
 
 __all__ = ["blake2b", "checksum"]

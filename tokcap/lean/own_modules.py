@@ -1,8 +1,9 @@
 """Import tokcap's own modules with few system calls, from the bytecode that Python has cached.
 
 A call imports some fifty small modules. The standard importer searches a directory for each, and tries every
-kind of file a module can be; that takes longer than running the modules. Only the program installs this
-importer. Modules that it does not find are left to the standard importer.
+kind of file a module can be; that takes longer than running the modules. It also takes locks, looks in many
+places and checks much for each module; so what a large module needs is loaded before it, without all that.
+Only the program installs this importer. Modules that it does not find are left to the standard importer.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 from _imp import _fix_co_filename  # type: ignore[attr-defined]  # what the standard importer calls
+from _thread import _count as count_other_threads
 from marshal import loads
 
 from tokcap.lean.record import TYPE_CHECKING
@@ -26,8 +28,39 @@ CACHED = f".{sys.implementation.cache_tag}.pyc"
 # A cached file starts with a magic number, flags, and the time and size of its source: four bytes each.
 HEADER_BYTES = 16
 NO_FLAGS = bytes(4)
+# What each of these modules imports, in the order in which they need each other.
+# `python -m tests.lean.test_needed_modules` prints it.
+NEEDED_BY = {
+    "tokcap.__main__": (
+        "system system.shortage exits cli cli.kinds core core.request core.cut lean.table forms keep "
+        "shapes cli.options cli.words errors cli.values cli.arguments system.descriptors environment"
+    ),
+    "tokcap.pipeline": (
+        "core core.notice exits errors core.cut lean.table forms steps core.tokenizer tokens usage "
+        "usage.usage_log steps.usage_notes core.request core.response keep shapes steps.answer "
+        "core.spool steps.capture steps.inputs steps.delivery filters steps.destinations steps.opening "
+        "system system.shortage"
+    ),
+    "tokcap.source.command": (
+        "exits errors system system.descriptors environment source.process source.launch "
+        "source.connections source.forwarding system.threads source.signal_watch source.termination"
+    ),
+    "tokcap.shapes.text": ("core.cut core.tokenizer core.mark shapes.text_window"),
+    "tokcap.tokens.small_text": ("lean.patterns tokens.buckets tokens.embedded"),
+    "tokcap.store.local": (
+        "exits errors store.base store.handles lean.digest core core.request store.record system "
+        "system.descriptors system.private_files store.local_layout store.local_draft"
+    ),
+    "tokcap.store.local_cleaning": (
+        "exits errors store.base lean.digest store.handles core core.request store.record system "
+        "system.descriptors system.private_files store.local_layout store.retention"
+    ),
+}
 # No cached file of tokcap is larger. A larger buffer would be mapped and unmapped for each file.
 READ_BYTES = 1 << 16
+
+
+Module = type(sys)
 
 
 class CachedModule(SourceFileLoader):
@@ -72,6 +105,7 @@ class OwnModules:
     ) -> ModuleSpec | None:
         if not name.startswith(PREFIX):
             return None
+        load_needed_by(name)
         place = f"{PACKAGE}/{name[len(PREFIX) :].replace('.', '/')}"
         # As in Python, a package hides a module of the same name, which an older version may have left.
         is_package = os.access(place + "/__init__.py", os.F_OK)
@@ -85,6 +119,35 @@ class OwnModules:
         if is_package:
             spec.submodule_search_locations = [place]
         return spec
+
+
+def load_needed_by(needing: str) -> None:
+    """Load what a module needs, as the standard importer would with `OwnModules`."""
+    # Another thread could see a module before it is complete.
+    if needing not in NEEDED_BY or count_other_threads():
+        return
+    loaded = sys.modules
+    for short_name in NEEDED_BY[needing].split():
+        name = PREFIX + short_name
+        if name in loaded:
+            continue
+        spec = OwnModules.find_spec(name)
+        if spec is None:
+            # The import statement reports it.
+            return
+        loader, places = spec.loader, spec.submodule_search_locations
+        parent, _, own_name = name.rpartition(".")
+        module = loaded[name] = Module(name)
+        values = module.__dict__
+        values.update(__spec__=spec, __loader__=loader, __file__=spec.origin, __package__=parent)
+        if places is not None:
+            values.update(__package__=name, __path__=places)
+        try:
+            exec(loader.get_code(name), values)  # type: ignore[union-attr]  # see `find_spec`  # noqa: S102
+        except BaseException:
+            loaded.pop(name, None)
+            raise
+        setattr(loaded[parent], own_name, module)
 
 
 def install() -> None:

@@ -14,16 +14,19 @@ if TYPE_CHECKING:
 
     Member = TypeVar("Member")
 else:
+    # Importing `typing` would cost too much, and one more class would too. At run time `Generic[Member]` is
+    # `object`, and `Table[Shape]` is `Table`.
     Member = None
-
-    class Generic:
-        # At run time `Table[Shape]` is just `Table`: importing `typing` would cost too much.
-        def __class_getitem__(cls, _):
-            return cls
+    Generic = {Member: object}
 
 
 class Table(Generic[Member]):
     """The members of one family, by name and in order."""
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, _):
+            return cls
 
     def __init__(self, **places: str) -> None:
         # Where each member is defined, as `module:attribute`.

@@ -46,9 +46,16 @@ NAME_KEYS = (
     b'"path"',
     b'"file"',
     b'"filename"',
+    b'"filePath"',
     b'"host"',
     b'"url"',
 )
+# Keys that differ only in digits are taken for names of records.
+DIGITS = b"0123456789"
+# A value is worth this share of one that is nearer to the root by one level.
+DEPTH_SHARE, MOST_LANDMARKS = 0.8, 400
+# A path is only a part of a line.
+LONGEST_PATH_BYTES = 200
 LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -132,6 +139,19 @@ class JsonSurvey:
                 node = node.parent
         return ranges_of(sorted(numbers | names))
 
+    def landmarks(self) -> Sequence[tuple[int, float]]:
+        """Return the first value of each path. Values near the root are worth more."""
+        seen: set[bytes] = set()
+        found = []
+        for number, unit in enumerate(self._units):
+            path = self._path_of(unit.node).translate(None, DIGITS)
+            if path not in seen and not unit.opaque:
+                seen.add(path)
+                found.append((number, DEPTH_SHARE ** (unit.node.depth - 1)))
+            if len(found) == MOST_LANDMARKS:
+                break
+        return found
+
     def blocks(self) -> Iterator[bytes]:
         """Yield a line for each unit: `items[].status.phase: "Running"`."""
         lines: list[bytes] = []
@@ -147,17 +167,22 @@ class JsonSurvey:
         yield b"".join(lines)
 
     def _path_of(self, node: Node) -> bytes:
-        """Return the keys that lead to a value. Elements of an array all have the same path."""
-        parent = node.parent
-        around = b""
-        if parent is not None and parent.parent is not None:
-            if parent not in self._paths:
-                self._paths[parent] = self._path_of(parent)
-            around = self._paths[parent]
-        if node.key is None:
-            return around + b"[]" if parent is not None and parent.kind == ARRAY else around
-        key = node.key[1:-1]
-        return around + b"." + key if around else key
+        """Return the last keys that lead to a value. Elements of an array all have the same path."""
+        unknown = [node]
+        # Not by recursion: a document may be very deep.
+        while (
+            (parent := unknown[-1].parent) is not None
+            and parent.parent is not None
+            and parent not in self._paths
+        ):
+            unknown.append(parent)
+        path = b""
+        for each in reversed(unknown):
+            around = self._paths.get(each.parent, b"") if each.parent is not None else b""
+            path = around[-LONGEST_PATH_BYTES:] + step_to(each, is_first=not around)
+            if each is not node:
+                self._paths[each] = path
+        return path
 
     def tokens_between(self, first: int, end: int) -> int:
         return sum(map(self._tokens_of, range(first, end)))
@@ -191,6 +216,14 @@ class JsonSurvey:
 
     def price_of(self, choice: Choice) -> int:
         return self.price(self.with_names(choice.shown))
+
+
+def step_to(node: Node, *, is_first: bool) -> bytes:
+    """Return what the path of a value has after that of the container around it."""
+    if node.key is None:
+        return b"[]" if node.parent is not None and node.parent.kind == ARRAY else b""
+    key = node.key[1:-1]
+    return key if is_first else b"." + key
 
 
 def names_of_records(units: Sequence[Unit]) -> dict[Node, int]:
@@ -230,6 +263,9 @@ class RawText:
         self._first_byte = first_byte
         self._map = LineMap(self, first_byte)
         self.count = self._map.count
+
+    def landmarks(self) -> Sequence[tuple[int, float]]:
+        return ()
 
     def read(self, start: int, stop: int) -> bytes:
         return self.payload.read(start, stop).replace(b",", b"\n")

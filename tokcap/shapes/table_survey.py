@@ -7,7 +7,7 @@ from tokcap.shapes.csv_text import end_of_row
 from tokcap.shapes.line_map import BLOCK_BYTES, LineMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Protocol
 
     from tokcap.core.cut import Choice, Cost, Part, Ranges
@@ -84,6 +84,10 @@ class TableSurvey:
         self._parts_of = parts_of
         self._cost = cost
         self._known: dict[tuple[int, int], int] = {}
+
+    def landmarks(self) -> Sequence[tuple[int, float]]:
+        # The header is always shown.
+        return ()
 
     def blocks(self) -> Iterator[bytes]:
         size, begin = self.payload.size, self._rows.byte_of(0)

@@ -12,7 +12,7 @@ from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.line_map import BLOCK_BYTES, LineMap, PieceMap, line_ends
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tokcap.core.cut import Ask, Cost, Part, Ranges
     from tokcap.core.mark import MarkForm
@@ -97,6 +97,10 @@ class SurveyedLines:
         for place in range(self.first_byte, self.payload.size, BLOCK_BYTES):
             yield self.payload.read(place, min(place + BLOCK_BYTES, self.payload.size))
 
+    def landmarks(self) -> Sequence[tuple[int, float]]:
+        # The survey finds headings itself.
+        return ()
+
     def lines_between(self, first: int, end: int) -> int | None:
         """Return how many lines these units are; None if they begin or end inside a line."""
         (line, is_start), (stop, is_end) = self._map.line_of(first), self._map.line_of(end)
@@ -177,6 +181,9 @@ class SurveyWindow:
 
     def blocks(self) -> Iterator[bytes]:
         return self._lines.blocks()
+
+    def landmarks(self) -> Sequence[tuple[int, float]]:
+        return self._lines.landmarks()
 
     def tokens_between(self, first: int, end: int) -> int:
         return self._lines.tokens_between(first, end)

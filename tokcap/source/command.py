@@ -16,7 +16,7 @@ from tokcap.source.launch import RESTORED_SIGNALS, Launch, restored_signals, spa
 from tokcap.source.process import POLL_SECONDS
 from tokcap.source.signal_watch import SignalWatch
 from tokcap.source.termination import Termination
-from tokcap.system.descriptors import is_readable_within
+from tokcap.system.descriptors import is_readable_within, is_reader_gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,7 +85,7 @@ class Command:
         self._show_at = time.monotonic() + stand_in.show_after_seconds if stand_in else None
         self._reader = reader
         self._env = env
-        self._left_open = False
+        self._left_open = self._unread = False
         self._tells_waiting = tells_waiting
         # When to check next whether the command waits, and how long ago the last check was.
         self._check_at: float | None = None
@@ -193,6 +193,7 @@ class Command:
                     ):
                         yield name, last
                 self.stop("out")
+                self._unread = self._stand_in is not None and is_reader_gone(self._env.stderr)
             if self._terminal:
                 self._pass_keys(self._terminal, ready)
         if self._stand_in and not self._terminal:
@@ -296,7 +297,7 @@ class Command:
         self._signals.finish()
         reason = self._termination.reason
         status = TIMED_OUT if reason == "timeout" else ending.status
-        return ending.but(status=status, stopped_for=reason, left_open=self._left_open)
+        return ending.but(status=status, stopped_for=reason, left_open=self._left_open, unread=self._unread)
 
     def close(self) -> None:
         """Clean up after the answer was written. After a failure the command may still run: end it."""

@@ -124,6 +124,7 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
         err=given.err_to_summarize,
         total_count=examined.total_count,
         lost_bytes=given.out.lost,
+        limit_tokens=view.token_limit,
         tools=continuation.tools,
     )
     changed = mode.changed(examined.payload, examined.shape, facts)

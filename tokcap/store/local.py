@@ -17,7 +17,6 @@ from tokcap.store.handles import (
 )
 from tokcap.store.local_draft import LocalDraft
 from tokcap.store.local_layout import Layout
-from tokcap.store.local_output import LocalOutput
 from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.store.base import Caller, Cleaned, ListedOutput, Retention
     from tokcap.store.local_joined import JoinedStore
+    from tokcap.store.local_output import LocalOutput
 
 
 def open_local_store(directory: str, env: Environment) -> LocalStore | JoinedStore:
@@ -87,6 +87,9 @@ class LocalStore:
         return [output.handle for output in self.latest(CANDIDATES_SHOWN)]
 
     def open(self, name: str, stream: Stream = "out", caller: Caller = ANYBODY) -> LocalOutput:
+        # Storing an output needs no code that reads one.
+        from tokcap.store.local_output import LocalOutput
+
         output = LocalOutput(self._layout.directory_of(self.find(name, caller)))
         if stream not in output.streams:
             damage = f": {output.damage[-1]}" if output.damage else ""
@@ -100,6 +103,8 @@ class LocalStore:
         directory = self._layout.directory_of(handle)
         if not private.is_own_directory(directory):
             return None
+        from tokcap.store.local_output import LocalOutput
+
         output = LocalOutput(directory, writable=False)
         # Removed while it was opened: what is missing is not damage.
         if not private.is_own_directory(directory):

@@ -42,6 +42,15 @@ PROJECT = Flag(
 
 OPTIONS = (LIMIT, KEEP, REPEAT, SESSION, TOKENIZER, TOOLS, PROJECT)
 COMMAND = Argument("COMMAND", "a command as an agent would run it")
+ONLY = Flag(
+    ("--agent",),
+    "only this agent",
+    Name("an agent listed by tokcap hook list"),
+    "NAME",
+    None,
+    "every installed one",
+    names="agents",
+)
 
 
 @command(
@@ -184,14 +193,15 @@ def status(env: Environment) -> int:
     "hook",
     "test",
     arguments=(COMMAND,),
+    flags=(ONLY,),
     examples=(("tokcap hook test 'git log'", "what the installed agents would do with it"),),
     no="no hook is installed",
 )
-def test(env: Environment, *, command: str) -> int:
+def test(env: Environment, *, command: str, agent: str | None) -> int:
     """Say what the installed agents would do with a command. It does not run."""
     from tokcap.hooks import manage
 
-    lines = [*manage.test_lines(manage.place_here(env), command)]
+    lines = [*manage.test_lines(manage.place_here(env), command, agent)]
     if not lines:
         env.tell("hook: no hook is installed")
         return exits.NO

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 30
 MOST_REDIRECTS = 3
+# What a request meets on a connection that the server has closed while it was idle.
+CLOSED = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)
 # These keep the method and the body.
 REDIRECTS = (307, 308)
 
@@ -74,8 +76,8 @@ class Connections:
                 response = connection.getresponse()
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                if kept is not None:
-                    # The server has closed it meanwhile.
+                if kept is not None and isinstance(error, CLOSED):
+                    # The server has closed it meanwhile, and has not seen the request.
                     continue
                 if isinstance(error, OSError):
                     raise

@@ -123,6 +123,9 @@ class Proxy:
         if method == "notifications/cancelled" and key_of(given.get("requestId")) in self._own_calls:
             self._calls.cancel(given.get("requestId"))
             return True
+        if method == "initialize":
+            # While the server starts, load what the first result will need.
+            threading.Thread(target=self._loaded, name="tokcap.mcp.load", daemon=True).start()
         if "id" not in message or method not in (*CALLS, LIST):
             return False
         key = key_of(message["id"])
@@ -227,13 +230,15 @@ class Proxy:
         return {"content": [{"type": "text", "text": line.decode("utf-8", "replace")}]}
 
     def _loaded(self) -> StoredTools:
-        """Load what cuts and shows, when the first result needs it."""
+        """Load what cuts and shows, once. A result that comes early waits for it."""
         with self._loading:
             if self._tools is None:
                 from tokcap.mcp.wrap.capping import Capper
 
-                self._tools = open_tools(self._settings)
+                tools = open_tools(self._settings)
+                tools.warm_up()
                 self._capper = Capper(self._settings)
+                self._tools = tools
             return self._tools
 
 

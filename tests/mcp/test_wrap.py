@@ -1,0 +1,372 @@
+"""`tokcap mcp wrap`: results of tools are capped, and everything else passes byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support import fake_mcp_server as fake
+from tests.support.mcp_client import SERVER, TIMEOUT_SECONDS, Answer, Wire, variables
+from tests.support.processes import state_of, wait_for
+from tests.support.reference import recount
+
+LIMIT = 200
+FAKE = (sys.executable, "-m", "tests.support.fake_mcp_server")
+
+
+def wrapped(tmp_path, *options, server=FAKE, **how) -> Wire:
+    return Wire(tmp_path / "data", "wrap", "-n", str(LIMIT), *options, "--", *server, **how)
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory):
+    with wrapped(tmp_path_factory.mktemp("wrapped"), stderr=subprocess.DEVNULL) as wire:
+        yield wire
+
+
+def rest_of(answer: Answer) -> dict:
+    """The arguments of the next call, as the text names it."""
+    handle, offset = re.findall(r"next: tokcap_show handle=(\w+) offset=(\d+)", answer.text)[-1]
+    return {"handle": handle, "offset": int(offset)}
+
+
+def test_text_over_the_limit_is_cut_and_the_new_tool_reads_the_rest(wire):
+    answer = wire.call("text")
+    assert answer.tokens <= LIMIT
+    assert answer.text.startswith("line 0\nline 1\n")
+    assert "\nline 2999\n" in answer.text
+    following = rest_of(answer)
+    page = wire.call("tokcap_show", **following)
+    assert page.tokens <= LIMIT
+    assert page.text.startswith(f"line {following['offset'] // 4}\n")
+    found = wire.call("tokcap_show", handle=following["handle"], pattern="^line 15.0$")
+    assert re.findall(r":(line \d+)", found.text) == [f"line 15{n}0" for n in range(10)]
+
+
+def test_json_over_the_limit_stays_json(wire):
+    answer = wire.call("json")
+    assert answer.tokens <= LIMIT
+    shown = json.loads(answer.texts[0])
+    assert {"id": 0, "name": "item 0"} in shown
+    handle = rest_of(answer)["handle"]
+    assert json.loads(wire.call("tokcap_show", handle=handle, pointer="/1234").text)["id"] == 1234
+
+
+def test_what_fits_passes_byte_for_byte(wire):
+    number = wire.begin_call("echo", text="naïve \u2028 🙂")
+    expected = {"jsonrpc": "2.0", "id": number, "result": fake.result_of("echo", {"text": "naïve \u2028 🙂"})}
+    assert wire.receive_line() == json.dumps(expected).encode() + b"\n"
+    number = wire.begin_call("strange")
+    expected = {"jsonrpc": "2.0", "id": number, "result": fake.result_of("strange", {})}
+    assert wire.receive_line() == json.dumps(expected).encode() + b"\n"
+
+
+@pytest.mark.parametrize("method", ["resources/read", "prompts/get", "completion/complete", "x/y", "ping"])
+def test_results_that_are_not_those_of_tools_pass_byte_for_byte(wire, method):
+    number = wire.begin(method, {"name": "x"})
+    result = {"method": method, "params": {"name": "x"}, "lines": fake.lines(3000)}
+    assert (
+        wire.receive_line() == json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode() + b"\n"
+    )
+
+
+def test_images_and_embedded_resources_are_not_touched(wire):
+    answer = wire.call("mixed")
+    assert [block["type"] for block in answer.content] == [
+        *("text", "image", "text", "audio", "resource", "resource_link", "text")
+    ]
+    assert answer.content[0] == fake.text("before\n", annotations={"priority": 1})
+    assert answer.content[1] == fake.IMAGE
+    assert answer.content[3:6] == [fake.AUDIO, fake.RESOURCE, fake.LINK]
+    assert answer.content[6] == fake.text("after\n")
+    assert answer.content[2]["_meta"] == {"a": 1.5}
+    assert answer.tokens <= LIMIT
+    assert rest_of(answer)
+
+
+def test_an_error_stays_an_error(wire):
+    answer = wire.call("failing")
+    assert answer.is_error
+    assert answer.text.startswith("it failed\n")
+    assert answer.tokens <= LIMIT
+
+
+def test_a_long_message_of_a_protocol_error_is_cut(wire):
+    wire.begin_call("error")
+    error = wire.receive()["error"]
+    assert error["code"] == -32000
+    assert error["message"].startswith("no such row\n")
+    assert recount(error["message"].encode()) <= LIMIT
+    assert "data" not in error
+
+
+@pytest.mark.parametrize("name", ["structured", "only_structured", "other_structured", "wrapped"])
+def test_structured_content_goes_when_the_text_is_cut_and_nothing_of_it_is_lost(wire, name):
+    answer = wire.call(name)
+    assert answer.structured is None
+    assert answer.tokens <= LIMIT
+    handle = rest_of(answer)["handle"]
+    if name == "wrapped":
+        assert wire.call("tokcap_show", handle=handle, pattern="^line 2345$").text.endswith(":line 2345\n")
+    else:
+        row = wire.call("tokcap_show", handle=handle, pointer="/rows/2345/name")
+        assert row.text == "item 2345"
+    assert ("3000 rows\n" in answer.texts) == (name == "other_structured")
+
+
+@pytest.mark.parametrize("name", ["structured", "other_structured", "wrapped"])
+def test_structured_content_that_fits_stays(wire, name):
+    answer = wire.call(name, count=3)
+    assert answer.structured == fake.result_of(name, {"count": 3})["structuredContent"]
+
+
+def test_no_tool_has_an_output_schema_and_the_last_page_has_one_tool_more(wire):
+    found, cursor = [], {}
+    while cursor is not None:
+        result = wire.request("tools/list", cursor)["result"]
+        found += result["tools"]
+        assert not any("outputSchema" in tool for tool in result["tools"])
+        cursor = {"cursor": result["nextCursor"]} if "nextCursor" in result else None
+    assert [tool["name"] for tool in found] == [*fake.TOOLS, "tokcap_show"]
+    assert all(tool["inputSchema"] == fake.SCHEMA for tool in found[:-1])
+    assert recount(json.dumps({**found[-1], "annotations": {}}).encode()) < 200
+
+
+def test_a_server_that_has_this_tool_already_keeps_it(tmp_path):
+    inner = (sys.executable, *SERVER, "wrap", "-n", "500", "--", *FAKE)
+    with wrapped(tmp_path, server=inner, stderr=subprocess.DEVNULL) as wire:
+        names = [tool["name"] for tool in wire.request("tools/list", {"cursor": "14"})["result"]["tools"]]
+        assert names.count("tokcap_show") == 1
+        answer = wire.call("text")
+        assert answer.tokens <= LIMIT
+
+
+def test_many_small_blocks_are_one_block_when_they_are_cut(wire):
+    texts = [f"entry {number}: {'word ' * 20}" for number in range(400)]
+    answer = wire.call("blocks", texts=texts)
+    assert len(answer.texts) == 1
+    assert answer.tokens <= LIMIT
+    handle = rest_of(answer)["handle"]
+    assert "entry 300: " in wire.call("tokcap_show", handle=handle, pattern="^entry 300:").text
+
+
+def test_requests_of_the_server_reach_the_client_and_its_answers_the_server(wire):
+    number = wire.begin_call("ask")
+    asked = wire.receive_line()
+    expected = {
+        "jsonrpc": "2.0",
+        "id": {"odd": [1]},
+        "method": "sampling/createMessage",
+        "params": {"x": "y"},
+    }
+    assert asked == json.dumps(expected).encode() + b"\n"
+    reply = '{"jsonrpc":"2.0",  "id":{"odd":[1]},"result":{"a":1.50}}'
+    wire.send_line(reply)
+    answer = wire.receive()
+    assert (answer["id"], answer["result"]["content"][0]["text"]) == (number, reply + "\n")
+
+
+def test_notifications_and_noise_pass_in_order(wire):
+    number = wire.begin_call("notify")
+    assert [wire.receive()["params"]["progress"] for _ in range(3)] == [0, 1, 2]
+    assert wire.receive_line() == b"this is not JSON\n"
+    assert wire.receive_line() == b"\n"
+    assert wire.receive()["id"] == number
+
+
+@pytest.mark.parametrize(
+    "number", ['"text"', "0", "-1", "1.5", "12345678901234567890123", "null", "[1]", '{"a":1}']
+)
+def test_an_id_of_any_type_comes_back(wire, number):
+    params = '{"name":"text","arguments":{}}'
+    wire.send_line(f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}')
+    answer = wire.receive()
+    assert json.dumps(answer["id"], separators=(",", ":")) == number
+    assert Answer.of_result(answer["result"]).tokens <= LIMIT
+
+
+def test_a_result_that_is_too_deep_becomes_text(wire):
+    answer = wire.call("deep")
+    assert answer.tokens <= LIMIT
+    assert answer.structured is None
+
+
+def test_a_batch_passes_and_its_results_are_capped(wire):
+    calls = [
+        {"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name, "arguments": {}}}
+        for name in ("text", "json")
+    ]
+    own = {"name": "tokcap_show", "arguments": {"handle": "0000"}}
+    wire.send([*calls, {"jsonrpc": "2.0", "id": "own", "method": "tools/call", "params": own}])
+    answers = {
+        answer["id"]: Answer.of_result(answer["result"]) for answer in (wire.receive() for _ in range(3))
+    }
+    assert answers["own"].code == "NOT_FOUND"
+    assert all(answer.tokens <= LIMIT for answer in answers.values())
+    assert answers["text"].text.startswith("line 0\n")
+
+
+def test_the_lines_of_the_client_reach_the_server_byte_for_byte(tmp_path):
+    log = tmp_path / "log"
+    with wrapped(tmp_path, server=(*FAKE, str(log)), hello=None, stderr=subprocess.DEVNULL) as wire:
+        lines = [
+            '{"jsonrpc": "2.0",   "method": "notifications/x", "params": {"n": 1.50, "u": "\\u00e9é"}}',
+            "not JSON",
+            '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a"}}}\r',
+            '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}',
+            '[{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]',
+        ]
+        for line in lines:
+            wire.send_line(line)
+        wire.receive()
+        wait_for(lambda: log.read_bytes().count(b"\n") == len(lines))
+        assert log.read_bytes() == "".join(f"{line}\n" for line in lines).encode()
+
+
+def test_a_call_of_the_own_tool_never_reaches_the_server(tmp_path):
+    log = tmp_path / "log"
+    with wrapped(tmp_path, server=(*FAKE, str(log)), stderr=subprocess.DEVNULL) as wire:
+        assert wire.call("tokcap_show", handle="0000").code == "NOT_FOUND"
+        assert wire.call("tokcap_show").code == "USAGE"
+        assert wire.call("tokcap_show", handle="0000", offst=1).code == "USAGE"
+        assert b"tokcap_show" not in log.read_bytes()
+
+
+def test_a_search_can_be_cancelled(tmp_path):
+    with wrapped(tmp_path, stderr=subprocess.DEVNULL) as wire:
+        handle = rest_of(wire.call("echo", text="a" * 4000 + "b"))["handle"]
+        number = wire.begin_call("tokcap_show", handle=handle, pattern="(a+)+$")
+        wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+        assert wire.request("ping", {})["result"]["method"] == "ping"
+
+
+def test_the_exit_status_and_stderr_of_the_server_are_passed_on(tmp_path):
+    with wrapped(tmp_path, stderr=subprocess.PIPE) as wire:
+        wire.server.stdin.close()
+        assert wire.server.wait(TIMEOUT_SECONDS) == 5
+        assert wire.server.stderr.read() == b"the fake server is ready\n"
+
+
+def test_a_crash_of_the_server_ends_the_proxy_with_its_status(tmp_path):
+    with wrapped(tmp_path, stderr=subprocess.DEVNULL) as wire:
+        wire.call("text")
+        wire.begin_call("crash", status=7)
+        assert wire.server.wait(TIMEOUT_SECONDS) == 7
+    killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    with wrapped(tmp_path, server=(sys.executable, "-c", killed), hello=None) as wire:
+        assert wire.server.wait(TIMEOUT_SECONDS) == 137
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_proxy_and_server(tmp_path, number):
+    # Like npx, the shell waits for the real server.
+    script = f"echo $$ > '{tmp_path}/pid.new'; mv '{tmp_path}/pid.new' '{tmp_path}/pid'; sleep 60; true"
+    with wrapped(tmp_path, server=("sh", "-c", script), hello=None) as wire:
+        wait_for((tmp_path / "pid").exists)
+        pid = int((tmp_path / "pid").read_text())
+        wire.server.send_signal(number)
+        assert wire.server.wait(TIMEOUT_SECONDS) == 128 + number
+        wait_for(lambda: state_of(pid) == "")
+
+
+def test_a_server_that_ignores_the_end_of_its_input_is_stopped(tmp_path):
+    script = (
+        f"trap '' TERM; echo $$ > '{tmp_path}/pid.new'; mv '{tmp_path}/pid.new' '{tmp_path}/pid'; sleep 60"
+    )
+    with wrapped(tmp_path, server=("sh", "-c", script), hello=None) as wire:
+        wait_for((tmp_path / "pid").exists)
+        pid = int((tmp_path / "pid").read_text())
+        wire.server.stdin.close()
+        assert wire.server.wait(TIMEOUT_SECONDS) == 0
+        wait_for(lambda: state_of(pid) == "")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["--", "no-such-server"], 127, b"tokcap: mcp wrap: no-such-server: command not found\n"),
+        (
+            ["--", "/etc/passwd"],
+            126,
+            b"tokcap: mcp wrap: /etc/passwd: cannot be executed: Permission denied\n",
+        ),
+        ([], 2, b"tokcap: mcp wrap: give either a SERVER to start, after --, or --url\n"),
+        (["--url", "http://localhost:1/", "--", "x"], 2, b"tokcap: mcp wrap: give either a SERVER"),
+        (["--header", "A: b", "--", "x"], 2, b"tokcap: mcp wrap: --header works only with --url\n"),
+        (["--url", "ftp://x/"], 2, b"tokcap: mcp wrap: --url: 'ftp://x/' is not a URL such as"),
+        (["-n", "0", "--", "x"], 2, b"tokcap: mcp wrap: -n: "),
+    ],
+)
+def test_a_proxy_that_cannot_start_says_why_in_one_line(tmp_path, words, status, message):
+    done = subprocess.run(
+        [sys.executable, *SERVER, "wrap", *words],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **variables(tmp_path)},
+        timeout=TIMEOUT_SECONDS,
+    )
+    assert done.returncode == status
+    assert done.stderr.startswith(message)
+    assert (done.stderr.count(b"\n"), done.stdout) == (1, b"")
+
+
+def test_options_after_the_server_are_its_own(tmp_path):
+    server = (sys.executable, "-c", "import sys; print(sys.argv[1:])", "-n", "5", "--keep")
+    with Wire(tmp_path, "wrap", *server, hello=None) as wire:
+        assert wire.receive_line() == b"['-n', '5', '--keep']\n"
+
+
+def test_secrets_are_masked_in_text_and_structured_content(tmp_path):
+    with wrapped(tmp_path, "--redact", stderr=subprocess.DEVNULL) as wire:
+        answer = wire.call("secret")
+        assert answer.structured is None
+        assert "ghp_a1B2" not in json.dumps(answer.content)
+        assert "token" in answer.text
+
+
+def test_results_are_charged_until_the_session_is_exhausted(tmp_path, tokcap):
+    log = tmp_path / "log"
+    data = {"TOKCAP_DATA_DIR": str(tmp_path / "data")}
+    assert tokcap("budget", "start", "s", "--total", "500", env=data).status == 0
+
+    def used() -> int:
+        return tokcap("budget", "status", "s", "-o", "json", env=data).json["data"]["used"]
+
+    with wrapped(tmp_path, "--session", "s", server=(*FAKE, str(log)), stderr=subprocess.DEVNULL) as wire:
+        spent = 0
+        for name, arguments in (("echo", {"text": "short"}), ("text", {}), ("json", {}), ("text", {})):
+            answer = wire.call(name, **arguments)
+            spent += answer.tokens
+            assert used() == spent
+            if spent > 460:
+                break
+        while used() <= 460:
+            wire.call("text")
+        refused = wire.call("echo", text="never-sent")
+        assert refused.code == "BUDGET_EXHAUSTED"
+        assert b"never-sent" not in log.read_bytes()
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    texts=st.lists(
+        st.text(max_size=300)
+        | st.integers(0, 400).map(fake.lines)
+        | st.integers(0, 200).map(lambda count: json.dumps(fake.document(count))),
+        max_size=8,
+    )
+)
+def test_no_result_recounts_above_the_limit(wire, texts):
+    answer = wire.call("blocks", texts=texts)
+    assert answer.tokens <= LIMIT
+    fits = max(sum(recount(text.encode()) for text in texts), recount("".join(texts).encode())) <= LIMIT
+    if fits:
+        assert answer.texts == texts

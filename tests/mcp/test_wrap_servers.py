@@ -1,0 +1,139 @@
+"""`tokcap mcp wrap` in front of public servers. `.ci/mcp-servers DIRECTORY` installs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.support.mcp_client import Agent
+
+pytest.importorskip("mcp", reason="the package mcp is not installed: pip install 'mcp>=2,<3'")
+
+LIMIT = 300
+VARIABLE = "TOKCAP_TESTS_MCP_SERVERS"
+PLACE = Path(os.environ.get(VARIABLE, "/nowhere"))
+PROGRAMS = {
+    "filesystem": PLACE / "node_modules/.bin/mcp-server-filesystem",
+    "everything": PLACE / "node_modules/.bin/mcp-server-everything",
+    "git": PLACE / "python/bin/mcp-server-git",
+    "fetch": PLACE / "python/bin/mcp-server-fetch",
+    "sqlite": PLACE / "sqlite/bin/mcp-server-sqlite",
+}
+
+
+def wrapped(tmp_path: Path, name: str, *arguments: str) -> Agent:
+    program = PROGRAMS[name]
+    if not program.exists():
+        pytest.skip(
+            f"{program.name} is not installed: .ci/mcp-servers DIRECTORY; export {VARIABLE}=DIRECTORY"
+        )
+    return Agent(tmp_path / "data", "wrap", "-n", str(LIMIT), "--", str(program), *arguments)
+
+
+def assert_capped(agent: Agent, answer, pattern: str) -> None:
+    """The result is within the limit, and the tool of the proxy finds in the rest what is not shown."""
+    assert not answer.is_error
+    assert LIMIT // 3 < answer.tokens <= LIMIT
+    assert answer.structured is None
+    assert not re.search(pattern, answer.text, re.MULTILINE)
+    found = agent.call("tokcap_show", handle=answer.handle, pattern=pattern)
+    assert found.tokens <= LIMIT
+    assert re.search(pattern.strip("^$"), found.text)
+
+
+def test_filesystem(tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "text").write_text("".join(f"line {number}\n" for number in range(3000)))
+    rows = [{"id": number, "name": f"item {number}"} for number in range(500)]
+    (tmp_path / "files" / "rows.json").write_text(json.dumps(rows))
+    with wrapped(tmp_path, "filesystem", str(tmp_path / "files")) as agent:
+        tools = agent.tools()
+        assert {"read_text_file", "tokcap_show"} <= {*tools}
+        assert not any(tool.output_schema for tool in tools.values())
+        answer = agent.call("read_text_file", path=str(tmp_path / "files" / "text"))
+        assert_capped(agent, answer, "^line 1234$")
+        answer = agent.call("read_text_file", path=str(tmp_path / "files" / "rows.json"))
+        assert answer.tokens <= LIMIT
+        assert {"id": 0, "name": "item 0"} in json.loads(answer.texts[0])
+        value = agent.call("tokcap_show", handle=answer.handle, pointer="/321/name")
+        assert value.text == "item 321"
+        assert "rows.json" in agent.call("list_directory", path=str(tmp_path / "files")).text
+        assert agent.call("read_text_file", path="/etc/passwd").is_error
+
+
+def test_everything(tmp_path):
+    with wrapped(tmp_path, "everything") as agent:
+        answer = agent.call("echo", message="".join(f"word {number}\n" for number in range(2000)))
+        assert_capped(agent, answer, "^word 1234$")
+        image = agent.call("get-tiny-image")
+        assert [block["type"] for block in image.content] == ["text", "image", "text"]
+        weather = agent.call("get-structured-content", location="New York")
+        assert weather.structured == json.loads(weather.text)
+        assert agent.do(agent.session.list_prompts()).prompts
+        assert agent.do(agent.session.list_resources()).resources
+
+
+def test_git(tmp_path):
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    (repository / "file").write_text("old\n")
+    for words in ("init -q", "add file", "-c user.name=a -c user.email=a@b commit -qm first"):
+        subprocess.run(["git", *words.split()], cwd=repository, check=True)
+    (repository / "file").write_text("".join(f"new {number}\n" for number in range(2000)))
+    with wrapped(tmp_path, "git", "--repository", str(repository)) as agent:
+        answer = agent.call("git_diff_unstaged", repo_path=str(repository))
+        assert_capped(agent, answer, r"^\+new 1234$")
+        assert "first" in agent.call("git_log", repo_path=str(repository)).text
+
+
+def test_sqlite(tmp_path):
+    with sqlite3.connect(tmp_path / "base.db") as base:
+        base.execute("create table rows (id, name)")
+        base.executemany("insert into rows values (?, ?)", ((n, f"item {n}") for n in range(2000)))
+    base.close()
+    with wrapped(tmp_path, "sqlite", "--db-path", str(tmp_path / "base.db")) as agent:
+        answer = agent.call("read_query", query="select * from rows")
+        assert answer.tokens <= LIMIT
+        found = agent.call("tokcap_show", handle=answer.handle, offset=9000)
+        assert "item" in found.text
+        assert found.tokens <= LIMIT
+        assert "rows" in agent.call("list_tables").text
+        assert agent.do(agent.session.list_prompts()).prompts
+
+
+def test_fetch(tmp_path):
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # the name that the library calls
+            body = "".join(f"<p>paragraph {number}</p>" for number in range(2000))
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(f"<html><body>{body}</body></html>".encode())
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    # The server refuses pages of this machine unless it is told to fetch them.
+    with wrapped(tmp_path, "fetch", "--ignore-robots-txt", "--allow-private-ips") as agent:
+        page = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+        thread = threading.Thread(target=page.serve_forever)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{page.server_port}/"
+            answer = agent.call("fetch", url=url, max_length=50_000, raw=True)
+            assert not answer.is_error
+            assert LIMIT // 3 < answer.tokens <= LIMIT
+            found = agent.call("tokcap_show", handle=answer.handle, pattern="paragraph 1234")
+            assert found.tokens <= LIMIT
+        finally:
+            page.shutdown()
+            thread.join()
+            page.server_close()
