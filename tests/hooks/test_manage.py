@@ -78,10 +78,10 @@ def test_an_env_file_of_the_project_that_gemini_would_read_instead_is_reported(p
 
 
 def test_what_an_agent_would_run_is_told_without_running_it(place):
-    assert list(manage.test_lines(place, "touch x")) == []
+    assert list(manage.planned_lines(place, "touch x")) == []
     manage.install("claude-code", place, ("--token-limit", "900", "--keep", "head"), project=False)
     manage.install("copilot", place, (), project=False)
-    shell, result = manage.test_lines(place, "touch x")
+    shell, result = manage.planned_lines(place, "touch x")
     assert (
         "/.claude/tokcap/bash -c 'touch x'; output over 900 tokens is stored and cut (--keep head)" in shell
     )

@@ -101,7 +101,7 @@ def installed_agents(place: Place) -> Iterator[tuple[Agent, str, Installation]]:
                 yield agent, path, found
 
 
-def test_lines(place: Place, command: str, only: str | None = None) -> Iterator[str]:
+def planned_lines(place: Place, command: str, only: str | None = None) -> Iterator[str]:
     """Yield what each installed agent, or only one, would do with a command. Nothing runs."""
     for agent, path, found in installed_agents(place):
         if only not in (None, agent.name):

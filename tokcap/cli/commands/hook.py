@@ -201,7 +201,7 @@ def test(env: Environment, *, command: str, agent: str | None) -> int:
     """Say what the installed agents would do with a command. It does not run."""
     from tokcap.hooks import manage
 
-    lines = [*manage.test_lines(manage.place_here(env), command, agent)]
+    lines = [*manage.planned_lines(manage.place_here(env), command, agent)]
     if not lines:
         env.tell("hook: no hook is installed")
         return exits.NO
