@@ -133,7 +133,6 @@ class TestRules:
         "touch made.txt",
         "ls | head -1",
         "sed -n 1p build.py",
-        "cat doc.json",
     )
     RULES = (
         {"allow": ["Bash(echo:*)"]},
@@ -147,11 +146,12 @@ class TestRules:
     def test_of_claude_code(self, number, tmp_path):
         if reason := box.reason_to_skip("claude-code"):
             pytest.skip(reason)
-        decisions = []
+        received = []
         for install in (None, ("--token-limit", str(LIMIT))):
             home = tmp_path / ("with" if install else "without")
             settings = {".claude/settings.json": json.dumps({"permissions": self.RULES[number]})}
             ran = box.run("claude-code", list(self.COMMANDS), home, install, ("-p", "go"), settings)
-            decisions.append(["permission" in text.lower() or "denied" in text for text in ran.results])
-        assert decisions[0] == decisions[1]
-        assert len(decisions[0]) in (0, len(self.COMMANDS))
+            received.append([text.replace(str(home), "HOME") for text in ran.results])
+        # Outputs are short: what the model receives is the same, and so is every refusal.
+        assert received[0] == received[1]
+        assert bool(received[0]) == (self.RULES[number] != {"deny": ["Bash"]})

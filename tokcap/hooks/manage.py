@@ -33,7 +33,8 @@ def list_lines(place: Place) -> Iterator[str]:
         found = [path for path in settings_paths(agent, place) if is_installed(agent, path)]
         where = f"installed in {', '.join(found)}" if found else "not installed"
         tried = f"tried with version {agent.tried}" if agent.tried else "not tried with the real agent"
-        yield f"{agent.name}: {where}; {agent.effect}; way: {agent.way}; {tried}"
+        tools = f"; --tools, not tried: {', '.join(agent.tools)}" if agent.tools else ""
+        yield f"{agent.name}: {where}; {agent.effect}; way: {agent.way}; {tried}{tools}"
         for objection in agent.objections(place):
             yield f"{agent.name}: {objection}"
     for name, reason in UNSUPPORTED.items():
