@@ -25,7 +25,7 @@ class ClaudeCode(UserShellAgent):
     name = "claude-code"
     title = "Claude Code"
     way = AS_SHELL
-    effect = "caps every Bash command, in every permission mode, in plan mode and in subagents"
+    effect = "caps every Bash command, also in plan mode"
     tried = "2.1.326"
     tools = ("Read", "Grep", "Glob", "WebFetch", "mcp__.*")
     keys = ("env", "CLAUDE_CODE_SHELL")

@@ -23,7 +23,7 @@ class Codex(StartUpAgent):
     name = "codex"
     title = "Codex"
     way = START_UP_FILE
-    effect = "caps every bash command, in every approval mode and in its sandboxes"
+    effect = "caps every bash command, also in its workspace-write sandbox"
     tried = "0.169.0"
 
     def user_settings(self, place: Place) -> str:
