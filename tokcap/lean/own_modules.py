@@ -37,9 +37,9 @@ NEEDED_BY = {
     ),
     "tokcap.pipeline": (
         "core core.notice exits errors core.cut lean.table forms steps core.tokenizer tokens usage "
-        "usage.usage_log steps.usage_notes core.request core.response keep shapes steps.answer "
-        "core.spool steps.capture steps.inputs steps.delivery filters steps.destinations steps.opening "
-        "system system.shortage"
+        "usage.usage_log steps.usage_notes core.request core.response shapes steps.answer core.spool "
+        "steps.capture steps.inputs steps.delivery system system.descriptors environment filters keep "
+        "steps.destinations steps.opening system.shortage"
     ),
     "tokcap.source.command": (
         "exits errors system system.descriptors environment source.process source.launch "
