@@ -99,6 +99,8 @@ class Agent:
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._over: asyncio.Event | None = None
+        # Why the session did not begin.
+        self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._held_open()])
         self.progress: list[str] = []
 
@@ -113,13 +115,26 @@ class Agent:
                 self.session = session
                 self._ready.set()
                 await self._over.wait()
+        except ExceptionGroup as error:
+            if hasattr(self, "session"):
+                raise
+            self._failure = error
         finally:
             self._ready.set()
 
-    def __enter__(self) -> Agent:
+    def connect(self) -> bool:
+        """Start the server, and return whether it answered."""
         self._thread.start()
         assert self._ready.wait(TIMEOUT_SECONDS)
-        assert hasattr(self, "session"), "the server did not start"
+        if not hasattr(self, "session"):
+            self._thread.join(TIMEOUT_SECONDS)
+            self._loop.close()
+        return hasattr(self, "session")
+
+    def __enter__(self) -> Agent:
+        if not self._ready.is_set():
+            self.connect()
+        assert hasattr(self, "session"), f"the server did not start: {self._failure!r}"
         return self
 
     def __exit__(self, *_: object) -> None:
