@@ -73,21 +73,28 @@ _tokcap_words() {
             valued='-o --output'
             ;;
         'hook install')
-            flags='-n --token-limit --session --repeat --project -h --help'
-            valued='-n --token-limit --session --repeat'
+            flags='-n --token-limit --keep --repeat --session --tokenizer --tools --project -h --help'
+            valued='-n --token-limit --keep --repeat --session --tokenizer --tools'
             ;;
         'hook list')
             flags='-h --help'
             ;;
         'hook print')
-            flags='-n --token-limit --session --repeat --project -h --help'
-            valued='-n --token-limit --session --repeat'
+            flags='-n --token-limit --keep --repeat --session --tokenizer --tools --project -h --help'
+            valued='-n --token-limit --keep --repeat --session --tokenizer --tools'
             ;;
         'hook print-env')
             flags='-h --help'
             ;;
         'hook remove')
             flags='--project -h --help'
+            ;;
+        'hook status')
+            flags='-h --help'
+            ;;
+        'hook test')
+            flags='--agent -h --help'
+            valued='--agent'
             ;;
         manifest)
             flags='--etag -o --output -h --help'
@@ -124,7 +131,7 @@ _tokcap_words() {
             ;;
         spill) below='gc list path rm' flags='-h --help' ;;
         budget) below='check compacted end list record reset start status turn' flags='-h --help' ;;
-        hook) below='install list print print-env remove' flags='-h --help' ;;
+        hook) below='install list print print-env remove status test' flags='-h --help' ;;
         completion) below='bash fish install uninstall zsh' flags='-h --help' ;;
     esac
 }
@@ -132,9 +139,9 @@ _tokcap_words() {
 # What can be the value of an option (`show --keep`) or an argument (`spill path 0`).
 _tokcap_offer() {
     case $1 in
-        ' --keep' | 'show --keep' | 'mcp --keep' | 'mcp wrap --keep') offered=(head tail ends focus auto) ;;
+        ' --keep' | 'show --keep' | 'hook install --keep' | 'hook print --keep' | 'mcp --keep' | 'mcp wrap --keep') offered=(head tail ends focus auto) ;;
         ' --align' | 'show --align') offered=(record token) ;;
-        ' --tokenizer' | 'show --tokenizer' | 'count --tokenizer' | 'mcp --tokenizer' | 'mcp wrap --tokenizer') offered=(cl100k_base o200k_base approx) ;;
+        ' --tokenizer' | 'show --tokenizer' | 'count --tokenizer' | 'hook install --tokenizer' | 'hook print --tokenizer' | 'mcp --tokenizer' | 'mcp wrap --tokenizer') offered=(cl100k_base o200k_base approx) ;;
         ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'count -o' | 'count --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output') offered=(text json jsonl) ;;
         ' --shape' | 'show --shape') offered=(auto text json jsonl csv tsv) ;;
         ' --mode' | 'show --mode') offered=(raw table summary handle_only) ;;
@@ -148,7 +155,7 @@ _tokcap_offer() {
         'budget start --shell' | 'budget turn --shell') offered=(sh fish) ;;
         'completion install 0' | 'completion uninstall 0') offered=(bash zsh fish man) ;;
         'count '[0-9]* | 'stats --plot') compopt -o default 2>/dev/null ;;
-        'hook install 0' | 'hook print 0' | 'hook remove 0') offered=(claude-code gemini) ;;
+        'hook install 0' | 'hook print 0' | 'hook remove 0' | 'hook test --agent') offered=(claude-code codex opencode pi gemini qwen copilot cline) ;;
         'manifest -o' | 'manifest --output') offered=(json text) ;;
         'stats --by') offered=(day command session) ;;
     esac

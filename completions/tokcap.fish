@@ -13,7 +13,7 @@ function __tokcap_command
                 return 0
             case -c
                 return 2
-            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --url --header --by --since --plot
+            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --agent --etag --url --header --by --since --plot
                 set -e words[1..2]
             case -
                 break
@@ -72,7 +72,7 @@ function __tokcap_place
             set count (math $count + 1)
         else if test $words[1] = --
             set ended yes
-        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --etag --url --header --by --since --plot
+        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --agent --etag --url --header --by --since --plot
             set -e words[1]
         end
         set -e words[1]
@@ -145,7 +145,7 @@ complete -c tokcap -n __tokcap_after -a budget -d 'Manage sessions: token budget
 complete -c tokcap -n __tokcap_after -a completion -d 'Complete the words of tokcap in bash, zsh and fish'
 complete -c tokcap -n __tokcap_after -a count -d 'Count the tokens of files: one line for each file, and the total of several'
 complete -c tokcap -n __tokcap_after -a doctor -d 'Check versions, packages, vocabularies, stored outputs, sessions, the usage log, hooks, shells and configuration'
-complete -c tokcap -n __tokcap_after -a hook -d 'Make a coding agent run its shell commands under tokcap'
+complete -c tokcap -n __tokcap_after -a hook -d 'Cap what a coding agent sends to its model'
 complete -c tokcap -n __tokcap_after -a manifest -d 'Describe every command for programs: its options, their values, exit statuses and examples'
 complete -c tokcap -n __tokcap_after -a mcp -d 'Serve the tools run, show, grep and budget_status to an agent, over stdin and stdout'
 complete -c tokcap -n __tokcap_after -a spill -d 'List, find and remove stored outputs'
@@ -165,9 +165,11 @@ complete -c tokcap -n '__tokcap_after budget' -a status -d 'Show the state of a 
 complete -c tokcap -n '__tokcap_after budget' -a turn -d 'Begin a turn and print the line to evaluate'
 complete -c tokcap -n '__tokcap_after hook' -a install -d 'Add the hook to the agent\'s settings; all other settings stay unchanged'
 complete -c tokcap -n '__tokcap_after hook' -a list -d 'List agents: hook installed, available, or why unsupported'
-complete -c tokcap -n '__tokcap_after hook' -a print -d 'Print the settings that install would write, to add them by hand'
+complete -c tokcap -n '__tokcap_after hook' -a print -d 'Print what install would write, or a paragraph for the rules of an agent without a way in'
 complete -c tokcap -n '__tokcap_after hook' -a print-env -d 'Print a start-up file for BASH_ENV: every bash -c STRING then runs under tokcap-bash'
 complete -c tokcap -n '__tokcap_after hook' -a remove -d 'Remove the hook from the agent\'s settings'
+complete -c tokcap -n '__tokcap_after hook' -a status -d 'Run what installed agents would run, and check that it is capped'
+complete -c tokcap -n '__tokcap_after hook' -a test -d 'Say what the installed agents would do with a command'
 complete -c tokcap -n '__tokcap_after completion' -a bash -d 'Print the completion script for bash'
 complete -c tokcap -n '__tokcap_after completion' -a fish -d 'Print the completion script for fish'
 complete -c tokcap -n '__tokcap_after completion' -a install -d 'Make a shell complete tokcap: save the script where it looks, and ask the shell whether it finds it'
@@ -271,23 +273,32 @@ complete -c tokcap -n '__tokcap_in doctor' -l problems -d 'show only what needs 
 complete -c tokcap -n '__tokcap_in doctor' -l write-config -d 'only write a commented config.toml, if there is none'
 complete -c tokcap -n '__tokcap_in doctor' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in doctor' -s h -l help -d 'show this help'
-complete -c tokcap -n '__tokcap_in hook install' -s n -l token-limit -x -d 'tokens per command'
-complete -c tokcap -n '__tokcap_in hook install' -l session -x -k -a '(__tokcap_list sessions)' -d 'the session to charge'
+complete -c tokcap -n '__tokcap_in hook install' -s n -l token-limit -x -d 'tokens per result'
+complete -c tokcap -n '__tokcap_in hook install' -l keep -x -a 'head tail ends focus auto' -d 'which part of an output to show'
 complete -c tokcap -n '__tokcap_in hook install' -l repeat -x -a 'full mark diff' -d 'what to do with an output that was shown before'
+complete -c tokcap -n '__tokcap_in hook install' -l session -x -k -a '(__tokcap_list sessions)' -d 'the session to charge'
+complete -c tokcap -n '__tokcap_in hook install' -l tokenizer -x -a 'cl100k_base o200k_base approx' -d 'the tokenizer to count with'
+complete -c tokcap -n '__tokcap_in hook install' -l tools -x -d 'other tools whose results are capped too, with commas: Read,Grep'
 complete -c tokcap -n '__tokcap_in hook install' -l project -d 'use the settings of the current directory instead of the user\'s'
 complete -c tokcap -n '__tokcap_in hook install' -s h -l help -d 'show this help'
-complete -c tokcap -n '__tokcap_place 0 hook install' -a 'claude-code gemini'
+complete -c tokcap -n '__tokcap_place 0 hook install' -a 'claude-code codex opencode pi gemini qwen copilot cline'
 complete -c tokcap -n '__tokcap_in hook list' -s h -l help -d 'show this help'
-complete -c tokcap -n '__tokcap_in hook print' -s n -l token-limit -x -d 'tokens per command'
-complete -c tokcap -n '__tokcap_in hook print' -l session -x -k -a '(__tokcap_list sessions)' -d 'the session to charge'
+complete -c tokcap -n '__tokcap_in hook print' -s n -l token-limit -x -d 'tokens per result'
+complete -c tokcap -n '__tokcap_in hook print' -l keep -x -a 'head tail ends focus auto' -d 'which part of an output to show'
 complete -c tokcap -n '__tokcap_in hook print' -l repeat -x -a 'full mark diff' -d 'what to do with an output that was shown before'
+complete -c tokcap -n '__tokcap_in hook print' -l session -x -k -a '(__tokcap_list sessions)' -d 'the session to charge'
+complete -c tokcap -n '__tokcap_in hook print' -l tokenizer -x -a 'cl100k_base o200k_base approx' -d 'the tokenizer to count with'
+complete -c tokcap -n '__tokcap_in hook print' -l tools -x -d 'other tools whose results are capped too, with commas: Read,Grep'
 complete -c tokcap -n '__tokcap_in hook print' -l project -d 'use the settings of the current directory instead of the user\'s'
 complete -c tokcap -n '__tokcap_in hook print' -s h -l help -d 'show this help'
-complete -c tokcap -n '__tokcap_place 0 hook print' -a 'claude-code gemini'
+complete -c tokcap -n '__tokcap_place 0 hook print' -a 'claude-code codex opencode pi gemini qwen copilot cline'
 complete -c tokcap -n '__tokcap_in hook print-env' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in hook remove' -l project -d 'use the settings of the current directory instead of the user\'s'
 complete -c tokcap -n '__tokcap_in hook remove' -s h -l help -d 'show this help'
-complete -c tokcap -n '__tokcap_place 0 hook remove' -a 'claude-code gemini'
+complete -c tokcap -n '__tokcap_place 0 hook remove' -a 'claude-code codex opencode pi gemini qwen copilot cline'
+complete -c tokcap -n '__tokcap_in hook status' -s h -l help -d 'show this help'
+complete -c tokcap -n '__tokcap_in hook test' -l agent -x -a 'claude-code codex opencode pi gemini qwen copilot cline' -d 'only this agent'
+complete -c tokcap -n '__tokcap_in hook test' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in manifest' -l etag -x -d 'the etag of the manifest that the caller already has'
 complete -c tokcap -n '__tokcap_in manifest' -s o -l output -x -a 'json text' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in manifest' -s h -l help -d 'show this help'

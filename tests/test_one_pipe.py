@@ -18,7 +18,11 @@ BEGIN = [("out", b"begin\n")]
 # Cheap next to each other, dear with a piece of the other stream between them.
 ALTERNATING = [("out", b" intern"), ("err", b"~"), ("out", b"ationalization"), ("err", b"~")]
 
+# The same, and each question waits for its answer.
+DIALOG = [*ALTERNATING, ("out", b""), ("err", b"")]
 
+# Each holds back what is not a prompt, or all of stdout.
+VIEWS = [[], *(["--keep", keep] for keep in ("tail", "ends", "focus", "auto")), ["--shape", "json"]]
 ENDINGS = [Ending(0), Ending(1), Ending(124, stopped_for="timeout"), Ending(0, left_open=True)]
 
 
@@ -30,18 +34,25 @@ ENDINGS = [Ending(0), Ending(1), Ending(124, stopped_for="timeout"), Ending(0, l
     name=st.sampled_from(ENCODINGS),
     ending=st.sampled_from(ENDINGS),
     spill=st.sampled_from(["never", "auto"]),
+    view=st.sampled_from(VIEWS),
 )
-@example(BEGIN, ALTERNATING * 2000, 1000, "cl100k_base", Ending(0), "never")
-@example(BEGIN, ALTERNATING * 2000, 4000, "o200k_base", ENDINGS[2], "auto")
+@example(BEGIN, ALTERNATING * 2000, 1000, "cl100k_base", Ending(0), "never", [])
+@example(BEGIN, ALTERNATING * 2000, 4000, "o200k_base", ENDINGS[2], "auto", [])
 @example(
-    BEGIN, [("out", b"\xc3"), ("err", b"\xe6"), ("out", b"\xa9")] * 9, 50, "cl100k_base", ENDINGS[3], "auto"
+    *(BEGIN, [("out", b"\xc3"), ("err", b"\xe6"), ("out", b"\xa9")] * 9),
+    *(50, "cl100k_base", ENDINGS[3], "auto", []),
 )
-def test_any_order_of_both_streams_recounts_to_at_most_the_limit(begin, blocks, limit, name, ending, spill):
+@example(BEGIN, DIALOG * 400, 1000, "cl100k_base", Ending(0), "auto", ["--keep", "focus"])
+@example(BEGIN, DIALOG * 400, 100, "cl100k_base", Ending(0), "auto", ["--keep", "tail"])
+@example(BEGIN, DIALOG * 400, 30, "cl100k_base", Ending(0), "never", ["--shape", "json"])
+def test_any_order_of_both_streams_recounts_to_at_most_the_limit(
+    begin, blocks, limit, name, ending, spill, view
+):
     """With tokcap's own words on stderr: how the command ended, and that nothing could be stored."""
     with world() as place:
         # A store that cannot be written.
         place.data.touch()
-        args = ["-n", str(limit), "--tokenizer", name, "--spill", spill]
+        args = ["-n", str(limit), "--tokenizer", name, "--spill", spill, *view]
         written = written_together(args, begin + blocks, place.variables, ending)
     assert recount(written, name) <= limit
 

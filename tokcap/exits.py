@@ -39,6 +39,8 @@ class Ending(Record):
     stopped_for: StoppedFor = ""
     # Whether another process still had the output open when tokcap stopped reading it.
     left_open: bool = False
+    # Whether nobody reads any more what a shell writes: then no answer is needed.
+    unread: bool = False
 
 
 def ending_of(wait_status: int) -> Ending:

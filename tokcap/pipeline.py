@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tokcap.core.response import Response
     from tokcap.environment import Environment
     from tokcap.errors import ReaderGone
+    from tokcap.exits import Ending
     from tokcap.steps.answer import Answer
     from tokcap.steps.inputs import Input, RunInput
     from tokcap.steps.opening import ShowCall
@@ -79,6 +80,8 @@ def run_and_answer(
         source = closing.add(open_source(call.request, env))
         destinations = open_destinations(call, source, closing)
         captured = capture(source, destinations.sinks)
+        if captured.ending and captured.ending.unread:
+            return unread(captured.ending)
         has_error = FORMS[call.request.output].has_envelope
         notices = destinations.notices + call.notices + captured.notices(has_error=has_error)
         if destinations.everything_is_out:
@@ -212,6 +215,13 @@ def make_answer_from(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
             if not isinstance(next_step, Attempt):
                 return bill.complete(next_step)
             view, given, tokenizer = next_step.view, next_step.given, next_step.tokenizer
+
+
+def unread(ending: Ending) -> Done:
+    """Return the result of a shell whose output nobody reads: as without tokcap, only its end is left."""
+    from tokcap.core.response import Meta, Response
+
+    return Done(ending.status, Response(ending.status, None, None, (), Meta(signal=ending.signal)))
 
 
 def finish(

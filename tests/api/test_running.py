@@ -322,6 +322,20 @@ def test_an_interrupt_stops_the_command_and_is_raised_again(tmp_path):
     assert (done.stdout, done.stderr) == ("ended\n", "")
 
 
+def test_nothing_is_imported_before_the_command_has_started():
+    """Python drops an interrupt that comes at a bad moment of an import."""
+    code = (
+        "import sys\nfrom tokcap import run\nimported = []\nstarted = []\n"
+        "def watch(event, arguments):\n"
+        "    if event == 'import' and not started: imported.append(arguments[0])\n"
+        "    if event == 'os.fork': started.append(event)\n"
+        "sys.addaudithook(watch)\n"
+        "run(['true'], limit=100)\nprint(started, imported)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("['os.fork'] []\n", "")
+
+
 def test_a_program_with_closed_streams_can_run_commands(tmp_path):
     code = (
         "import os\nfor n in (0, 1, 2): os.close(n)\n"

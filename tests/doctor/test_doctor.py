@@ -28,6 +28,8 @@ from tokcap.doctor import examination, packages, variables, vocabularies
 from tokcap.doctor.finding import Finding
 from tokcap.doctor.report import finding_lines
 from tokcap.environment import Environment
+from tokcap.hooks.base import Installation
+from tokcap.hooks.claude_code import CLAUDE_CODE
 from tokcap.system.quoting import quoted
 from tokcap.system.screen import Screen
 from tokcap.tokens import embedded
@@ -520,10 +522,8 @@ class TestSurroundings:
         settings.parent.mkdir()
         assert "tokcap hook install claude-code" in examined()["hooks.claude-code"][0]["message"]
         program = tmp_path / "bin" / "tokcap"
+        CLAUDE_CODE.install(str(settings), Installation(str(program), ("--token-limit", "500")))
         for status in ("wrong", "ok"):
-            command = f"{program} hook run claude-code --token-limit 500 || true"
-            hooks = [{"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}]
-            settings.write_text(json.dumps({"hooks": {"PreToolUse": hooks}}))
             check = examined()["hooks.claude-code"][0]
             assert check["status"] == status
             again = "tokcap hook install claude-code --token-limit 500"

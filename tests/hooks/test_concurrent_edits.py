@@ -10,9 +10,10 @@ import pytest
 
 from tokcap.errors import HookRefused
 from tokcap.hooks import held_file, settings, settings_file
-from tokcap.hooks.claude_code import CLAUDE_CODE
+from tokcap.hooks.settings_entry import HookEntry
 
 COMMAND = "tokcap hook run claude-code --token-limit 500 || true"
+HOOK = [HookEntry("claude-code", "PreToolUse", "Bash", 10, COMMAND)]
 TIMEOUT_SECONDS = 60
 
 # Adds one key after the other, and looks each time whether the earlier ones are there.
@@ -77,16 +78,16 @@ def file(tmp_path):
 
 
 def install_and_remove(file):
-    return settings.install(str(file), CLAUDE_CODE, COMMAND) + settings.remove(str(file), CLAUDE_CODE)
+    return settings.install(str(file), HOOK) + settings.remove(str(file), HOOK)
 
 
 @pytest.mark.parametrize("way", ["in place", "by renaming"])
 def test_no_edit_is_lost(file, way):
     assert edit_meanwhile(file, way, lambda: install_and_remove(file)) > 0
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
+    settings.install(str(file), HOOK)
     found = json.loads(file.read_text())
     assert set(map(str, range(250))) <= set(found)
-    assert settings.installed_command(str(file), file.read_bytes(), CLAUDE_CODE) == COMMAND
+    assert settings.are_installed(str(file), file.read_bytes(), HOOK)
     assert set(os.listdir(file.parent)) <= {file.name, file.name + settings_file.BACKUP_SUFFIX}
 
 
@@ -105,8 +106,8 @@ def test_the_program_itself_loses_no_edit_either(file, tokcap, tmp_path):
 def test_a_file_that_somebody_only_reads_can_be_changed(file, monkeypatch):
     monkeypatch.setattr(held_file, "LEASE_SECONDS", 0.1)
     with file.open():
-        assert settings.install(str(file), CLAUDE_CODE, COMMAND)
-        assert settings.remove(str(file), CLAUDE_CODE)
+        assert settings.install(str(file), HOOK)
+        assert settings.remove(str(file), HOOK)
     assert file.read_text() == "{}"
     assert os.listdir(file.parent) == [file.name]
 
@@ -119,10 +120,10 @@ def test_without_a_lease_an_edit_in_between_is_kept(file, monkeypatch, way, can_
     if not can_exchange:
         monkeypatch.setattr(held_file, "exchange", lambda *_: False)
     file.write_text('{"mine": 1}')
-    with_hook, edits = settings.with_hook, []
+    with_additions, edits = settings.with_additions, []
 
     def edited_in_between(*arguments):
-        made = with_hook(*arguments)
+        made = with_additions(*arguments)
         if not edits:
             edits.append(way)
             changed = file.with_name("mine") if way == "by renaming" else file
@@ -130,28 +131,28 @@ def test_without_a_lease_an_edit_in_between_is_kept(file, monkeypatch, way, can_
             changed.replace(file)
         return made
 
-    monkeypatch.setattr(settings, "with_hook", edited_in_between)
-    assert settings.install(str(file), CLAUDE_CODE, COMMAND)
+    monkeypatch.setattr(settings, "with_additions", edited_in_between)
+    assert settings.install(str(file), HOOK)
     assert edits
     found = json.loads(file.read_text())
     assert (found["mine"], len(found["hooks"]["PreToolUse"])) == (2, 1)
-    settings.remove(str(file), CLAUDE_CODE)
+    settings.remove(str(file), HOOK)
     assert file.read_text() == '{"mine": 2}'
     assert os.listdir(file.parent) == [file.name]
 
 
 def test_a_file_that_is_created_in_between_is_kept(tmp_path, monkeypatch):
     file = tmp_path / "settings.json"
-    with_hook, edits = settings.with_hook, []
+    with_additions, edits = settings.with_additions, []
 
     def created_in_between(*arguments):
-        made = with_hook(*arguments)
+        made = with_additions(*arguments)
         if not edits:
             edits.append(file.write_text('{"mine": 2}'))
         return made
 
-    monkeypatch.setattr(settings, "with_hook", created_in_between)
-    assert settings.install(str(file), CLAUDE_CODE, COMMAND)
+    monkeypatch.setattr(settings, "with_additions", created_in_between)
+    assert settings.install(str(file), HOOK)
     assert json.loads(file.read_text())["mine"] == 2
 
 
@@ -160,11 +161,11 @@ def test_an_edit_before_a_deletion_is_kept(tmp_path, monkeypatch, leased):
     file = tmp_path / "settings.json"
     if not leased:
         monkeypatch.setattr(held_file, "lease", lambda _: None)
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
-    without_hook, edits = settings.without_hook, []
+    settings.install(str(file), HOOK)
+    without_additions, edits = settings.without_additions, []
 
     def edited_in_between(*arguments):
-        made = without_hook(*arguments)
+        made = without_additions(*arguments)
         if not edits:
             changed = json.loads(file.read_text() if not leased else arguments[1]) | {"mine": 2}
             other = file.with_name("mine")
@@ -172,8 +173,8 @@ def test_an_edit_before_a_deletion_is_kept(tmp_path, monkeypatch, leased):
             edits.append(other.replace(file))
         return made
 
-    monkeypatch.setattr(settings, "without_hook", edited_in_between)
-    assert settings.remove(str(file), CLAUDE_CODE)
+    monkeypatch.setattr(settings, "without_additions", edited_in_between)
+    assert settings.remove(str(file), HOOK)
     assert json.loads(file.read_text()) == {"mine": 2}
 
 
@@ -190,4 +191,4 @@ def test_two_programs_that_install_at_the_same_time_leave_one_entry(file, tmp_pa
     for process in running:
         process.communicate(timeout=TIMEOUT_SECONDS)
         assert process.returncode in (0, 1)
-    assert len(json.loads(file.read_text())["hooks"]["PreToolUse"]) == 1
+    assert file.read_text().count("CLAUDE_CODE_SHELL") == 1

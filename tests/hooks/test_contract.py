@@ -1,6 +1,5 @@
 """Every agent of the table keeps the same contract, and so does an agent that is added from outside."""
 
-import json
 import os
 import subprocess
 import sys
@@ -13,58 +12,41 @@ from tokcap.doctor import agents
 from tokcap.environment import Environment
 from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS, manage
-from tokcap.hooks.base import Agent, Installation, Launch
-from tokcap.hooks.settings_agent import SettingsAgent
+from tokcap.hooks.base import RESULTS, Agent, Installation
+from tokcap.hooks.file_agent import ShellAgent
 from tokcap.hooks.unsupported import UNSUPPORTED
 
-COMMAND = "git log"
-
-# A settings file that allows all shell commands, and the agent's documented event for one.
-ALLOWED = {
-    "claude-code": {"permissions": {"allow": ["Bash"]}},
-    "gemini": {"tools": {"allowed": ["run_shell_command"]}},
-    "toy": {},
+# Files that people have before they install the hook, in the format of the agent's settings.
+BEFORE = {
+    ".json": ["", "{}", '{\n  // mine\n  "a": [1, 2],\n  "env": {"B": "1"},\n}\n', '{"a": {"b": 1}}'],
+    ".toml": [
+        "",
+        'model = "x" # mine\n',
+        'model = "x"',
+        '[shell_environment_policy]\ninherit = "core"\n\n[other]\na = 1\n',
+        '[shell_environment_policy.set]\nA = "1"\n\n[other]\na = 1\n',
+        '# mine\r\n[shell_environment_policy.set] # too\r\nA = "1"\r\n',
+    ],
+    ".env": ["", "A=1\n", "# mine\nexport A='b c'", "A=1\r\n\r\n"],
+    # Files of tokcap alone.
+    ".sh": [],
 }
-EVENTS = {
-    "claude-code": {
-        "hook_event_name": "PreToolUse",
-        "permission_mode": "default",
-        "cwd": "/",
-        "tool_name": "Bash",
-        "tool_input": {"command": COMMAND},
-    },
-    "gemini": {
-        "hook_event_name": "BeforeTool",
-        "tool_name": "run_shell_command",
-        "tool_input": {"command": COMMAND},
-    },
-    "toy": {"run": COMMAND},
-}
+NOT_VALID = {".json": "{", ".toml": "[", ".env": None, ".sh": None}
+OWN_FILES = ("copilot", "cline", "qwen")
 
 
-class Toy(SettingsAgent):
-    """An agent with an event format of its own."""
+class Toy(ShellAgent):
+    """An agent from outside whose settings name its shell."""
 
     name = "toy"
     title = "Toy"
+    way = "its shell"
     effect = "caps everything"
-    project_variable = "TOY_PROJECT"
-    no_answer = b"null\n"
-    event = "OnCommand"
-    matcher = "shell"
-    timeout = 1
+    tried = ""
+    keys = ("terminal", "shell")
 
     def user_settings(self, place):
         return f"{place.home}/.toy/settings.json"
-
-    def project_settings(self, place):
-        return f"{place.project}/.toy/settings.json"
-
-    def objections(self, place):
-        return []
-
-    def answer(self, event, launch, place):
-        return {"run": " ".join([launch.program, *launch.options, "-c", f"'{event['run']}'"])}
 
 
 class Profile(Agent):
@@ -72,17 +54,12 @@ class Profile(Agent):
 
     name = "profile"
     title = "Profile"
+    way = "a line"
     effect = "sets its shell"
-    project_variable = "PROFILE_PROJECT"
+    tried = "1.0"
 
     def user_settings(self, place):
         return f"{place.home}/.profile-agent/rc"
-
-    def project_settings(self, place):
-        return f"{place.project}/.profile-agent/rc"
-
-    def objections(self, place):
-        return []
 
     def installation(self, path):
         lines = Path(path).read_text().splitlines() if os.path.exists(path) else []
@@ -92,7 +69,7 @@ class Profile(Agent):
     def install(self, path, wanted):
         if self.installation(path) == wanted:
             return False
-        write(path, self.printed(wanted))
+        write(path, self.printed(path, wanted))
         return True
 
     def remove(self, path):
@@ -101,7 +78,7 @@ class Profile(Agent):
             os.unlink(path)
         return found
 
-    def printed(self, wanted):
+    def printed(self, path, wanted):
         return " ".join(["shell", wanted.program, *wanted.options]) + "\n"
 
 
@@ -135,20 +112,20 @@ def below(directory) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in Path(directory).rglob("*") if path.is_file()}
 
 
-def test_there_are_settings_and_an_event_of_every_agent():
-    assert set(ALLOWED) == set(EVENTS) == {*AGENTS, "toy"}
+def kind_of(path: str) -> str:
+    return ".env" if path.endswith("/.env") else Path(path).suffix
 
 
 def test_an_agent_describes_itself_in_single_lines(agent):
     assert AGENTS[agent.name] is agent
-    for text in (agent.name, agent.title, agent.effect, agent.project_variable):
+    for text in (agent.name, agent.title, agent.effect, agent.way):
         assert text
         assert "\n" not in text
 
 
 def test_settings_lie_below_the_home_and_the_project(agent, place):
     assert agent.user_settings(place).startswith(place.home)
-    assert agent.project_settings(place).startswith(place.project)
+    assert agent.project_settings(place).startswith(place.project) or not agent.project_settings(place)
     assert not agent.is_present(place)
     os.makedirs(os.path.dirname(agent.user_settings(place)))
     assert agent.is_present(place)
@@ -158,22 +135,41 @@ def test_an_untouched_machine_gives_no_objection(agent, place):
     assert agent.objections(place) == []
 
 
-@pytest.mark.parametrize("before", [None, "", '{\n  // mine\n  "a": [1, 2],\n}\n'])
-def test_a_hook_is_installed_once_read_back_and_removed_without_a_trace(agent, place, before):
+@pytest.mark.parametrize("number", range(-1, 6))
+@pytest.mark.parametrize("with_tools", [False, True])
+def test_a_hook_is_installed_once_read_back_and_removed_without_a_trace(agent, place, number, with_tools):
     path = agent.user_settings(place)
-    if before is not None:
-        write(path, before)
+    texts = [] if agent.name in OWN_FILES else BEFORE[kind_of(path)]
+    if number >= len(texts):
+        return
+    if number >= 0:
+        write(path, "")
+        Path(path).write_bytes(texts[number].encode())
+    tools = ("--tools", ",".join(agent.tools)) if with_tools else ()
+    wanted = WANTED.but(options=(*WANTED.options, *tools))
     files = below(place.home)
     assert agent.installation(path) is None
     assert not agent.remove(path)
-    assert agent.install(path, WANTED)
-    assert agent.installation(path) == WANTED
+    assert agent.install(path, wanted)
+    assert agent.installation(path) == wanted
     installed = below(place.home)
-    assert not agent.install(path, WANTED)
+    assert not agent.install(path, wanted)
     assert below(place.home) == installed
     assert agent.remove(path)
     assert agent.installation(path) is None
     assert below(place.home) == files
+
+
+def test_what_somebody_adds_later_stays_when_the_hook_is_removed(agent, place):
+    path = agent.user_settings(place)
+    if agent.name in OWN_FILES:
+        return
+    later = {".json": '{"a": 1}', ".toml": "a = 1\n", ".env": "A=1\n"}[kind_of(path)]
+    agent.install(path, WANTED)
+    text = Path(path).read_text()
+    Path(path).write_text(text.replace("{", '{"a": 1, ', 1) if kind_of(path) == ".json" else later + text)
+    assert agent.remove(path)
+    assert "".join(Path(path).read_text().split()) == "".join(later.split())
 
 
 def test_other_options_replace_the_installed_hook(agent, place):
@@ -186,15 +182,20 @@ def test_other_options_replace_the_installed_hook(agent, place):
     assert below(place.home) == {}
 
 
-def test_the_printed_settings_are_what_install_writes_to_an_empty_file(agent, place):
+def test_what_is_printed_is_what_install_writes(agent, place):
     path = agent.user_settings(place)
+    printed = agent.printed(path, WANTED)
     agent.install(path, WANTED)
-    assert Path(path).read_text() == agent.printed(WANTED)
+    for name, data in below(place.home).items():
+        assert f"# {name}\n{data.decode()}" in printed
 
 
 def test_settings_that_cannot_be_parsed_are_refused_and_not_changed(agent, place):
     path = agent.user_settings(place)
-    write(path, "{")
+    text = NOT_VALID[kind_of(path)]
+    if text is None or agent.name in OWN_FILES:
+        return
+    write(path, text)
     files = below(place.home)
     for use in (agent.installation, agent.remove, lambda path: agent.install(path, WANTED)):
         with pytest.raises(HookRefused) as refused:
@@ -203,16 +204,23 @@ def test_settings_that_cannot_be_parsed_are_refused_and_not_changed(agent, place
         assert below(place.home) == files
 
 
-def test_an_event_is_answered_with_the_command_under_tokcap(agent, place):
-    write(agent.user_settings(place), ALLOWED[agent.name])
-    launch = Launch("tokcap", ("--token-limit", "7"), path=os.environ["PATH"])
-    answer = json.dumps(agent.answer(EVENTS[agent.name], launch, place))
-    assert f"tokcap --token-limit 7 -c '{COMMAND}'" in answer
+@pytest.mark.parametrize("name", [name for name in AGENTS if name not in OWN_FILES])
+def test_a_value_that_the_user_has_set_is_not_replaced(name, place):
+    agent = AGENTS[name]
+    path = agent.user_settings(place)
+    agent.install(path, WANTED)
+    mine = Path(path).read_text().replace(os.path.dirname(path) + "/tokcap/", "/usr/bin/")
+    agent.remove(path)
+    write(path, mine)
+    files = below(place.home)
+    with pytest.raises(HookRefused, match="already; remove it first"):
+        agent.install(path, WANTED)
+    assert below(place.home) == files
 
 
-def test_what_is_no_event_gets_the_agents_empty_answer(agent, place, inside, tmp_path):
+def test_what_is_no_event_gets_the_agents_empty_answer(agent, inside):
     for data in (b"", b"[]", b"{}", b"\xff"):
-        ran = inside("hook", "run", agent.name, stdin=data, env={agent.project_variable: str(tmp_path)})
+        ran = inside("hook", "run", agent.name, stdin=data)
         assert (ran.status, ran.out, ran.err) == (0, agent.no_answer, b"")
 
 
@@ -238,6 +246,45 @@ def test_answering_an_agent_loads_no_other_agent(name):
     assert loaded.intersection(modules.values()) == {modules[name]}
 
 
+class TestInstalledForReal:
+    """What is installed runs on this machine, as the agent would run it."""
+
+    @pytest.fixture(params=[*AGENTS])
+    def installed(self, request, tmp_path):
+        place = place_in(tmp_path, variables={**os.environ, "SHELL": "/bin/bash"})
+        agent = AGENTS[request.param]
+        path = agent.user_settings(place)
+        program = os.path.join(os.path.dirname(sys.executable), "tokcap")
+        wanted = Installation(program, ("--token-limit", "500"))
+        agent.install(path, wanted)
+        return agent, path, wanted, place
+
+    def test_status_proves_that_a_long_output_is_capped(self, installed):
+        from tokcap.hooks.proof import prove
+
+        proof = prove(*installed)
+        assert proof.works, proof.line
+        assert "of 500 tokens" in proof.line
+
+    def test_a_short_command_is_what_it_was(self, installed):
+        agent, path, _, place = installed
+        if agent.way == RESULTS:
+            return
+        words, variables = agent.shell_words(path, 'echo "a  b" $0; cd /; pwd; echo no >&2; exit 5')
+        done = subprocess.run(words, env={**place.variables, **variables}, capture_output=True, timeout=60)
+        assert done.stdout.decode().splitlines()[-1] == "/"
+        assert (done.returncode, done.stderr) == (5, b"no\n")
+
+    def test_without_tokcap_the_shell_still_works(self, installed):
+        agent, path, wanted, place = installed
+        if agent.way == RESULTS:
+            return
+        agent.install(path, wanted.but(program="/nowhere/tokcap"))
+        words, variables = agent.shell_words(path, "seq 1 3000; exit 5")
+        done = subprocess.run(words, env={**place.variables, **variables}, capture_output=True, timeout=60)
+        assert (done.returncode, len(done.stdout.splitlines())) == (5, 3000)
+
+
 class TestAnAddedAgent:
     """Agents in the table work on the command line without a change anywhere else."""
 
@@ -249,31 +296,20 @@ class TestAnAddedAgent:
     @pytest.mark.parametrize("name", ["toy", "profile"])
     def test_it_is_listed_installed_and_removed(self, inside, name):
         agent = AGENTS[name]
-        assert f"{name}: not installed; {agent.effect}\n" in inside("hook", "list").out.decode()
+        assert f"{name}: not installed; {agent.effect}; way: " in inside("hook", "list").out.decode()
         installed = inside("hook", "install", name, "-n", "900")
         assert installed.status == 0
         path = str(Path.home() / f".{'toy/settings.json' if name == 'toy' else 'profile-agent/rc'}")
         assert f"hook: installed in {path}; {agent.effect}" in installed.err.decode()
-        assert f"{name}: installed in {path}; {agent.effect}\n" in inside("hook", "list").out.decode()
+        assert f"{name}: installed in {path}; {agent.effect}" in inside("hook", "list").out.decode()
         assert agent.installation(path) == Installation("tokcap", ("--token-limit", "900"))
         assert inside("hook", "remove", name).status == 0
         assert inside("hook", "remove", name).status == 1
 
     def test_its_settings_are_printed(self, inside):
-        shown = inside("hook", "print", "toy", "--session", "s").json
-        assert shown["hooks"]["OnCommand"][0]["matcher"] == "shell"
-
-    def test_its_events_are_answered(self, inside, tmp_path):
-        ran = inside(
-            "hook",
-            "run",
-            "toy",
-            "--token-limit",
-            "7",
-            stdin=json.dumps(EVENTS["toy"]).encode(),
-            env={"TOY_PROJECT": str(tmp_path)},
-        )
-        assert json.loads(ran.out) == {"run": f"tokcap --token-limit 7 -c '{COMMAND}'"}
+        shown = inside("hook", "print", "toy", "--session", "s").out.decode()
+        assert "export TOKCAP_SESSION='s'" in shown
+        assert '"terminal": {' in shown
 
     def test_the_doctor_checks_it(self):
         env = Environment(os.environ)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from tokcap.errors import HookRefused
 from tokcap.hooks import jsonc, jsonc_edit, settings, settings_file
-from tokcap.hooks.claude_code import CLAUDE_CODE
-from tokcap.hooks.gemini import GEMINI
+from tokcap.hooks.settings_entry import HookEntry
+from tokcap.hooks.settings_value import JsonValue
 
 COMMAND = "/usr/bin/tokcap hook run claude-code || true"
-ENTRY = CLAUDE_CODE.entry(COMMAND)
+HOOK = [HookEntry("claude-code", "PreToolUse", "Bash", 10, COMMAND)]
+ENTRY = HOOK[0].entry()
 
 FILES = {
     "empty": "",
@@ -103,7 +104,7 @@ def comments_in(text):
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
 def test_installing_adds_one_entry_and_changes_nothing_else(file, text):
     file.write_bytes(text.encode())
-    assert settings.install(str(file), CLAUDE_CODE, COMMAND)
+    assert settings.install(str(file), HOOK)
     after = file.read_bytes().decode()
     expected = plain(text)
     expected.setdefault("hooks", {}).setdefault("PreToolUse", []).append(ENTRY)
@@ -116,17 +117,17 @@ def test_installing_adds_one_entry_and_changes_nothing_else(file, text):
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
 def test_installing_twice_changes_nothing(file, text):
     file.write_bytes(text.encode())
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
+    settings.install(str(file), HOOK)
     once = file.read_bytes(), file.stat().st_mtime_ns
-    assert not settings.install(str(file), CLAUDE_CODE, COMMAND)
+    assert not settings.install(str(file), HOOK)
     assert (file.read_bytes(), file.stat().st_mtime_ns) == once
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
 def test_removing_restores_byte_for_byte(file, text):
     file.write_bytes(text.encode())
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
-    assert settings.remove(str(file), CLAUDE_CODE)
+    settings.install(str(file), HOOK)
+    assert settings.remove(str(file), HOOK)
     assert file.read_bytes() == text.encode()
     assert os.listdir(file.parent) == [file.name]
 
@@ -134,10 +135,10 @@ def test_removing_restores_byte_for_byte(file, text):
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
 def test_without_the_kept_version_removing_takes_out_only_our_entry(file, text):
     file.write_bytes(text.encode())
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
+    settings.install(str(file), HOOK)
     backup = file.with_name(file.name + settings_file.BACKUP_SUFFIX)
     backup.write_text('{"something": "else"}')
-    settings.remove(str(file), CLAUDE_CODE)
+    settings.remove(str(file), HOOK)
     after = file.read_bytes().decode()
     expected = plain(text)
     # What was empty already goes together with our entry.
@@ -152,9 +153,9 @@ def test_without_the_kept_version_removing_takes_out_only_our_entry(file, text):
 
 def test_what_was_changed_in_between_survives_the_removal(file):
     file.write_text(FILES["other hooks"])
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
+    settings.install(str(file), HOOK)
     file.write_text(file.read_text().replace('"allow": ["Bash"]', '"allow": ["Bash", "Read"]'))
-    settings.remove(str(file), CLAUDE_CODE)
+    settings.remove(str(file), HOOK)
     assert file.read_text() == FILES["other hooks"].replace('"allow": ["Bash"]', '"allow": ["Bash", "Read"]')
     kept = file.with_name(file.name + settings_file.BACKUP_SUFFIX)
     assert kept.read_text() == FILES["other hooks"]
@@ -165,39 +166,39 @@ def test_an_entry_that_shares_its_group_goes_alone(file):
     other = {"type": "command", "command": "guard.sh"}
     for hooks in ([mine, other], [other, mine]):
         file.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": hooks}]}}))
-        settings.remove(str(file), CLAUDE_CODE)
+        settings.remove(str(file), HOOK)
         assert json.loads(file.read_text())["hooks"]["PreToolUse"] == [{"matcher": "Bash", "hooks": [other]}]
 
 
 def test_other_options_replace_the_entry_and_the_first_version_is_still_restored(file):
     file.write_text(FILES["comments"])
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
+    settings.install(str(file), HOOK)
     other = "tokcap hook run claude-code --token-limit 900 || true"
-    assert settings.install(str(file), CLAUDE_CODE, other)
+    assert settings.install(str(file), [HOOK[0].but(value=other)])
     assert file.read_text().count("hook run claude-code") == 1
-    settings.remove(str(file), CLAUDE_CODE)
+    settings.remove(str(file), HOOK)
     assert file.read_text() == FILES["comments"]
 
 
 def test_a_file_that_was_not_there_is_gone_again(tmp_path):
     file = tmp_path / "sub" / "settings.json"
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
+    settings.install(str(file), HOOK)
     assert json.loads(file.read_text()) == {"hooks": {"PreToolUse": [ENTRY]}}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    settings.remove(str(file), CLAUDE_CODE)
+    settings.remove(str(file), HOOK)
     assert os.listdir(file.parent) == []
 
 
 def test_the_version_before_is_kept_beside_the_file(file):
     file.write_text(FILES["comments"])
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
+    settings.install(str(file), HOOK)
     assert file.with_name("settings.json.before-tokcap").read_text() == FILES["comments"]
 
 
 def test_there_is_nothing_to_remove_where_nothing_is_installed(file):
-    assert not settings.remove(str(file), CLAUDE_CODE)
+    assert not settings.remove(str(file), HOOK)
     file.write_text(FILES["other hooks"])
-    assert not settings.remove(str(file), CLAUDE_CODE)
+    assert not settings.remove(str(file), HOOK)
     assert file.read_text() == FILES["other hooks"]
 
 
@@ -221,8 +222,8 @@ BAD = {
 def test_a_file_that_is_not_understood_is_refused_and_not_touched(file, data):
     file.write_bytes(data)
     for change in (
-        lambda: settings.install(str(file), CLAUDE_CODE, COMMAND),
-        lambda: settings.remove(str(file), CLAUDE_CODE),
+        lambda: settings.install(str(file), HOOK),
+        lambda: settings.remove(str(file), HOOK),
     ):
         with pytest.raises(HookRefused) as refused:
             change()
@@ -236,10 +237,10 @@ def test_a_file_that_is_not_understood_is_refused_and_not_touched(file, data):
 def test_the_mode_of_the_file_stays(file, mode):
     file.write_text("{}")
     file.chmod(mode)
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
+    settings.install(str(file), HOOK)
     assert stat.S_IMODE(file.stat().st_mode) == mode
     assert stat.S_IMODE(file.with_name(file.name + settings_file.BACKUP_SUFFIX).stat().st_mode) == mode
-    settings.remove(str(file), CLAUDE_CODE)
+    settings.remove(str(file), HOOK)
     assert stat.S_IMODE(file.stat().st_mode) == mode
 
 
@@ -248,7 +249,7 @@ def test_a_file_that_may_not_be_written_is_refused(file, monkeypatch):
     # Root may write everything, so the answer of the system is put into its mouth.
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     with pytest.raises(HookRefused, match="read-only"):
-        settings.install(str(file), CLAUDE_CODE, COMMAND)
+        settings.install(str(file), HOOK)
     assert file.read_text() == "{}"
     assert os.listdir(file.parent) == [file.name]
 
@@ -262,12 +263,12 @@ def test_a_symbolic_link_stays_one_and_its_target_is_written(tmp_path):
     link = tmp_path / "agent" / "settings.json"
     link.parent.mkdir()
     link.symlink_to("../between.json")
-    settings.install(str(link), CLAUDE_CODE, COMMAND)
+    settings.install(str(link), HOOK)
     assert link.is_symlink()
     assert between.is_symlink()
     assert "hook run claude-code" in target.read_text()
     assert os.listdir(target.parent) == [target.name]
-    settings.remove(str(link), CLAUDE_CODE)
+    settings.remove(str(link), HOOK)
     assert link.is_symlink()
     assert target.read_text() == FILES["comments"]
 
@@ -285,7 +286,7 @@ def test_a_write_that_fails_leaves_the_file_and_nothing_else(file, monkeypatch, 
 
     monkeypatch.setattr(os, "replace", fails)
     with pytest.raises(HookRefused, match="No space left"):
-        settings.install(str(file), CLAUDE_CODE, COMMAND)
+        settings.install(str(file), HOOK)
     assert file.read_text() == "{}"
     assert os.listdir(file.parent) == [file.name]
 
@@ -300,19 +301,29 @@ def test_a_disk_that_is_full_leaves_the_file_and_nothing_else(file, monkeypatch)
 
     monkeypatch.setattr(os, "posix_fallocate", no_room)
     with pytest.raises(HookRefused, match="No space left"):
-        settings.install(str(file), CLAUDE_CODE, COMMAND)
+        settings.install(str(file), HOOK)
     assert file.read_text() == "{}"
     assert os.listdir(file.parent) == [file.name]
 
 
 def test_each_agent_has_its_own_entry(file):
-    gemini = "tokcap hook run gemini || true"
-    settings.install(str(file), CLAUDE_CODE, COMMAND)
-    settings.install(str(file), GEMINI, gemini)
+    other = HookEntry("gemini", "BeforeTool", "x", 10, "tokcap hook run gemini || true")
+    settings.install(str(file), HOOK)
+    settings.install(str(file), [other])
     hooks = json.loads(file.read_text())["hooks"]
-    assert hooks == {"PreToolUse": [ENTRY], "BeforeTool": [GEMINI.entry(gemini)]}
-    settings.remove(str(file), CLAUDE_CODE)
-    assert json.loads(file.read_text()) == {"hooks": {"BeforeTool": [GEMINI.entry(gemini)]}}
+    assert hooks == {"PreToolUse": [ENTRY], "BeforeTool": [other.entry()]}
+    settings.remove(str(file), HOOK)
+    assert json.loads(file.read_text()) == {"hooks": {"BeforeTool": [other.entry()]}}
+
+
+def test_an_entry_of_an_older_version_is_removed_by_what_takes_its_place(file):
+    file.write_text(FILES["other hooks"])
+    settings.install(str(file), HOOK)
+    value = JsonValue(("env", "CLAUDE_CODE_SHELL"), str(file.parent / "tokcap" / "bash"))
+    assert settings.install(str(file), [value, HOOK[0].but(value="")])
+    assert "hook run" not in file.read_text()
+    assert settings.remove(str(file), [value])
+    assert json.loads(file.read_text()) == json.loads(FILES["other hooks"])
 
 
 VALUES = st.recursive(

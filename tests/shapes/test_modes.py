@@ -636,3 +636,22 @@ def test_a_line_of_source_code_is_not_a_failure(line):
 )
 def test_an_exception_that_was_raised_is_still_a_failure(line):
     assert rank(line) == FATAL
+
+
+def test_a_cut_summary_does_not_end_in_a_heading(inside):
+    text = b"".join(b"line %d\n" % n for n in range(50)) + b"error: one\nwarning: two\n" * 30
+    cut = 0
+    for limit in range(40, 260, 3):
+        shown = inside("-n", str(limit), "--mode", "summary", stdin=text).out.splitlines()
+        cut += shown[-1].startswith(b"[TRUNCATED]")
+        lines = [line for line in shown if not line.startswith(b"[TRUNCATED]")]
+        assert not lines[-1].endswith(b":"), shown
+    assert cut > 10
+
+
+def test_a_summary_with_much_room_lists_more(inside):
+    text = b"".join(
+        b"src/unit%c.c:%d: error: problem %c\n" % (65 + n % 26, n, 65 + n % 26) * 1 for n in range(200)
+    )
+    few, many = (inside("-n", limit, "--mode", "summary", stdin=text).out for limit in ("600", "6000"))
+    assert many.count(b"error: problem") > 2 * few.count(b"error: problem")

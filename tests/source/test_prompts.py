@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.interactive import TAKE_TERMINAL
 from tests.support.reference import recount
+from tests.support.shells import install_programs
 from tokcap.system.waiting import waits_for_input
 
 PATIENCE_SECONDS = 60
@@ -69,7 +70,90 @@ def test_a_short_prompt_is_shown_under_a_small_limit(prompt, limit):
     assert recount(shown + out + err) <= limit
 
 
-@pytest.mark.parametrize("limit", ["60", "300", "4000"])
+@pytest.mark.parametrize("keep", ["tail", "ends", "focus", "auto"])
+@pytest.mark.parametrize("limit", ["80", "4000"])
+@pytest.mark.parametrize("prompt", ["name? ", "[y/N] ", "{", "a,b"])
+def test_a_prompt_is_shown_though_other_parts_matter_more(prompt, limit, keep):
+    script = 'printf "%s" "$0"; read answer; echo "<$answer>"'
+    process = on_pipes("-n", limit, "--keep", keep, "--", "sh", "-c", script, prompt)
+    shown = read_until(process.stdout.fileno(), prompt.encode())
+    out, err = process.communicate(b"yes\n", timeout=PATIENCE_SECONDS)
+    assert (shown + out, err) == (prompt.encode() + b"<yes>\n", b"")
+
+
+@pytest.mark.parametrize("limit", [80, 300, 1000])
+@pytest.mark.parametrize("keep", ["tail", "ends", "focus", "auto"])
+def test_the_answer_goes_on_after_the_prompt(keep, limit, with_store):
+    script = 'printf "[y/N] "; read answer; seq 4000; echo "error: no disk"; seq 4001 9000; exit 1'
+    process = on_pipes("-n", str(limit), "--keep", keep, "--", "sh", "-c", script)
+    shown = read_until(process.stdout.fileno(), b"[y/N] ")
+    out, err = process.communicate(b"yes\n", timeout=PATIENCE_SECONDS)
+    assert shown == b"[y/N] "
+    assert recount(shown + out + err) <= limit
+    assert out.startswith(b"1\n")
+    assert b"\n9000\n" in out
+    assert b"; next: tokcap show " in out
+    if keep in ("focus", "auto") and limit >= 300:
+        assert b"\nerror: no disk\n" in out
+    if keep == "tail":
+        # Nothing of the beginning but the line with the prompt.
+        assert out.startswith(b"1\n[TRUNCATED]")
+
+
+def test_a_long_line_after_the_prompt_is_cut_inside():
+    process = on_pipes(
+        "-n", "100", "--keep", "tail", "--", "sh", "-c", 'printf "q? "; read n; seq 9000 | tr "\n" " "'
+    )
+    shown = read_until(process.stdout.fileno(), b"q? ")
+    out, err = process.communicate(b"\n", timeout=PATIENCE_SECONDS)
+    assert b"[TRUNCATED]" in out
+    assert out.endswith(b"9000 ")
+    assert recount(shown + out + err) <= 100
+
+
+@pytest.mark.parametrize("prompt", ["name? ", "[y/N] ", "{"])
+def test_a_prompt_is_shown_by_a_shell_for_agents(prompt, tmp_path):
+    shell = str(install_programs(tmp_path / "programs") / "tokcap-bash")
+    words = [shell, "-c", 'printf "%s" "$0"; read answer; echo "<$answer>"', prompt]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(words, **pipes)
+    shown = read_until(process.stdout.fileno(), prompt.encode())
+    out, err = process.communicate(b"yes\n", timeout=PATIENCE_SECONDS)
+    assert (shown + out, err) == (prompt.encode() + b"<yes>\n", b"")
+
+
+def test_a_prompt_is_paid_for_if_tokcap_is_killed(with_store):
+    call = [sys.executable, "-m", "tokcap"]
+    subprocess.run([*call, "budget", "start", "s", "--total", "1000"], check=True, capture_output=True)
+    process = on_pipes("--session", "s", "--keep", "auto", "--", "sh", "-c", 'printf "name? "; read n')
+    read_until(process.stdout.fileno(), b"name? ")
+    process.kill()
+    process.communicate(timeout=PATIENCE_SECONDS)
+    status = subprocess.run([*call, "budget", "status", "s", "-o", "json"], check=True, capture_output=True)
+    assert json.loads(status.stdout)["data"]["used"] >= recount(b"name? ")
+
+
+@pytest.mark.parametrize("args", [["-o", "json"], ["-o", "jsonl"], ["--shape", "json"], ["--fields", "a"]])
+def test_a_prompt_on_stderr_is_shown_though_stdout_is_data(args):
+    script = 'printf "[y/N] " >&2; read answer; echo "{\\"a\\": \\"$answer\\"}"; echo end >&2'
+    process = on_pipes("-n", "300", *args, "--", "sh", "-c", script)
+    shown = read_until(process.stderr.fileno(), b"[y/N] ")
+    out, err = process.communicate(b"yes\n", timeout=PATIENCE_SECONDS)
+    assert shown + err == b"[y/N] end\n"
+    documents = [json.loads(line) for line in out.splitlines()]
+    assert {"a": "yes"} in (documents[0], documents[0].get("data"))
+
+
+def test_a_prompt_on_stdout_is_never_put_into_an_envelope_or_a_declared_document():
+    script = 'printf "[y/N] "; read answer; echo "<$answer>"'
+    for args in (["-o", "json"], ["--shape", "json"]):
+        process = on_pipes("-n", "300", *args, "--", "sh", "-c", script)
+        assert not select.select([process.stdout, process.stderr], [], [], 1)[0]
+        out, _ = process.communicate(b"yes\n", timeout=PATIENCE_SECONDS)
+        assert b"[y/N] <yes>" in out
+
+
+@pytest.mark.parametrize("limit", ["20", "40", "60", "300", "4000"])
 def test_a_prompt_on_stderr_is_shown_too(limit):
     process = on_pipes("-n", limit, "--", "sh", "-c", 'printf "[y/N] " >&2; read answer; echo "<$answer>"')
     read_until(process.stderr.fileno(), b"[y/N] ")

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import os
 
-from tokcap.hooks.base import Launch, Place
-
-LAUNCH = Launch(path=os.environ["PATH"])
+from tokcap.hooks.base import Place
 
 
-def place_in(directory, *, command_line=(), variables=None) -> Place:
-    """Make a home, a project and a system directory, and return the place they are."""
-    home, project, root = directory / "person", directory / "project", directory / "system"
-    for path in (home, project, root):
+def place_in(directory, *, variables=None) -> Place:
+    """Make a home and a project, and return the place they are."""
+    home, project = directory / "person", directory / "project"
+    for path in (home, project):
         path.mkdir(exist_ok=True)
-    line = None if command_line is None else list(command_line)
-    return Place(str(home), str(project), variables or {}, str(root), command_lines=lambda: line)
+    return Place(str(home), str(project), variables or {})
 
 
 def write(path: str, settings: object) -> None:

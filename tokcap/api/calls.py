@@ -5,6 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, AnyStr
 
+# What `run` needs until its command has started. Python can lose an interrupt that comes while it imports a
+# module, so this is loaded before the first call.
+import tokcap.forms.text
+import tokcap.keep.head
+import tokcap.shapes.beginning
+import tokcap.shapes.modes
+import tokcap.source.command
+import tokcap.steps.live
+import tokcap.store.recorder
+import tokcap.tokens.embedded  # noqa: F401
 from tokcap.api.captured_environment import CapturedEnvironment, cap_captured, run_captured, show_captured
 from tokcap.api.keywords import build_run_request, build_show_request, checked_argv
 from tokcap.api.results import Capped, Result

@@ -37,6 +37,9 @@ else:
 CALLED_AS = "--tokcap-as"
 CALLED_AS_WORDS = 4
 
+# How commands in this shell can call tokcap, if an agent changes PATH for them later.
+OWN_PROGRAM = "TOKCAP_PROGRAM"
+
 # What applies if neither a variable nor the config file says something else.
 USUAL: dict[str, Value] = {"token_limit": 4000, "keep": "auto"}
 
@@ -104,6 +107,8 @@ def goes_nowhere() -> bool:
 
 def program_for(words: Sequence[str], env: Environment) -> str:
     """Return how a command in this shell can call tokcap: by its name, or by its path if that may fail."""
+    if named := env.variables.get(OWN_PROGRAM):
+        return named
     is_login = read_words(words).is_login
     found = found_in(LOGIN_DIRECTORIES, PROGRAM) if is_login else found_on(env.variables.get("PATH"), PROGRAM)
     if any(found):

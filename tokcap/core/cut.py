@@ -250,6 +250,8 @@ class Circumstances(Record):
     failed: bool | None = None
     # A regular expression for what matters to the caller (`--focus`); empty if there is none.
     interest: str = ""
+    # Whether the beginning was written before the command ended: the answer goes on from there.
+    is_begun: bool = False
 
 
 class Gap(Record):

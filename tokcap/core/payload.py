@@ -23,7 +23,10 @@ if TYPE_CHECKING:
         """Where bytes come from."""
 
         def blocks(self) -> Iterator[tuple[Stream, bytes]]:
-            """Yield what arrives. An empty block means that the source waits: show what there is."""
+            """Yield what arrives. An empty block means that the source waits: show what there is.
+
+            `core.silence` has another one.
+            """
             ...
 
         def end(self) -> Ending | None:

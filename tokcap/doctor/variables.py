@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
 PREFIX = "TOKCAP_"
 # Variables without an option.
-OTHERS = ("TOKCAP_CONFIG", "TOKCAP_DATA_DIR", "TOKCAP_LEDGER", "TOKCAP_SHELL", "TOKCAP_STORE", INSIDE, BECAME)
+OTHERS = (
+    "TOKCAP_CONFIG",
+    "TOKCAP_DATA_DIR",
+    "TOKCAP_LEDGER",
+    "TOKCAP_SHELL",
+    "TOKCAP_STORE",
+    INSIDE,
+    BECAME,
+    "TOKCAP_PROGRAM",
+)
 KNOWN = (*(option.variable for option in OPTIONS if option.ambient), *OTHERS)
 ONLY_OPTIONS = {option.variable: option.flag for option in OPTIONS if not option.ambient}
 

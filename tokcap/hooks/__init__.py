@@ -1,7 +1,7 @@
-"""Hooks: coding agents run their shell commands under tokcap.
+"""Hooks: what coding agents send to their models is capped by tokcap.
 
 `AGENTS` is the only list of supported agents. To add one, write its module (see `base.Agent`) and add a line
-here. `unsupported.UNSUPPORTED` lists the agents that cannot have a hook, each with the reason.
+here. `unsupported.UNSUPPORTED` lists the agents that have no way in, each with the reason.
 """
 
 from __future__ import annotations
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 AGENTS: Table[Agent] = Table(
     **{
         "claude-code": "tokcap.hooks.claude_code:CLAUDE_CODE",
+        "codex": "tokcap.hooks.codex:CODEX",
+        "opencode": "tokcap.hooks.opencode:OPENCODE",
+        "pi": "tokcap.hooks.pi:PI",
         "gemini": "tokcap.hooks.gemini:GEMINI",
+        "qwen": "tokcap.hooks.qwen:QWEN",
+        "copilot": "tokcap.hooks.copilot:COPILOT",
+        "cline": "tokcap.hooks.cline:CLINE",
     }
 )

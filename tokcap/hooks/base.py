@@ -1,6 +1,6 @@
 """The protocol of an agent, and the records that are passed to it.
 
-This module is loaded before every command of an agent, so it must not import anything slow.
+This module is loaded for every event of an agent, so it must not import anything slow.
 """
 
 from __future__ import annotations
@@ -10,36 +10,24 @@ import os
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    # Takes a text and returns it within the limit.
+    Cap = Callable[[str], str]
+
+# The ways in.
+AS_SHELL = "its shell is tokcap-bash"
+START_UP_FILE = "BASH_ENV of its shell"
+RESULTS = "results are replaced after the run"
 
 
 class Place(Record):
-    """The directories and variables that decide which settings and rules apply. Tests pass their own."""
+    """The directories and variables that decide which settings apply. Tests pass their own."""
 
     home: str
     project: str
     variables: Mapping[str, str]
-    root: str = "/"
-    # Return all words of the command lines of the ancestor processes, or None if they cannot be read.
-    command_lines: Callable[[], list[str] | None] = list
-
-    def at_root(self, *parts: str) -> str:
-        """Return the path of a system-wide file."""
-        return os.path.join(self.root, *parts)
-
-
-class Launch(Record):
-    """How tokcap is called on behalf of an agent."""
-
-    program: str = "tokcap"
-    options: tuple[str, ...] = ()
-    # The shell that the agent uses. If it is unknown (empty), only syntax common to all shells is rewritten.
-    shell: str = ""
-    # The PATH of the agent's shell.
-    path: str = os.defpath
-    # Whether the agent's next command starts in the directory in which this one ends.
-    keeps_directory: bool = False
 
 
 class Installation(Record):
@@ -48,23 +36,30 @@ class Installation(Record):
     program: str
     options: tuple[str, ...] = ()
 
+    def option(self, flag: str) -> str:
+        """Return the value of an option; empty if it is not given."""
+        return self.options[self.options.index(flag) + 1] if flag in self.options else ""
+
 
 class Agent:
     """A coding agent that tokcap supports.
 
-    How tokcap reaches the agent's commands (by rewriting them, as the agent's shell, by replacing results)
-    is decided by the agent's class. Callers see only that something is installed in a settings file, and
-    that the agent may send events to `tokcap hook run NAME`.
+    How tokcap reaches what the agent's model receives is decided by the agent's class. Callers see only that
+    something is installed for a settings file, and that the agent may send events to `tokcap hook run NAME`.
     """
 
     name: str
     # The name that people use.
     title: str
-    # What the hook does while it is installed, in one line.
+    # How the hook works, in a few words, and what it covers, in one line.
+    way: str
     effect: str
-    # The variable in which the agent gives its hooks the project directory. Events without it are not
-    # answered, because the project's rules are unknown.
-    project_variable: str
+    # The version of the agent that all of this was tried with; empty if it was not.
+    tried: str
+    # The names of tools whose results can be capped as well, for `--tools`.
+    tools: Sequence[str] = ()
+    # What to do before the hook has an effect, in one line; `{}` is the start-up file.
+    then: str = ""
     # What to print if an event needs no answer.
     no_answer: bytes = b""
 
@@ -73,36 +68,48 @@ class Agent:
         raise NotImplementedError
 
     def project_settings(self, place: Place) -> str:
-        """Return the path of the project's settings file."""
-        raise NotImplementedError
+        """Return the path of the settings that one user has for a project; empty if there are none."""
+        return ""
 
     def is_present(self, place: Place) -> bool:
         """Return whether the agent has been used on this machine."""
         return os.path.isdir(os.path.dirname(self.user_settings(place)))
 
     def objections(self, place: Place) -> list[str]:
-        """Return why the hook must not be installed here, one line per reason."""
-        raise NotImplementedError
+        """Return why an installed hook has no effect here, one line per reason."""
+        return []
 
     def installation(self, path: str) -> Installation | None:
-        """Return what is installed in a settings file; `HookRefused` if the file cannot be read."""
+        """Return what is installed for a settings file; `HookRefused` if the file cannot be read."""
         raise NotImplementedError
 
     def install(self, path: str, wanted: Installation) -> bool:
-        """Install the hook in a settings file; return False if the same hook is installed already."""
+        """Install the hook for a settings file; return False if the same hook is installed already."""
         raise NotImplementedError
 
     def remove(self, path: str) -> bool:
-        """Remove the hook from a settings file; return False if there is none."""
+        """Remove the hook of a settings file; return False if there is none."""
         raise NotImplementedError
 
-    def printed(self, wanted: Installation) -> str:
-        """Return a settings file that contains only the hook."""
+    def printed(self, path: str, wanted: Installation) -> str:
+        """Return the files that `install` would write to an empty directory."""
         raise NotImplementedError
 
-    def answer(self, event: dict[str, Any], launch: Launch, place: Place) -> dict[str, Any] | None:
+    def shell_words(self, path: str, command: str) -> tuple[list[str], dict[str, str]]:
+        """Return how the agent would run a command: words and variables. No words: results are replaced."""
+        return [], {}
+
+    def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
         """Return the answer to an event, or None if the agent should continue unchanged.
 
         Any exception counts as None.
         """
+        raise NotImplementedError
+
+    def sample_event(self, text: str) -> dict[str, Any]:
+        """Return an event with a result that contains a text, if results are replaced after the run."""
+        raise NotImplementedError
+
+    def text_of_answer(self, answer: dict[str, Any]) -> str:
+        """Return the text that an answer replaces the result by."""
         raise NotImplementedError

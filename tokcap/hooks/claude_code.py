@@ -1,128 +1,69 @@
-"""Claude Code: a `PreToolUse` hook on the tool `Bash`, in `settings.json` of the user or of a project.
+"""Claude Code: `CLAUDE_CODE_SHELL` under `env` of `settings.json` names the shell of its Bash tool.
 
-Documented: hooks run before the permission rules; `updatedInput` replaces the whole input; without
-`permissionDecision` the normal permission flow follows. It sees the *rewritten* command, so deny rules
-written for the original do not match (anthropics/claude-code#65393, #89448). The working directory is kept
-from one command to the next; variables are not.
-
-Therefore the hook never gives a decision, and rewrites a command only if all Bash commands are allowed and
-no deny or ask rule can match the original.
+Its path must contain `bash` or `zsh`. Permission rules see the command as the model wrote it. With `--tools`,
+a `PostToolUse` hook replaces results of other tools: `updatedToolOutput` must have the form of the result.
 """
 
 from __future__ import annotations
 
-from tokcap.hooks import claude_rules, commandline
-from tokcap.hooks.rewrite import rewritten
-from tokcap.hooks.rule_files import RulesUnreadable, started_with_any
-from tokcap.hooks.settings_agent import SettingsAgent
+from tokcap.hooks.base import AS_SHELL, Installation, Place
+from tokcap.hooks.file_agent import UserShellAgent
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-    from tokcap.hooks.base import Launch, Place
+    from tokcap.hooks.base import Cap
+    from tokcap.hooks.settings import Addition
 
-# In these modes a rule that allows all of Bash allows every command. Other modes judge a command by its text.
-ASKING_MODES = ("default", "acceptEdits", "dontAsk")
-FREE_MODE = "bypassPermissions"
-
-# Flags that can add rules which are in no file.
-FLAGS_WITH_RULES = ("--disallowedTools", "--disallowed-tools", "--settings", "--agents", "--tools")
-
-# Claude Code asks about some removals in every mode, and about writing to some files even if they are
-# allowed. There is no fixed list of these. Such commands print little, so none of them is rewritten.
-REMOVERS_AND_WRITERS = commandline.word_set(
-    "rm rmdir unlink shred srm -delete tee cp mv ln touch mkdir sed dd truncate install patch chmod chown"
-)
-HARMLESS_REDIRECTIONS = (">&1", ">&2", "> /dev/null", ">/dev/null")
+EVENT = "PostToolUse"
+TIMEOUT_SECONDS = 20
 
 
-class ClaudeCode(SettingsAgent):
+class ClaudeCode(UserShellAgent):
     name = "claude-code"
     title = "Claude Code"
-    effect = "caps commands if all Bash commands are allowed (by the rule Bash, or in mode bypassPermissions)"
-    project_variable = "CLAUDE_PROJECT_DIR"
-    event = "PreToolUse"
-    matcher = "Bash"
-    timeout = 10
+    way = AS_SHELL
+    effect = "caps every Bash command, also in plan mode"
+    tried = "2.1.326"
+    tools = ("Read", "Grep", "Glob", "WebFetch", "mcp__.*")
+    keys = ("env", "CLAUDE_CODE_SHELL")
 
     def user_settings(self, place: Place) -> str:
-        return f"{claude_rules.user_directory(place)}/settings.json"
+        base = place.variables.get("CLAUDE_CONFIG_DIR") or f"{place.home}/.claude"
+        return f"{base}/settings.json"
 
     def project_settings(self, place: Place) -> str:
-        return f"{place.project}/.claude/settings.json"
+        # The other settings of a project are shared with people whose tokcap is elsewhere.
+        return f"{place.project}/.claude/settings.local.json"
 
-    def objections(self, place: Place) -> list[str]:
-        try:
-            rules = claude_rules.read_rules(place)
-        except RulesUnreadable as error:
-            return [f"its permission rules cannot be read: {error}"]
+    def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
+        from tokcap.hooks.settings_entry import HookEntry
+
+        names = wanted.option("--tools").replace(",", "|")
         return [
-            f"{path} has the rule {rule}, which Claude Code checks against the text of a shell command; "
-            "a rewritten command would bypass it"
-            for rule, path in rules.against_rewriting()
+            *super().additions(path, wanted),
+            HookEntry(self.name, EVENT, names, TIMEOUT_SECONDS, self.command(wanted) if names else ""),
+            # Older versions rewrote commands.
+            HookEntry(self.name, "PreToolUse", "Bash", TIMEOUT_SECONDS),
         ]
 
-    def answer(self, event: dict[str, Any], launch: Launch, place: Place) -> dict[str, Any] | None:
-        """Return the rewritten input, or None."""
-        command = self.command_in(event)
-        if command is None:
+    def command(self, wanted: Installation) -> str:
+        from tokcap.hooks.event_command import event_command
+
+        return event_command(self.name, wanted)
+
+    def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
+        """Return the result of a tool with its longest text capped, or None."""
+        from tokcap.hooks.tool_result import capped_result
+
+        if event.get("hook_event_name") != EVENT or event.get("tool_name") == "Bash":
             return None
-        given = event["tool_input"]
-        # Claude Code reads the output of a background command while it runs; a cap would delay it.
-        if given.get("run_in_background") or given.get("dangerouslyDisableSandbox"):
+        changed = capped_result(event.get("tool_response"), cap)
+        if changed is None:
             return None
-        # A subagent can have rules that are in no settings file.
-        if event.get("agent_id") or event.get("agent_type"):
-            return None
-        mode, directory = str(event.get("permission_mode")), str(event.get("cwd", ""))
-        if not is_allowed_whatever_its_text(command, mode, directory, place):
-            return None
-        text = rewritten(command, launch.but(shell=shell_of(place), keeps_directory=True))
-        if text is None:
-            return None
-        changed = {**given, "command": text}
-        return {"hookSpecificOutput": {"hookEventName": self.event, "updatedInput": changed}}
-
-
-def is_allowed_whatever_its_text(command: str, mode: str, directory: str, place: Place) -> bool:
-    """Return whether Claude Code runs the command, and its rewritten form, without checking their text."""
-    rules = claude_rules.read_rules(place)
-    if mode != FREE_MODE and not (mode in ASKING_MODES and rules.shell_is_allowed):
-        return False
-    if rules.could_stop(command):
-        return False
-    if any(claude_rules.could_match(pattern, command) for pattern in rules.outside_sandbox):
-        return False
-    if removes_or_writes(command) or names_hidden_file(command) or "/." in directory:
-        return False
-    return not started_with_any(FLAGS_WITH_RULES, place, CLAUDE_CODE.title)
-
-
-def removes_or_writes(command: str) -> bool:
-    """Return whether a command may remove or write a file that its text names."""
-    for redirection in HARMLESS_REDIRECTIONS:
-        command = command.replace(redirection, "")
-    programs = {word.rpartition("/")[2] for word in commandline.bare_words(command)}
-    return ">" in command or not REMOVERS_AND_WRITERS.isdisjoint(programs)
-
-
-def names_hidden_file(command: str) -> bool:
-    """Return whether a word, or a part of it after `/`, `=`, `:` or `~`, is a name that starts with a dot."""
-    for word in commandline.bare_words(command):
-        for part in word.replace("=", "/").replace(":", "/").replace("~", "/").split("/"):
-            if part.startswith(".") and part.strip("."):
-                return True
-    return False
-
-
-def shell_of(place: Place) -> str:
-    """Return the shell that Claude Code uses; empty if that is uncertain or TOKCAP_SHELL names one."""
-    if place.variables.get("TOKCAP_SHELL"):
-        return ""
-    shell = place.variables.get("CLAUDE_CODE_SHELL") or place.variables.get("SHELL") or ""
-    known = shell.startswith("/") and shell.rpartition("/")[2] in ("bash", "zsh")
-    return shell if known else ""
+        return {"hookSpecificOutput": {"hookEventName": EVENT, "updatedToolOutput": changed}}
 
 
 CLAUDE_CODE = ClaudeCode()

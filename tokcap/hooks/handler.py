@@ -1,7 +1,6 @@
 """`tokcap hook run NAME`: read an agent's event from standard input, write the answer to standard output.
 
-It runs before every command of the agent, so it loads only that agent's modules. On any failure it prints
-nothing and exits with status 0: the command then runs as it would without tokcap.
+On any failure it prints nothing and exits with status 0: the agent then continues as it would without tokcap.
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ import sys
 from _json import encode_basestring_ascii, make_encoder
 
 from tokcap.hooks import AGENTS
-from tokcap.hooks.base import Launch, Place
-from tokcap.hooks.rewrite import REPEAT, launch_options, without_repeat
+from tokcap.hooks.base import Installation
 from tokcap.lean.plainjson import loads
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -21,19 +19,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tokcap.environment import Environment
+    from tokcap.hooks.base import Cap
+
+# Options that are for the hook itself.
+HOOK_OPTIONS = ("--tools",)
+DEFAULTS = {"--token-limit": "4000", "--keep": "auto"}
+TIMEOUT_SECONDS = 15
 
 
 def run(arguments: Sequence[str], env: Environment, refuses: Callable[[Sequence[str]], bool]) -> int:
     """Answer one event; `arguments` are `NAME [OPTION VALUE]...`.
 
     `refuses` returns whether tokcap would reject a call with these options. A mistake in the user's
-    configuration must not stop the agent's commands.
+    configuration must not stop the agent.
     """
     try:
         # Read to the end even if there is no answer: the agent may not expect a closed pipe.
         event = read_all(env.stdin)
         env.write_stdout(answer(arguments, event, env.variables, refuses))
-    except (Exception, KeyboardInterrupt):  # a failure of tokcap must not stop a command
+    except (Exception, KeyboardInterrupt):  # a failure of tokcap must not stop an agent
         return 0
     return 0
 
@@ -45,23 +49,77 @@ def answer(
     refuses: Callable[[Sequence[str]], bool],
 ) -> bytes:
     """Return the bytes to print."""
-    if arguments[0] not in AGENTS:
+    if not arguments or arguments[0] not in AGENTS:
         return b""
     agent = AGENTS[arguments[0]]
     try:
-        options = launch_options(arguments[1:])
-        if options and REPEAT in options and refuses(options):
-            # Whether there is a session can change between two commands.
-            options = without_repeat(options)
         given = loads(event.decode())
-        project = variables.get(agent.project_variable)
-        if options is None or refuses(options) or not project or not isinstance(given, dict):
+        wanted = Installation(own_program(sys.argv[0]), tuple(arguments[1:]))
+        options = launch_options(wanted, variables)
+        if refuses(options):
+            # A session that has ended, for example.
+            options = tuple(word for pair in DEFAULTS.items() for word in pair)
+        if not isinstance(given, dict):
             return agent.no_answer
-        launch = Launch(own_program(sys.argv[0]), options, path=variables.get("PATH", os.defpath))
-        found = agent.answer(given, launch, place_in(project, variables))
+        found = agent.answer(given, wanted, cap_by(wanted.program, options, variables))
         return agent.no_answer if found is None else dumped(found) + b"\n"
     except Exception:  # as in `run`, but some agents need an answer even then
         return agent.no_answer
+
+
+def launch_options(wanted: Installation, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the options of tokcap among those of an installed hook, with the defaults of hooks."""
+    words = wanted.options
+    given = [
+        (flag, value) for flag, value in zip(words[::2], words[1::2], strict=True) if flag not in HOOK_OPTIONS
+    ]
+    flags = [flag for flag, _ in given]
+    for flag, value in DEFAULTS.items():
+        variable = "TOKCAP_" + flag[2:].replace("-", "_").upper()
+        if flag not in flags and not variables.get(variable):
+            given.append((flag, value))
+    return tuple(word for pair in given for word in pair)
+
+
+def cap_by(program: str, options: Sequence[str], variables: Mapping[str, str]) -> Cap:
+    """Return a function that pipes a text through tokcap."""
+
+    def cap(text: str) -> str:
+        import shutil
+        import subprocess
+
+        from tokcap.environment import INSIDE, Inside
+
+        world = dict(variables)
+        # The mark must name a command that works in the agent's shell.
+        named = "tokcap" if shutil.which("tokcap", path=variables.get("PATH")) else program
+        world[INSIDE] = Inside(program=named).as_text()
+        for words in (options, without_session(options)):
+            done = subprocess.run(
+                [program, *words],
+                input=text.encode("utf-8", "surrogatepass"),
+                capture_output=True,
+                env=world,
+                timeout=TIMEOUT_SECONDS,
+                check=False,
+            )
+            if not done.returncode:
+                break
+            world.pop("TOKCAP_SESSION", None)
+        done.check_returncode()
+        # The mark of JSON is there, because it would not be JSON.
+        marks = [line for line in done.stderr.splitlines() if line.startswith(b"[TRUNCATED]")]
+        return b"\n".join([done.stdout.rstrip(b"\n"), *marks, b""] if marks else [done.stdout]).decode(
+            "utf-8", "replace"
+        )
+
+    return cap
+
+
+def without_session(options: Sequence[str]) -> tuple[str, ...]:
+    """Return the options that work if the session has ended or its budget is exhausted."""
+    pairs = zip(options[::2], options[1::2], strict=True)
+    return tuple(word for pair in pairs if pair[0] not in ("--session", "--repeat") for word in pair)
 
 
 def dumped(answer: dict[str, Any]) -> bytes:
@@ -71,13 +129,6 @@ def dumped(answer: dict[str, Any]) -> bytes:
     """
     encode = make_encoder(None, str, encode_basestring_ascii, None, ": ", ", ", False, False, True)
     return "".join(encode(answer, 0)).encode("ascii")
-
-
-def place_in(project: str, variables: Mapping[str, str]) -> Place:
-    from tokcap.hooks.ancestors import command_lines
-
-    home = variables.get("HOME") or os.path.expanduser("~")
-    return Place(home, project, variables, command_lines=command_lines)
 
 
 def own_program(argument: str) -> str:

@@ -1,4 +1,4 @@
-"""What `tokcap hook list`, `install`, `remove` and `print` do, for any agent of the table."""
+"""What `tokcap hook list`, `install`, `remove`, `print` and `test` do, for any agent of the table."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import os
 import shutil
 import sys
 import tempfile
+from re import fullmatch
 
 from tokcap.core.spelling import nearest
 from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import Installation, Place
 from tokcap.hooks.handler import own_program
-from tokcap.hooks.rewrite import REPEAT
-from tokcap.hooks.unsupported import UNSUPPORTED
+from tokcap.hooks.unsupported import RULES, UNSUPPORTED
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +28,13 @@ TEMPORARY = ("/.cache/", "/uv/archive", "/uv/cache", "/pipx/.cache/")
 
 
 def list_lines(place: Place) -> Iterator[str]:
-    """Yield one line per agent: where the hook is installed, or why there is none."""
+    """Yield one line per agent: where the hook is installed, how it works, what it was tried with."""
     for agent in agents():
         found = [path for path in settings_paths(agent, place) if is_installed(agent, path)]
         where = f"installed in {', '.join(found)}" if found else "not installed"
-        yield f"{agent.name}: {where}; {agent.effect}"
+        tried = f"tried with version {agent.tried}" if agent.tried else "not tried with the real agent"
+        tools = f"; --tools, not tried: {', '.join(agent.tools)}" if agent.tools else ""
+        yield f"{agent.name}: {where}; {agent.effect}; way: {agent.way}; {tried}{tools}"
         for objection in agent.objections(place):
             yield f"{agent.name}: {objection}"
     for name, reason in UNSUPPORTED.items():
@@ -39,23 +42,34 @@ def list_lines(place: Place) -> Iterator[str]:
 
 
 def install(name: str, place: Place, options: tuple[str, ...], *, project: bool) -> str:
-    """Install an agent's hook and return a message. `HookRefused` if that is not safe."""
+    """Install an agent's hook and return a message. `HookRefused` if that is not possible."""
     agent = agent_named(name)
-    if objections := agent.objections(place):
-        raise HookRefused(f"{agent.title}: {objections[0]}")
     path = settings_path(agent, place, project=project)
-    wanted = wanted_installation(options, project=project)
+    wanted = wanted_installation(options)
+    refuse_tools(agent, wanted)
     changed = agent.install(path, wanted)
     message = f"installed in {path}; {agent.effect}" if changed else f"already installed in {path}"
-    return message + what_is_missing(wanted)
+    return message + what_is_missing(agent, path, place, wanted)
 
 
-def what_is_missing(wanted: Installation) -> str:
+def refuse_tools(agent: Agent, wanted: Installation) -> None:
+    """Refuse tools whose results this agent does not let anybody replace."""
+    for tool in filter(None, wanted.option("--tools").split(",")):
+        if not any(tool == known or fullmatch(known, tool) for known in agent.tools):
+            known = ", ".join(agent.tools)
+            reason = f"not one of {known}" if known else "the results of its tools cannot be replaced"
+            raise HookRefused(f"--tools {tool}: {agent.title}: {reason}")
+
+
+def what_is_missing(agent: Agent, path: str, place: Place, wanted: Installation) -> str:
     """Return what the hook still needs before it has an effect."""
     text = ""
-    if not {"--token-limit", "--session"}.intersection(wanted.options):
-        text += "; the limit comes from TOKCAP_TOKEN_LIMIT or config.toml: without one, nothing is capped"
-    if REPEAT in wanted.options and "--session" not in wanted.options:
+    if agent.then:
+        _, variables = agent.shell_words(path, "")
+        text += f"; {agent.then.format(quoted(variables.get('BASH_ENV', '')))}"
+    for objection in agent.objections(place):
+        text += f"; no effect here: {objection}"
+    if "--repeat" in wanted.options and "--session" not in wanted.options:
         text += "; --repeat has an effect only while TOKCAP_SESSION names a session"
     if wanted.program == "tokcap" and shutil.which("tokcap") is None:
         text += "; tokcap is not on PATH: the hook has no effect until it is"
@@ -69,14 +83,42 @@ def remove(name: str, place: Place, *, project: bool) -> str | None:
     return f"removed from {path}" if agent.remove(path) else None
 
 
-def printed(name: str, options: tuple[str, ...], *, project: bool) -> str:
-    """Return what `install` would write to an empty settings file."""
-    return agent_named(name).printed(wanted_installation(options, project=project))
+def printed(name: str, place: Place, options: tuple[str, ...], *, project: bool) -> str:
+    """Return what `install` would write; for an agent without a way in, a paragraph for its rules file."""
+    wanted = wanted_installation(options)
+    if name in UNSUPPORTED:
+        return RULES.format(limit=wanted.option("--token-limit") or "4000")
+    agent = agent_named(name)
+    refuse_tools(agent, wanted)
+    return agent.printed(settings_path(agent, place, project=project), wanted)
 
 
-def wanted_installation(options: tuple[str, ...], *, project: bool) -> Installation:
-    # Other machines read a project's settings too, so these name no path.
-    return Installation("tokcap" if project else lasting_program(sys.argv[0]), options)
+def installed_agents(place: Place) -> Iterator[tuple[Agent, str, Installation]]:
+    """Yield every installed hook: the agent, its settings file, and what is installed."""
+    for agent in agents():
+        for path in settings_paths(agent, place):
+            found = agent.installation(path)
+            if found is not None:
+                yield agent, path, found
+
+
+def planned_lines(place: Place, command: str, only: str | None = None) -> Iterator[str]:
+    """Yield what each installed agent, or only one, would do with a command. Nothing runs."""
+    for agent, path, found in installed_agents(place):
+        if only not in (None, agent.name):
+            continue
+        words, variables = agent.shell_words(path, command)
+        limit, keep = found.option("--token-limit") or "4000", found.option("--keep") or "auto"
+        capped = f"output over {limit} tokens is stored and cut (--keep {keep})"
+        if words:
+            shown = [*(f"{name}={quoted(value)}" for name, value in variables.items()), *map(quoted, words)]
+            yield f"{agent.name}: runs {' '.join(shown)}; {capped}"
+        else:
+            yield f"{agent.name}: runs the command unchanged; {capped}"
+
+
+def wanted_installation(options: tuple[str, ...]) -> Installation:
+    return Installation(lasting_program(sys.argv[0]), options)
 
 
 def lasting_program(argument: str) -> str:
@@ -103,13 +145,17 @@ def agent_named(name: str) -> Agent:
 
 
 def settings_path(agent: Agent, place: Place, *, project: bool) -> str:
-    return agent.project_settings(place) if project else agent.user_settings(place)
+    path = agent.project_settings(place) if project else agent.user_settings(place)
+    if not path:
+        raise HookRefused(f"{agent.title} has no settings for one user in one project; leave out --project")
+    return path
 
 
 def settings_paths(agent: Agent, place: Place) -> list[str]:
     """Return the user's and the project's settings file, or one path if they are the same file."""
     both = [agent.user_settings(place), agent.project_settings(place)]
-    return both if os.path.realpath(both[0]) != os.path.realpath(both[1]) else both[:1]
+    differ = both[1] and os.path.realpath(both[0]) != os.path.realpath(both[1])
+    return both if differ else both[:1]
 
 
 def is_installed(agent: Agent, path: str) -> bool:

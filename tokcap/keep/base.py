@@ -27,6 +27,11 @@ if TYPE_CHECKING:
             ...
 
         @property
+        def shows_prompts(self) -> bool:
+            """Whether the answer can go on from a beginning that is out (`Circumstances.is_begun`)."""
+            ...
+
+        @property
         def may_stop_early(self) -> bool:
             """Whether the command can be stopped once the window is full (`--kill-on-limit`)."""
             ...

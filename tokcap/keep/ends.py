@@ -20,6 +20,7 @@ class Ends(Record):
     prefers_end: bool = False
     reads_only_head: bool = False
     may_pass_live: bool = False
+    shows_prompts: bool = True
     may_stop_early: bool = False
     survey: SurveyPolicy | None = None
 

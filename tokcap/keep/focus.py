@@ -22,6 +22,7 @@ class Focus:
     prefers_end = False
     reads_only_head = False
     may_pass_live = False
+    shows_prompts = True
     may_stop_early = False
 
     @property

@@ -17,6 +17,7 @@ class Head(Record):
     prefers_end: bool = False
     reads_only_head: bool = True
     may_pass_live: bool = True
+    shows_prompts: bool = True
     may_stop_early: bool = True
     survey: SurveyPolicy | None = None
 

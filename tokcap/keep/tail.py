@@ -18,18 +18,29 @@ class Tail(Record):
     prefers_end: bool = True
     reads_only_head: bool = False
     may_pass_live: bool = False
+    shows_prompts: bool = True
     may_stop_early: bool = False
     survey: SurveyPolicy | None = None
 
     def for_call(self, circumstances: Circumstances) -> Tail:
-        return self
+        return TAIL_AFTER_BEGINNING if circumstances.is_begun else self
 
     def choose(self, material: Material) -> Ranges | None:
         """Return the longest range to the last unit that fits."""
         return with_largest_tail(material, ())
 
 
+class TailAfterBeginning(Tail):
+    """The same if the beginning is already written."""
+
+    def choose(self, material: Material) -> Ranges | None:
+        """Return the shortest beginning that is possible, and the longest end that fits with it."""
+        ends = material.head_ends()
+        return with_largest_tail(material, ((0, ends[0]),)) if ends and material.gaps_are_marked else None
+
+
 TAIL = Tail()
+TAIL_AFTER_BEGINNING = TailAfterBeginning(needs_head=True)
 
 
 def with_largest_tail(material: Material, head: Ranges) -> Ranges | None:

@@ -112,6 +112,8 @@ class RunFacts(Record):
     total_count: int | None = None
     # Bytes of stdout that are not in the store.
     lost_bytes: int = 0
+    # The room for the summary; None if there is no limit.
+    limit_tokens: int | None = None
     # If the way to the output is worded as a call of a tool, not as a command.
     tools: ToolNames | None = None
 

@@ -24,6 +24,10 @@ class Mode:
     # too.
     describes = False
 
+    def tidied(self, shown: bytes) -> bytes:
+        """Return the beginning of what this mode shows without what makes no sense at a cut."""
+        return shown
+
     def changed(self, payload: Payload, shape: Shape, facts: RunFacts) -> Changed:
         """Return the payload as this mode shows it."""
         from tokcap.shapes.base import Changed
@@ -55,6 +59,11 @@ class SummaryMode(Mode):
         from tokcap.shapes.summary import summary
 
         return Changed(summary(payload, shape, facts), "text")
+
+    def tidied(self, shown: bytes) -> bytes:
+        from tokcap.shapes.summary import without_last_heading
+
+        return without_last_heading(shown)
 
 
 class HandleOnlyMode(Mode):

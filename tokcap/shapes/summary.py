@@ -1,4 +1,4 @@
-"""Write summaries of outputs: what a reader needs to know first, in at most `MOST_BYTES`."""
+"""Write summaries of outputs: what a reader needs to know first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 # An output that is not longer than its summary would be is shown itself.
 WHOLE_BYTES, WHOLE_LINES = 500, 12
-MOST_BYTES = 12_000
+# A summary has at most this many bytes, or as many for each token of a large limit.
+MOST_BYTES, BYTES_PER_TOKEN = 12_000, 4
 FIRST_BYTES_SHOWN = 24
 
 
@@ -28,9 +29,18 @@ def summary(payload: Payload, shape: Shape, facts: RunFacts) -> bytes:
     # After a failure, stderr usually has the reason; after a success, it is usually progress.
     lines = [head, *err, *body] if facts.failed else [head, *body, *err]
     text = "\n".join(lines).encode("utf-8", "replace")
-    if len(text) > MOST_BYTES:
-        text = text[:MOST_BYTES].rpartition(b"\n")[0]
+    most_bytes = max(MOST_BYTES, BYTES_PER_TOKEN * (facts.limit_tokens or 0))
+    if len(text) > most_bytes:
+        text = text[:most_bytes].rpartition(b"\n")[0]
     return text + b"\n"
+
+
+def without_last_heading(shown: bytes) -> bytes:
+    """Return the beginning of a summary without a heading that nothing follows."""
+    lines = shown.splitlines(keepends=True)
+    while len(lines) > 1 and lines[-1].rstrip().endswith(b":"):
+        lines.pop()
+    return b"".join(lines)
 
 
 def handle_only(shape: Shape, facts: RunFacts) -> bytes:
@@ -88,7 +98,7 @@ def text_lines(payload: Payload, facts: RunFacts, shape: Shape) -> Iterator[str]
         if payload.size:
             yield f"first bytes: {payload.read(0, min(payload.size, FIRST_BYTES_SHOWN)).hex(' ')}"
         return
-    digest = TextDigest(payload)
+    digest = TextDigest(payload, facts.limit_tokens)
     yield headline(facts, shape.name, numbered(digest.lines, "line"), shape.search_option)
     if payload.size <= WHOLE_BYTES and digest.lines <= WHOLE_LINES:
         yield from whole_text(payload)
@@ -114,6 +124,6 @@ def stderr_lines(facts: RunFacts, *, alone: bool) -> Iterator[str]:
         yield "stderr:"
         yield from whole_text(err)
     else:
-        digest = TextDigest(err)
+        digest = TextDigest(err, facts.limit_tokens)
         yield f"stderr: {numbered(digest.lines, 'line')}"
         yield from digest.sections("stderr, ", brief=not alone)

@@ -27,6 +27,8 @@ MOST_RANKED, MOST_KINDS = 800, 20_000
 
 LINE_CHARACTERS = 160
 FIRST_LINES, LAST_LINES, ERROR_LINES, WARNING_LINES, REPEATED_LINES = 3, 5, 12, 4, 6
+# There are as many lines for every so many tokens of the limit, but not more than so many times.
+TOKENS_PER_DIGEST, MOST_DIGESTS = 600, 16
 
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -71,7 +73,9 @@ class RankedLines:
 class TextDigest:
     """What was found in one text."""
 
-    def __init__(self, payload: Payload) -> None:
+    def __init__(self, payload: Payload, limit_tokens: int | None = None) -> None:
+        """`limit_tokens` is the room for the summary: the more there is, the more lines are listed."""
+        self._times = min(max((limit_tokens or 0) // TOKENS_PER_DIGEST, 1), MOST_DIGESTS)
         self.lines = 0
         self.first: list[Numbered] = []
         self.last: list[Numbered] = []
@@ -96,17 +100,17 @@ class TextDigest:
 
     def _keep_ends(self, lines: list[bytes]) -> None:
         for place, line in enumerate(lines):
-            if len(self.first) == FIRST_LINES:
+            if len(self.first) == FIRST_LINES * self._times:
                 break
             if text := shown(line):
                 self.first.append(Numbered(self.lines + place + 1, text))
         found: list[Numbered] = []
         for place in range(len(lines) - 1, -1, -1):
-            if len(found) == LAST_LINES:
+            if len(found) == LAST_LINES * self._times:
                 break
             if text := shown(lines[place]):
                 found.append(Numbered(self.lines + place + 1, text))
-        self.last = (self.last + found[::-1])[-LAST_LINES:]
+        self.last = (self.last + found[::-1])[-LAST_LINES * self._times :]
 
     def _rank_lines(self, block: bytes) -> None:
         number, counted = self.lines + 1, 0
@@ -152,17 +156,19 @@ class TextDigest:
         already_shown: set[str] = set()
         calm = succeeded and not self.ranked[FATAL].count
         if not calm:
-            yield from self._error_section(label, ERROR_LINES, already_shown)
+            yield from self._error_section(label, ERROR_LINES * self._times, already_shown)
         yield from section(f"{label}last lines:", self.last, already_shown)
         if not brief:
             yield from section(f"{label}first lines:", self.first, already_shown)
         if calm:
-            yield from self._error_section(label, WARNING_LINES, already_shown)
+            yield from self._error_section(label, WARNING_LINES * self._times, already_shown)
         if brief:
             return
         warnings = self.ranked[WARNING]
         yield from section(
-            f"{label}warnings ({warnings.count}):", warnings.kinds()[:WARNING_LINES], already_shown
+            f"{label}warnings ({warnings.count}):",
+            warnings.kinds()[: WARNING_LINES * self._times],
+            already_shown,
         )
         repeated = self._repeated(already_shown)
         if repeated:
@@ -181,7 +187,9 @@ class TextDigest:
         """Return the most frequent lines whose number was not shown yet; the parts that vary are masked."""
         found = []
         # Sorting is stable: of equal counts, the first line in the text comes first.
-        for kind, count in sorted(self._alike.items(), key=lambda item: -item[1])[: 8 * REPEATED_LINES]:
+        for kind, count in sorted(self._alike.items(), key=lambda item: -item[1])[
+            : 8 * REPEATED_LINES * self._times
+        ]:
             example = self._examples[kind]
             same = self._same.get(example, 0) == count
             if (
@@ -191,7 +199,7 @@ class TextDigest:
             ):
                 continue
             found.append(f"x {count}{'+' if self._pruned else ''}: {shown(example if same else kind)}")
-        return found[:REPEATED_LINES]
+        return found[: REPEATED_LINES * self._times]
 
     def _errors(self, most: int) -> Sequence[Numbered]:
         """Return the first and the last kinds of the worst lines, in order of the text."""

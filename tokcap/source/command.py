@@ -16,7 +16,7 @@ from tokcap.source.launch import RESTORED_SIGNALS, Launch, restored_signals, spa
 from tokcap.source.process import POLL_SECONDS
 from tokcap.source.signal_watch import SignalWatch
 from tokcap.source.termination import Termination
-from tokcap.system.descriptors import is_readable_within
+from tokcap.system.descriptors import is_readable_within, is_reader_gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,7 +85,7 @@ class Command:
         self._show_at = time.monotonic() + stand_in.show_after_seconds if stand_in else None
         self._reader = reader
         self._env = env
-        self._left_open = False
+        self._left_open = self._unread = False
         self._tells_waiting = tells_waiting
         # When to check next whether the command waits, and how long ago the last check was.
         self._check_at: float | None = None
@@ -140,7 +140,7 @@ class Command:
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
         """Yield what the command writes as it arrives, until the command and its output have ended.
 
-        An empty block means that the command waits for input.
+        An empty block means that the command waits for input, or runs long (`core.silence`).
         """
         streams = self._connections.streams
         exit_descriptor = self._process.exit_descriptor
@@ -179,9 +179,9 @@ class Command:
                 elif descriptor in streams:
                     yield streams[descriptor], block
             waits = self._tells_waiting and not ended and self._has_begun_to_wait(has_written=bool(blocks))
-            if waits or self._runs_long():
+            for silence in self._silences(waits=waits):
                 for name in [*streams.values()]:
-                    yield name, b""
+                    yield name, silence
             if self._reader in ready:
                 self._poll.unregister(self._reader)
                 # What the command wrote before it could notice still counts as written to a closed pipe.
@@ -193,6 +193,7 @@ class Command:
                     ):
                         yield name, last
                 self.stop("out")
+                self._unread = self._stand_in is not None and is_reader_gone(self._env.stderr)
             if self._terminal:
                 self._pass_keys(self._terminal, ready)
         if self._stand_in and not self._terminal:
@@ -231,12 +232,16 @@ class Command:
         self._check_at = now + self._check_seconds
         return False
 
-    def _runs_long(self) -> bool:
-        """Return once whether the command has run so long that somebody may want to see something."""
-        if self._show_at is None or time.monotonic() < self._show_at:
-            return False
-        self._show_at = None
-        return True
+    def _silences(self, *, waits: bool) -> Iterator[bytes]:
+        """Yield the empty block that says why nothing is written, if there is something to say."""
+        if waits:
+            yield b""
+        elif self._show_at is not None and time.monotonic() >= self._show_at:
+            from tokcap.core.silence import RUNS_LONG
+
+            # Only once.
+            self._show_at = None
+            yield RUNS_LONG
 
     def _waits_for_input(self) -> bool:
         from tokcap.system.waiting import input_file, waits_for_input
@@ -296,7 +301,7 @@ class Command:
         self._signals.finish()
         reason = self._termination.reason
         status = TIMED_OUT if reason == "timeout" else ending.status
-        return ending.but(status=status, stopped_for=reason, left_open=self._left_open)
+        return ending.but(status=status, stopped_for=reason, left_open=self._left_open, unread=self._unread)
 
     def close(self) -> None:
         """Clean up after the answer was written. After a failure the command may still run: end it."""

@@ -6,7 +6,7 @@ that cut are not loaded for it.
 
 from __future__ import annotations
 
-from tokcap.core.cut import Ask
+from tokcap.core.cut import Ask, Kept
 from tokcap.core.notice import Notice
 from tokcap.core.request import AUTO
 from tokcap.core.response import Meta, Response
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tokcap.core.cut import Cut, Finding
     from tokcap.core.request import Stream, View
     from tokcap.forms.base import Form
+    from tokcap.shapes.modes import Mode
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.examination import Examined
     from tokcap.steps.inputs import Input
@@ -239,6 +240,10 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         # Without a limit, stderr is part of the answer only if it was held back.
         stderr = ShownStderr(given.err.read(0, given.err.size) if given.err else b"")
         worded = cut_stdout(ask, shown, stderr.shown, form, proof, spoken)
+    while ask.limit is not None and (dangling := dangling_text(mode, worded.window)):
+        # With less room the mark may get shorter, and the same lines may fit again.
+        ask = ask.but(limit=max(ask.limit - count_bytes(dangling, tokenizer), 1))
+        worded = cut_stdout(ask, shown, stderr.shown, form, proof, spoken)
     window, payload = worded.window, worded.payload
     notices = about + stderr.notices + window.notices
     if window.gap and window.empty and not window.gap.lost:
@@ -282,6 +287,14 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
             proof.tokens_of(payload, stderr.shown + worded.words) if exact and not form.has_envelope else None
         ),
     )
+
+
+def dangling_text(mode: Mode, window: Cut) -> bytes:
+    """Return the end of a cut description that makes no sense there, for example a heading."""
+    if not mode.describes or not window.gap:
+        return b""
+    text = b"".join(part.data for part in window.parts if isinstance(part, Kept))
+    return text[len(mode.tidied(text)) :]
 
 
 def past_end(view: View, shown: Examined) -> tuple[Notice, ...]:

@@ -125,9 +125,9 @@ class Filtered:
 
     def write(self, block: bytes) -> None:
         passed = self._step.feed(block) if block else b""
-        # An empty block says that the command waits for input.
+        # An empty block says that the command waits for input, or runs long.
         if passed or not block:
-            self._sink.write(passed)
+            self._sink.write(passed or block)
 
     def finish(self) -> None:
         if rest := self._step.flush():

@@ -56,6 +56,8 @@ MARK_TOKENS = 52
 # At least this part of a limit may be used for what a command has written before it waits for input, even if
 # the mark has to be shorter then.
 PROMPT_SHARE = 4
+# Or at least this many tokens, if stderr has only a few.
+PROMPT_TOKENS = 16
 # If a command runs long, this part of a limit is used for its beginning.
 LATE_SHARE = 4
 # The most tokens of what undoes colours and modes of a terminal, except unusual ones.
@@ -130,7 +132,7 @@ def open_destinations(call: Call, source: Source, closing: Closing) -> Destinati
     if call.recorder:
         closing.add(call.recorder)
     order = None
-    if may_pass_live(call) or may_pass_late(call):
+    if may_pass_prompts(call):
         out, err, order = passed_live(call, write_out, write_err, out, err, resets=progress is not None)
     stdout = until_full(out, request, call.tokenizer, source)
     if progress and not out.is_out and request.stderr != "pass":
@@ -145,7 +147,7 @@ def open_destinations(call: Call, source: Source, closing: Closing) -> Destinati
 
 def open_meter(call: Call, closing: Closing) -> Meter | None:
     """Return what counts the output that is written before the answer, if a session pays for it."""
-    if call.paying is None or (is_held(call) and not may_pass_live(call)):
+    if call.paying is None or (is_held(call) and not may_pass_prompts(call)):
         return None
     from tokcap.steps.metering import Meter
 
@@ -232,27 +234,41 @@ def may_pass_live(call: Call) -> bool:
     )
 
 
+def may_pass_prompts(call: Call) -> bool:
+    """Return whether something is passed on when the command waits for input: at least of stderr."""
+    request = call.request
+    # A session pays for the whole envelope. It must be able to take all of the limit.
+    is_paid_envelope = FORMS[request.output].has_envelope and call.paying is not None
+    return (
+        is_capped(call)
+        and MODES[request.mode].shows_payload
+        and not (request.token_count or is_paid_envelope or may_repeat(request))
+    )
+
+
+def may_pass_prompts_of_stdout(call: Call) -> bool:
+    """Return whether stdout may begin with what was passed on. It is shown as text then."""
+    request = call.request
+    return (
+        KEEPS[request.keep].shows_prompts
+        and not FORMS[request.output].has_envelope
+        and not (request.fields or request.token_offset)
+        and request.shape in (AUTO, FALLBACK)
+    )
+
+
 def may_pass_late(call: Call) -> bool:
     """Return whether the beginning is passed on if the command runs long, though more than that is shown.
 
     Who calls a shell may poll it, or kill it before it ends.
     """
-    request = call.request
-    return (
-        request.as_shell
-        and is_capped(call)
-        and KEEPS[request.keep].needs_head
-        and MODES[request.mode].shows_payload
-        and not FORMS[request.output].has_envelope
-        and not (request.fields or request.token_count or request.token_offset)
-        and request.shape in (AUTO, FALLBACK)
-    )
+    return call.request.as_shell and KEEPS[call.request.keep].needs_head
 
 
 def passed_live(
     call: Call, write_out: Write, write_err: Write, out: Destination, err: Destination, *, resets: bool
 ) -> tuple[Destination, Destination, WriteOrder]:
-    """Pass on what is certain to be inside the window while it arrives.
+    """Pass on what is certain to be inside the window while it arrives, or when the command waits for input.
 
     `resets` says that a terminal shows it, where colours and modes may have to be undone afterwards.
     """
@@ -276,15 +292,19 @@ def passed_live(
     out_room, err_room = limit - share - mark, share // 2 - mark
     if resets:
         out_room -= min(RESET_TOKENS, max(out_room, 0) // 2)
-    out_prompt = max(out_room, min(limit // 2, limit - mark), limit // PROMPT_SHARE)
-    err_prompt = max(err_room, share // 2)
+    out_prompt = max(min(limit // 2, limit - mark), limit // PROMPT_SHARE)
+    err_prompt = max(err_room, share // 2, min(limit // PROMPT_SHARE, PROMPT_TOKENS))
     is_late = not may_pass_live(call)
-    if is_late:
+    if not is_late:
+        out_prompt = max(out_prompt, out_room)
+    elif may_pass_late(call):
         # The rest of the limit is for what matters in the whole output.
-        out_room = out_prompt = min(out_room, limit // LATE_SHARE)
+        out_room = min(out_room, limit // LATE_SHARE)
+    else:
+        out_room = err_room = 0
     order = WriteOrder(call.tokenizer)
-    return (
-        Live(
+    if may_pass_prompts_of_stdout(call):
+        out = Live(
             out.spool,
             write_out,
             call.tokenizer,
@@ -293,19 +313,20 @@ def passed_live(
             room=Room(out_room, out_room),
             prompt_room=Room(out_prompt, out_prompt, certainly=False),
             is_late=is_late,
-        ),
-        Live(
-            err.spool,
-            write_err,
-            call.tokenizer,
-            lambda _: True,
-            order,
-            room=Room(err_room, out_room + err_room),
-            prompt_room=Room(err_prompt, out_prompt + err_prompt, certainly=False),
-            is_late=is_late,
-        ),
+        )
+    else:
+        out_prompt = 0
+    err = Live(
+        err.spool,
+        write_err,
+        call.tokenizer,
+        lambda _: True,
         order,
+        room=Room(err_room, out_room + err_room),
+        prompt_room=Room(err_prompt, out_prompt + err_prompt, certainly=False),
+        is_late=is_late,
     )
+    return out, err, order
 
 
 def tokens_of_words(words: str) -> int:

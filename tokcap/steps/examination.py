@@ -94,7 +94,7 @@ def circumstances(view: View, given: Input) -> Circumstances:
     """Return what a keep policy may know about this call."""
     ending = given.ending
     failed = None if ending is None else ending.signal is not None or ending.status != OK
-    return Circumstances(view.token_offset, failed, view.focus)
+    return Circumstances(view.token_offset, failed, view.focus, is_begun=given.passed.out > 0)
 
 
 def notices_about_tokenizer(view: View) -> tuple[Notice, ...]:
@@ -124,6 +124,7 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
         err=given.err_to_summarize,
         total_count=examined.total_count,
         lost_bytes=given.out.lost,
+        limit_tokens=view.token_limit,
         tools=continuation.tools,
     )
     changed = mode.changed(examined.payload, examined.shape, facts)

@@ -191,8 +191,8 @@ class Live:
 
         An exception is what a command has written before it waits for input. `prompt_room` is for that.
 
-        With `is_late`, nothing is passed on before the first empty block. That may only mean that the command
-        runs long.
+        With `is_late`, nothing is passed on before the first empty block. If there is no `room`, only prompts
+        are passed on.
         """
         self.spool = spool
         self._write = write
@@ -204,7 +204,6 @@ class Live:
         self._prompt_room = prompt_room
         self._is_certainly_text = False
         self._passes_on = prompt_room.alone > 0
-        self._is_late = is_late
         self._has_begun = not is_late
         # Whether there is more than fits, and since when.
         self._is_full = False
@@ -219,7 +218,7 @@ class Live:
             return
         if not self._is_full:
             self._tokens.add(block)
-            if self._pass_on(is_prompt=not block and not self._is_late):
+            if self._pass_on(is_prompt=not block and not runs_long(block)):
                 return
         if self._is_full and (not block or time.monotonic() > self._full_since + FULL_SECONDS):
             self._passes_on = False
@@ -227,7 +226,7 @@ class Live:
 
     def _begin(self, block: bytes) -> bool:
         """Begin to pass on what has been kept so far. Return whether to go on with this block."""
-        if block:
+        if block or (runs_long(block) and self._room.alone <= 0):
             return False
         self._has_begun = True
         if self.spool.size > BEGINNING_BYTES:
@@ -315,6 +314,13 @@ class UntilFull:
 
     def finish(self) -> None:
         self._sink.finish()
+
+
+def runs_long(empty: bytes) -> bool:
+    """Return whether an empty block does not mean that the command waits for input."""
+    from tokcap.core.silence import RUNS_LONG
+
+    return empty is RUNS_LONG
 
 
 def replaced_size_bytes(data: bytearray) -> int:

@@ -277,8 +277,6 @@ def open_command(request: Request, env: Environment, stand_in: StandIn | None = 
         pty=request.pty,
         # Nothing may be written for a long time, so notice when the reader of stdout is gone.
         reader=env.stdout if env.is_program else None,
-        tells_waiting=env.is_program
-        and request.token_limit is not None
-        and not FORMS[request.output].has_envelope,
+        tells_waiting=env.is_program and request.token_limit is not None,
         stand_in=stand_in,
     )

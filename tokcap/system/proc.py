@@ -164,16 +164,6 @@ def parent_and_command_line_by_ps(pid: int) -> tuple[int, list[str] | None]:
     return int(words[0]), words[1:]
 
 
-def is_own_process(pid: int) -> bool:
-    """Return whether a process belongs to this user. Without `/proc`, assume so, except for process 1."""
-    if not has_proc():
-        return pid > 1
-    try:
-        return os.stat(f"/proc/{pid}").st_uid == os.geteuid()
-    except OSError:
-        return False
-
-
 def boot_id() -> str:
     """Return an id that changes with every boot; empty if the system has none."""
     return read("/proc/sys/kernel/random/boot_id").decode("ascii", "replace").strip()

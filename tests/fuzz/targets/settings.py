@@ -9,14 +9,13 @@ import pytest
 
 from tests.fuzz.target import Input, target
 from tests.support import corpus
-from tests.support.hook_events import EVENT
 from tests.support.world import check_told
 from tokcap.cli.config.lines import placed_keys
 from tokcap.cli.config.reading import read_config
 from tokcap.errors import HookRefused, UsageError
 from tokcap.hooks import handler, jsonc, settings
-from tokcap.hooks.claude_code import CLAUDE_CODE
-from tokcap.hooks.gemini import GEMINI
+from tokcap.hooks.settings_entry import HookEntry
+from tokcap.hooks.settings_value import EnvLine, JsonValue, TomlValue
 
 CONFIGS = [
     b'token_limit = 500\ntokenizer = "o200k_base"\n[models.x]\ncontext_window = 5\n',
@@ -52,29 +51,38 @@ SETTINGS = [
     b"",
     b'{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "x"}]}]}}',
     b'// c\n{\n  "a": 1, /* b */\n  "hooks": {\n    "BeforeTool": [],\n  },\n}\n',
-    settings.with_hook("p", b'{"a": [1, 2]}', CLAUDE_CODE, "tokcap hook run claude-code"),
-    settings.with_hook("p", None, GEMINI, "tokcap hook run gemini"),
+    b'{"a": [1, 2], "env": {"CLAUDE_CODE_SHELL": "/nowhere/tokcap/bash"}, "shell": "/bin/sh"}',
+    b'[shell_environment_policy.set]\nBASH_ENV = "/nowhere/tokcap/bash_env.sh"\nA = "b"\n',
+    b"A=b\nexport BASH_ENV='/nowhere/tokcap/bash_env.sh'\n# c\n",
     *corpus.TRICKY_JSON,
 ]
 NOWHERE = "/nowhere/settings.json"
 
 
+ADDITIONS = (
+    HookEntry("claude-code", "PreToolUse", "Bash", 10, "tokcap hook run claude-code"),
+    JsonValue(("env", "CLAUDE_CODE_SHELL"), "/nowhere/tokcap/bash"),
+    JsonValue(("shell",), "/nowhere/tokcap/bash"),
+    TomlValue(("shell_environment_policy", "set"), "BASH_ENV", "/nowhere/tokcap/bash_env.sh"),
+    EnvLine("BASH_ENV", "/nowhere/tokcap/bash_env.sh"),
+)
+
+
 @target(SETTINGS)
 def agent_settings(given: Input) -> None:
-    """Our hook is put in and taken out again, and everything else stays as it was."""
-    agent = given.pick(0, (CLAUDE_CODE, GEMINI))
-    command = f"tokcap hook run {agent.name}"
+    """Our value is put in and taken out again, and everything else stays as it was."""
+    addition = given.pick(0, ADDITIONS)
     try:
-        before = settings.without_hook(NOWHERE, given.payload, agent)
-        with_hook = settings.with_hook(NOWHERE, before, agent, command)
-        after = settings.without_hook(NOWHERE, with_hook, agent)
+        before = settings.without_additions(NOWHERE, given.payload, [addition])
+        changed = settings.with_additions(NOWHERE, before, [addition])
+        after = settings.without_additions(NOWHERE, changed, [addition])
     except HookRefused as error:
         check_told(error)
         return
-    assert settings.installed_command(NOWHERE, with_hook, agent) == command
-    assert settings.installed_command(NOWHERE, after, agent) is None
-    if before and not settings.is_blank(before):
-        assert without_empty(plain(after), agent.event) == without_empty(plain(before), agent.event)
+    assert settings.are_installed(NOWHERE, changed, [addition])
+    assert settings.found(NOWHERE, after, addition) is None
+    if isinstance(addition, HookEntry | JsonValue) and before and not settings.is_blank(before):
+        assert without_empty(plain(after), "PreToolUse") == without_empty(plain(before), "PreToolUse")
 
 
 def plain(data: bytes | None) -> dict[str, object]:
@@ -88,51 +96,30 @@ def without_empty(value: dict[str, object], event: str) -> dict[str, object]:
     hooks = value.get("hooks")
     if isinstance(hooks, dict) and not hooks.get(event, True):
         del hooks[event]
-    if not hooks:
-        value.pop("hooks", None)
+    for key in ("hooks", "env"):
+        if not value.get(key):
+            value.pop(key, None)
     return value
 
 
-GEMINI_EVENT = {
-    "hook_event_name": "BeforeTool",
-    "tool_name": "run_shell_command",
-    "tool_input": {"command": "ls"},
-}
-COMMANDS = (
-    *("ls -l", "cd /tmp && make | tail", "a=1 env ls 'x y'", 'echo "$(date)"', "ls; pwd", "git log &"),
-    *("tokcap ls", "cd a && cd b", "export X=1", "if true; then ls; fi", "ls > /dev/null 2>&1", "grep '\\''"),
-)
+RESULT = {"type": "text", "file": {"content": "line\n" * 50}}
 EVENTS = [
-    *(json.dumps({**EVENT, "tool_input": {"command": command}}).encode() for command in COMMANDS),
-    json.dumps(GEMINI_EVENT).encode(),
-    json.dumps({**EVENT, "tool_input": {"command": 5, "run_in_background": "x"}, "cwd": None}).encode(),
+    json.dumps({"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_response": RESULT}).encode(),
+    json.dumps({"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_response": ["a"] * 50}).encode(),
+    json.dumps({"toolName": "bash", "toolResult": {"textResultForLlm": "a\n" * 50}}).encode(),
     b"[]",
 ]
 
 
 @target(EVENTS)
 def hook_handler(given: Input) -> None:
-    name, variable, silence = given.pick(
-        0, (("claude-code", "CLAUDE_PROJECT_DIR", b""), ("gemini", "GEMINI_PROJECT_DIR", b"{}\n"))
-    )
-    variables = {"PATH": os.environ["PATH"], "HOME": "/nowhere", variable: "/nowhere"}
-    if given.pick(1, (False, True)):
-        variables["SHELL"] = "/bin/bash"
-    options = given.pick(2, ((), ("--token-limit", "5"), ("--token-limit",), ("--session", "a b")))
+    """An answer is JSON, or there is none."""
+    name = given.pick(0, ("claude-code", "copilot"))
+    variables = {"PATH": os.environ["PATH"], "HOME": "/nowhere"}
+    options = given.pick(1, ((), ("--token-limit", "5"), ("--token-limit",), ("--session", "a b")))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokcap.hooks.ancestors.command_lines", list)
+        patch.setattr(handler, "cap_by", lambda *_: lambda text: text[:20])
         said = handler.answer([name, *options], given.payload, variables, lambda _options: False)
-    if said == silence:
-        return
-    answer = json.loads(said)["hookSpecificOutput"]
-    event = json.loads(given.payload)
-    assert answer.pop("hookEventName") == event["hook_event_name"]
-    ((key, changed),) = answer.items()
-    assert key == ("updatedInput" if name == "claude-code" else "tool_input")
-    before = event["tool_input"]["command"]
-    for member, value in changed.items():
-        assert member == "command" or value == event["tool_input"][member]
-    # What the shell is handed is the command to its last character, but for a `cd` in front of it.
-    assert changed["command"].endswith("'")
-    string = changed["command"][changed["command"].index(" -c '") + 5 : -1].replace("'\\''", "'")
-    assert before.strip().endswith(string.strip())
+    if said:
+        (key,) = json.loads(said)
+        assert key == ("hookSpecificOutput" if name == "claude-code" else "modifiedResult")

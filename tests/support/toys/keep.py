@@ -5,7 +5,7 @@ from tokcap.core.fit import largest_fit
 
 class Middle:
     needs_head = needs_tail = needs_middle = True
-    prefers_end = reads_only_head = may_pass_live = may_stop_early = False
+    prefers_end = reads_only_head = may_pass_live = shows_prompts = may_stop_early = False
     survey = None
 
     def for_call(self, circumstances):

@@ -1,23 +1,33 @@
-"""`tokcap hook …`: install hooks, so that coding agents run their commands under tokcap.
+"""`tokcap hook …`: install hooks, so that what coding agents send to their models is capped.
 
-Agents call `tokcap hook run` before each of their commands; see `tokcap.hooks.handler`.
+Some agents call `tokcap hook run` after each of their tools; see `tokcap.hooks.handler`.
 """
 
 from __future__ import annotations
 
 from tokcap import exits
 from tokcap.cli.description import Argument, Flag, Group, command, flag_like
-from tokcap.cli.kinds import Switch
+from tokcap.cli.kinds import Name, Switch
 from tokcap.cli.reply import Reply
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokcap.environment import Environment
 
-GROUP = Group("hook", "Make a coding agent run its shell commands under tokcap.")
+GROUP = Group("hook", "Cap what a coding agent sends to its model.")
 
 AGENT = Argument("NAME", "an agent listed by tokcap hook list", names="agents")
-LIMIT = flag_like("token_limit", "tokens per command", shown_default="as configured")
+LIMIT = flag_like("token_limit", "tokens per result", shown_default="as configured, else 4000")
+KEEP = flag_like("keep", "which part of an output to show", shown_default="as configured, else auto")
+TOKENIZER = flag_like("tokenizer", "the tokenizer to count with", shown_default="as configured")
+TOOLS = Flag(
+    ("--tools",),
+    "other tools whose results are capped too, with commas: Read,Grep",
+    Name("a list of tools"),
+    "LIST",
+    None,
+    "none",
+)
 SESSION = flag_like("session", "the session to charge")
 REPEAT = flag_like("repeat", "what to do with an output that was shown before", shown_default="as configured")
 PROJECT = Flag(
@@ -27,6 +37,19 @@ PROJECT = Flag(
     "",
     False,
     "off",
+)
+
+
+OPTIONS = (LIMIT, KEEP, REPEAT, SESSION, TOKENIZER, TOOLS, PROJECT)
+COMMAND = Argument("COMMAND", "a command as an agent would run it")
+ONLY = Flag(
+    ("--agent",),
+    "only this agent",
+    Name("an agent listed by tokcap hook list"),
+    "NAME",
+    None,
+    "every installed one",
+    names="agents",
 )
 
 
@@ -51,25 +74,29 @@ def list_agents(env: Environment) -> int:
     "hook",
     "install",
     arguments=(AGENT,),
-    flags=(LIMIT, SESSION, REPEAT, PROJECT),
+    flags=OPTIONS,
     examples=(("tokcap hook install claude-code -n 2000", "cap every command at 2,000 tokens from now on"),),
     danger="writes",
-    no="there is no hook for this agent, or it is not safe with these settings",
+    no="there is no way in for this agent, or its settings cannot be changed",
 )
 def install(
     env: Environment,
     *,
     name: str,
     token_limit: int | None,
-    session: str | None,
+    keep: str | None,
     repeat: str | None,
+    session: str | None,
+    tokenizer: str | None,
+    tools: str | None,
     project: bool,
 ) -> int:
     """Add the hook to the agent's settings; all other settings stay unchanged."""
     from tokcap.hooks import manage
 
-    options = options_of(token_limit, session, repeat)
-    env.tell("hook: " + manage.install(name, manage.place_here(env), options, project=project))
+    options = options_of(token_limit, keep, repeat, session, tokenizer, tools)
+    message = manage.install(name, manage.place_here(env), options, project=project)
+    env.tell(f"hook: {message}")
     return exits.OK
 
 
@@ -95,7 +122,7 @@ def remove(env: Environment, *, name: str, project: bool) -> int:
     "hook",
     "print",
     arguments=(AGENT,),
-    flags=(LIMIT, SESSION, REPEAT, PROJECT),
+    flags=OPTIONS,
     examples=(("tokcap hook print claude-code", "show the settings that install would write"),),
     no="there is no hook for this agent",
 )
@@ -104,15 +131,19 @@ def print_entry(
     *,
     name: str,
     token_limit: int | None,
-    session: str | None,
+    keep: str | None,
     repeat: str | None,
+    session: str | None,
+    tokenizer: str | None,
+    tools: str | None,
     project: bool,
 ) -> int:
-    """Print the settings that install would write, to add them by hand."""
+    """Print what install would write, or a paragraph for the rules of an agent without a way in."""
     from tokcap.hooks import manage
 
-    options = options_of(token_limit, session, repeat)
-    return Reply(env, "text").say(manage.printed(name, options, project=project))
+    options = options_of(token_limit, keep, repeat, session, tokenizer, tools)
+    shown = manage.printed(name, manage.place_here(env), options, project=project)
+    return Reply(env, "text").say(shown)
 
 
 @command(
@@ -138,13 +169,55 @@ def print_env(env: Environment) -> int:
     return Reply(env, "text").say(bash_env(path))
 
 
-COMMANDS = (list_agents, install, remove, print_entry, print_env)
+@command(
+    "hook",
+    "status",
+    examples=(("tokcap hook status", "prove that every installed hook works here"),),
+    no="an installed hook does not work, or none is installed",
+)
+def status(env: Environment) -> int:
+    """Run what installed agents would run, and check that it is capped. No model is needed."""
+    from tokcap.hooks import manage
+    from tokcap.hooks.proof import prove
+
+    place = manage.place_here(env)
+    proofs = [prove(*installed, place) for installed in manage.installed_agents(place)]
+    if not proofs:
+        env.tell("hook: no hook is installed")
+        return exits.NO
+    Reply(env, "text").say("".join(f"{proof.line}\n" for proof in proofs))
+    return exits.OK if all(proof.works for proof in proofs) else exits.NO
 
 
-def options_of(token_limit: int | None, session: str | None, repeat: str | None) -> tuple[str, ...]:
-    """Return the options that the installed hook gives to tokcap."""
+@command(
+    "hook",
+    "test",
+    arguments=(COMMAND,),
+    flags=(ONLY,),
+    examples=(("tokcap hook test 'git log'", "what the installed agents would do with it"),),
+    no="no hook is installed",
+)
+def test(env: Environment, *, command: str, agent: str | None) -> int:
+    """Say what the installed agents would do with a command. It does not run."""
+    from tokcap.hooks import manage
+
+    lines = [*manage.planned_lines(manage.place_here(env), command, agent)]
+    if not lines:
+        env.tell("hook: no hook is installed")
+        return exits.NO
+    return Reply(env, "text").say("".join(f"{line}\n" for line in lines))
+
+
+COMMANDS = (list_agents, install, remove, status, test, print_entry, print_env)
+
+
+def options_of(*values: object) -> tuple[str, ...]:
+    """Return the options that the installed hook gives to tokcap; values in the order of `OPTIONS`."""
     from tokcap.budget.base import session_name
 
-    limit = () if token_limit is None else ("--token-limit", str(token_limit))
-    charged = () if session is None else ("--session", session_name(session))
-    return (*limit, *charged, *(() if repeat is None else ("--repeat", repeat)))
+    words: list[str] = []
+    for flag, value in zip(OPTIONS, values, strict=False):
+        if value is not None:
+            text = session_name(str(value)) if flag is SESSION else str(value)
+            words += [flag.spellings[-1], text]
+    return tuple(words)

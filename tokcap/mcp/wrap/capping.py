@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tokcap.api.calls import cap, count
+from tokcap.api.calls import cap, encoded
+from tokcap.core.spool import in_memory
 from tokcap.errors import BudgetExhausted
 from tokcap.mcp.tool_results import cost_of
+from tokcap.tokens import Index, open_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,9 +57,10 @@ class Capper:
 
     def message(self, text: str) -> str:
         """Return a text that is all of an answer, such as the message of an error, within the limit."""
-        if count(text, self._settings.tokenizer) <= self._settings.limit_tokens and not self._filters:
+        limit = self._settings.limit_tokens
+        if self._tokens(text, limit) <= limit and not self._filters:
             return text
-        return "".join(self._cut(text, self._settings.limit_tokens, "raw"))
+        return "".join(self._cut(text, limit, "raw"))
 
     def _within(self, result: dict[str, Any], limit: int, mode: str) -> tuple[dict[str, Any] | None, int]:
         """Return the result within `limit` tokens, or None if it is, and what it costs."""
@@ -67,9 +70,10 @@ class Capper:
         structured = result.get("structuredContent")
         written = "" if structured is None else as_json(structured)
         changes = self._filters or mode != "raw"
-        cost = max(self._cost(texts), count(written, self._settings.tokenizer))
-        if cost <= limit and not changes:
-            return None, cost
+        if not changes and all(self._tokens(text, limit) <= limit for text in (*texts, written)):
+            cost = max(self._cost(texts), self._tokens(written, limit))
+            if cost <= limit:
+                return None, cost
         if structured is not None and not has_value(texts, structured):
             blocks = [*blocks, {"type": "text", "text": written}]
             texts.append(written)
@@ -85,7 +89,7 @@ class Capper:
 
     def _fitted(self, texts: Sequence[str], limit: int, mode: str, *, changes: bool) -> list[list[str]]:
         """Return for each text the texts that are shown instead. Together they cost at most `limit`."""
-        costs = [count(text, self._settings.tokenizer) for text in texts]
+        costs = [self._tokens(text, limit) for text in texts]
         allowed = limit
         for attempt in range(MOST_ATTEMPTS):
             shares = shares_of(costs, allowed)
@@ -117,6 +121,10 @@ class Capper:
         shown = cap(text, limit, tokenizer=settings.tokenizer, spill="auto", **options)
         pieces = [piece for piece in (shown.text, shown.words.decode("utf-8", "replace")) if piece]
         return pieces if self._cost(pieces) <= limit else pieces[:1]
+
+    def _tokens(self, text: str, limit: int) -> int:
+        """Return the tokens of a text, or `limit` + 1 if it has more, without counting a large one."""
+        return Index(in_memory(encoded(text)), open_tokenizer(self._settings.tokenizer)).reach(limit + 1)
 
     def _cost(self, texts: Sequence[str]) -> int:
         return cost_of(texts, self._settings.tokenizer)

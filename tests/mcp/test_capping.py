@@ -1,0 +1,78 @@
+"""The law of the proxy: whatever a tool returns, its text recounts to at most the limit."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support import fake_mcp_server as fake
+from tests.support.mcp_client import Answer
+from tests.support.reference import recount
+from tokcap.mcp.server_settings import ServerSettings
+from tokcap.mcp.wrap.capping import Capper, has_value, shares_of
+
+TEXTS = (
+    st.text(max_size=200)
+    | st.integers(0, 150).map(fake.lines)
+    | st.integers(0, 60).map(lambda count: json.dumps(fake.document(count)))
+    | st.integers(0, 500).map(lambda count: "x" * count)
+)
+BLOCKS = st.lists(TEXTS.map(fake.text) | st.sampled_from([fake.IMAGE, fake.RESOURCE, {}, 5]), max_size=6)
+STRUCTURED = st.none() | st.integers(0, 60).map(lambda count: {"rows": fake.document(count)})
+
+
+def capper(limit: int, **changes: object) -> Capper:
+    return Capper(
+        ServerSettings(limit, "cl100k_base", clean=False, redact=False, max_bytes=1 << 20).but(**changes)
+    )
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    content=BLOCKS, structured=STRUCTURED, limit=st.integers(1, 400), keep=st.sampled_from(["auto", "head"])
+)
+def test_text_and_structured_content_recount_to_at_most_the_limit(
+    content, structured, limit, keep, with_store
+):
+    result = {"content": content, "isError": True, "_meta": {"a": 1}}
+    if structured is not None:
+        result["structuredContent"] = structured
+    capped = capper(limit, keep=keep).result(result)
+    shown = result if capped is None else capped
+    others = [block for block in content if not (isinstance(block, dict) and block.get("type") == "text")]
+    assert [block for block in shown["content"] if block in others] == others
+    assert (shown["isError"], shown["_meta"]) == (True, {"a": 1})
+    texts = [block for block in shown["content"] if isinstance(block, dict) and block.get("type") == "text"]
+    assert Answer(texts, None, is_error=False).tokens <= limit
+    if "structuredContent" in shown:
+        written = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
+        assert recount(written.encode()) <= limit
+
+
+@given(costs=st.lists(st.integers(0, 1000), max_size=8), limit=st.integers(0, 2000))
+def test_shares_use_the_limit_and_cut_only_what_is_large(costs, limit):
+    shares = shares_of(costs, limit)
+    assert sum(shares) == min(sum(costs), limit) or sum(costs) > limit >= sum(shares) > limit - len(costs)
+    cut = [share for share, cost in zip(shares, costs, strict=True) if share < cost]
+    whole = [cost for share, cost in zip(shares, costs, strict=True) if share == cost]
+    assert not cut or max(cut) - min(cut) <= 1
+    assert not cut or all(cost <= max(cut) for cost in whole)
+
+
+@pytest.mark.parametrize(
+    ("texts", "structured", "expected"),
+    [
+        (['{"a": 1}'], {"a": 1}, True),
+        (['{"a": 2}'], {"a": 1}, False),
+        (["plain"], {"result": "plain"}, True),
+        (["1", "2"], {"result": [1, 2]}, True),
+        (["a", "b"], {"result": ["a", "b"]}, True),
+        ([], {"a": 1}, False),
+        (["3 rows"], {"rows": [1, 2, 3]}, False),
+    ],
+)
+def test_text_that_has_the_structured_content_is_recognized(texts, structured, expected):
+    assert has_value(texts, structured) == expected

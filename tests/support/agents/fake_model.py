@@ -1,0 +1,320 @@
+"""A model that says what a script says, over four protocols, and records every tool result it receives.
+
+The script is a list of shell commands. The answer to a request with N tool results is a call of the agent's
+shell tool with command N, or a final text if there are no more. `{next}` in a command is the command that the
+last result names for the rest of an output.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SHELL_TOOLS = ("Bash", "bash", "shell", "exec_command", "shell_command", "run_shell_command", "run_commands")
+COMMAND_KEYS = ("command", "cmd", "commands")
+FINAL_TEXT = "That is all."
+FILLERS = {
+    "string": "as asked",
+    "boolean": False,
+    "number": 60_000,
+    "integer": 60_000,
+    "array": [],
+    "object": {},
+}
+NEXT = re.compile(r"next: (\S*tokcap show [0-9a-f]+[^\n\"\]\\]*)")
+
+
+def text_of(value) -> str:
+    """Return the text in a tool result, which every agent packs in its own way."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(map(text_of, value))
+    if isinstance(value, dict):
+        for key in ("text", "output", "content", "error"):
+            if key in value:
+                return text_of(value[key])
+    return "" if value is None else json.dumps(value)
+
+
+class Protocol:
+    """One way to talk to a model."""
+
+    path_part: str
+
+    def results(self, body) -> list[str]:
+        raise NotImplementedError
+
+    def tools(self, body) -> dict[str, dict]:
+        """Return the schema of the arguments of each tool."""
+        raise NotImplementedError
+
+    def events(self, body, say: str, call: tuple[str, dict] | None) -> list[tuple[str, object]]:
+        """Return the events of a streamed answer: name and data."""
+        raise NotImplementedError
+
+
+class Messages(Protocol):
+    """Anthropic Messages."""
+
+    path_part = "/messages"
+
+    def results(self, body):
+        blocks = [m["content"] for m in body["messages"] if isinstance(m["content"], list)]
+        return [text_of(b.get("content")) for part in blocks for b in part if b.get("type") == "tool_result"]
+
+    def tools(self, body):
+        return {tool["name"]: tool.get("input_schema", {}) for tool in body.get("tools") or ()}
+
+    def events(self, body, say, call):
+        block = {"type": "text", "text": ""}
+        delta = {"type": "text_delta", "text": say}
+        if call:
+            block = {
+                "type": "tool_use",
+                "id": f"toolu_{len(self.results(body)):04}",
+                "name": call[0],
+                "input": {},
+            }
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
+        message = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model", "fake"),
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+        stop = {"stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None}
+        parts = [
+            {"type": "message_start", "message": message},
+            {"type": "content_block_start", "index": 0, "content_block": block},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 1}},
+            {"type": "message_stop"},
+        ]
+        return [(part["type"], part) for part in parts]
+
+
+class ChatCompletions(Protocol):
+    """OpenAI Chat Completions."""
+
+    path_part = "/chat/completions"
+
+    def results(self, body):
+        return [text_of(m.get("content")) for m in body["messages"] if m["role"] == "tool"]
+
+    def tools(self, body):
+        functions = [tool.get("function", {}) for tool in body.get("tools") or ()]
+        return {function.get("name", ""): function.get("parameters", {}) for function in functions}
+
+    def events(self, body, say, call):
+        delta = {"role": "assistant", "content": say}
+        if call:
+            function = {"name": call[0], "arguments": json.dumps(call[1])}
+            one = {
+                "index": 0,
+                "id": f"call_{len(self.results(body)):04}",
+                "type": "function",
+                "function": function,
+            }
+            delta = {"role": "assistant", "content": None, "tool_calls": [one]}
+        chunk = {"id": "chat_1", "object": "chat.completion.chunk", "created": 1, "model": "fake"}
+        reason = "tool_calls" if call else "stop"
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        return [
+            ("", {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}),
+            ("", {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}),
+            ("", {**chunk, "choices": [], "usage": usage}),
+            ("", "[DONE]"),
+        ]
+
+
+class Responses(Protocol):
+    """OpenAI Responses."""
+
+    path_part = "/responses"
+
+    def results(self, body):
+        items = [item for item in body["input"] if isinstance(item, dict)]
+        return [text_of(item.get("output")) for item in items if item.get("type") == "function_call_output"]
+
+    def tools(self, body):
+        given = [tool for tool in body.get("tools") or () if tool.get("type") == "function"]
+        return {tool["name"]: tool.get("parameters", {}) for tool in given}
+
+    def events(self, body, say, call):
+        number = len(self.results(body))
+        item = {
+            "type": "message",
+            "id": f"msg_{number}",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": say, "annotations": []}],
+        }
+        if call:
+            item = {
+                "type": "function_call",
+                "id": f"fc_{number}",
+                "call_id": f"call_{number}",
+                "name": call[0],
+                "arguments": json.dumps(call[1]),
+                "status": "completed",
+            }
+        usage = {
+            "input_tokens": 1,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 1,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 2,
+        }
+        response = {
+            "id": f"resp_{number}",
+            "object": "response",
+            "created_at": 1,
+            "model": "fake",
+            "usage": usage,
+        }
+        parts = [
+            {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}},
+            {"type": "response.output_item.added", "output_index": 0, "item": item},
+            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            {"type": "response.completed", "response": {**response, "status": "completed", "output": [item]}},
+        ]
+        return [(part["type"], {**part, "sequence_number": place}) for place, part in enumerate(parts)]
+
+
+class Gemini(Protocol):
+    """Gemini `streamGenerateContent`."""
+
+    path_part = "enerateContent"
+
+    def results(self, body):
+        parts = [part for content in body["contents"] for part in content.get("parts", ())]
+        found = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        return [text_of(one.get("response")) for one in found]
+
+    def tools(self, body):
+        given = [one for tool in body.get("tools") or () for one in tool.get("functionDeclarations", ())]
+        return {one["name"]: one.get("parametersJsonSchema") or one.get("parameters", {}) for one in given}
+
+    def events(self, body, say, call):
+        part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": say}
+        usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+        content = {"role": "model", "parts": [part]}
+        candidate = {"content": content, "finishReason": "STOP", "index": 0}
+        return [("", {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "fake"})]
+
+
+PROTOCOLS = (Messages(), ChatCompletions(), Responses(), Gemini())
+
+
+def shell_call(tools: dict[str, dict], command: str) -> tuple[str, dict]:
+    """Return the call of the agent's shell tool that runs a command; `LookupError` if it has none."""
+    name = next((name for name in SHELL_TOOLS if name in tools), None)
+    if name is None:
+        raise LookupError(f"no shell tool among {sorted(tools)}")
+    properties = tools[name].get("properties", {})
+    key = next(key for key in COMMAND_KEYS if key in properties)
+    arguments = {key: [command] if key == "commands" else command}
+    for needed in tools[name].get("required", ()):
+        kind = properties.get(needed, {}).get("type")
+        arguments.setdefault(needed, FILLERS.get(kind if isinstance(kind, str) else "string", "as asked"))
+    return name, arguments
+
+
+class FakeModel:
+    """The script, and the results that the agent has sent so far."""
+
+    def __init__(self, script: list[str]) -> None:
+        self.script = script
+        self.results: list[str] = []
+        self.problem = ""
+
+    def answer(self, protocol: Protocol, body) -> list[tuple[str, object]]:
+        tools = protocol.tools(body)
+        results = protocol.results(body)
+        # Requests without tools are for titles and summaries.
+        if not tools:
+            return protocol.events(body, "ok", None)
+        if len(results) > len(self.results):
+            self.results = results
+        if len(results) >= len(self.script):
+            return protocol.events(body, FINAL_TEXT, None)
+        command = self.script[len(results)]
+        if "{next}" in command:
+            named = NEXT.findall(results[-1]) if results else []
+            command = command.replace("{next}", named[-1].strip() if named else "echo nothing is named")
+        try:
+            return protocol.events(body, "", shell_call(tools, command))
+        except LookupError as error:
+            self.problem = str(error)
+            return protocol.events(body, FINAL_TEXT, None)
+
+    def server(self) -> ThreadingHTTPServer:
+        """Return a server on a free port of this machine."""
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_words):
+                """Say nothing."""
+
+            def do_GET(self):
+                names = ("fake-model", "gpt-5.1", "gpt-4o")
+                models = [{"id": name, "object": "model", "created": 1, "owned_by": "fake"} for name in names]
+                self.send("application/json", json.dumps({"object": "list", "data": models, "models": []}))
+
+            def do_POST(self):
+                body = json.loads(self.body() or b"{}")
+                path = self.path.partition("?")[0]
+                protocol = next((one for one in PROTOCOLS if path.endswith(one.path_part)), None)
+                if protocol is None:
+                    self.send("application/json", '{"input_tokens": 1, "totalTokens": 1}')
+                    return
+                events = model.answer(protocol, body)
+                if not (body.get("stream") or "stream" in path):
+                    self.send("application/json", json.dumps(whole(protocol, events)))
+                    return
+                lines = []
+                for name, data in events:
+                    lines += [f"event: {name}"] if name else []
+                    lines += [f"data: {data if isinstance(data, str) else json.dumps(data)}", ""]
+                self.send("text/event-stream", "\n".join(lines) + "\n")
+
+            def body(self) -> bytes:
+                if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+                    return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                blocks = []
+                while size := int(self.rfile.readline().split(b";")[0], 16):
+                    blocks.append(self.rfile.read(size))
+                    self.rfile.readline()
+                self.rfile.readline()
+                return b"".join(blocks)
+
+            def send(self, kind: str, text: str) -> None:
+                data = text.encode("utf-8", "surrogatepass")
+                self.send_response(200)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+        ThreadingHTTPServer.daemon_threads = True
+        return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+
+def whole(protocol: Protocol, events: list[tuple[str, object]]) -> object:
+    """Return the answer to a request that is not streamed. Agents ask so only for titles and summaries."""
+    if isinstance(protocol, Messages):
+        message = events[0][1]["message"]
+        return {**message, "content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn"}
+    if isinstance(protocol, ChatCompletions):
+        choice = {"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}
+        return {**events[0][1], "object": "chat.completion", "choices": [choice]}
+    return events[-1][1] if isinstance(protocol, Gemini) else events[-1][1]["response"]

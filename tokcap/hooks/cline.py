@@ -1,0 +1,19 @@
+"""Cline: it runs `bash -c` with its own environment, and has no settings for that."""
+
+from __future__ import annotations
+
+from tokcap.hooks.base import START_UP_FILE
+from tokcap.hooks.file_agent import StartedWithAgent
+
+
+class Cline(StartedWithAgent):
+    name = "cline"
+    title = "Cline"
+    way = START_UP_FILE
+    effect = "caps every shell command if it was started with BASH_ENV set to the file"
+    tried = "3.0.65"
+    then = "start it with BASH_ENV={} cline"
+    directory = ".cline"
+
+
+CLINE = Cline()

@@ -1,0 +1,50 @@
+"""Codex: `BASH_ENV` in `[shell_environment_policy.set]` of `config.toml`, which Codex sets for every command.
+
+Codex runs `bash -c` with a snapshot of the login shell, whose PATH need not have tokcap. So the mark names
+tokcap by its path. With zsh as the login shell, Codex runs zsh, which does not read `BASH_ENV`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tokcap.hooks.base import START_UP_FILE, Installation, Place
+from tokcap.hooks.file_agent import StartUpAgent
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokcap.hooks.own_files import OwnFile
+    from tokcap.hooks.settings import Addition
+
+
+class Codex(StartUpAgent):
+    name = "codex"
+    title = "Codex"
+    way = START_UP_FILE
+    effect = "caps every bash command, also in its workspace-write sandbox"
+    tried = "0.169.0"
+
+    def user_settings(self, place: Place) -> str:
+        base = place.variables.get("CODEX_HOME") or f"{place.home}/.codex"
+        return f"{base}/config.toml"
+
+    def objections(self, place: Place) -> list[str]:
+        shell = place.variables.get("SHELL", "")
+        if shell and os.path.basename(shell) not in ("bash", "sh"):
+            return [f"the login shell is {shell}, and only bash reads BASH_ENV"]
+        return []
+
+    def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
+        from tokcap.hooks.own_files import start_up_file
+
+        return [start_up_file(path, wanted, {"TOKCAP_PROGRAM": wanted.program})]
+
+    def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
+        from tokcap.hooks.settings_value import TomlValue
+
+        return [TomlValue(("shell_environment_policy", "set"), "BASH_ENV", self.files(path, wanted)[0].path)]
+
+
+CODEX = Codex()

@@ -1,0 +1,103 @@
+"""Copilot CLI: a `postToolUse` hook in `~/.copilot/hooks/tokcap.json` replaces the results of tools.
+
+A long output is in a file that the result names; the hook caps the whole of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from tokcap.hooks.base import RESULTS, Installation, Place
+from tokcap.hooks.file_agent import FileAgent
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tokcap.hooks.base import Cap
+    from tokcap.hooks.own_files import OwnFile
+
+TEXT = "textResultForLlm"
+SHELLS = ("bash",)
+SAVED = re.compile(r"\AOutput too large[^\n]*Saved to: (/[^\n]+)")
+ENDING = re.compile(r"\n?<shellId: [^\n>]*>\s*\Z")
+TIMEOUT_SECONDS = 20
+
+
+class Copilot(FileAgent):
+    name = "copilot"
+    title = "Copilot CLI"
+    way = RESULTS
+    effect = "caps the result of every bash command"
+    tried = "1.0.102"
+    tools = ("view", "grep", "glob", "web_fetch")
+
+    def user_settings(self, place: Place) -> str:
+        base = place.variables.get("COPILOT_HOME") or f"{place.home}/.copilot"
+        return f"{base}/hooks/tokcap.json"
+
+    def is_present(self, place: Place) -> bool:
+        return os.path.isdir(os.path.dirname(os.path.dirname(self.user_settings(place))))
+
+    def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
+        import json
+
+        from tokcap.hooks.event_command import event_command
+        from tokcap.hooks.own_files import OwnFile, marked
+
+        hook = {"type": "command", "bash": event_command(self.name, wanted), "timeoutSec": TIMEOUT_SECONDS}
+        whole = {"version": 1, "hooks": {"postToolUse": [hook]}}
+        # JSON has no comments. The command is read back from this one, which the shell ignores.
+        hook["bash"] = f"{hook['bash']} # {marked(wanted)}"
+        return [OwnFile(path, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")]
+
+    def installation(self, path: str) -> Installation | None:
+        from tokcap.hooks import own_files
+
+        text = own_files.read(path)
+        if text is None or own_files.MARK not in text:
+            return None
+        line = text.partition(own_files.MARK)[2].partition('"')[0]
+        return own_files.installation_in(own_files.MARK + line.replace("\\\\", "\\"))
+
+    def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
+        """Return the result with its text capped, or None."""
+        result, name = event.get("toolResult"), event.get("toolName")
+        text = result.get(TEXT) if isinstance(result, dict) else None
+        if not isinstance(result, dict) or not isinstance(text, str):
+            return None
+        if name not in (*SHELLS, *wanted.option("--tools").split(",")) or is_page(event):
+            return None
+        ending = ENDING.search(text) if name in SHELLS else None
+        body = whole_text(text[: ending.start()] if ending else text)
+        capped = cap(body).rstrip("\n") + (ending[0] if ending else "")
+        return None if capped == text else {"modifiedResult": {**result, TEXT: capped}}
+
+    def sample_event(self, text: str) -> dict[str, Any]:
+        return {"toolName": "bash", "toolArgs": {"command": "x"}, "toolResult": {TEXT: text}}
+
+    def text_of_answer(self, answer: dict[str, Any]) -> str:
+        return str(answer["modifiedResult"][TEXT])
+
+
+def whole_text(text: str) -> str:
+    """Return the output that a result names, or the result itself."""
+    saved = SAVED.match(text)
+    if saved is None:
+        return text
+    try:
+        with open(saved[1], encoding="utf-8", errors="replace", newline="") as file:
+            return file.read()
+    except OSError:
+        return text
+
+
+def is_page(event: dict[str, Any]) -> bool:
+    """Return whether the command itself is tokcap, which has capped its output."""
+    given = event.get("toolArgs")
+    return bool(re.search(r"\btokcap show\b", str(given)))
+
+
+COPILOT = Copilot()

@@ -1,0 +1,23 @@
+"""Qwen Code: it runs `bash -c` with its own environment.
+
+It does not take `BASH_ENV` from its settings or from an `.env` file, on purpose: those could come from
+somebody else. So the user starts it with the variable.
+"""
+
+from __future__ import annotations
+
+from tokcap.hooks.base import START_UP_FILE
+from tokcap.hooks.file_agent import StartedWithAgent
+
+
+class Qwen(StartedWithAgent):
+    name = "qwen"
+    title = "Qwen Code"
+    way = START_UP_FILE
+    effect = "caps every shell command if it was started with BASH_ENV set to the file"
+    tried = "0.24.4"
+    then = "start it with BASH_ENV={} qwen"
+    directory = ".qwen"
+
+
+QWEN = Qwen()
