@@ -71,6 +71,26 @@ def test_one_run_without_a_visible_cut_takes_bounded_memory(run, args):
     assert 0 < recount(done.stdout) <= 100
 
 
+NO_ORDER = """
+import random, sys
+while True: sys.stdout.write(''.join(random.choices('中文字符汉语日本国人大小上下', k=10**5)))
+"""
+RUNS_OF_O200K = {
+    "ideographs in no order": f'{sys.executable} -c "{NO_ORDER}" 2>/dev/null',
+    "ideographs after a small letter": "(printf a; yes 中 | tr -d '\\n')",
+    "letters with marks": "yes \"$(printf '中e\\314\\201中')\" | tr -d '\\n'",
+    "hearts": "yes \"$(printf '❤\\357\\270\\217')\" | tr -d '\\n'",
+}
+
+
+@pytest.mark.parametrize("args", [[], ["--keep", "tail"], ["--token-count"]], ids=" ".join)
+@pytest.mark.parametrize("run", RUNS_OF_O200K)
+def test_one_run_takes_bounded_memory_in_o200k_base(run, args):
+    done = piped(RUNS_OF_O200K[run], 10 * MEGABYTE, "-n", "100", "--tokenizer", "o200k_base", *args)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout
+
+
 @pytest.mark.parametrize("run", ["one emoji", "ideographs"])
 def test_a_run_that_a_session_pays_for_is_passed_on_in_bounded_memory(run):
     size = 60 * MEGABYTE

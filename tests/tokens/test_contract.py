@@ -101,8 +101,8 @@ def test_a_safe_cut_is_safe_whatever_follows(kind, data, after, begin, ahead):
 def test_a_safe_cut_that_was_searched_for_is_safe(kind, piece):
     tokenizer = tokenizer_of(kind)
     data = (piece * (1 << 17)).encode()[: 1 << 18]
-    cut = tokenizer.find_safe_cut(data)
-    if cut is not None:
+    if found := tokenizer.find_safe_cut(data):
+        cut = found.place
         assert 0 < cut < len(data)
         apart = lengths_of(tokenizer, data[:cut]) + lengths_of(tokenizer, data[cut:])
         assert apart == lengths_of(tokenizer, data)

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from tests.support.payloads import TOKENIZERS
 from tests.support.reference import ENCODINGS, gpt2_like, recount, reference
 from tokcap.core.spool import in_memory
+from tokcap.steps.live import RunningCount
 from tokcap.tokens import Index, chunks, index, parallel, tail
 from tokcap.tokens.bpe import BytePairTokenizer
+from tokcap.tokens.checkpoints import Checkpoints
 from tokcap.tokens.piece_cuts import PieceCuts
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -46,6 +48,7 @@ ALPHABETS = {
     "control characters": "\x01\x02\x1b",
     "replacement characters": "\ufffd",
     "letters and ideographs": "a中A文",
+    "ideographs and capitals of one token": "无码亚洲",
     "signs and letters": "-a",
 }
 
@@ -69,6 +72,75 @@ def test_a_long_run_is_divided_and_keeps_its_tokens(name, kind):
     assert "".join(part.decode() for part in parts) == text
     assert [token for part in parts for token in encoded(name, part.decode())] == encoded(name, text)
     assert max(map(len, parts)) <= 32_000
+
+
+# What ends the piece, and what goes on in it. In o200k_base `无码AV` is a token.
+AFTER_LETTERS = [
+    "",
+    "Ab",
+    "AV",
+    "A",
+    "A中",
+    "'s",
+    "'S中",
+    "'",
+    "'r",
+    " b",
+    "-a",
+    "1",
+    "\n",
+    "ǅa",
+    "\ufffd",
+    "aA",
+]
+
+
+LETTERS_WITHOUT_CASE = (ALPHABETS["ideographs"], "文", "中\u0301กʰª", "无码")
+
+
+@pytest.mark.parametrize("begin", ["", "a", "A", "Aa", "-a", "中a", "x a", "\u0301a", "'sa", "ǅ", "ʰ"])
+def test_letters_without_case_keep_the_tokens_of_what_is_around_them(begin):
+    name, size = "o200k_base", 900
+    for number, after in enumerate(AFTER_LETTERS):
+        alphabet = LETTERS_WITHOUT_CASE[number % 4]
+        text = begin + run_of(alphabet, 4_000 + 7 * number, number) + "无码" + after
+        text += run_of(alphabet, 1_500, number) + after + "无码AVb " * (number % 3)
+        data = text.encode()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(chunks, "LONG_STRETCH_BYTES", 4_000)
+            blocks = [data[at : at + size] for at in range(0, len(data), size)]
+            parts = list(chunks.split(blocks, TOKENIZERS[name]))
+        assert b"".join(parts) == data
+        assert [token for part in parts for token in encoded(name, part.decode())] == encoded(name, text)
+        assert max(map(len, parts)) <= 8_000
+
+
+def test_a_second_process_continues_inside_a_piece():
+    text = "a" + run_of(ALPHABETS["ideographs"], 300_000) + "无码AVb 无码AVb"
+    payload, tokenizer = in_memory(text.encode()), TOKENIZERS["o200k_base"]
+    expected = encoded("o200k_base", text)
+    for tokens in (0, 100, 60_000, 150_000, len(expected) - 5):
+        first = Index(payload, tokenizer)
+        first.reach(tokens)
+        known = Checkpoints.unpacked(first.checkpoints.packed(payload.size), payload.size)
+        second = Index(payload, tokenizer, known)
+        assert second.total_tokens == len(expected)
+        assert second.starts(len(expected) - 9, len(expected)) == Index(payload, tokenizer).starts(
+            len(expected) - 9, len(expected)
+        )
+
+
+@pytest.mark.parametrize("after", AFTER_LETTERS)
+def test_a_running_count_is_exact_inside_a_piece(after):
+    text = "a" + run_of(ALPHABETS["ideographs"], 150_000) + "无码" + after
+    count = RunningCount(TOKENIZERS["o200k_base"])
+    for at in range(0, len(text), 10_000):
+        count.add(text[at : at + 10_000].encode())
+        count.count(1 << 60)
+    assert count.total() == len(encoded("o200k_base", text))
+    count.add(("中" * 200_000 + "Ab").encode())
+    count.count(1 << 60)
+    assert count.total() == len(encoded("o200k_base", text + "中" * 200_000 + "Ab"))
 
 
 PARTS = st.one_of(

@@ -40,8 +40,15 @@ if TYPE_CHECKING:
             """
             ...
 
-        def find_safe_cut(self, data: bytes) -> int | None:
-            """Find a safe cut by encoding, in a long stretch where `safe_cut` finds none."""
+        def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
+            """Find a safe cut by encoding, in a long stretch where `safe_cut` finds none.
+
+            `in_piece`: the cut before `data` has `in_piece`.
+            """
+            ...
+
+        def piece_end(self, data: bytes) -> int:
+            """Return where the piece ends that a cut with `in_piece` has cut. `data` begins at that cut."""
             ...
 
         def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
@@ -107,6 +114,16 @@ if TYPE_CHECKING:
             In a large payload the tokens between `after` and them are not counted.
             """
             ...
+
+
+class Cut(Record):
+    """A safe cut that was found by encoding."""
+
+    place: int
+    # Whether it is inside a piece of the pre-split that ends where its kind of characters ends. What is after
+    # the cut must then be counted in parts too: the next cuts are those that `find_safe_cut` returns, and the
+    # last one is at `piece_end`.
+    in_piece: bool = False
 
 
 # The name of the tokenizer that counts bytes; it replaces one that fails.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 from tokcap.core.spool import in_memory
+from tokcap.core.tokenizer import Cut
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.beginning import BEGINNING_BYTES
 from tokcap.tokens import Index
@@ -42,6 +43,8 @@ class RunningCount:
         self._recount_bytes = 0
         # Number of uncounted bytes in which a safe cut is searched for by encoding.
         self._stretch_bytes = LONG_STRETCH_BYTES
+        # Whether the last cut has it (see `Cut`).
+        self._in_piece = False
         self._has_failed = False
 
     def add(self, block: bytes) -> None:
@@ -63,7 +66,7 @@ class RunningCount:
         if self.at_most > tokens > 0:
             self.count(tokens)
             if not certainly and self.at_least <= tokens:
-                return self.at_least + self._count(len(self._uncounted)) <= tokens
+                return self.total() <= tokens
         return self.at_most <= tokens
 
     @property
@@ -74,13 +77,18 @@ class RunningCount:
     def count(self, enough: int) -> None:
         """Count up to the last safe cut; stop when there are more than `enough` tokens."""
         while self.at_least <= enough and (cut := self._next_cut()):
-            self.at_least += self._count(cut)
-            del self._uncounted[:cut]
+            self.at_least += self._count(cut.place)
+            del self._uncounted[: cut.place]
+            self._in_piece = cut.in_piece
             self._recount_bytes = 0
 
     def total(self) -> int:
-        """Return the tokens of the text, which is complete now."""
-        return self.at_least + self._count(len(self._uncounted))
+        """Return the tokens of the text if it is complete now."""
+        size = len(self._uncounted)
+        if not self._in_piece:
+            return self.at_least + self._count(size)
+        end = self._tokenizer.piece_end(bytes(self._uncounted))
+        return self.at_least + self._count(end) + self._count(size, end)
 
     def is_above(self, tokens: int) -> bool:
         """Return whether there are more tokens. In text without a safe cut that may be noticed late."""
@@ -88,25 +96,28 @@ class RunningCount:
             return self.at_least > tokens
         # Counted as a whole, and again when its size has doubled: such text may never end.
         self._recount_bytes = 2 * len(self._uncounted)
-        return self.at_least + self._count(len(self._uncounted)) > tokens
+        return self.total() > tokens
 
-    def _count(self, end: int) -> int:
+    def _count(self, end: int, begin: int = 0) -> int:
         if not self._has_failed:
             try:
-                return self._tokenizer.count(self._uncounted[:end].decode("utf-8", "replace"))
+                return self._tokenizer.count(self._uncounted[begin:end].decode("utf-8", "replace"))
             except Exception:
                 # The command is running, so nothing may fail here: from now on, count bytes. The answer
                 # counts everything, and reports what is wrong.
                 self._has_failed = True
-        return replaced_size_bytes(self._uncounted[:end])
+        return replaced_size_bytes(self._uncounted[begin:end])
 
-    def _next_cut(self) -> int:
-        """Return a safe cut within the next step, or the last one near the end; 0 if none is found."""
+    def _next_cut(self) -> Cut | None:
+        """Return a safe cut within the next step, or the last one near the end."""
         size = len(self._uncounted)
         step = STEP_BYTES if size > 2 * STEP_BYTES else size - LOOK_BACK_BYTES
         cut = 0
         search_from = max(step, 0)
-        while (found := self._tokenizer.safe_cut(self._uncounted, 0, search_from)) is not None:
+        while (
+            not self._in_piece
+            and (found := self._tokenizer.safe_cut(self._uncounted, 0, search_from)) is not None
+        ):
             if found <= search_from:
                 break
             cut = search_from = found
@@ -114,9 +125,11 @@ class RunningCount:
                 break
         if not cut and size > self._stretch_bytes:
             # A long run without a cut that can be seen. Most runs have one that encoding finds.
-            cut = self._tokenizer.find_safe_cut(bytes(self._uncounted[: self._stretch_bytes])) or 0
-            self._stretch_bytes = LONG_STRETCH_BYTES if cut else 2 * self._stretch_bytes
-        return cut
+            stretch = bytes(self._uncounted[: self._stretch_bytes])
+            found_cut = self._tokenizer.find_safe_cut(stretch, in_piece=self._in_piece)
+            self._stretch_bytes = LONG_STRETCH_BYTES if found_cut else 2 * self._stretch_bytes
+            return found_cut
+        return Cut(cut) if cut else None
 
 
 class Room(Record):

@@ -8,6 +8,8 @@ from tokcap.tokens.byte_tokenizer import next_character
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokcap.core.tokenizer import Cut
+
 TOKEN_CHARACTERS = 4
 
 
@@ -45,8 +47,11 @@ class ApproxTokenizer:
         # The last character of the data may still be incomplete.
         return cut if cut < len(data) else None
 
-    def find_safe_cut(self, data: bytes) -> int | None:
+    def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
         return None
+
+    def piece_end(self, data: bytes) -> int:
+        return len(data)
 
     def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
         return None

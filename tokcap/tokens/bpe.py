@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from functools import cached_property
 
+from tokcap.core.tokenizer import Cut
 from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.byte_tokenizer import next_character
@@ -66,7 +67,7 @@ class BytePairTokenizer:
         self._lengths = lengths
         self._cuts = SafeCuts(name)
         self._last = ("", 0)
-        self._found_cuts: dict[bytes, int | None] = {}
+        self._found_cuts: dict[tuple[bytes, bool], Cut | None] = {}
 
     def prepare(self) -> None:
         """Do nothing: the encoding is loaded."""
@@ -89,22 +90,30 @@ class BytePairTokenizer:
     def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
         return self._cuts.first_after(data, search_from)
 
-    def find_safe_cut(self, data: bytes) -> int | None:
+    def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
         """Find a cut between two pieces of the pre-split, or inside a long one."""
         if self._long_runs is None or len(data) > MOST_SEARCHED_BYTES:
             return None
-        found = self._found_cuts
-        if data in found:
-            return found[data]
-        cut, tokens = self._long_runs.cut_after_beginning(whole_characters(data))
+        found, key = self._found_cuts, (data, in_piece)
+        if key in found:
+            return found[key]
+        text = whole_characters(data)
+        if in_piece:
+            cut, tokens = self._long_runs.cut_in_piece(text)
+        else:
+            cut, tokens = self._long_runs.cut_after_beginning(text)
         if cut is not None:
-            cut = in_source(data, cut)
+            cut = Cut(in_source(data, cut.place), cut.in_piece)
             if tokens:
                 # The caller counts this chunk next.
-                self._last = (as_text(data[:cut]), tokens)
+                self._last = (as_text(data[: cut.place]), tokens)
         # A new dictionary, because another thread may be reading this one.
-        self._found_cuts = {**found, data: cut} if len(found) < MOST_FOUND_CUTS else {data: cut}
+        self._found_cuts = {**found, key: cut} if len(found) < MOST_FOUND_CUTS else {key: cut}
         return cut
+
+    def piece_end(self, data: bytes) -> int:
+        assert self._long_runs
+        return in_source(data, self._long_runs.piece_end(as_text(data)))
 
     def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
         if self._long_runs is None:

@@ -8,6 +8,8 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokcap.core.tokenizer import Cut
+
 
 class ByteTokenizer:
     """Every byte is a token. No tokenizer makes more tokens, so a cap that holds in bytes holds in tokens."""
@@ -31,8 +33,11 @@ class ByteTokenizer:
         cut = next_character(data, search_from + 1)
         return cut if cut < len(data) else None
 
-    def find_safe_cut(self, data: bytes) -> int | None:
+    def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
         return None
+
+    def piece_end(self, data: bytes) -> int:
+        return len(data)
 
     def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
         return None

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 MAGIC = b"tokcap index 2\n"
-COMPLETE, VALID_UTF8 = 1, 2
+COMPLETE, VALID_UTF8, IN_PIECE = 1, 2, 4
 
 
 def last_at_most(ordered: Sequence[int], value: int) -> int:
@@ -39,9 +39,13 @@ class Checkpoints:
         # Whether the last one is the end of the payload, and whether everything up to it is valid UTF-8.
         self.complete = False
         self.valid_utf8 = True
+        # Whether the last one is a cut with `in_piece` (see `Cut`). The others need not know: their end is
+        # known too.
+        self.in_piece = False
 
-    def add(self, tokens: int, size: int, *, valid_utf8: bool = True) -> None:
+    def add(self, tokens: int, size: int, *, valid_utf8: bool = True, in_piece: bool = False) -> None:
         """Add the end of the next chunk, given its number of tokens and its size in bytes."""
+        self.in_piece = in_piece
         self.valid_utf8 = self.valid_utf8 and valid_utf8
         self.tokens.append(self.tokens[-1] + tokens)
         self.bytes.append(self.bytes[-1] + size)
@@ -56,13 +60,14 @@ class Checkpoints:
         self.tokens += [tokens + token for token in other.tokens[1:]]
         self.bytes += [size + byte for byte in other.bytes[1:]]
         self.valid_utf8 = self.valid_utf8 and other.valid_utf8
+        self.in_piece = other.in_piece
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     def packed(self, size: int) -> bytes:
         """Return the content of an index file for a payload of this size."""
-        flags = COMPLETE * self.complete | VALID_UTF8 * self.valid_utf8
+        flags = COMPLETE * self.complete | VALID_UTF8 * self.valid_utf8 | IN_PIECE * self.in_piece
         from tokcap.lean.digest import checksum
 
         head = MAGIC + little_endian([size, flags, len(self)])
@@ -85,6 +90,7 @@ class Checkpoints:
         found.tokens = from_little_endian(body[head_end : head_end + 8 * number])
         found.bytes = from_little_endian(body[head_end + 8 * number :])
         found.complete, found.valid_utf8 = bool(flags & COMPLETE), bool(flags & VALID_UTF8)
+        found.in_piece = bool(flags & IN_PIECE)
         return found
 
 

@@ -101,39 +101,60 @@ class SafeCuts:
 
 def split(blocks: Iterable[bytes], tokenizer: Tokenizer) -> Iterator[bytes]:
     """Regroup blocks of any size into chunks for this tokenizer. The chunks join to the same bytes."""
-    buffer = bytearray()
-    # Never search the same bytes twice: a stretch without a cut may be very long.
-    search_from = FIRST_CHUNK_BYTES
-    stretch_bytes = LONG_STRETCH_BYTES
-    for block in blocks:
-        buffer += block
-        begin = 0
-        # The next cut that can be seen.
-        seen: int | None = None
-        while True:
-            if seen is None and search_from < len(buffer):
-                seen = tokenizer.safe_cut(buffer, begin, search_from)
-                search_from = max(search_from, len(buffer) - CUT_CONTEXT_BYTES) if seen is None else seen
-            cut = seen
-            if (len(buffer) if seen is None else seen) - begin > stretch_bytes:
-                # Always the same size: a run that repeats itself then gives the same stretch again.
-                found = tokenizer.find_safe_cut(bytes(buffer[begin : begin + stretch_bytes]))
-                if found is None:
-                    stretch_bytes *= 2
-                    continue
-                cut = begin + found
-            if cut is None:
-                break
-            yield bytes(buffer[begin:cut])
-            begin = cut
-            stretch_bytes = LONG_STRETCH_BYTES
-            if seen is not None and seen < begin + CHUNK_BYTES:
-                seen = None
-            search_from = max(search_from, begin + CHUNK_BYTES)
-        del buffer[:begin]
-        search_from -= begin
-    if buffer:
-        yield bytes(buffer)
+    return iter(Chunks(blocks, tokenizer))
+
+
+class Chunks:
+    """Chunks of a stream for one tokenizer. `in_piece`: the cut before the blocks has it (see `Cut`)."""
+
+    def __init__(self, blocks: Iterable[bytes], tokenizer: Tokenizer, *, in_piece: bool = False) -> None:
+        self._blocks = blocks
+        self._tokenizer = tokenizer
+        # Whether the cut after the last chunk has it.
+        self.in_piece = in_piece
+
+    def __iter__(self) -> Iterator[bytes]:
+        tokenizer = self._tokenizer
+        buffer = bytearray()
+        # Never search the same bytes twice: a stretch without a cut may be very long.
+        search_from = FIRST_CHUNK_BYTES
+        stretch_bytes = LONG_STRETCH_BYTES
+        for block in self._blocks:
+            buffer += block
+            begin = 0
+            # The next cut that can be seen.
+            seen: int | None = None
+            while True:
+                if seen is None and search_from < len(buffer) and not self.in_piece:
+                    seen = tokenizer.safe_cut(buffer, begin, search_from)
+                    search_from = max(search_from, len(buffer) - CUT_CONTEXT_BYTES) if seen is None else seen
+                cut, in_piece = seen, False
+                if (len(buffer) if seen is None else seen) - begin > stretch_bytes:
+                    # Always the same size: a run that repeats itself then gives the same stretch again.
+                    stretch = bytes(buffer[begin : begin + stretch_bytes])
+                    found = tokenizer.find_safe_cut(stretch, in_piece=self.in_piece)
+                    if found is None:
+                        stretch_bytes *= 2
+                        continue
+                    cut, in_piece = begin + found.place, found.in_piece
+                if cut is None:
+                    break
+                self.in_piece = in_piece
+                yield bytes(buffer[begin:cut])
+                begin = cut
+                stretch_bytes = LONG_STRETCH_BYTES
+                if in_piece or (seen is not None and seen < begin + CHUNK_BYTES):
+                    seen = None
+                search_from = begin + CHUNK_BYTES if in_piece else max(search_from, begin + CHUNK_BYTES)
+            del buffer[:begin]
+            search_from -= begin
+        if self.in_piece:
+            self.in_piece = False
+            end = tokenizer.piece_end(bytes(buffer))
+            yield bytes(buffer[:end])
+            del buffer[:end]
+        if buffer:
+            yield bytes(buffer)
 
 
 def count_bytes(data: bytes, tokenizer: Tokenizer) -> int:

@@ -12,6 +12,7 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokcap.core.tokenizer import Cut
     from tokcap.tokens.bpe import BytePairTokenizer
     from tokcap.tokens.chunks import SafeCuts
     from tokcap.tokens.small_text import SmallTextEncoder
@@ -71,8 +72,11 @@ class EmbeddedTokenizer:
             self._cuts = SafeCuts(self.name)
         return self._cuts.first_after(data, search_from)
 
-    def find_safe_cut(self, data: bytes) -> int | None:
-        return self.byte_pair.find_safe_cut(data)
+    def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
+        return self.byte_pair.find_safe_cut(data, in_piece=in_piece)
+
+    def piece_end(self, data: bytes) -> int:
+        return self.byte_pair.piece_end(data)
 
     def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
         return self.byte_pair.cut_in_middle(data, is_end=is_end)

@@ -28,6 +28,10 @@ MOST_GROWTH_BYTES = 32 << 20
 WORTH_RESTARTING_CHARACTERS = 1 << 25
 CHECK_MEMORY_EVERY_CHARACTERS = 1 << 18
 
+# A longer text is a stretch without a safe cut that can be seen. It may be one piece, and gigatoken takes 160
+# bytes of memory per byte of a piece and ends the process where it gets none.
+MOST_CHARACTERS = 1 << 15
+
 ASCII = bytes(range(0x80))
 
 
@@ -47,8 +51,7 @@ class GigatokenCounter:
         return not self._failed and self._declined < MOST_DECLINED_CHARACTERS
 
     def count(self, text: str) -> int:
-        # A longer text is a rare stretch without a safe cut, which needs more care than speed.
-        if len(text) <= bpe.PLAIN_CHARACTERS and self._known.are_all_of(text):
+        if len(text) <= MOST_CHARACTERS and self._known.are_all_of(text):
             try:
                 return self._gigatoken.count(text)
             except BaseException as error:

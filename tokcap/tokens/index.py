@@ -7,13 +7,13 @@ first one.
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from tokcap.core.tokenizer import LastTokens, Total
 from tokcap.errors import DamagedOutput
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.checkpoints import Checkpoints, last_at_most
-from tokcap.tokens.chunks import INSIDE_A_CHARACTER, as_text, is_utf8, split
+from tokcap.tokens.chunks import INSIDE_A_CHARACTER, Chunks, as_text, is_utf8, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ class Index:
         self._tokenizer = tokenizer
         self.checkpoints = known or Checkpoints()
         self._known = (len(known), known.complete) if known else None
-        self._unread = split(blocks(payload, self.checkpoints.bytes[-1]), tokenizer)
+        self._continue_after_checkpoints()
         # The stretch used last: the next question is usually about the same one.
         self._stretch = -1
         self._stretch_ends: Sequence[int] = ()
@@ -56,6 +56,11 @@ class Index:
         self._last_chunk, self._last_counted = b"", (0, True)
         # Whether this call has asked for the end of the payload (see `total`).
         self._was_end_asked = False
+
+    def _continue_after_checkpoints(self) -> None:
+        rest = blocks(self._payload, self.checkpoints.bytes[-1])
+        self._chunks = Chunks(rest, self._tokenizer, in_piece=self.checkpoints.in_piece)
+        self._unread = iter(self._chunks)
 
     @property
     def valid_utf8(self) -> bool:
@@ -86,7 +91,7 @@ class Index:
             tokens = (count or self._tokenizer.count)(as_text(chunk))
             self._last_chunk, self._last_counted = chunk, (tokens, is_utf8(chunk))
         tokens, valid_utf8 = self._last_counted
-        self.checkpoints.add(tokens, len(chunk), valid_utf8=valid_utf8)
+        self.checkpoints.add(tokens, len(chunk), valid_utf8=valid_utf8, in_piece=self._chunks.in_piece)
 
     @property
     def total_tokens(self) -> int:
@@ -112,7 +117,7 @@ class Index:
             # Before the fork, so that the encoding is loaded only once.
             self._tokenizer.prepare()
             self.checkpoints.join(count_in_parallel(parts, self._count_part))
-            self._unread = split(blocks(self._payload, self.checkpoints.bytes[-1]), self._tokenizer)
+            self._continue_after_checkpoints()
 
     def _count_with_gigatoken(self) -> None:
         """Continue with the extra `bulk`, if it is installed, as long as it is worthwhile."""
@@ -194,7 +199,7 @@ class Index:
         token = self.checkpoints.tokens[place]
         byte = self.checkpoints.bytes[place]
         found: list[int] = []
-        for chunk in split(blocks(self._payload, byte), self._tokenizer):
+        for chunk in self._known_chunks(place):
             ends = token_ends(chunk, self._tokenizer)
             # Tokens of this chunk start at its beginning, and at every end except the last.
             begin = max(first - token, 0)
@@ -251,7 +256,7 @@ class Index:
         known = last_at_most(self.checkpoints.bytes, places[0])
         token, begin = self.checkpoints.tokens[known], self.checkpoints.bytes[known]
         found: list[tuple[int, bool]] = []
-        for chunk in split(blocks(self._payload, begin), self._tokenizer):
+        for chunk in self._known_chunks(known):
             ends = known_ends(token_ends(chunk, self._tokenizer, allowed_only=False))
             while len(found) < len(places) and places[len(found)] < begin + len(chunk):
                 place = places[len(found)] - begin
@@ -276,6 +281,11 @@ class Index:
             return self.checkpoints.bytes[place]
         number = token - self.checkpoints.tokens[place]
         return self.checkpoints.bytes[place] + (self._ends_after(place)[number - 1] if number else 0)
+
+    def _known_chunks(self, place: int) -> Iterator[bytes]:
+        """Return the chunks between a checkpoint and the last one."""
+        for start, stop in pairwise(self.checkpoints.bytes[place:]):
+            yield self._payload.read(start, stop)
 
     def _ends_after(self, place: int) -> Sequence[int]:
         """Return where the tokens between a checkpoint and the next one end, in order."""

@@ -6,6 +6,7 @@ beginning of the run or in its middle (see `piece_cuts`). Cuts are in bytes of t
 
 from __future__ import annotations
 
+from tokcap.core.tokenizer import Cut
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.piece_cuts import WITNESSES
 
@@ -43,6 +44,15 @@ PIECE_ENDS = {
     "o200k_base": r"\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])|\p{Ll}{3}(?=\p{Lu})",
     **dict.fromkeys(GPT2_FAMILY, r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})"),
 }
+# Pieces with a small letter, up to any character of theirs: they end before the next capital. Letters without
+# case after them, if counted alone, would take the next word in. So a cut inside such a piece has `in_piece`.
+WITH_SMALL_LETTER = {
+    "o200k_base": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*\p{Ll}[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+}
+# The rest of such a piece.
+REST_OF_LETTERS = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+CONTRACTION_CHARACTERS = 3
 
 
 class LongRuns:
@@ -55,10 +65,13 @@ class LongRuns:
         self._pattern = regex.compile(pattern)
         self._run = regex.compile(RUNS[name])
         self._piece_end = regex.compile(PIECE_ENDS[name])
+        self._with_small_letter = regex.compile(WITH_SMALL_LETTER.get(name, "(?!)"))
+        self._rest = regex.compile(REST_OF_LETTERS)
+        self._contraction = regex.compile(CONTRACTION)
         self._merge = merge
         self._cuts = cuts
 
-    def cut_after_beginning(self, text: str) -> tuple[int | None, int]:
+    def cut_after_beginning(self, text: str) -> tuple[Cut | None, int]:
         """Cut text that begins at a safe cut, as late as possible.
 
         Return the cut, and the number of tokens before it if that is known, else 0.
@@ -67,7 +80,7 @@ class LongRuns:
         # A piece is certain if whole pieces follow it. White space is split differently before a word.
         ends = [end for _, end in pieces[:-2] if not text[end - 1].isspace()]
         if ends:
-            return len(text[: ends[-1]].encode()), 0
+            return Cut(len(text[: ends[-1]].encode())), 0
         begin, end = max(pieces, key=lambda span: span[1] - span[0], default=(0, 0))
         piece = text[begin : end - MARGIN].encode()
         for number, place in self._cuts.settled(piece):
@@ -75,11 +88,29 @@ class LongRuns:
                 cut = begin + len(piece[:place].decode())
                 # Most places are good. Marks among signs are not: what follows them would be another piece.
                 if self._pattern.match(text, cut).end() == end:
-                    if not self._is_certain(text, begin, cut):
+                    in_piece = not self._is_certain(text, begin, cut)
+                    if in_piece and not self._with_small_letter.fullmatch(text, begin, cut):
                         break
                     before = (text[start:stop].encode() for start, stop in pieces if stop <= begin)
-                    return len(text[:cut].encode()), number + sum(len(self._merge(piece)) for piece in before)
+                    number += sum(len(self._merge(piece)) for piece in before)
+                    return Cut(len(text[:cut].encode()), in_piece), number
         return None, 0
+
+    def cut_in_piece(self, text: str) -> tuple[Cut | None, int]:
+        """Cut text that begins at a cut with `in_piece`: inside the same piece, or at its end."""
+        end = self._rest.match(text).end()
+        if end + CONTRACTION_CHARACTERS <= len(text):
+            return Cut(self.piece_end(text)), 0
+        piece = text[: end - MARGIN].encode()
+        for number, place in self._cuts.settled(piece):
+            if is_character_start(piece, place):
+                return Cut(place, in_piece=True), number
+        return None, 0
+
+    def piece_end(self, text: str) -> int:
+        """Return where a piece ends that a cut with `in_piece` has cut, in bytes. `text` begins there."""
+        end = self._contraction.match(text, self._rest.match(text).end()).end()
+        return len(text[:end].encode())
 
     def _is_certain(self, text: str, begin: int, cut: int) -> bool:
         """Return whether both sides of a cut keep their tokens, whatever follows the text."""

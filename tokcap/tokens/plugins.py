@@ -8,6 +8,8 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokcap.core.tokenizer import Cut
+
 GROUP = "tokcap.tokenizers"
 # For a plug-in that does not limit its tokens: more bytes than any payload has.
 ANY_LENGTH = 1 << 62
@@ -59,8 +61,11 @@ class PluginTokenizer:
     def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
         return None
 
-    def find_safe_cut(self, data: bytes) -> int | None:
+    def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
         return None
+
+    def piece_end(self, data: bytes) -> int:
+        return len(data)
 
     def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
         return None

@@ -25,8 +25,11 @@ class WordTokenizer:
         match = re.compile(rb"[a-z] (?=[a-z])").search(data, search_from)
         return match.end() if match else None
 
-    def find_safe_cut(self, data):
+    def find_safe_cut(self, data, *, in_piece=False):
         return None
+
+    def piece_end(self, data):
+        return len(data)
 
     def cut_in_middle(self, data, *, is_end):
         return None
