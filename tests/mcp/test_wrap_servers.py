@@ -35,12 +35,9 @@ def wrapped(tmp_path: Path, name: str, *arguments: str) -> Agent:
         pytest.skip(
             f"{program.name} is not installed: .ci/mcp-servers DIRECTORY; export {VARIABLE}=DIRECTORY"
         )
-    # A public server may end by itself on a busy machine before it answers: what is tested is the proxy.
-    for _ in range(2):
-        agent = Agent(tmp_path / "data", "wrap", "-n", str(LIMIT), "--", str(program), *arguments)
-        if agent.connect():
-            return agent
-    return Agent(tmp_path / "data", "wrap", "-n", str(LIMIT), "--", str(program), *arguments)
+    # A server has packages of its own, perhaps for another Python.
+    server = ("env", "-u", "PYTHONPATH", str(program), *arguments)
+    return Agent(tmp_path / "data", "wrap", "-n", str(LIMIT), "--", *server)
 
 
 def assert_capped(agent: Agent, answer, pattern: str) -> None:

@@ -122,18 +122,12 @@ class Agent:
         finally:
             self._ready.set()
 
-    def connect(self) -> bool:
-        """Start the server, and return whether it answered."""
+    def __enter__(self) -> Agent:
         self._thread.start()
         assert self._ready.wait(TIMEOUT_SECONDS)
         if not hasattr(self, "session"):
             self._thread.join(TIMEOUT_SECONDS)
             self._loop.close()
-        return hasattr(self, "session")
-
-    def __enter__(self) -> Agent:
-        if not self._ready.is_set():
-            self.connect()
         assert hasattr(self, "session"), f"the server did not start: {self._failure!r}"
         return self
 
