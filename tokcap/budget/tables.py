@@ -208,8 +208,10 @@ class LedgerTransaction(Transaction):
                 "INSERT OR REPLACE INTO shown (session, key, handle) VALUES (?, ?, ?)", session, key, handle
             )
         self.run(
-            """DELETE FROM shown WHERE session = ?1 AND id <= (
-                SELECT id FROM shown WHERE session = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)""",
+            # Python 3.12 takes numbered placeholders for named ones, and warns.
+            """DELETE FROM shown WHERE session = ? AND id <= (
+                SELECT id FROM shown WHERE session = ? ORDER BY id DESC LIMIT 1 OFFSET ?)""",
+            session,
             session,
             MOST_SHOWN,
         )
