@@ -78,6 +78,7 @@ def in_surroundings(character):
     return (FEW_SURROUNDINGS if many_alike else SURROUNDINGS).format(character)
 
 
+@pytest.mark.one_python
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):

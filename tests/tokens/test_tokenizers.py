@@ -159,7 +159,7 @@ def test_a_tokenizer_that_fails_on_the_output_costs_exactness_not_output(tokcap,
     assert "total_tokens" not in ran.json["meta"]
     assert ran.json["meta"]["total_tokens_estimate"] == 6
     ran = tokcap("--tokenizer", "words", "-n", "500", "--", "seq", "1000", env=world)
-    assert b" of about 3.9k; next: " in ran.out
+    assert b" of about 3.9k tokens; next: --token-offset " in ran.out
 
 
 def test_a_count_that_a_tokenizer_cannot_give_is_not_made_up(tokcap, plugin):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Tokenizer(Protocol):
-        """Counts tokens, and gives the length of each token in UTF-8 bytes (at least one)."""
+        """Counts tokens, and gives the length of each token in UTF-8 bytes."""
 
         name: str
         # Whether the same text has the same tokens in every process, now and later.
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
         cuts_anywhere: bool
         # No token is longer. More bytes than this for each token of a window cannot fit into the window.
         longest_token_bytes: int
+
+        # A text that is not ASCII has at most this many tokens for each of its bytes; other texts have one.
+        most_tokens_per_byte: int
+
+        # The beginning of the digest of its source file; empty unless the user has added it.
+        digest: str
 
         # Digits are split into groups of this many, counted from the beginning of a run; 0: they are not.
         digit_group: int
@@ -29,7 +35,11 @@ if TYPE_CHECKING:
         def count(self, text: str) -> int: ...
 
         def token_lengths(self, text: str) -> Sequence[int]:
-            """Return the bytes of each token; their sum is the size of the text."""
+            """Return the bytes of each token; their sum is the size of the text.
+
+            If `most_tokens_per_byte` is 1, every token has a byte. Else a token may have none; it begins
+            inside a character then.
+            """
             ...
 
         def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
@@ -128,6 +138,18 @@ class Cut(Record):
 
 # The name of the tokenizer that counts bytes; it replaces one that fails.
 BYTES = "bytes"
+
+
+def identity_of(tokenizer: Tokenizer) -> str:
+    """Return a name under which positions can be stored: another vocabulary may get the same name later."""
+    return f"{tokenizer.name}-{tokenizer.digest}" if tokenizer.digest else tokenizer.name
+
+
+def most_tokens(data: bytes | bytearray, tokenizer: Tokenizer) -> int:
+    """Return how many tokens a text can have at most, without counting them."""
+    if data.isascii():
+        return len(data)
+    return len(data.decode("utf-8", "replace").encode()) * tokenizer.most_tokens_per_byte
 
 
 class Total(Record):

@@ -1,4 +1,4 @@
-"""Check the embedded vocabularies: restore the published tables, and compare digests."""
+"""Check the vocabularies, embedded and added: compare digests, and restore the published tables."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import os
 from typing import TYPE_CHECKING
 
 from tokcap.doctor.finding import Finding, ok, wrong
+from tokcap.errors import TokcapError
 from tokcap.lean.patterns import ENGINES
 from tokcap.steps.patterns import READY_FILES, ready_patterns
 from tokcap.system.installation import installation
-from tokcap.tokens import embedded, vocabulary
+from tokcap.tokens import added, embedded, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,12 +30,30 @@ BUCKETS = {
 }
 
 
-def check(_env: Environment) -> Iterator[Finding]:
-    """Check each table and its buckets, then the compiled patterns."""
+def check(env: Environment) -> Iterator[Finding]:
+    """Check each table and its buckets, then the compiled patterns, then what the user has added."""
     for name in embedded.NAMES:
         yield check_table(name)
         yield check_buckets(name)
     yield from map(check_patterns, READY_FILES)
+    for name in added.names(env):
+        yield check_added(name, env)
+
+
+def check_added(name: str, env: Environment) -> Finding:
+    """Check whether the compiled files of an added tokenizer are what was written."""
+    from tokcap.tokens import adding
+
+    remedy = f"tokcap tokenizer remove {name}"
+    try:
+        described = adding.described(name, env)
+        if adding.is_intact(name, env):
+            return ok(
+                name, f"{described.tokens:,} tokens, added from a file with the digest {described.digest}"
+            )
+    except TokcapError as error:
+        return wrong(name, str(error), remedy)
+    return wrong(name, "its compiled files are damaged, so counts are wrong; add it again after this", remedy)
 
 
 def check_table(name: str) -> Finding:

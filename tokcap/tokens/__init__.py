@@ -13,6 +13,7 @@ from tokcap.tokens.index import Index
 
 if TYPE_CHECKING:
     from tokcap.core.tokenizer import Tokenizer
+    from tokcap.environment import Environment
     from tokcap.tokens.base import TokenizerFamily
 
 # Asked in this order; the first family that has the name wins. The default name belongs to the first one, so
@@ -21,23 +22,27 @@ if TYPE_CHECKING:
 FAMILIES: "Table[TokenizerFamily]" = Table(
     embedded="tokcap.tokens.embedded:FAMILY",
     approx="tokcap.tokens.approx:FAMILY",
+    added="tokcap.tokens.added:FAMILY",
     plugins="tokcap.tokens.plugins:FAMILY",
     tiktoken="tokcap.tokens.tiktoken_encodings:FAMILY",
 )
 
 
-def open_tokenizer(name: str) -> "Tokenizer":
-    """Return the tokenizer of this name, or raise `TokenizerUnavailable`."""
+def open_tokenizer(name: str, env: "Environment | None" = None) -> "Tokenizer":
+    """Return the tokenizer of this name, or raise `TokenizerUnavailable`.
+
+    `env` has the data directory, where vocabularies are that the user has added; None: that of this process.
+    """
     for family in FAMILIES:
-        if tokenizer := FAMILIES[family].open(name):
+        if tokenizer := FAMILIES[family].open(name, env):
             return tokenizer
     raise unknown_tokenizer(name)
 
 
-def examine_tokenizer_name(name: str) -> str:
+def examine_tokenizer_name(name: str, env: "Environment | None" = None) -> str:
     """Check a name without loading a vocabulary. Return what its user should know, or an empty text."""
     for family in FAMILIES:
-        remark = FAMILIES[family].examine(name)
+        remark = FAMILIES[family].examine(name, env)
         if remark is not None:
             return remark
     raise unknown_tokenizer(name)
@@ -52,7 +57,7 @@ def unknown_tokenizer(name: str) -> TokenizerUnavailable:
     *names, last = tokenizer_names()
     return TokenizerUnavailable(
         f"--tokenizer: {name!r} is not a known tokenizer, tiktoken encoding or model; "
-        f"try {', '.join(names)} or {last}"
+        f"try {', '.join(names)} or {last}, or add a vocabulary: tokcap tokenizer add NAME FILE"
     )
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.core.tokenizer import Cut
+    from tokcap.environment import Environment
 
 TOKEN_CHARACTERS = 4
 
@@ -20,6 +21,8 @@ class ApproxTokenizer:
     stable = True
     cuts_anywhere = False
     digit_group = 0
+    most_tokens_per_byte = 1
+    digest = ""
     # Each character has at most four bytes.
     longest_token_bytes = 4 * TOKEN_CHARACTERS
 
@@ -62,10 +65,10 @@ class ApproxFamily:
 
     names = (ApproxTokenizer.name,)
 
-    def open(self, name: str) -> ApproxTokenizer | None:
+    def open(self, name: str, env: Environment | None = None) -> ApproxTokenizer | None:
         return ApproxTokenizer() if name in self.names else None
 
-    def examine(self, name: str) -> str | None:
+    def examine(self, name: str, env: Environment | None = None) -> str | None:
         return "" if name in self.names else None
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from tokcap.core.tokenizer import Tokenizer
+    from tokcap.environment import Environment
 
 
 class TokenizerFamily(Protocol):
@@ -14,14 +15,16 @@ class TokenizerFamily(Protocol):
     # Names that work on every machine, for completions and the manifest. A family may have other names too.
     names: tuple[str, ...]
 
-    def open(self, name: str) -> Tokenizer | None:
+    def open(self, name: str, env: Environment | None = None) -> Tokenizer | None:
         """Return the tokenizer of this name; None if the name does not belong to this family.
+
+        `env` has the data directory of the call; None: that of this process.
 
         Raise `TokenizerUnavailable` if the name belongs here but the tokenizer cannot be loaded.
         """
         ...
 
-    def examine(self, name: str) -> str | None:
+    def examine(self, name: str, env: Environment | None = None) -> str | None:
         """Check a name without loading a vocabulary, which may need the network.
 
         Return what the user should know about the name, empty if nothing; None if it does not belong here.

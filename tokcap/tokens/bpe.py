@@ -44,11 +44,14 @@ class BytePairTokenizer:
     """A tiktoken encoding.
 
     `published_pattern` is its pre-split, if `encoding` has another one that is only fast in tiktoken.
-    `lengths` has the length of each token, by rank.
+    `lengths` has the length of each token, by rank. `pre_split` is the name of its pre-split, if that is not
+    the name of the encoding.
     """
 
     stable = True
     cuts_anywhere = True
+    most_tokens_per_byte = 1
+    digest = ""
     # For the encodings that are not embedded this is right too: their runs of digits are one piece.
     digit_group = 0
 
@@ -59,13 +62,15 @@ class BytePairTokenizer:
         longest_token_bytes: int,
         published_pattern: str = "",
         lengths: bytes = b"",
+        pre_split: str = "",
     ) -> None:
         self.name = name
         self.longest_token_bytes = longest_token_bytes
         self._encoding = encoding
         self._published_pattern = published_pattern
         self._lengths = lengths
-        self._cuts = SafeCuts(name)
+        self._pre_split = pre_split or name
+        self._cuts = SafeCuts(self._pre_split)
         self._last = ("", 0)
         self._found_cuts: dict[tuple[bytes, bool], Cut | None] = {}
 
@@ -127,10 +132,10 @@ class BytePairTokenizer:
         from tokcap.tokens.long_runs import RUNS, LongRuns
         from tokcap.tokens.piece_cuts import PieceCuts
 
-        if self.name not in RUNS:
+        if self._pre_split not in RUNS:
             return None
         cuts = PieceCuts(self._merge, self._length, self.longest_token_bytes)
-        return LongRuns(self.name, self._pattern, self._merge, cuts)
+        return LongRuns(self._pre_split, self._pattern, self._merge, cuts)
 
     def encode(self, text: str) -> Sequence[int]:
         """Return all tokens of a text. The text of a special token is ordinary text."""

@@ -18,6 +18,8 @@ class ByteTokenizer:
     stable = False
     cuts_anywhere = False
     digit_group = 0
+    most_tokens_per_byte = 1
+    digest = ""
     longest_token_bytes = 1
 
     def prepare(self) -> None:

@@ -29,7 +29,7 @@ LONG_STRETCH_BYTES = 1 << 17
 # The position of a token that starts inside a character.
 INSIDE_A_CHARACTER = -1
 
-# Safe cuts of the tiktoken encodings. Byte-pair encoding works inside the pieces of a pre-split, so a cut is
+# Safe cuts by pre-split. Byte-pair encoding works inside the pieces of a pre-split, so a cut is
 # safe where a piece ends no matter what is further left or right. The patterns look only at ASCII bytes and
 # at lead bytes of UTF-8, so they hold for invalid input too.
 
@@ -52,6 +52,7 @@ WORDS_ONLY = WORD_END
 # Matches end at safe cuts.
 PATTERNS = {
     **dict.fromkeys(("cl100k_base", "o200k_base", "o200k_harmony"), WORDS_AND_LINES),
+    **dict.fromkeys(("llama3", "qwen2", "tekken", "deepseek3"), WORDS_AND_LINES),
     **dict.fromkeys(("gpt2", "r50k_base", "p50k_base", "p50k_edit"), WORDS_ONLY),
 }
 
@@ -63,12 +64,12 @@ NEAR_BYTES = 1 << 12
 
 
 class SafeCuts:
-    """The safe cuts of one encoding. An encoding that is not in `PATTERNS` has none."""
+    """The safe cuts of one pre-split. A pre-split that is not in `PATTERNS` has none."""
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, pre_split: str) -> None:
         from tokcap.lean.patterns import compiled
 
-        source = PATTERNS.get(encoding)
+        source = PATTERNS.get(pre_split)
         self.pattern = compiled(source) if source else None
         self._runs: re.Pattern[bytes] | None = None
 

@@ -13,25 +13,32 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.core.tokenizer import Cut
+    from tokcap.environment import Environment
     from tokcap.tokens.bpe import BytePairTokenizer
     from tokcap.tokens.chunks import SafeCuts
     from tokcap.tokens.small_text import SmallTextEncoder
+    from tokcap.tokens.vocabulary import Vocabulary
 
 NAMES = ("cl100k_base", "o200k_base")
 DIRECTORY = os.path.join(os.path.dirname(__file__), "data")
 
 
 class EmbeddedTokenizer:
-    """One embedded encoding. Both ways to count give the same tokens."""
+    """One embedded encoding. Both ways to count give the same tokens.
+
+    `AddedTokenizer` is the same with the files of a vocabulary that the user has added.
+    """
 
     stable = True
     cuts_anywhere = True
+    most_tokens_per_byte = 1
+    digest = ""
     # True for both vocabularies, as is the group of digits.
     longest_token_bytes = 128
     digit_group = 3
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name = self.pre_split = name
         self._small_text: SmallTextEncoder | None = None
         self._byte_pair: BytePairTokenizer | None = None
         self._cuts: SafeCuts | None = None
@@ -44,8 +51,13 @@ class EmbeddedTokenizer:
     def byte_pair(self) -> BytePairTokenizer:
         """The same encoding by tiktoken, loaded when first asked for."""
         if self._byte_pair is None:
-            self._byte_pair = load_byte_pair(self.name)
+            self._byte_pair = self._load_byte_pair()
         return self._byte_pair
+
+    def _load_byte_pair(self) -> BytePairTokenizer:
+        from tokcap.tokens import vocabulary
+
+        return byte_pair_of(self.name, vocabulary.load(self.name), self.name, self.longest_token_bytes)
 
     def count(self, text: str) -> int:
         lengths = self._small_text_lengths(text)
@@ -60,16 +72,19 @@ class EmbeddedTokenizer:
         if self._byte_pair is not None:
             return None
         if self._small_text is None:
-            from tokcap.tokens.small_text import SmallTextEncoder
-
-            self._small_text = SmallTextEncoder(self.name)
+            self._small_text = self._open_small_text()
         return self._small_text.token_lengths(text)
+
+    def _open_small_text(self) -> SmallTextEncoder:
+        from tokcap.tokens.small_text import SmallTextEncoder
+
+        return SmallTextEncoder(self.name)
 
     def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
         if self._cuts is None:
             from tokcap.tokens.chunks import SafeCuts
 
-            self._cuts = SafeCuts(self.name)
+            self._cuts = SafeCuts(self.pre_split)
         return self._cuts.first_after(data, search_from)
 
     def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
@@ -82,20 +97,18 @@ class EmbeddedTokenizer:
         return self.byte_pair.cut_in_middle(data, is_end=is_end)
 
 
-def load_byte_pair(name: str) -> BytePairTokenizer:
-    """Build a tiktoken encoding from the embedded vocabulary, without the network."""
+def byte_pair_of(name: str, table: Vocabulary, pre_split: str, longest_bytes: int) -> BytePairTokenizer:
+    """Build a tiktoken encoding from a vocabulary, without the network."""
     import tiktoken
 
-    from tokcap.tokens import vocabulary
     from tokcap.tokens.bpe import BytePairTokenizer
     from tokcap.tokens.pre_split import PRE_SPLIT, faster_for_tiktoken
 
-    table = vocabulary.load(name)
+    pattern = PRE_SPLIT[pre_split]
     encoding = tiktoken.Encoding(
-        name, pat_str=faster_for_tiktoken(PRE_SPLIT[name]), mergeable_ranks=table.ranks(), special_tokens={}
+        name, pat_str=faster_for_tiktoken(pattern), mergeable_ranks=table.ranks(), special_tokens={}
     )
-    longest = EmbeddedTokenizer.longest_token_bytes
-    return BytePairTokenizer(name, encoding, longest, PRE_SPLIT[name], table.lengths)
+    return BytePairTokenizer(name, encoding, longest_bytes, pattern, table.lengths, pre_split)
 
 
 # A program that uses tokcap as a library reads each vocabulary once. Threads may share the tokenizers.
@@ -107,12 +120,12 @@ class EmbeddedFamily:
 
     names = NAMES
 
-    def open(self, name: str) -> EmbeddedTokenizer | None:
+    def open(self, name: str, env: Environment | None = None) -> EmbeddedTokenizer | None:
         if name not in NAMES:
             return None
         return _opened.get(name) or _opened.setdefault(name, EmbeddedTokenizer(name))
 
-    def examine(self, name: str) -> str | None:
+    def examine(self, name: str, env: Environment | None = None) -> str | None:
         return "" if name in NAMES else None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
-from tokcap.core.tokenizer import LastTokens, Total
+from tokcap.core.tokenizer import LastTokens, Total, identity_of
 from tokcap.errors import DamagedOutput
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.checkpoints import Checkpoints, last_at_most
@@ -69,6 +69,11 @@ class Index:
     @property
     def tokenizer(self) -> str:
         return self._tokenizer.name
+
+    @property
+    def identity(self) -> str:
+        """See `identity_of`."""
+        return identity_of(self._tokenizer)
 
     @property
     def longest_token_bytes(self) -> int:

@@ -29,34 +29,40 @@ MOST_DOUBT = 1 << 12
 BLANKS = r"|[\r\n]+|[^\S\r\n]+"
 OF_ANY_LENGTH = r"\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+|\s+"
 GPT2_FAMILY = ("gpt2", "r50k_base", "p50k_base", "p50k_edit")
+CL100K_FAMILY = ("cl100k_base", "llama3", "qwen2")
+O200K_FAMILY = ("o200k_base", "tekken")
 RUNS = {
-    "cl100k_base": r"\p{L}+|[^\s\p{L}\p{N}]+" + BLANKS,
+    **dict.fromkeys(CL100K_FAMILY, r"\p{L}+|[^\s\p{L}\p{N}]+" + BLANKS),
     # A capital may follow letters without case, unless there is a small letter further left.
-    "o200k_base": (
+    **dict.fromkeys(
+        O200K_FAMILY,
         r"\p{Ll}(?:\p{Ll}|\p{M})+|(?P<caseless>\p{L}[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)|[\p{Lu}\p{Lt}]+"
-        r"|[^\s\p{L}\p{N}\p{M}]+" + BLANKS
+        r"|[^\s\p{L}\p{N}\p{M}]+" + BLANKS,
     ),
     **dict.fromkeys(GPT2_FAMILY, OF_ANY_LENGTH),
 }
 # Ends of pieces that can be seen without their beginnings. `chunks.PATTERNS` finds those in ASCII text.
 PIECE_ENDS = {
-    "cl100k_base": r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])",
-    "o200k_base": r"\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])|\p{Ll}{3}(?=\p{Lu})",
+    **dict.fromkeys(CL100K_FAMILY, r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])"),
+    **dict.fromkeys(
+        O200K_FAMILY,
+        r"\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])|\p{Ll}{3}(?=\p{Lu})",
+    ),
     **dict.fromkeys(GPT2_FAMILY, r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})"),
 }
 # Pieces with a small letter, up to any character of theirs: they end before the next capital. Letters without
 # case after them, if counted alone, would take the next word in. So a cut inside such a piece has `in_piece`.
-WITH_SMALL_LETTER = {
-    "o200k_base": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*\p{Ll}[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-}
+WITH_SMALL_LETTER = dict.fromkeys(
+    O200K_FAMILY, r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*\p{Ll}[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+)
 # The rest of such a piece.
 REST_OF_LETTERS = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+CONTRACTIONS = {"o200k_base": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"}
 CONTRACTION_CHARACTERS = 3
 
 
 class LongRuns:
-    """Cuts in long runs for one encoding."""
+    """Cuts in long runs for one pre-split, which is called `name`."""
 
     def __init__(self, name: str, pattern: str, merge: Callable[[bytes], list[int]], cuts: PieceCuts) -> None:
         # tiktoken depends on `regex`, which reads the same patterns.
@@ -67,7 +73,7 @@ class LongRuns:
         self._piece_end = regex.compile(PIECE_ENDS[name])
         self._with_small_letter = regex.compile(WITH_SMALL_LETTER.get(name, "(?!)"))
         self._rest = regex.compile(REST_OF_LETTERS)
-        self._contraction = regex.compile(CONTRACTION)
+        self._contraction = regex.compile(CONTRACTIONS.get(name, ""))
         self._merge = merge
         self._cuts = cuts
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.core.tokenizer import Cut
+    from tokcap.environment import Environment
 
 GROUP = "tokcap.tokenizers"
 # For a plug-in that does not limit its tokens: more bytes than any payload has.
@@ -26,6 +27,8 @@ class PluginTokenizer:
     stable = False
     cuts_anywhere = False
     digit_group = 0
+    most_tokens_per_byte = 1
+    digest = ""
 
     def __init__(self, name: str, plugin: object) -> None:
         self.name = name
@@ -77,7 +80,7 @@ class PluginFamily:
     # Listing the entry points takes too long for a completion.
     names = ()
 
-    def open(self, name: str) -> PluginTokenizer | None:
+    def open(self, name: str, env: Environment | None = None) -> PluginTokenizer | None:
         from importlib.metadata import entry_points
 
         for entry in entry_points(group=GROUP, name=name):
@@ -91,7 +94,7 @@ class PluginFamily:
             return PluginTokenizer(name, plugin)
         return None
 
-    def examine(self, name: str) -> str | None:
+    def examine(self, name: str, env: Environment | None = None) -> str | None:
         return "" if self.open(name) else None
 
 

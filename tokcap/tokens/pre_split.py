@@ -1,4 +1,4 @@
-"""The pre-split patterns of the embedded encodings, as published and as tiktoken runs them fastest.
+"""The pre-split patterns as published, and as tiktoken runs them fastest.
 
 A pre-split cuts a text into pieces; byte pairs are merged only inside a piece.
 """
@@ -6,6 +6,29 @@ A pre-split cuts a text into pieces; byte pairs are merged only inside a piece.
 from __future__ import annotations
 
 import re
+
+# `\p{L}`, `\p{N}` and so on are those of Unicode 16, in tiktoken and in the package `tokenizers`.
+WITH_GROUPS_OF_DIGITS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|%s"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+# DeepSeek splits three times: groups of digits, runs of Chinese and Japanese, then all pieces by words. This
+# is one pattern with the same pieces. What no pattern matches is a piece too: controls, for example.
+ASIAN_LETTER = "\u4e00-\u9fa5\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
+ASIAN_SIGN = "\u309b\u309c\u30a0\u30fb"
+ASIAN_REST = "\u3040\u3097\u3098"
+ASIAN = "\u4e00-\u9fa5\u3040-\u30ff"
+LETTER_OR_MARK = rf"(?:[^\P{{L}}{ASIAN}]|[^\P{{M}}{ASIAN}])"
+SIGN = rf"(?:[^\P{{P}}{ASIAN}]|[^\P{{S}}{ASIAN}])"
+DEEPSEEK3 = (
+    rf"\p{{N}}{{1,3}}|[{ASIAN_REST}]?[{ASIAN_LETTER}]+|[{ASIAN_SIGN}]+"
+    r"|[!-/:-@\[-`{-~][A-Za-z]+"
+    rf"|[^\r\n\p{{L}}\p{{P}}\p{{S}}\p{{N}}{ASIAN}]?{LETTER_OR_MARK}+"
+    rf"| ?{SIGN}+[\r\n]*|\s*[\r\n]+|\s+(?![^\s\p{{N}}{ASIAN}])|\s+"
+    rf"|(?:[^\s\p{{L}}\p{{M}}\p{{P}}\p{{S}}\p{{N}}{ASIAN}](?!{LETTER_OR_MARK}))+"
+    rf"|(?:[{ASIAN_REST}](?![{ASIAN_LETTER}]))+"
+)
 
 PRE_SPLIT = {
     "cl100k_base": (
@@ -29,6 +52,18 @@ PRE_SPLIT = {
         r"|\s+(?!\S)"
         r"|\s+"
     ),
+    # Llama 3, and others that count with its pattern.
+    "llama3": WITH_GROUPS_OF_DIGITS % r"\p{N}{1,3}",
+    # Qwen 2 to 3: every digit is a piece.
+    "qwen2": WITH_GROUPS_OF_DIGITS % r"\p{N}",
+    # Mistral since Nemo: `o200k_base` without contractions, and every digit is a piece.
+    "tekken": (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+    "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "deepseek3": DEEPSEEK3,
 }
 
 POSSESSIVE = re.compile(r"([?*+]|\{\d+,\d+\})\+")
@@ -42,5 +77,7 @@ def faster_for_tiktoken(pattern: str) -> str:
     quantifiers, and backtracks step by step otherwise. The possessive signs here forbid only what could not
     match anyway, so they are removed. All alternatives before the one that looks ahead go into one group.
     """
+    if LOOKS_AHEAD not in pattern:
+        return pattern
     before, after = POSSESSIVE.sub(r"\1", pattern).split(LOOKS_AHEAD)
     return f"(?:{before}){LOOKS_AHEAD}{after}"

@@ -1,4 +1,4 @@
-"""The tokens of small texts: an embedded encoding in plain Python, without loading tiktoken.
+"""The tokens of small texts: an encoding in plain Python, without loading tiktoken.
 
 Whole pieces of the pre-split are looked up first; only a piece that is not a token is merged. The result is
 the same as tiktoken's, or None: for a character of unknown class, and when the work would take longer than
@@ -20,38 +20,40 @@ from tokcap.tokens.embedded import DIRECTORY
 if TYPE_CHECKING:
     import re
 
+    from tokcap.tokens.added import AddedEncoding
+
 # The pre-splits of `tokens.pre_split`, over the classes of `tokens.character_classes` instead of
 # characters. `\p{L}` becomes the ASCII letters and the bytes for all other letters, and so on,
 # so that `re` can run the patterns on bytes. The bytes: UPPER 80, LOWER 81, CASELESS 82, MARK 83, NUMBER
 # 84, BLANK 85, REST 86, LONG_S 87.
-_LETTER = r"A-Za-z\x80-\x82\x87"
-_NUMBER = r"0-9\x84"
-_BLANK = r"\t-\r \x85"
+LETTER = r"A-Za-z\x80-\x82\x87"
+NUMBER = r"0-9\x84"
+BLANK = r"\t-\r \x85"
 
 _CL100K = (
     r"'(?:[SDMTsdmt\x87]|[Ll][Ll]|[Vv][Ee]|[Rr][Ee])"
-    rf"|[^\r\n{_LETTER}{_NUMBER}]?+[{_LETTER}]++"
-    rf"|[{_NUMBER}]{{1,3}}+"
-    rf"| ?[^{_BLANK}{_LETTER}{_NUMBER}]++[\r\n]*+"
-    rf"|[{_BLANK}]++\Z"
-    rf"|[{_BLANK}]*[\r\n]"
-    rf"|[{_BLANK}]+(?![^{_BLANK}])"
-    rf"|[{_BLANK}]"
+    rf"|[^\r\n{LETTER}{NUMBER}]?+[{LETTER}]++"
+    rf"|[{NUMBER}]{{1,3}}+"
+    rf"| ?[^{BLANK}{LETTER}{NUMBER}]++[\r\n]*+"
+    rf"|[{BLANK}]++\Z"
+    rf"|[{BLANK}]*[\r\n]"
+    rf"|[{BLANK}]+(?![^{BLANK}])"
+    rf"|[{BLANK}]"
 )
 
 # Letters without case, and marks, are in both classes of letters. A mark may also precede a word.
-_UPPER = r"A-Z\x80\x82\x83"
-_LOWER = r"a-z\x81-\x83\x87"
+UPPER = r"A-Z\x80\x82\x83"
+LOWER = r"a-z\x81-\x83\x87"
 _CONTRACTION = r"(?:'(?:[SsTtMmDd\x87]|[Rr][Ee]|[Vv][Ee]|[Ll][Ll]))?"
 
 _O200K = (
-    rf"[^\r\n{_LETTER}{_NUMBER}]?[{_UPPER}]*[{_LOWER}]+{_CONTRACTION}"
-    rf"|[^\r\n{_LETTER}{_NUMBER}]?[{_UPPER}]+[{_LOWER}]*{_CONTRACTION}"
-    rf"|[{_NUMBER}]{{1,3}}"
-    rf"| ?[^{_BLANK}{_LETTER}{_NUMBER}]+[\r\n/]*"
-    rf"|[{_BLANK}]*[\r\n]+"
-    rf"|[{_BLANK}]+(?![^{_BLANK}])"
-    rf"|[{_BLANK}]+"
+    rf"[^\r\n{LETTER}{NUMBER}]?[{UPPER}]*[{LOWER}]+{_CONTRACTION}"
+    rf"|[^\r\n{LETTER}{NUMBER}]?[{UPPER}]+[{LOWER}]*{_CONTRACTION}"
+    rf"|[{NUMBER}]{{1,3}}"
+    rf"| ?[^{BLANK}{LETTER}{NUMBER}]+[\r\n/]*"
+    rf"|[{BLANK}]*[\r\n]+"
+    rf"|[{BLANK}]+(?![^{BLANK}])"
+    rf"|[{BLANK}]+"
 )
 
 CLASS_PRE_SPLIT = {"cl100k_base": _CL100K.encode(), "o200k_base": _O200K.encode()}
@@ -73,10 +75,14 @@ SINGLE = [bytes((number,)) for number in range(256)]
 
 
 class SmallTextEncoder:
-    """One embedded encoding. It opens its file at the first text."""
+    """One encoding. It opens its file at the first text.
 
-    def __init__(self, name: str) -> None:
+    `added`: it is not embedded.
+    """
+
+    def __init__(self, name: str, added: AddedEncoding | None = None) -> None:
         self._name = name
+        self._added = added
         self._work = 0
         # The pieces seen so far, with the lengths of their tokens. Every single byte is a token.
         self._known: dict[bytes, bytes] = dict.fromkeys(SINGLE, SINGLE[1])
@@ -106,17 +112,20 @@ class SmallTextEncoder:
 
     def _affords(self, work: int) -> bool:
         self._work += work
-        return self._work <= ALLOWANCE[self._name]
+        return self._work <= (self._added.allowance if self._added else ALLOWANCE[self._name])
 
     def _pieces(self, text: str) -> list[bytes] | None:
         """Return the pieces of the pre-split; None if a character has no known class."""
         if self._split is None:
-            self._split = compiled(CLASS_PRE_SPLIT[self._name])
+            self._split = self._added.pattern() if self._added else compiled(CLASS_PRE_SPLIT[self._name])
         if text.isascii():
             return self._split.findall(text.encode())
-        from tokcap.tokens.character_classes import classes_of
+        if self._added:
+            classes = self._added.classes_of(text)
+        else:
+            from tokcap.tokens.character_classes import classes_of
 
-        classes = classes_of(text)
+            classes = classes_of(text)
         return None if classes is None else cut_like(self._split.findall(classes), text)
 
     def _learn(self, new: set[bytes]) -> bool:
@@ -124,7 +133,8 @@ class SmallTextEncoder:
         if not self._affords(PER_NEW_PIECE * len(new)):
             return False
         if self._ranks is None:
-            self._ranks = Ranks(os.path.join(DIRECTORY, f"{self._name}.buckets"))
+            path = self._added.buckets if self._added else os.path.join(DIRECTORY, f"{self._name}.buckets")
+            self._ranks = Ranks(path)
         ranks, known = self._ranks, self._known
         tokens = ranks.tokens_among(new)
         known.update(zip(tokens, map(SINGLE.__getitem__, map(len, tokens)), strict=True))

@@ -8,6 +8,7 @@ from tokcap.tokens import embedded
 
 if TYPE_CHECKING:
     from tokcap.core.tokenizer import Tokenizer
+    from tokcap.environment import Environment
 
 # These differ from another encoding only in their special tokens, which are plain text here.
 SAME_ORDINARY_TOKENS = {"o200k_harmony": "o200k_base"}
@@ -19,14 +20,14 @@ class TiktokenFamily:
     # The embedded encodings are suggested by their own family; the others may need a download.
     names = ()
 
-    def open(self, name: str) -> Tokenizer | None:
+    def open(self, name: str, env: Environment | None = None) -> Tokenizer | None:
         encoding_name = encoding_of(name)
         if encoding_name is None:
             return None
         # Whether tiktoken can load the table must be known before a command runs.
         return embedded.FAMILY.open(encoding_name) or load(encoding_name)
 
-    def examine(self, name: str) -> str | None:
+    def examine(self, name: str, env: Environment | None = None) -> str | None:
         encoding_name = encoding_of(name)
         if encoding_name is None or encoding_name in embedded.NAMES:
             return None if encoding_name is None else ""

@@ -1,4 +1,4 @@
-"""Read an embedded vocabulary from its compact file. Never uses the network.
+"""Read a vocabulary from its compact file. Never uses the network.
 
 A file has a header of four lines (format, name, sha256 of the published table, number of tokens), then the
 length of each token in one byte, then the bytes of all tokens; both in order of rank.
@@ -62,5 +62,10 @@ def unpacked(data: bytes) -> Vocabulary:
 
 def load(name: str) -> Vocabulary:
     """Read the embedded vocabulary of this name."""
-    with open(os.path.join(DIRECTORY, f"{name}.vocab"), "rb") as file:
+    return read(os.path.join(DIRECTORY, f"{name}.vocab"))
+
+
+def read(path: str) -> Vocabulary:
+    """Read the vocabulary in a file."""
+    with open(path, "rb") as file:
         return unpacked(file.read())

@@ -10,6 +10,8 @@ class WordTokenizer:
     stable = True
     cuts_anywhere = True
     digit_group = 0
+    most_tokens_per_byte = 1
+    digest = ""
     longest_token_bytes = 1 << 62
 
     def prepare(self):
@@ -38,10 +40,10 @@ class WordTokenizer:
 class WordFamily:
     names = (WordTokenizer.name,)
 
-    def open(self, name):
+    def open(self, name, env=None):
         return WordTokenizer() if name in self.names else None
 
-    def examine(self, name):
+    def examine(self, name, env=None):
         return "" if name in self.names else None
 
 

@@ -1,0 +1,233 @@
+"""Tokenizers that the user has added with `tokcap tokenizer add`: a directory of compiled files for each.
+
+A call that names one loads this module, so it imports nothing else until a text is counted.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tokcap.errors import TokenizerFailed, TokenizerUnavailable
+from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.tokens.embedded import EmbeddedTokenizer, byte_pair_of
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Sequence
+
+    from tokcap.core.tokenizer import Cut
+    from tokcap.environment import Environment
+    from tokcap.tokens.bpe import BytePairTokenizer
+    from tokcap.tokens.small_text import SmallTextEncoder
+
+FORMAT = "tokcap tokenizer 1"
+DESCRIPTION, BUCKETS, VOCABULARY = "description", "buckets", "vocabulary"
+LONGEST_NAME = 64
+# The digits of a digest that are shown.
+DIGEST_DIGITS = 16
+# The work in nanoseconds that loading one token into tiktoken takes (see `small_text.ALLOWANCE`).
+ALLOWANCE_PER_TOKEN = 1_000
+# NFC makes at most three bytes of one, and one byte of at most three.
+MOST_NFC_GROWTH = 3
+
+
+class Description(Record):
+    """What is known about an added tokenizer. Its file has a line for each field."""
+
+    name: str
+    # The format of the file that it was compiled from, and its path, as in a URL.
+    source_format: str
+    source_path: str
+    source_sha256: str
+    pre_split: str
+    # "nfc" or "none".
+    normalizer: str
+    tokens: int
+    longest_token_bytes: int
+    digit_group: int
+    # The digest of both compiled files, so that damage can be noticed.
+    compiled_sha256: str
+
+    def packed(self) -> bytes:
+        lines = [FORMAT, *(f"{key} {value}" for key, value in self.__dict__.items())]
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Description:
+        """Read what `packed` wrote; `ValueError` if it is something else."""
+        form, *lines = data.decode().splitlines()
+        if form != FORMAT:
+            raise ValueError(f"not a tokenizer of this version: {form[:40]!r}")
+        values = dict(line.split(" ", 1) for line in lines)
+        numbers = {key: int(values.pop(key, "")) for key in ("tokens", "longest_token_bytes", "digit_group")}
+        return cls(**values, **numbers)  # type: ignore[arg-type]  # mypy does not know which key is which
+
+    @property
+    def digest(self) -> str:
+        return self.source_sha256[:DIGEST_DIGITS]
+
+
+class AddedEncoding(Record):
+    """What the encoder for small texts has to know."""
+
+    buckets: str
+    allowance: int
+    pre_split: str
+
+    def pattern(self) -> re.Pattern[bytes]:
+        from tokcap.lean.patterns import PRE_SPLITS_READY_FILE, compiled
+        from tokcap.tokens.other_pre_splits import OTHER_CLASS_PRE_SPLIT
+        from tokcap.tokens.small_text import CLASS_PRE_SPLIT
+
+        if self.pre_split in CLASS_PRE_SPLIT:
+            return compiled(CLASS_PRE_SPLIT[self.pre_split])
+        return compiled(OTHER_CLASS_PRE_SPLIT[self.pre_split], ready_file=PRE_SPLITS_READY_FILE)
+
+    def classes_of(self, text: str) -> bytes | None:
+        """Return one byte per character; None if a character has no known class."""
+        from tokcap.tokens.other_pre_splits import WITH_SCRIPTS
+
+        if self.pre_split in WITH_SCRIPTS:
+            from tokcap.tokens.script_classes import classes_of
+        else:
+            from tokcap.tokens.character_classes import classes_of
+        return classes_of(text)
+
+
+class AddedTokenizer(EmbeddedTokenizer):
+    """A tokenizer in a directory of the user."""
+
+    def __init__(self, directory: str, described: Description) -> None:
+        super().__init__(described.name)
+        self._directory = directory
+        self.described = described
+        self.pre_split = described.pre_split
+        self.digest = described.digest
+        self.digit_group = described.digit_group
+        self._normalizes = described.normalizer == "nfc"
+        self.longest_token_bytes = described.longest_token_bytes
+        if self._normalizes:
+            self.most_tokens_per_byte = MOST_NFC_GROWTH
+            self.longest_token_bytes *= MOST_NFC_GROWTH
+
+    def _load_byte_pair(self) -> BytePairTokenizer:
+        from tokcap.tokens import vocabulary
+
+        described = self.described
+        try:
+            table = vocabulary.read(os.path.join(self._directory, VOCABULARY))
+            if (len(table.lengths), sum(table.lengths)) != (described.tokens, len(table.joined)):
+                raise ValueError("a part is missing")
+        except (OSError, ValueError):
+            raise TokenizerFailed(
+                f"the files of {self.name} are damaged; remove it and add it again: "
+                f"tokcap tokenizer remove {self.name}"
+            ) from None
+        return byte_pair_of(self.name, table, self.pre_split, described.longest_token_bytes)
+
+    def _open_small_text(self) -> SmallTextEncoder:
+        from tokcap.tokens.small_text import SmallTextEncoder
+
+        path = os.path.join(self._directory, BUCKETS)
+        allowance = ALLOWANCE_PER_TOKEN * self.described.tokens
+        return SmallTextEncoder(self.name, AddedEncoding(path, allowance, self.pre_split))
+
+    def count(self, text: str) -> int:
+        if self._normalizes and not text.isascii():
+            from tokcap.tokens.nfc import normalized
+
+            text = normalized(text)
+        return super().count(text)
+
+    def token_lengths(self, text: str) -> Sequence[int]:
+        if not self._normalizes or text.isascii():
+            return super().token_lengths(text)
+        from tokcap.tokens.nfc import lengths_in_source, normalized
+
+        normal = normalized(text)
+        lengths = super().token_lengths(normal)
+        return lengths if normal == text else lengths_in_source(text, lengths)
+
+    def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
+        if not self._normalizes or data.isascii():
+            return super().find_safe_cut(data, in_piece=in_piece)
+        from tokcap.tokens.nfc import cut_in_source
+
+        return cut_in_source(data, super().find_safe_cut)
+
+    def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
+        cut = super().cut_in_middle(data, is_end=is_end)
+        if cut is None or not self._normalizes or data.isascii():
+            return cut
+        from tokcap.tokens.nfc import is_between_characters, is_normalized
+
+        # The beginning is unknown, so it is not normalized here.
+        return cut if is_normalized(data) and is_between_characters(data, cut) else None
+
+
+# As for the embedded ones. By directory: another data directory may have another tokenizer of the same name.
+_opened: dict[str, tuple[bytes, AddedTokenizer]] = {}
+
+
+class AddedFamily:
+    """The names of the directories in `tokenizers` of the data directory."""
+
+    # They are different on every machine.
+    names = ()
+
+    def open(self, name: str, env: Environment | None = None) -> AddedTokenizer | None:
+        if not is_name(name):
+            return None
+        directory = os.path.join(place_of(env), name)
+        try:
+            with open(os.path.join(directory, DESCRIPTION), "rb", buffering=0) as file:
+                packed = file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise TokenizerUnavailable(
+                f"--tokenizer: {name!r} cannot be read: {error.strerror}; "
+                f"add it again: tokcap tokenizer remove {name}"
+            ) from None
+        before = _opened.get(directory)
+        if before and before[0] == packed:
+            return before[1]
+        try:
+            described = Description.unpacked(packed)
+        except (ValueError, TypeError):
+            raise TokenizerUnavailable(
+                f"--tokenizer: {name!r} is damaged or of another version of tokcap; "
+                f"remove it and add it again: tokcap tokenizer remove {name}"
+            ) from None
+        tokenizer = AddedTokenizer(directory, described)
+        _opened[directory] = (packed, tokenizer)
+        return tokenizer
+
+    def examine(self, name: str, env: Environment | None = None) -> str | None:
+        return None if self.open(name, env) is None else ""
+
+
+def place_of(env: Environment | None) -> str:
+    """Return the directory of all added tokenizers."""
+    if env is None:
+        from tokcap.environment import Environment
+
+        env = Environment(os.environ)
+    return os.path.join(env.data_dir(), "tokenizers")
+
+
+def names(env: Environment) -> Sequence[str]:
+    """Return the names of all added tokenizers."""
+    try:
+        return sorted(filter(is_name, os.listdir(place_of(env))))
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+def is_name(name: str) -> bool:
+    """Return whether a tokenizer can be added under this name. It is the name of a directory."""
+    plain = name.replace("-", "").replace("_", "").replace(".", "")
+    return name.isascii() and plain.isalnum() and name[0].isalnum() and len(name) <= LONGEST_NAME
+
+
+FAMILY = AddedFamily()

@@ -1,0 +1,146 @@
+"""`tokenizer.json` of Hugging Face: byte-pair encoding over bytes that are written as visible characters."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tokcap.tokens.sources.base import MOST_MERGES, MOST_TOKENS, Published, Refused, from_json, member
+from tokcap.tokens.sources.split_names import GPT2, name_of_splits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tokcap.tokens.sources.source_file import SourceFile
+
+# Normalizers that change nothing that reaches the model, and those that tokcap has.
+NORMALIZERS = {"NFC": "nfc"}
+# Parts of a model that must be absent: they would change tokens.
+ABSENT = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback")
+
+
+class HuggingFaceFormat:
+    """A JSON object with a `model`."""
+
+    description = "tokenizer.json of Hugging Face"
+
+    def recognizes(self, file: SourceFile) -> bool:
+        return file.beginning.lstrip()[:1] == b"{"
+
+    def read(self, file: SourceFile, pre_split: str) -> Published:
+        if pre_split:
+            raise Refused("it has its own pre-split; leave out --pre-split")
+        content = from_json(file.content)
+        model = member(content, "model", dict)
+        kind = model.get("type", "BPE" if "merges" in model else "unknown")
+        if kind != "BPE":
+            raise Refused(f"its model is {kind!r}, and only byte-pair encoding (BPE) can be compiled")
+        for part in ABSENT:
+            if model.get(part):
+                raise Refused(f"its model has {part}")
+        name = name_of_splits(splits_of(content.get("pre_tokenizer")))
+        tokens = tokens_of(model)
+        return Published(
+            tokens=frozenset(tokens.values()),
+            merges=merges_of(model, tokens),
+            ranks=None,
+            whole_pieces_first=model.get("ignore_merges") is True,
+            pre_split=name,
+            normalizer=normalizer_of(content.get("normalizer")),
+        )
+
+
+def parts_of(part: object, members: str) -> Iterator[Mapping[str, Any]]:
+    """Return the parts of a sequence, or the part itself; nothing for null."""
+    is_sequence = isinstance(part, dict) and part.get("type") == "Sequence"
+    for inner in member(part, members, list) if is_sequence else [part]:
+        if isinstance(inner, dict):
+            yield inner
+        elif inner is not None:
+            raise Refused("a part of it is not an object")
+
+
+def normalizer_of(part: object) -> str:
+    """Return the name of a normalizer."""
+    found = [inner.get("type") for inner in parts_of(part, "normalizers")]
+    if not found:
+        return "none"
+    if len(found) > 1 or found[0] not in NORMALIZERS:
+        raise Refused(f"its normalizer is {', '.join(map(str, found))}, and only NFC can be compiled")
+    return NORMALIZERS[str(found[0])]
+
+
+def splits_of(part: object) -> Sequence[str]:
+    """Return the patterns that divide the text, one after the other."""
+    patterns: list[str] = []
+    is_byte_level = False
+    for inner in parts_of(part, "pretokenizers"):
+        kind = inner.get("type")
+        if kind == "Split":
+            patterns.append(pattern_of(inner))
+        elif kind == "ByteLevel":
+            if inner.get("add_prefix_space"):
+                raise Refused("it puts a space before every text")
+            if inner.get("use_regex", True):
+                patterns.append(GPT2)
+            is_byte_level = True
+        else:
+            raise Refused(f"its pre-tokenizer has the part {kind!r}, which cannot be compiled")
+    if not is_byte_level:
+        raise Refused("its tokens are characters, and only tokens that are bytes can be compiled")
+    return patterns
+
+
+def pattern_of(split: Mapping[str, Any]) -> str:
+    """Return the pattern of a split whose matches become pieces."""
+    pattern = member(split, "pattern", dict).get("Regex")
+    behavior = (split.get("behavior"), bool(split.get("invert")))
+    # Either what is between matches becomes a piece too, or it is dropped; there is nothing between them.
+    if not isinstance(pattern, str) or behavior not in (("Isolated", False), ("Removed", True)):
+        raise Refused(f"it splits in a way that cannot be compiled ({behavior[0]})")
+    return pattern
+
+
+@cache
+def byte_of_character() -> Mapping[str, int]:
+    """Return the byte that each visible character stands for: a space is written as `Ġ`."""
+    visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(0x100) if byte not in visible]
+    found = {chr(byte): byte for byte in visible}
+    return found | {chr(0x100 + place): byte for place, byte in enumerate(others)}
+
+
+def tokens_of(model: Mapping[str, Any]) -> Mapping[str, bytes]:
+    """Return the bytes of each token. A token with other characters never occurs in text: it is special."""
+    vocabulary = member(model, "vocab", dict)
+    if len(vocabulary) > MOST_TOKENS:
+        raise Refused(f"it has {len(vocabulary)} tokens; no vocabulary has more than {MOST_TOKENS}")
+    byte_of = byte_of_character().__getitem__
+    found = {}
+    for written in vocabulary:
+        try:
+            found[written] = bytes(map(byte_of, written))
+        except KeyError:
+            continue
+    return found
+
+
+def merges_of(model: Mapping[str, Any], tokens: Mapping[str, bytes]) -> Mapping[tuple[bytes, ...], int]:
+    """Return the rank of each pair that is merged."""
+    merges = member(model, "merges", list)
+    if len(merges) > MOST_MERGES:
+        raise Refused(f"it has {len(merges)} merges; no vocabulary has more than {MOST_MERGES}")
+    found: dict[tuple[bytes, ...], int] = {}
+    for rank, merge in enumerate(merges):
+        pair = merge.split(" ") if isinstance(merge, str) else merge
+        try:
+            left, right = pair
+            # A merge of tokens that do not exist, or to one, is an error in `tokenizers` too.
+            found[tokens[left], tokens[right]] = rank
+            _ = tokens[left + right]
+        except (KeyError, TypeError, ValueError):
+            raise Refused(f"merge {rank + 1} is not a pair of its tokens") from None
+    return found
+
+
+FORMAT = HuggingFaceFormat()
