@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.engines import SERVERS, new_space, server_of
 from tokcap.budget import LEDGERS, open_ledger
 from tokcap.budget.arithmetic import MOST_TOKENS, Account, Settings, Window
 from tokcap.budget.base import MOST_SHOWN, Grant, SessionView
@@ -16,15 +17,23 @@ from tokcap.budget.memory import MemoryLedger
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, SessionNotStarted, UsageError
 
-# A URL for each member. Another test gets another name, so that no test finds the sessions of the last one.
 GRANT = Grant(1, 1, None, False, Account(Settings()))
-URLS = {"sqlite": "sqlite:", "memory": "memory:{}"}
 
 
-@pytest.fixture(params=list(LEDGERS))
+# A URL for each member. Another test gets another name, so that no test finds the sessions of the last one.
+URLS = {
+    "sqlite": lambda: "sqlite:",
+    "memory": lambda: f"memory:{new_space()}",
+    **{scheme: lambda scheme=scheme: server_of(scheme).url(new_space()) for scheme in SERVERS},
+}
+# The same member, reached in another way.
+SAME = {"rediss": "redis", "unix": "redis", "postgres": "postgresql"}
+
+
+@pytest.fixture(params=list(URLS))
 def environment(request, tmp_path):
     """Return an environment whose ledger is empty."""
-    url = URLS[request.param].format(tmp_path)
+    url = URLS[request.param]()
     return Environment({**os.environ, "TOKCAP_LEDGER": url, "TOKCAP_DATA_DIR": str(tmp_path / "data")})
 
 
@@ -186,13 +195,45 @@ class TestGrants:
     def test_usage_without_a_grant_is_counted(self, session):
         assert session(1000).settle(None, 30).used == 30
 
-    def test_a_grant_settled_twice_counts_both_and_frees_no_other_grant(self, session):
+    def test_a_grant_settled_twice_counts_once_and_frees_no_other_grant(self, session):
+        """The first answer may have been lost on its way, so the step is repeated."""
         work = session(1000)
-        grant = work.reserve(100)
-        work.settle(grant, 100)
+        grant = work.reserve(100, turn="t")
+        first = work.settle(grant, 70)
+        assert work.settle(grant, 70) == first
         work.reserve(100)
         after = work.settle(grant, 50)
-        assert (after.used, after.reserved) == (150, 100)
+        assert (after.used, after.reserved, work.turn("t")) == (70, 100, 70)
+        assert work.release(grant) == after
+
+    def test_a_released_grant_can_still_be_settled_once(self, session):
+        work = session(1000)
+        for announced in (0, 40):
+            grant = work.reserve(100, turn="t")
+            work.announce(grant, announced)
+            before, in_turn = work.read().used, work.turn("t") - 100
+            assert work.release(grant).used == before + announced
+            for _ in range(2):
+                assert work.settle(grant, 25).used == before + 25
+                assert work.turn("t") == in_turn + 25
+
+    def test_every_grant_has_an_id_of_its_own(self, ledger):
+        ids = []
+        for name in ("a", "b"):
+            ledger.start(name, Settings(1000))
+            ids += [ledger.reserve(name, 10).id for _ in range(3)]
+        ledger.reset("a")
+        ids.append(ledger.reserve("a", 10).id)
+        assert len(set(ids)) == len(ids)
+
+    def test_renewing_changes_no_number(self, session):
+        work = session(1000)
+        grant = work.reserve(100)
+        work.renew(grant)
+        assert work.read() == grant.account
+        work.settle(grant, 10)
+        work.renew(grant)
+        assert (work.read().used, work.read().reserved) == (10, 0), "a grant that is gone stays gone"
 
     def test_a_released_grant_costs_nothing_and_can_be_released_again(self, session):
         work = session(1000)
@@ -457,13 +498,16 @@ class TestWhatWasShown:
 
 class TestTheTable:
     def test_every_member_has_a_url_in_this_suite(self):
-        assert set(URLS) == set(LEDGERS)
+        assert {*URLS, *SAME} == set(LEDGERS)
 
     @pytest.mark.parametrize("url", ["redis", "secret@host/x", "nosuch://user:secret@host/x", ":", "/a/b"])
     def test_an_unknown_url_is_refused_and_not_repeated(self, url, inside):
         ran = inside("--session", "s", "--", "echo", "x", env={"TOKCAP_LEDGER": url})
         assert (ran.status, ran.out) == (125, b"")
-        assert ran.err == b"tokcap: TOKCAP_LEDGER must be a URL that starts with one of sqlite:, memory:\n"
+        assert ran.err == (
+            b"tokcap: the ledger must be a URL that starts with one of"
+            b" sqlite:, memory:, redis:, rediss:, unix:, postgresql:, postgres:\n"
+        )
 
     def test_the_sqlite_ledger_takes_no_path(self, inside):
         ran = inside("--session", "s", "--", "echo", "x", env={"TOKCAP_LEDGER": "sqlite:///tmp/x.db"})

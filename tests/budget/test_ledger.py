@@ -23,7 +23,7 @@ from tests.support.program import IMPORT_PATH, ROOT
 from tokcap.budget import holder, sqlite, tables
 from tokcap.budget.arithmetic import Settings, Window
 from tokcap.budget.base import SessionView, session_name
-from tokcap.budget.database import RETRY_SECONDS
+from tokcap.budget.database import RETRY_SECONDS, Database
 from tokcap.budget.memory import MemoryLedger
 from tokcap.budget.sqlite import SqliteLedger
 from tokcap.errors import BudgetExhausted, LedgerError, SessionNotStarted, StoreError, UsageError
@@ -171,7 +171,7 @@ def test_reservations_of_killed_processes_are_freed(place, book):
     assert after.reserved == 0
     assert after.used > 0
     assert_whole(place)
-    assert os.listdir(place) == ["ledger.db"]
+    assert sorted(os.listdir(place)) == ["ledger.db", "ledger.holders"]
 
 
 def test_what_a_killed_process_announced_is_used_and_the_rest_is_freed(place, book):
@@ -197,19 +197,107 @@ print('holds', flush=True); time.sleep(60)
 
 
 def test_a_holder_that_only_seemed_dead_is_counted_with_what_it_settles(book, monkeypatch):
-    """A process of another machine that shares the directory cannot be told from a dead one."""
+    """A machine that was cut off from a shared directory has lost its locks, and goes on."""
     book.start("s", Settings(1000))
     here = holder.this_process()
     with monkeypatch.context() as patch:
         patch.setattr(tables, "this_process", lambda: here.but(boot="another"))
-        grants = [book.reserve("s", 100, turn="t") for _ in range(2)]
-        for grant in grants:
+        patch.setattr(tables, "hold", lambda path, reservation: 7)
+        grants = [book.reserve("s", 100, turn="t") for _ in range(3)]
+        for grant in grants[:2]:
             book.announce("s", grant, 80)
     assert (book.read("s").used, book.turn("s", "t")) == (160, 160)
     assert book.settle("s", grants[0], 70).used == 150
     assert book.settle("s", grants[1], 95).used == 165
     assert (book.read("s").used, book.turn("s", "t")) == (165, 165)
-    assert book.settle("s", grants[1], 5).used == 170
+    assert book.settle("s", grants[1], 5).used == 165, "it is settled once"
+    book.reset("s")
+    assert book.settle("s", grants[2], 30).used == 195, "it belongs to the session that made it"
+    assert book.read("s").used == 0
+
+
+# Hosts that share a directory
+
+
+def on_another_host(code: str, place, number: int = 1) -> subprocess.Popen:
+    """Start a process that sees itself on another machine, by the boot of that."""
+    prelude = (
+        "from tokcap.budget import holder\n"
+        f"holder.boot_id = lambda: 'boot-of-host-{number}'\n"
+        "holder.pid_namespace = lambda: 'pid:[4026531836]'\n"
+    )
+    return start_python(prelude + code, place)
+
+
+HOLDS_600 = """
+grant = session.reserve(600)
+session.announce(grant, 100)
+print('holds', grant.tokens, flush=True)
+time.sleep(60)
+"""
+
+
+def ended(process: subprocess.Popen) -> None:
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_two_hosts_that_share_a_directory_do_not_take_each_other_for_dead(place, book):
+    book.start("s", Settings(1000))
+    hosts = []
+    for number in (1, 2, 3):
+        host = on_another_host(HOLDS_600, place, number)
+        host.stdout.readline()
+        host.stdin.close()
+        hosts.append(host)
+        if number < 3:
+            assert host.stdout.readline() == f"holds {(600, 400)[number - 1]}\n"
+    assert hosts[2].stdout.readline() == "", "nothing is left for the third one"
+    assert book.read("s").reserved == 1000
+    with pytest.raises(BudgetExhausted, match="1000 are reserved"):
+        book.reserve("s", 1)
+    ended(hosts[0])
+    after = book.read("s")
+    assert (after.used, after.reserved) == (100, 400), "a dead one is free at once, wherever it ran"
+    ended(hosts[1])
+    ended(hosts[2])
+    assert (book.read("s").used, book.read("s").reserved) == (200, 0)
+
+
+def test_this_process_keeps_its_lock_while_it_looks_at_others_and_after_a_fork(place, book):
+    book.start("s", Settings(1000))
+    session = SessionView(book, "s")
+    other = on_another_host(HOLDS_600, place)
+    other.stdout.readline()
+    other.stdin.close()
+    other.stdout.readline()
+    first, second = session.reserve(100), session.reserve(100)
+    session.settle(first, 1)
+    if not (child := os.fork()):
+        session.settle(session.reserve(5), 5)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    watcher = on_another_host("print(session.read().reserved, flush=True)", place, 2)
+    watcher.stdout.readline()
+    watcher.stdin.close()
+    assert watcher.stdout.readline() == "700\n"
+    watcher.wait()
+    watcher.stdout.close()
+    ended(other)
+    before = len(os.listdir("/dev/fd"))
+    assert session.settle(second, 1).reserved == 0
+    assert len(os.listdir("/dev/fd")) == before - 1, "without reservations, nothing stays open"
+
+
+def test_a_reservation_of_another_host_without_a_lock_is_of_an_earlier_boot(book, monkeypatch):
+    book.start("s", Settings(1000))
+    here = holder.this_process()
+    with monkeypatch.context() as patch:
+        patch.setattr(tables, "this_process", lambda: here.but(boot="another"))
+        patch.setattr(tables, "hold", lambda path, reservation: None)
+        book.reserve("s", 600)
+    assert book.read("s").reserved == 0
 
 
 def test_a_reservation_lives_as_long_as_its_process(place, book):
@@ -237,17 +325,22 @@ def test_a_reused_process_id_does_not_keep_a_reservation(book, monkeypatch):
     assert book.read("s").reserved == 0
 
 
-def test_a_process_of_an_earlier_boot_is_gone_and_one_of_another_container_is_not():
+def test_who_cannot_be_seen_is_gone_without_a_lock(place):
     here = holder.this_process()
-    assert not holder.is_gone(here, here)
-    assert holder.is_gone(here.but(boot="another"), here)
-    assert not holder.is_gone(here.but(pid=2**22 + 1, namespace="pid:[1]"), here)
+    path = str(place / "ledger.holders")
+    assert not holder.is_gone(here, here, path)
+    for other in (here.but(boot="another"), here.but(pid=2**22 + 1, namespace="pid:[1]")):
+        assert holder.is_gone(other.but(place=7), here, path)
+    # An older tokcap locked nothing.
+    assert holder.is_gone(here.but(boot="another"), here, path)
+    assert not holder.is_gone(here.but(pid=2**22 + 1, namespace="pid:[1]"), here, path)
 
 
-def test_without_start_times_the_process_id_alone_counts():
+def test_without_start_times_the_process_id_alone_counts(place):
     here = holder.Holder(os.getpid())
-    assert not holder.is_gone(here, here)
-    assert holder.is_gone(here.but(pid=2**22 + 1), here)
+    path = str(place / "ledger.holders")
+    assert not holder.is_gone(here, here, path)
+    assert holder.is_gone(here.but(pid=2**22 + 1), here, path)
 
 
 def test_a_fork_and_threads_use_the_ledger_of_their_process(book):
@@ -335,16 +428,6 @@ def test_a_grant_that_outlives_its_session_is_charged_to_that_session(place, boo
     with sqlite3.connect(place / "ledger.db") as database:
         assert database.execute("SELECT used FROM sessions ORDER BY id").fetchall() == [(70,), (0,)]
     database.close()
-
-
-def test_a_grant_settled_twice_counts_both_and_frees_no_other_grant(book):
-    book.start("s", Settings(1000))
-    session = SessionView(book, "s")
-    grant = session.reserve(100)
-    session.settle(grant, 100)
-    session.reserve(100)
-    after = session.settle(grant, 50)
-    assert (after.used, after.reserved) == (150, 100)
 
 
 def test_sessions_are_listed_in_order_of_their_start_even_if_the_clock_jumps(book, monkeypatch):
@@ -691,12 +774,11 @@ def test_an_older_ledger_is_migrated_with_its_content(place, monkeypatch):
         SqliteLedger(str(place)).read("s")
 
 
-def test_a_ledger_of_the_first_version_keeps_its_sessions_and_reservations(place, monkeypatch):
-    monkeypatch.setattr(sqlite, "MIGRATIONS", tables.MIGRATIONS[:1])
-    SqliteLedger(str(place)).start("s", Settings(1000))
+def test_a_ledger_of_the_first_version_keeps_its_sessions_and_reservations(place):
+    Database(str(place / "ledger.db"), tables.MIGRATIONS[:1], 20).create()
     database = sqlite3.connect(place / "ledger.db")
     with database:
-        database.execute("UPDATE sessions SET used = 100")
+        database.execute("INSERT INTO sessions (name, created, total, used) VALUES ('s', 1, 1000, 100)")
         here = holder.this_process()
         database.execute(
             """INSERT INTO reservations (session, tokens, turn, pid, started, boot, namespace)
@@ -704,7 +786,6 @@ def test_a_ledger_of_the_first_version_keeps_its_sessions_and_reservations(place
             (here.pid, here.started, here.boot, here.namespace),
         )
     database.close()
-    monkeypatch.undo()
     book = SqliteLedger(str(place))
     assert (book.read("s").used, book.read("s").reserved) == (100, 50)
     grant = book.reserve("s", 10)

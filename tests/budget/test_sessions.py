@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.marks import HANDLE, way_in
 from tests.support.program import PYTHON
 from tests.support.reference import recount
 from tokcap.budget.arithmetic import Settings
@@ -265,7 +266,7 @@ class TestModes:
 
     def test_pages_of_a_table_go_on_as_a_table(self, inside):
         ran = inside("--mode", "table", "-n", "80", "-o", "json", stdin=self.RECORDS).json
-        way = ran["meta"]["truncation_hint"].partition("next: tokcap ")[2].split()
+        way = way_in(ran["meta"]["truncation_hint"])
         assert way[-2:] == ["--mode", "table"]
         rest = inside(*way, "-n", "100000").out
         assert rest.startswith(b"id\tname\n")
@@ -276,14 +277,14 @@ class TestModes:
         ran = inside("--mode", "summary", "-n", "300", stdin=log)
         assert b"fatal: disk on fire" in ran.out
         assert recount(ran.out) <= 300
-        handle = re.search(rb"tokcap show ([0-9a-f]{12})", ran.out)[1].decode()
+        handle = re.search(rf"tokcap show ({HANDLE})", ran.out.decode())[1]
         assert inside("show", handle, "-n", "100000").out == log
 
     def test_handle_only_is_one_line(self, inside):
         ran = inside("--mode", "handle_only", "--", "sh", "-c", "seq 1 3000; exit 3")
         assert ran.status == 3
         assert ran.out.count(b"\n") == 1
-        assert re.search(rb"8001 tokens, exit 3; .*tokcap show [0-9a-f]{12}", ran.out), ran.out
+        assert re.search(rf"8001 tokens, exit 3; .*tokcap show {HANDLE}", ran.out.decode()), ran.out
 
     @pytest.mark.parametrize("mode", ["table", "summary", "handle_only"])
     def test_all_of_them_store_the_output_are_capped_and_say_the_same_twice(self, inside, mode):
@@ -515,7 +516,7 @@ class TestWhatAnAttackFound:
         shown = inside("-n", "1200", stdin=text).out
         account.settle(None, 600)
         assert account.read().mode() == "table"
-        way = re.search(rb"next: tokcap (show \w+ --token-offset \d+)", shown)[1].decode().split()
+        way = way_in(shown)
         rest = inside(*way, "-n", "100000", env={"TOKCAP_SESSION": ""})
         page = inside(*way).out
         assert page[:50] == rest.out[:50]

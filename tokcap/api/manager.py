@@ -18,6 +18,7 @@ from tokcap.shapes import MODES, terser
 
 if TYPE_CHECKING:
     from tokcap.budget.base import Grant
+    from tokcap.budget.leases import LeaseKeeper
 
 DEFAULT_TOTAL = 100_000
 CHARACTERS_PER_TOKEN = 4
@@ -69,6 +70,11 @@ class BudgetManager:
         self._session: SessionView = storage or session_in_memory(settings)
         self._counter = token_counter if tokenizer is None else NamedCounter(tokenizer)
         self._open: list[Grant] = []
+        self._keeper: LeaseKeeper | None = None
+        if (lease_seconds := self._session.lease_seconds) is not None:
+            from tokcap.budget.leases import LeaseKeeper
+
+            self._keeper = LeaseKeeper(self._session, lease_seconds)
         self._turn: str | None = None
 
     def allocate(self, requested: int) -> int:
@@ -79,6 +85,8 @@ class BudgetManager:
         grant = self._session.reserve(requested, turn=self._turn)
         assert grant.tokens is not None, "a request is a limit"
         self._open.append(grant)
+        if self._keeper is not None:
+            self._keeper.add(grant)
         return grant.tokens
 
     def record_usage(self, actual: int) -> None:
@@ -99,11 +107,18 @@ class BudgetManager:
             if grant is not None:
                 self._open.insert(0, grant)
             raise
+        self._drop_lease(grant)
 
     def release(self) -> None:
         """Free every open allocation without counting anything."""
         while self._open:
-            self._session.release(self._open.pop())
+            grant = self._open.pop()
+            self._drop_lease(grant)
+            self._session.release(grant)
+
+    def _drop_lease(self, grant: Grant | None) -> None:
+        if self._keeper is not None and grant is not None:
+            self._keeper.drop(grant)
 
     def turn(self, identifier: str | None = None) -> str:
         """Begin a turn; return its name, a new one if none is given.

@@ -5,6 +5,8 @@ A ledger does not calculate budgets itself: it calls `arithmetic`. `SessionView`
 
 from __future__ import annotations
 
+import os
+
 from tokcap.errors import SessionNotStarted, UsageError
 from tokcap.lean.record import TYPE_CHECKING, Record
 
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
         A session exists from `start` to `end`. Every other step on a name without a session raises
         `SessionNotStarted`. If a step cannot be done, it raises `LedgerError` and changes nothing.
         """
+
+        @property
+        def lease_seconds(self) -> float | None:
+            """How long a grant lives without `renew`; None if the ledger sees when its holder has ended."""
+            ...
 
         def start(self, name: str, settings: Settings) -> bool:
             """Start a session; return False if it exists with the same settings.
@@ -71,14 +78,26 @@ if TYPE_CHECKING:
         def settle(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> Account:
             """Count what was used, which may be more than the grant, and free the grant.
 
-            A grant belongs to the session that made it, even if that session has ended or was reset. If the
-            ledger took its holder for dead, `actual` replaces what was counted then. `kind` names the usage
-            in the history, where a ledger keeps one.
+            A grant belongs to the session that made it, even if that session has ended or was reset. A grant
+            is settled once: doing it again changes nothing, so the step can be repeated. If the grant was
+            released, or the ledger took its holder for dead, `actual` replaces what was counted then. `kind`
+            names the usage in the history, where a ledger keeps one.
+            """
+            ...
+
+        def defer(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> bool:
+            """Keep a settlement that failed because the ledger was away; a later step delivers it, once.
+
+            Return False if it cannot be kept.
             """
             ...
 
         def release(self, name: str, grant: Grant) -> Account:
-            """Free a grant; count only what was announced."""
+            """Free a grant; count only what was announced. Releasing it again changes nothing."""
+            ...
+
+        def renew(self, grant: Grant) -> None:
+            """Note that the holder of a grant still runs: it lives for another `lease_seconds`."""
             ...
 
         def record(
@@ -153,6 +172,11 @@ class Grant(Record):
     account: Account
 
 
+def new_grant_id() -> int:
+    """Return an id that no other grant has, on any machine. A signed 64-bit column can hold it."""
+    return int.from_bytes(os.urandom(8), "big") >> 2
+
+
 class Recorded(Record):
     """Whether tokens were counted (their key was new), and the account afterwards."""
 
@@ -192,8 +216,18 @@ class SessionView:
     def settle(self, grant: Grant | None, actual: int, kind: str = "run") -> Account:
         return self._store.settle(self.name, grant, actual, kind)
 
+    def defer(self, grant: Grant | None, actual: int, kind: str = "run") -> bool:
+        return self._store.defer(self.name, grant, actual, kind)
+
     def release(self, grant: Grant) -> Account:
         return self._store.release(self.name, grant)
+
+    @property
+    def lease_seconds(self) -> float | None:
+        return self._store.lease_seconds
+
+    def renew(self, grant: Grant) -> None:
+        self._store.renew(grant)
 
     def record(self, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
         return self._store.record(self.name, input_tokens, output_tokens, key)

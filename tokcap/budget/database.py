@@ -11,20 +11,23 @@ import os
 import time
 
 from tokcap.errors import LedgerError
+from tokcap.lean.functools_stand_in import FunctoolsStandIn
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.system import private_files as private
 
 try:
-    # `sqlite3` also imports converters for dates, which take a third of its import time.
-    from _sqlite3 import (
-        SQLITE_BUSY,
-        SQLITE_CANTOPEN,
-        SQLITE_CORRUPT,
-        SQLITE_NOTADB,
-        DatabaseError,
-        OperationalError,
-        connect,
-    )
+    with FunctoolsStandIn():
+        # `sqlite3` also imports converters for dates, which take a third of its import time.
+        from _sqlite3 import (
+            SQLITE_BUSY,
+            SQLITE_CANTOPEN,
+            SQLITE_CORRUPT,
+            SQLITE_FULL,
+            SQLITE_NOTADB,
+            DatabaseError,
+            OperationalError,
+            connect,
+        )
 except ImportError:
     raise LedgerError("this Python was built without SQLite, which sessions need") from None
 
@@ -237,7 +240,12 @@ def ledger_error(error: DatabaseError, path: str, patience_seconds: float) -> Le
         return LedgerError(damaged(path, str(error)))
     if code == SQLITE_CANTOPEN and (shortage := lack_of_descriptors()):
         return LedgerError(f"{path}: {shortage}")
-    return LedgerError(f"{path}: {error}")
+    kind = LedgerFull if code == SQLITE_FULL else LedgerError
+    return kind(f"{path}: {error}")
+
+
+class LedgerFull(LedgerError):
+    """There is no room to write a change; what is there can still be read."""
 
 
 def lack_of_descriptors() -> str:

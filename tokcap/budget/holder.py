@@ -1,13 +1,15 @@
 """Which process holds a reservation, and whether that process still runs.
 
 A process id is not enough, because ids are reused. So a process is identified by its id, its start
-time, the boot of the machine, and the namespace that counts process ids.
+time, the boot of the machine, and the namespace that counts process ids. Another machine or container cannot
+see it that way: there the byte that it has locked tells (see `presence`).
 """
 
 from __future__ import annotations
 
 import os
 
+from tokcap.budget.presence import is_present
 from tokcap.lean.record import Record
 from tokcap.system.proc import boot_id, pid_namespace, start_ticks
 
@@ -19,6 +21,8 @@ class Holder(Record):
     started: int = 0
     boot: str = ""
     namespace: str = ""
+    # The byte that it has locked in the file of holders; None if it was written by an older tokcap.
+    place: int | None = None
 
 
 def this_process() -> Holder:
@@ -26,16 +30,16 @@ def this_process() -> Holder:
     return Holder(pid=pid, started=start_ticks(pid) or 0, boot=boot_id(), namespace=pid_namespace())
 
 
-def is_gone(holder: Holder, here: Holder) -> bool:
+def is_gone(holder: Holder, here: Holder, holders_path: str) -> bool:
     """Return whether a process has certainly ended, as seen from the process `here`.
 
-    A process of an earlier boot has ended. A process of another container cannot be seen, so it counts as
-    running: its reservation is freed from inside that container, or when the session is reset.
+    Another boot may be an earlier one of this machine, or the present one of another machine that shares the
+    directory.
     """
-    if holder.boot != here.boot:
-        return True
-    if holder.namespace != here.namespace:
-        return False
+    if holder.boot != here.boot or holder.namespace != here.namespace:
+        if holder.place is None:
+            return holder.boot != here.boot
+        return not is_present(holders_path, holder.place)
     if holder.started:
         return start_ticks(holder.pid) != holder.started
     try:

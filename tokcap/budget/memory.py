@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 _opened: dict[str, MemoryLedger] = {}
 
 
+# So many released grants are remembered, in case that they are settled after all.
+MOST_RELEASED = 1000
+
+
 def open_memory(url: str, env: Environment, patience_seconds: float) -> MemoryLedger:
     """Return this process's ledger of that URL."""
     return _opened.setdefault(url, MemoryLedger())
@@ -61,9 +65,14 @@ class _Held(Record):
 class MemoryLedger:
     """A `SessionStore` for the threads of one process. It keeps no history."""
 
+    lease_seconds = None
+
     def __init__(self) -> None:
         self._sessions: dict[str, _State] = {}
         self._held: dict[int, _Held] = {}
+        # Released grants may still be settled. The newest is the last one.
+        self._released: dict[int, _Held] = {}
+        # Ids count up, so a grant that is neither held nor released was settled.
         self._last_id = 0
         self._lock = allocate_lock()
 
@@ -136,11 +145,24 @@ class MemoryLedger:
     def settle(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> Account:
         tokens_of(actual, "actual")
         with self._lock:
-            held = self._held.get(grant.id) if grant else None
-            state = held.state if held else self._need(name)
-            self._free(grant)
-            self._use(state, grant.turn if grant else None, actual)
+            if grant is None:
+                state = self._need(name)
+                self._use(state, None, actual)
+                return state.account
+            held = self._free(grant)
+            released = self._released.pop(grant.id, None)
+            if not held and not released and grant.id <= self._last_id:
+                return self._need(name).account
+            if released:
+                self._undo(released)
+            found = held or released
+            state = found.state if found else self._need(name)
+            self._use(state, grant.turn, actual)
             return state.account
+
+    def defer(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> bool:
+        """Keep nothing: this ledger is never away."""
+        return False
 
     def release(self, name: str, grant: Grant) -> Account:
         with self._lock:
@@ -148,7 +170,13 @@ class MemoryLedger:
             held = self._free(grant)
             if held:
                 self._use(held.state, held.turn, held.announced)
+                self._released[grant.id] = held
+                if len(self._released) > MOST_RELEASED:
+                    del self._released[next(iter(self._released))]
             return state.account
+
+    def renew(self, grant: Grant) -> None:
+        """Do nothing: a grant ends with the process."""
 
     def record(self, name: str, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
         tokens_of(input_tokens, "input")
@@ -209,6 +237,13 @@ class MemoryLedger:
         if held:
             held.state.account = held.state.account.after_releasing(held.tokens)
         return held
+
+    @staticmethod
+    def _undo(released: _Held) -> None:
+        state, tokens = released.state, released.announced
+        state.account = state.account.after_undoing(tokens)
+        if released.turn is not None:
+            state.used_by_turn[released.turn] -= tokens
 
     @staticmethod
     def _use(state: _State, turn: str | None, tokens: int) -> None:

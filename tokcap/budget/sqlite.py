@@ -19,7 +19,7 @@ from tokcap.budget.base import (
     other_settings,
     session_name,
 )
-from tokcap.budget.database import Database
+from tokcap.budget.database import Database, LedgerFull
 from tokcap.budget.tables import FILE_NAME, MIGRATIONS, LedgerTransaction
 from tokcap.errors import UsageError
 from tokcap.lean.record import TYPE_CHECKING
@@ -43,6 +43,8 @@ def open_sqlite(url: str, env: Environment, patience_seconds: float) -> SqliteLe
 
 class SqliteLedger:
     """A `SessionStore` in a file. The first `start` creates the file."""
+
+    lease_seconds = None
 
     def __init__(self, data_dir: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._database = Database(os.path.join(data_dir, FILE_NAME), MIGRATIONS, patience_seconds)
@@ -119,21 +121,33 @@ class SqliteLedger:
         tokens_of(actual, "actual")
         with self.transaction(name) as rows:
             held = rows.held(grant)
-            counted = rows.counted_at_death(grant) if grant and not held else None
+            counted = rows.counted(grant) if grant and not held else None
+            if counted and counted.is_settled:
+                return rows.need(name).account
             if held:
                 rows.free(held.id)
             if counted:
                 rows.undo(counted)
             session = (held or counted or rows.need(name)).session
-            return rows.use(session, grant.turn if grant else None, actual, kind)
+            if grant is None:
+                return rows.use(session, None, actual, kind)
+            return rows.use(session, grant.turn, actual, kind, grant.id)
+
+    def defer(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> bool:
+        """Keep nothing: this ledger is never away."""
+        return False
 
     def release(self, name: str, grant: Grant) -> Account:
         with self.transaction(name) as rows:
             held = rows.held(grant)
             if held:
                 rows.free(held.id)
-                rows.use_announced(held)
+                if held.announced:
+                    rows.use_announced(held)
             return rows.need(name).account
+
+    def renew(self, grant: Grant) -> None:
+        """Do nothing: the ledger sees when a holder ends."""
 
     def record(self, name: str, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
         tokens = tokens_of(input_tokens, "input") + tokens_of(output_tokens, "output")
@@ -176,8 +190,13 @@ class SqliteLedger:
             return rows.turn_taken(rows.need(name).session, turn)
 
     def read(self, name: str) -> Account:
-        with self.transaction(name) as rows:
-            return rows.need(name).account
+        try:
+            with self.transaction(name) as rows:
+                return rows.need(name).account
+        except LedgerFull:
+            # Nothing can be freed, but the account can be read.
+            with LedgerTransaction(self._database, frees_abandoned=False) as rows:
+                return rows.need(name).account
 
     def transaction(self, name: str) -> LedgerTransaction:
         """Return a transaction on the session of this name; never create the file."""

@@ -5,12 +5,14 @@ Nothing is calculated here: the caller gets its numbers from `arithmetic`.
 
 from __future__ import annotations
 
+import os
 import time
 
 from tokcap.budget.arithmetic import Account, Settings
-from tokcap.budget.base import MOST_SHOWN, not_started
+from tokcap.budget.base import MOST_SHOWN, new_grant_id, not_started
 from tokcap.budget.database import Transaction
 from tokcap.budget.holder import Holder, is_gone, this_process
+from tokcap.budget.presence import PLACES, hold, let_go
 from tokcap.errors import LedgerError
 from tokcap.lean.record import TYPE_CHECKING, Record
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from tokcap.budget.database import Database, Migrations
 
 FILE_NAME = "ledger.db"
+# The file whose bytes are locked by processes that hold reservations.
+HOLDERS_NAME = "ledger.holders"
 
 # Never change a released migration. A ledger of version N gets the migrations from N on, inside the
 # first transaction that opens it.
@@ -33,7 +37,7 @@ MIGRATIONS: Migrations = (
             total INTEGER, context_window INTEGER, result_pct REAL, turn_pct REAL, floor_tokens INTEGER,
             used INTEGER NOT NULL DEFAULT 0, window_used INTEGER NOT NULL DEFAULT 0)""",
         "CREATE UNIQUE INDEX running ON sessions (name) WHERE ended IS NULL",
-        # Ids are never reused: a grant may outlive its row, and must not settle another grant.
+        # Ids are random and never reused: a grant may outlive its row, and must not settle another grant.
         """CREATE TABLE reservations (
             id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, tokens INTEGER NOT NULL,
             turn TEXT, pid INTEGER NOT NULL, started INTEGER NOT NULL, boot TEXT NOT NULL,
@@ -62,6 +66,13 @@ MIGRATIONS: Migrations = (
             handle TEXT NOT NULL)""",
         "CREATE UNIQUE INDEX shown_keys ON shown (session, key)",
     ),
+    (
+        # The byte that the holder has locked: see `presence`.
+        "ALTER TABLE reservations ADD COLUMN place INTEGER",
+        # What each grant was settled with, so that settling it again changes nothing.
+        "DROP INDEX deaths",
+        "CREATE INDEX settled ON events (reservation) WHERE reservation IS NOT NULL",
+    ),
 )
 # How the history calls what was counted because its process died, or gave up after it had written.
 UNSETTLED = "unsettled"
@@ -87,12 +98,14 @@ class HeldReservation(Record):
 
 
 class CountedEvent(Record):
-    """Tokens that were counted because the holder of a reservation seemed dead."""
+    """Tokens that were counted for a grant that is gone."""
 
     id: int
     session: int
     turn: str | None
     tokens: int
+    # Whether its holder settled it. If not, the holder seemed dead or gave up, and may still settle.
+    is_settled: bool
 
 
 class LedgerTransaction(Transaction):
@@ -101,6 +114,7 @@ class LedgerTransaction(Transaction):
     def __init__(self, database: Database, *, frees_abandoned: bool = True) -> None:
         super().__init__(database)
         self._frees_abandoned = frees_abandoned
+        self._holders_path = holders_path(database.path)
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -218,9 +232,11 @@ class LedgerTransaction(Transaction):
 
     def insert_reservation(self, session: int, tokens: int, turn: str | None) -> int:
         """Reserve tokens for this process; return the id of the reservation."""
+        number = new_grant_id()
         return self.run(
-            """INSERT INTO reservations (session, tokens, turn, pid, started, boot, namespace)
-            VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            """INSERT INTO reservations (id, session, tokens, turn, pid, started, boot, namespace, place)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            number,
             session,
             tokens,
             turn,
@@ -228,6 +244,7 @@ class LedgerTransaction(Transaction):
             self._here.started,
             self._here.boot,
             self._here.namespace,
+            hold(self._holders_path, number),
         )
 
     def held(self, grant: Grant | None) -> HeldReservation | None:
@@ -242,11 +259,11 @@ class LedgerTransaction(Transaction):
 
     def free(self, reservation: int) -> None:
         self.run("DELETE FROM reservations WHERE id = ?", reservation)
+        let_go(self._holders_path, reservation)
 
-    def use_announced(self, held: HeldReservation, reservation: int | None = None) -> None:
+    def use_announced(self, held: HeldReservation) -> None:
         """Count what a reservation announced and never settled: it may have been written."""
-        if held.announced:
-            self.use(held.session, held.turn, held.announced, UNSETTLED, reservation)
+        self.use(held.session, held.turn, held.announced, UNSETTLED, held.id)
 
     def use(
         self, session: int, turn: str | None, tokens: int, kind: str, reservation: int | None = None
@@ -259,17 +276,17 @@ class LedgerTransaction(Transaction):
         self.add_event(session, kind, tokens, reservation=reservation)
         return account
 
-    def counted_at_death(self, grant: Grant) -> CountedEvent | None:
-        """Return what was counted for a grant whose holder seemed dead."""
-        found = self.rows("SELECT id, session, tokens FROM events WHERE reservation = ?", grant.id)
+    def counted(self, grant: Grant) -> CountedEvent | None:
+        """Return what was counted for a grant that is gone; None if nothing was."""
+        found = self.rows("SELECT id, session, tokens, kind FROM events WHERE reservation = ?", grant.id)
         if not found:
             return None
-        number, session, tokens = found[0]
+        number, session, tokens, kind = found[0]
         check_counts(session, tokens)
-        return CountedEvent(number, session, grant.turn, tokens)
+        return CountedEvent(number, session, grant.turn, tokens, kind != UNSETTLED)
 
     def undo(self, event: CountedEvent) -> None:
-        """Take back what was counted for a holder that is not dead: it settles with the true number."""
+        """Take back what was counted for a holder that is not dead: it settles the true number."""
         self.run("DELETE FROM events WHERE id = ?", event.id)
         if event.turn is not None:
             self.add_to_turn(event.session, event.turn, -event.tokens)
@@ -313,24 +330,32 @@ class LedgerTransaction(Transaction):
         return bool(self.rows("SELECT 1 FROM events WHERE session = ? AND key = ?", session, key))
 
     def _free_abandoned_reservations(self) -> None:
-        held = self.rows("SELECT DISTINCT pid, started, boot, namespace FROM reservations")
-        for pid, started, boot, namespace in held:
-            types = tuple(map(type, (pid, started, boot, namespace)))
-            if types != (int, int, str, str) or not 0 < pid < 1 << 31:
-                raise LedgerError("the ledger is damaged: a reservation is invalid; move the file away")
-            holder = Holder(pid=pid, started=started, boot=boot, namespace=namespace)
-            if is_gone(holder, self._here):
+        held = self.rows("SELECT DISTINCT pid, started, boot, namespace, place FROM reservations")
+        for row in held:
+            holder = holder_of(row)
+            if is_gone(holder, self._here, self._holders_path):
                 abandoned = self.rows(
                     """SELECT id, session, turn, announced FROM reservations
-                    WHERE (pid, started, boot, namespace) = (?, ?, ?, ?)""",
-                    pid,
-                    started,
-                    boot,
-                    namespace,
+                    WHERE (pid, started, boot, namespace) = (?, ?, ?, ?) AND place IS ?""",
+                    *row,
                 )
                 for reservation in map(held_reservation, abandoned):
                     self.free(reservation.id)
-                    self.use_announced(reservation, reservation.id)
+                    self.use_announced(reservation)
+
+
+def holders_path(ledger_path: str) -> str:
+    """Return the path of the file whose bytes the holders of a ledger lock."""
+    return os.path.join(os.path.dirname(ledger_path), HOLDERS_NAME)
+
+
+def holder_of(row: tuple[Any, ...]) -> Holder:
+    """Return the holder that a row names; raise `LedgerError` if it cannot be one."""
+    types = tuple(map(type, row))
+    is_valid = types[:4] == (int, int, str, str) and 0 < row[0] < 1 << 31
+    if not is_valid or not (row[4] is None or (types[4] is int and 0 <= row[4] < PLACES)):
+        raise LedgerError("the ledger is damaged: a reservation is invalid; move the file away")
+    return Holder(*row)
 
 
 def held_reservation(row: tuple[Any, ...]) -> HeldReservation:

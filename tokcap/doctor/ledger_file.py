@@ -10,8 +10,8 @@ import stat
 from typing import TYPE_CHECKING
 
 from tokcap.budget.database import ReadOnlyDatabase, not_a_ledger
-from tokcap.budget.holder import Holder, is_gone, this_process
-from tokcap.budget.tables import FILE_NAME, MIGRATIONS
+from tokcap.budget.holder import is_gone, this_process
+from tokcap.budget.tables import FILE_NAME, MIGRATIONS, holder_of, holders_path
 from tokcap.core.units import count_of
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import LedgerError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
 
 PATIENCE_SECONDS = 2.0
+# Older versions of the file do not say which byte a holder has locked.
+VERSION_WITH_PLACES = 4
 # Every step of a session migrates the file, rolls back a journal, and frees reservations of ended processes.
 NEXT_STEP = "tokcap budget list"
 
@@ -84,18 +86,15 @@ def check_content(database: ReadOnlyDatabase, path: str) -> Iterator[Finding]:
     yield ok("ledger", f"intact, version {version}{older}")
     ((running, ended),) = database.rows("SELECT count(*) - count(ended), count(ended) FROM sessions")
     yield ok("sessions", f"{running} running, {ended} ended")
-    yield check_reservations(database)
+    yield check_reservations(database, path, version)
 
 
-def check_reservations(database: ReadOnlyDatabase) -> Finding:
+def check_reservations(database: ReadOnlyDatabase, path: str, version: int) -> Finding:
     """Find reservations of processes that have ended."""
     here = this_process()
-    held = database.rows("SELECT tokens, pid, started, boot, namespace FROM reservations")
-    dead = [
-        tokens
-        for tokens, pid, started, boot, namespace in held
-        if is_gone(Holder(pid=pid, started=started, boot=boot, namespace=namespace), here)
-    ]
+    place = "place" if version >= VERSION_WITH_PLACES else "NULL"
+    held = database.rows(f"SELECT tokens, pid, started, boot, namespace, {place} FROM reservations")  # noqa: S608  # two constants
+    dead = [tokens for tokens, *row in held if is_gone(holder_of(tuple(row)), here, holders_path(path))]
     if dead:
         holders = count_of(len(dead), "process", "processes")
         message = f"{holders} died with {sum(dead)} tokens reserved; the next use of a session frees them"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from tokcap.budget import ledger_scheme, open_ledger
+from tokcap.budget import ledger_url, open_ledger, scheme_of
+from tokcap.budget.outbox import DIRECTORY, all_waiting
+from tokcap.cli.ledger import with_ledger
 from tokcap.cli.values import decide
-from tokcap.doctor.finding import Finding, ok, wrong
+from tokcap.core.units import count_of
+from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import TokcapError, UsageError
 from tokcap.lean.table import Table
 from tokcap.system.quoting import quoted
@@ -29,16 +33,37 @@ CHECKS: Table[LedgerCheck] = Table(sqlite="tokcap.doctor.ledger_file:check_file"
 def check(env: Environment) -> Iterator[Finding]:
     """Check the ledger, then the session that calls are charged to."""
     try:
-        scheme = ledger_scheme(env)
+        env = with_ledger(env)
+    except UsageError:
+        # The check of the configuration reports it.
+        pass
+    try:
+        scheme = scheme_of(ledger_url(env))
     except UsageError as error:
-        yield wrong("ledger", str(error), "unset TOKCAP_LEDGER")
+        yield wrong("ledger", str(error), "unset TOKCAP_LEDGER TOKCAP_LEDGER_FILE")
         return
+    yield from check_outbox(env)
     check_ledger: LedgerCheck = check_list
     if scheme in CHECKS:
         check_ledger = CHECKS[scheme]
     sessions = yield from check_ledger(env)
     if sessions is not None:
         yield from chosen_session(env, sessions)
+
+
+def check_outbox(env: Environment) -> Iterator[Finding]:
+    """Report what waits to be charged because a server was away."""
+    waiting = all_waiting(env.data_dir())
+    if not waiting:
+        return
+    tokens, calls = sum(entry.tokens for entry in waiting), count_of(len(waiting), "call", "calls")
+    where = ", ".join(sorted({entry.ledger.partition(" ")[0] for entry in waiting}))
+    if any(entry.is_too_old for entry in waiting):
+        place = quoted(os.path.join(env.data_dir(), DIRECTORY))
+        message = f"{tokens} tokens of {calls} wait for {where}, some too long to be charged"
+        yield wrong("outbox", message, f"rm -r {place}")
+    else:
+        yield note("outbox", f"{tokens} tokens of {calls} wait for {where}", "tokcap budget list")
 
 
 def check_list(env: Environment) -> Generator[Finding, None, set[str] | None]:

@@ -6,7 +6,7 @@ Without a session, a context window alone limits the answer. A refusal is raised
 from __future__ import annotations
 
 from tokcap.core.notice import Notice
-from tokcap.errors import SessionNotStarted, TokcapError, UsageError
+from tokcap.errors import LedgerUnreachable, SessionNotStarted, TokcapError, UsageError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.steps.allowance import (
     limit_of,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tokcap.budget.arithmetic import Account
     from tokcap.budget.base import Grant, SessionView, Shown
+    from tokcap.budget.leases import LeaseKeeper
     from tokcap.core.request import View
     from tokcap.environment import Environment
 
@@ -42,19 +43,39 @@ class Charge:
         self._account_at_end: Account | None = None
         self._grant: Grant | None = None
         self._ledger: SessionView | None = None
+        self._keeper: LeaseKeeper | None = None
+        # The ledger was away before the run, so nothing is reserved for what has to be charged.
+        self._is_owed = False
         if view.session:
-            from tokcap.budget import open_ledger
+            from tokcap.budget import ledger_url, open_ledger
             from tokcap.budget.base import SESSION_VARIABLE, SessionView, not_started, session_name
 
             by_variable = env.is_program and env.variables.get(SESSION_VARIABLE) == view.session
             source = SESSION_VARIABLE if by_variable else ""
             session_name(view.session, source)
-            self._ledger = SessionView(open_ledger(env), view.session)
+            url = ledger_url(env, view.ledger, view.ledger_file)
+            self._ledger = SessionView(open_ledger(env, url=url), view.session)
             try:
                 self._grant = self._reserve(self._ledger, view, env)
             except SessionNotStarted:
                 raise not_started(view.session, source) from None
+            except LedgerUnreachable as error:
+                if view.on_ledger_failure != "open":
+                    raise
+                self._is_owed = True
+                message = f"{error}; charged later"
+                self.notices += (Notice("LEDGER_UNREACHABLE", message),)
+                return
             self.limit = limit_of_grant(self._grant, view)
+
+    def keep_lease(self) -> None:
+        """Renew the grant while the command runs, if the ledger wants that. This may start a thread."""
+        if self._ledger is None or self._grant is None or self._ledger.lease_seconds is None:
+            return
+        from tokcap.budget.leases import LeaseKeeper
+
+        self._keeper = LeaseKeeper(self._ledger, self._ledger.lease_seconds)
+        self._keeper.add(self._grant)
 
     @property
     def is_tracked(self) -> bool:
@@ -87,8 +108,8 @@ class Charge:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is reserved any more."""
-        return self._grant is None
+        """Whether nothing is reserved, and nothing has to be charged, any more."""
+        return self._grant is None and not self._is_owed
 
     def announce(self, tokens: int) -> bool:
         """Note that this many tokens may be out, in case this process is killed; False if that failed."""
@@ -104,7 +125,7 @@ class Charge:
         """Return what the session was shown; None if its ledger cannot be read."""
         try:
             return self._ledger.shown(keys) if self._ledger is not None else None
-        except Exception:
+        except TokcapError:
             # The output is shown in full; `settle` reports a problem of the ledger.
             return None
 
@@ -113,27 +134,46 @@ class Charge:
         try:
             if self._ledger is not None:
                 self._ledger.note_shown(shown.context, shown.handles)
-        except Exception:  # noqa: S110  # the output is only shown in full again
+        except Exception:  # noqa: S110  # the answer is out: its status must not change
             pass
 
     def settle(self, tokens: int, kind: str) -> tuple[Notice, ...]:
         """Charge what is written. The command has run, so a failure is only a warning."""
-        if self._ledger is None or self._grant is None:
+        if self._ledger is None or self.is_settled:
             return ()
+        if self._is_owed:
+            self._is_owed = False
+            return self._defer(self._ledger, tokens, kind, "the ledger could not be reached")
         try:
             self._ledger.settle(self._grant, tokens, kind)
+        except LedgerUnreachable as error:
+            return self._defer(self._ledger, tokens, kind, str(error))
         except Exception as error:
             # A problem of the ledger must not withhold the output.
             return (Notice("NOT_CHARGED", f"{tokens} tokens were not charged to the session: {error}"),)
         finally:
-            self._grant = None
+            self._drop_grant()
         return ()
+
+    def _defer(self, ledger: SessionView, tokens: int, kind: str, problem: str) -> tuple[Notice, ...]:
+        """Keep what has to be charged for a later call."""
+        if ledger.defer(self._grant, tokens, kind):
+            if any(notice.code == "LEDGER_UNREACHABLE" for notice in self.notices):
+                # It was said before the run.
+                return ()
+            return (Notice("CHARGED_LATER", f"{tokens} tokens are charged by a later call: {problem}"),)
+        return (Notice("NOT_CHARGED", f"{tokens} tokens were not charged to the session: {problem}"),)
 
     def release(self) -> None:
         """Give the grant back if it was not settled."""
         if self._ledger is not None and self._grant is not None:
             self._release(self._ledger, self._grant)
-            self._grant = None
+            self._drop_grant()
+
+    def _drop_grant(self) -> None:
+        if self._keeper is not None and self._grant is not None:
+            self._keeper.drop(self._grant)
+        self._grant = None
 
     def _reserve(self, ledger: SessionView, view: View, env: Environment) -> Grant:
         """Ask for a grant. When the context is nearly full, run the hook once and ask again."""

@@ -7,8 +7,9 @@ output needs only a few.
 
 from __future__ import annotations
 
+from tokcap.core.tokenizer import most_tokens
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.steps.live import RunningCount, replaced_size_bytes
+from tokcap.steps.live import RunningCount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,7 @@ class WrittenText:
     """Text that was written, and its tokens: at most so many at any time, and exactly when it is complete."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
         self._tokens = RunningCount(tokenizer)
         self.at_most = 0
         self._uncounted_bytes = 0
@@ -38,7 +40,7 @@ class WrittenText:
     def add(self, block: bytes) -> None:
         self._tokens.add(block)
         # A character that two blocks share is replaced in both of them here, so this may be too many.
-        self.at_most += replaced_size_bytes(bytearray(block))
+        self.at_most += most_tokens(block, self._tokenizer)
         self._uncounted_bytes += len(block)
         if self._uncounted_bytes > self._most_uncounted_bytes:
             self.count()

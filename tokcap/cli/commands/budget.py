@@ -8,6 +8,7 @@ from __future__ import annotations
 from tokcap import exits
 from tokcap.cli.description import OUTPUT, Argument, Flag, Group, command, flag_like
 from tokcap.cli.kinds import Choice, LineOfText, WholeNumber
+from tokcap.cli.ledger import with_ledger
 from tokcap.cli.reply import Reply
 from tokcap.cli.sessions import exported, name_of, named, new_name
 from tokcap.forms import LEAST_TOKENS
@@ -25,6 +26,9 @@ GROUP = Group("budget", "Manage sessions: token budgets that many processes shar
 NAME = Argument("NAME", "the session; default: TOKCAP_SESSION", required=False, names="sessions")
 NEW_NAME = NAME.but(help="the session; default: TOKCAP_SESSION, or a random name")
 SESSION = flag_like("session", "the session; default: TOKCAP_SESSION").but(shown_default="")
+LEDGER = flag_like("ledger", "the server that keeps sessions; default: TOKCAP_LEDGER, or config.toml").but(
+    shown_default=""
+)
 SHELL = Flag(("--shell",), "the shell that evaluates the line", Choice(("sh", "fish")), "", "sh", "sh")
 
 NO_SESSION = "there is no such session"
@@ -43,6 +47,7 @@ NO_SESSION = "there is no such session"
         flag_like("floor_tokens", "tokens that one result may take even if the window is full"),
         SHELL,
         SESSION,
+        LEDGER,
         OUTPUT,
     ),
     examples=(
@@ -55,6 +60,7 @@ def start(
     *,
     name: str | None,
     session: str | None,
+    ledger: str | None,
     total: int | None,
     context_window: int | None,
     model: str | None,
@@ -70,6 +76,7 @@ def start(
     from tokcap.budget import open_ledger
     from tokcap.budget.arithmetic import Settings
 
+    env = with_ledger(env, ledger)
     reply = Reply(env, output)
     meant = name_of(name, session, env)
     name = meant.name if meant else new_name("s")
@@ -92,20 +99,25 @@ def start(
     "budget",
     "status",
     arguments=(NAME,),
-    flags=(SESSION, OUTPUT),
+    flags=(SESSION, LEDGER, OUTPUT),
     examples=(("tokcap budget status review", "a bar, what is left, and the mode of the next answer"),),
     no=NO_SESSION,
     quick=True,
 )
-def status(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
+def status(
+    env: Environment, *, name: str | None, session: str | None, ledger: str | None, output: Output | None
+) -> int:
     """Show the state of a session: tokens used, reserved and left, and the mode of the next answer."""
+    env = with_ledger(env, ledger)
     reply = Reply(env, output)
     meant = named(name, session, env)
     return tell(meant.name, meant.do(meant.view(env).read), reply)
 
 
-@command("budget", "list", flags=(OUTPUT,), examples=(("tokcap budget list", "every session with its bar"),))
-def list_sessions(env: Environment, *, output: Output | None) -> int:
+@command(
+    "budget", "list", flags=(LEDGER, OUTPUT), examples=(("tokcap budget list", "every session with its bar"),)
+)
+def list_sessions(env: Environment, *, ledger: str | None, output: Output | None) -> int:
     """List all running sessions."""
     import time
 
@@ -113,6 +125,7 @@ def list_sessions(env: Environment, *, output: Output | None) -> int:
     from tokcap.cli.session_status import account_numbers, sessions_text
     from tokcap.system.screen import screen_of
 
+    env = with_ledger(env, ledger)
     reply = Reply(env, output)
     sessions = open_ledger(env).list()
     if not reply.is_text:
@@ -148,6 +161,7 @@ def list_sessions(env: Environment, *, output: Output | None) -> int:
         ),
         Flag(("--id",), "record the tokens only once for this ID", LineOfText(), "TEXT", passed_as="key"),
         SESSION,
+        LEDGER,
         # Here --output is a number of tokens, so the format has only its letter.
         OUTPUT.but(spellings=("-o",), metavar="", shown_default="", passed_as="output"),
     ),
@@ -166,6 +180,7 @@ def record(
     output_tokens: int,
     key: str | None,
     session: str | None,
+    ledger: str | None,
     output: Output | None,
 ) -> int:
     """Add tokens that the caller's own model used. Tokens above the total are recorded too; then the next run
@@ -173,6 +188,7 @@ def record(
     """
     from tokcap.cli.session_status import account_numbers, account_text
 
+    env = with_ledger(env, ledger)
     reply = Reply(env, output)
     meant = named(name, session, env)
     recorded = meant.do(lambda: meant.view(env).record(input_tokens, output_tokens, key))
@@ -204,6 +220,7 @@ def record(
             str(LEAST_TOKENS),
         ),
         SESSION,
+        LEDGER,
         OUTPUT,
     ),
     examples=(("tokcap budget check --need 500 || exit", "stop a loop that cannot afford its next step"),),
@@ -211,9 +228,16 @@ def record(
     quick=True,
 )
 def check(
-    env: Environment, *, name: str | None, need: int, session: str | None, output: Output | None
+    env: Environment,
+    *,
+    name: str | None,
+    need: int,
+    session: str | None,
+    ledger: str | None,
+    output: Output | None,
 ) -> int:
     """Check whether enough is left: exit status 0 if so, 1 if not. Prints nothing; made for loops."""
+    env = with_ledger(env, ledger)
     reply = Reply(env, output)
     meant = named(name, session, env)
     account = meant.do(meant.view(env).read)
@@ -232,14 +256,20 @@ def check(
     arguments=(
         Argument("ID", "a name for the turn; default: a new one", required=False, passed_as="identifier"),
     ),
-    flags=(SHELL, SESSION, OUTPUT),
+    flags=(SHELL, SESSION, LEDGER, OUTPUT),
     examples=(('eval "$(tokcap budget turn)"', "begin a turn in this shell"),),
     danger="writes",
     no=NO_SESSION,
     quick=True,
 )
 def turn(
-    env: Environment, *, identifier: str | None, shell: Shell, session: str | None, output: Output | None
+    env: Environment,
+    *,
+    identifier: str | None,
+    shell: Shell,
+    session: str | None,
+    ledger: str | None,
+    output: Output | None,
 ) -> int:
     """Begin a turn and print the line to evaluate. The results of a turn together may take --turn-pct of the
     context window.
@@ -247,6 +277,7 @@ def turn(
     from tokcap.cli.options import BY_KEY
     from tokcap.cli.values import read_value
 
+    env = with_ledger(env, ledger)
     reply = Reply(env, output)
     meant = named(None, session, env)
     storage = meant.view(env)
@@ -267,6 +298,7 @@ def turn(
     flags=(
         Flag(("--used",), "tokens that the context holds now", WholeNumber(0), "N", required=True),
         SESSION,
+        LEDGER,
         OUTPUT,
     ),
     examples=(("tokcap budget compacted --used 4000", "the context now holds 4,000 tokens"),),
@@ -275,9 +307,16 @@ def turn(
     quick=True,
 )
 def compacted(
-    env: Environment, *, name: str | None, used: int, session: str | None, output: Output | None
+    env: Environment,
+    *,
+    name: str | None,
+    used: int,
+    session: str | None,
+    ledger: str | None,
+    output: Output | None,
 ) -> int:
     """Record that the model's context was compacted. What the session has used of its total stays used."""
+    env = with_ledger(env, ledger)
     reply = Reply(env, output)
     meant = named(name, session, env)
     return tell(meant.name, meant.do(lambda: meant.view(env).compacted(used)), reply)
@@ -287,15 +326,18 @@ def compacted(
     "budget",
     "reset",
     arguments=(NAME,),
-    flags=(SESSION, OUTPUT),
+    flags=(SESSION, LEDGER, OUTPUT),
     examples=(("tokcap budget reset review", "start again with the same total"),),
     danger="destructive",
     no=NO_SESSION,
 )
-def reset(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
+def reset(
+    env: Environment, *, name: str | None, session: str | None, ledger: str | None, output: Output | None
+) -> int:
     """Set the used and reserved tokens of a session to 0; its settings stay."""
     from tokcap.budget import open_ledger
 
+    env = with_ledger(env, ledger)
     reply = Reply(env, output)
     meant = named(name, session, env)
     return tell(meant.name, meant.stop(lambda: open_ledger(env).reset(meant.name)), reply)
@@ -305,15 +347,18 @@ def reset(env: Environment, *, name: str | None, session: str | None, output: Ou
     "budget",
     "end",
     arguments=(NAME,),
-    flags=(SESSION, OUTPUT),
+    flags=(SESSION, LEDGER, OUTPUT),
     examples=(("tokcap budget end review", "end the session review"),),
     danger="destructive",
     no=NO_SESSION,
 )
-def end(env: Environment, *, name: str | None, session: str | None, output: Output | None) -> int:
+def end(
+    env: Environment, *, name: str | None, session: str | None, ledger: str | None, output: Output | None
+) -> int:
     """End a session. It can no longer be charged; tokcap stats still shows it."""
     from tokcap.budget import open_ledger
 
+    env = with_ledger(env, ledger)
     reply = Reply(env, output)
     meant = named(name, session, env)
     account = meant.stop(lambda: open_ledger(env).end(meant.name))

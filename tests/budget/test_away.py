@@ -1,0 +1,204 @@
+"""A server that is away before or after a command runs: what is shown, and what is charged in the end."""
+
+import json
+import os
+import socket
+import threading
+import time
+
+import pytest
+
+from tests.support.engines import SERVERS, new_space, server_of
+from tokcap.budget import open_ledger
+from tokcap.budget.arithmetic import Settings
+from tokcap.environment import Environment
+
+
+class Link:
+    """A connection to a server that can be cut, and comes back."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._sockets: list[socket.socket] = []
+        self._is_up = True
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            if not self._is_up:
+                near.close()
+                continue
+            far = socket.create_connection(("127.0.0.1", self._port))
+            self._sockets += [near, far]
+            for ends in ((near, far), (far, near)):
+                self._threads.append(threading.Thread(target=self._pass_on, args=ends))
+                self._threads[-1].start()
+
+    @staticmethod
+    def _pass_on(source: socket.socket, target: socket.socket) -> None:
+        try:
+            while block := source.recv(1 << 16):
+                target.sendall(block)
+        except OSError:
+            pass
+
+    def cut(self) -> None:
+        self._is_up = False
+        for each in self._sockets:
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def mend(self) -> None:
+        self._is_up = True
+
+    def close(self) -> None:
+        self.cut()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join()
+        for each in self._sockets:
+            each.close()
+
+
+@pytest.fixture(params=list(SERVERS))
+def server(request):
+    return server_of(request.param)
+
+
+@pytest.fixture
+def link(server):
+    link = Link(server.port)
+    yield link
+    link.close()
+
+
+@pytest.fixture
+def url(server, link, monkeypatch):
+    """Name the ledger of a started session, as the command line finds it through the link."""
+    space = new_space()
+    direct = server.url(space)
+    open_ledger(Environment(os.environ), url=direct).start("s", Settings(10_000))
+    monkeypatch.setenv("TOKCAP_LEDGER", server.url(space, "timeout=0.4&lease=1", port=link.port))
+    return direct
+
+
+@pytest.fixture
+def used(url):
+    """Return what the server has counted, without the link."""
+    ledger = open_ledger(Environment({**os.environ, "TOKCAP_DATA_DIR": "/nowhere"}), url=url)
+    return lambda: ledger.read("s").used
+
+
+def waiting(with_store) -> list[str]:
+    return os.listdir(with_store / "outbox") if (with_store / "outbox").exists() else []
+
+
+def owed(with_store) -> int:
+    """Return the tokens that wait."""
+    return sum(
+        json.loads((with_store / "outbox" / name).read_bytes())["tokens"] for name in waiting(with_store)
+    )
+
+
+RUN = ("--session", "s", "-n", "100", "--", "echo", "x")
+
+
+def test_before_the_run_it_refuses_and_runs_nothing(link, url, used, inside, with_store, tmp_path):
+    link.cut()
+    for more in ((), ("--on-ledger-failure", "closed")):
+        ran = inside("--session", "s", *more, "--", "touch", str(tmp_path / "ran"))
+        assert (ran.status, ran.out, ran.err.count(b"\n")) == (125, b"", 1)
+    assert not (tmp_path / "ran").exists()
+    assert (waiting(with_store), used()) == ([], 0)
+
+
+def test_open_runs_with_a_warning_and_charges_later_once(link, url, used, inside, with_store):
+    link.cut()
+    ran = inside("--on-ledger-failure", "open", *RUN)
+    assert (ran.status, ran.out) == (0, b"x\n")
+    assert b"warning" in ran.err
+    assert b"charged later" in ran.err
+    enveloped = inside("--on-ledger-failure", "open", "-o", "json", *RUN)
+    assert [warning["code"] for warning in enveloped.json["warnings"]] == ["LEDGER_UNREACHABLE"]
+    assert (len(waiting(with_store)), used()) == (2, 0)
+    tokens = owed(with_store)
+    status = inside("budget", "status", "s")
+    assert status.status == 125
+    assert b"used tokens wait to be charged" in status.err
+    assert b"tokens of 2 calls wait for" in inside("doctor").out
+    link.mend()
+    assert inside("budget", "status", "s").status == 0
+    assert waiting(with_store) == []
+    assert inside("budget", "status", "s", "-o", "json").json["data"]["used"] == used() == tokens
+
+
+def test_after_the_run_the_output_comes_out_and_is_charged_later(link, url, used, inside, with_store):
+    link_is_cut = threading.Timer(0.8, link.cut)
+    link_is_cut.start()
+    ran = inside("--session", "s", "-n", "100", "-o", "json", "--", "sh", "-c", "sleep 1.5; echo x")
+    link_is_cut.join()
+    assert ran.status == 0
+    assert ran.json["data"] == ["x\n"]
+    assert [warning["code"] for warning in ran.json["warnings"]] == ["CHARGED_LATER"]
+    assert len(waiting(with_store)) == 1
+    time.sleep(1.2)
+    assert used() == 0, "the lease has ended"
+    link.mend()
+    assert inside(*RUN).out == b"x\n"
+    assert waiting(with_store) == []
+    first = used() - 2
+    assert first > 10, "the whole envelope"
+
+
+def test_what_waits_is_delivered_once_by_many(link, url, used, inside, with_store):
+    link.cut()
+    inside("--on-ledger-failure", "open", *RUN)
+    (name,) = waiting(with_store)
+    tokens = owed(with_store)
+    entry = (with_store / "outbox" / name).read_bytes()
+    link.mend()
+    inside("budget", "status", "s")
+    assert used() == tokens
+    # The answer to the delivery was lost, or another process has delivered it too.
+    (with_store / "outbox" / name).write_bytes(entry)
+    link.cut()
+    inside("budget", "status", "s")
+    link.mend()
+    inside("budget", "status", "s")
+    assert (used(), waiting(with_store)) == (tokens, [])
+
+
+def test_what_belongs_to_a_session_that_is_gone_stays_and_does_no_harm(link, url, used, inside, with_store):
+    link.cut()
+    inside("--on-ledger-failure", "open", *RUN)
+    tokens = owed(with_store)
+    (with_store / "outbox" / "junk").write_bytes(b"{")
+    link.mend()
+    open_ledger(Environment({**os.environ, "TOKCAP_DATA_DIR": "/nowhere"}), url=url).end("s")
+    assert inside("budget", "list").status == 0
+    assert len(waiting(with_store)) == 2
+    inside("budget", "start", "s", "--total", "10000")
+    link.cut()
+    inside("budget", "list")
+    link.mend()
+    inside("budget", "list")
+    assert (waiting(with_store), used()) == (["junk"], tokens)
+
+
+def test_nobody_else_can_read_what_waits_and_it_has_no_password(link, url, inside, with_store, server):
+    link.cut()
+    inside("--on-ledger-failure", "open", *RUN)
+    (name,) = waiting(with_store)
+    path = with_store / "outbox" / name
+    assert (path.parent.stat().st_mode & 0o777, path.stat().st_mode & 0o777) == (0o700, 0o600)
+    assert b"horse" not in path.read_bytes()

@@ -1,0 +1,205 @@
+"""What only the PostgreSQL ledger has: its schema, rights, isolation levels, restarts, passwords."""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+
+import pytest
+
+from tests.support.engines import PASSWORD, PostgresServer, new_space, server_of
+from tokcap.budget import libpq, open_ledger, postgres
+from tokcap.budget.arithmetic import Settings
+from tokcap.environment import Environment
+from tokcap.errors import BudgetExhausted, LedgerError, PackageMissing, UsageError
+
+
+def opened(url):
+    """Return a ledger with a connection of its own."""
+    return postgres.ledger_of(url, os.environ["HOME"])
+
+
+@pytest.fixture
+def space():
+    return new_space()
+
+
+@pytest.fixture
+def server():
+    return server_of("postgresql")
+
+
+def at_once(*work) -> list:
+    """Do all of this in threads; return what each returned or raised."""
+    outcomes: list = [None] * len(work)
+
+    def run(place):
+        try:
+            outcomes[place] = work[place]()
+        except Exception as error:
+            outcomes[place] = error
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(work))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
+
+
+def test_many_that_start_the_first_session_create_one_schema(server, space):
+    ledgers = [opened(server.url(space)) for _ in range(8)]
+    assert ledgers[0].list() == []
+    outcomes = at_once(*(lambda each=each: each.start("s", Settings(1000)) for each in ledgers))
+    assert sorted(map(str, outcomes)) == ["False"] * 7 + ["True"]
+    assert server.ask(f"SELECT count(*) FROM {space}.meta") == "1"
+    for each in ledgers:
+        each.close()
+
+
+@pytest.mark.parametrize("level", ["read committed", "repeatable read", "serializable"])
+def test_every_isolation_level_gives_the_exact_sum(server, space, level):
+    """The server asks for retries at the stricter levels. Nobody sees them."""
+    options = f"timeout=60&options=-c%20default_transaction_isolation%3D{level.replace(' ', '%5C%20')}"
+    ledgers = [opened(server.url(space, options)) for _ in range(4)]
+    ledgers[0].start("s", Settings(300))
+
+    def spend(ledger):
+        spent = 0
+        while True:
+            try:
+                grant = ledger.reserve("s", 7, turn="t")
+            except BudgetExhausted:
+                return spent
+            assert grant.account.used + grant.account.reserved <= 300
+            spent += grant.tokens
+            ledger.settle("s", grant, grant.tokens)
+
+    outcomes = at_once(*(lambda each=each: spend(each) for each in ledgers))
+    assert sum(outcomes) == 300 == ledgers[0].read("s").used
+    for each in ledgers:
+        each.close()
+
+
+def test_each_step_may_use_another_connection(server, space):
+    """So a pooler may sit in between, which gives each transaction another one."""
+    ledger = opened(server.url(space))
+    ledger.start("s", Settings(1000))
+    ledger.close()
+    grant = ledger.reserve("s", 100, turn="t")
+    ledger.close()
+    ledger.announce("s", grant, 10)
+    ledger.close()
+    assert ledger.settle("s", grant, 20).used == 20
+    ledger.close()
+    assert server.ask("SELECT count(*) FROM pg_prepared_statements") == "0"
+
+
+def test_a_user_needs_the_schema_and_nothing_else(server, space):
+    owner = opened(server.url(space))
+    owner.start("s", Settings(1000))
+    server.ask(f"CREATE ROLE {space}_agent LOGIN PASSWORD '{PASSWORD}'")
+    agent = opened(server.url(space).replace("//owner:", f"//{space}_agent:"))
+    with pytest.raises(LedgerError, match="the user may not do this"):
+        agent.read("s")
+    server.ask(f"GRANT USAGE ON SCHEMA {space} TO {space}_agent")
+    assert agent.settle("s", agent.reserve("s", 10), 5).used == 5
+    denied = subprocess.run(
+        ["psql", "-h", "127.0.0.1", "-p", str(server.port), "-U", f"{space}_agent", "-d", "postgres"],
+        input=f"UPDATE {space}.sessions SET used = 0",
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PGPASSWORD": PASSWORD},
+        check=False,
+    )
+    assert "permission denied" in denied.stderr
+    owner.close()
+    agent.close()
+
+
+def test_restarts_lose_nothing_that_was_acknowledged(space):
+    server_of("postgresql")
+    server = PostgresServer()
+    try:
+        ledger = opened(server.url(space))
+        ledger.start("s", Settings(100_000))
+        grant = ledger.reserve("s", 100)
+        for number, how in enumerate((signal.SIGINT, signal.SIGQUIT)):
+            ledger.settle("s", ledger.reserve("s", 10), 10)
+            server.stop(how)
+            server.start()
+            assert ledger.read("s").used == 10 * (number + 1)
+        assert ledger.settle("s", grant, 50).used == 70
+        ledger.close()
+    finally:
+        server.close()
+
+
+def test_an_older_schema_is_migrated_once_and_a_migration_that_fails_changes_nothing(
+    server, space, monkeypatch, tmp_path
+):
+    first = opened(server.url(space))
+    first.start("s", Settings(1000))
+    for name in postgres.MIGRATIONS:
+        shutil.copy(os.path.join(postgres.DATA, name), tmp_path)
+    (tmp_path / "broken.sql").write_text("ALTER TABLE @SCHEMA@.sessions ADD COLUMN colour text; NONSENSE")
+    (tmp_path / "next.sql").write_text(
+        "ALTER TABLE @SCHEMA@.sessions ADD COLUMN colour text; UPDATE @SCHEMA@.meta SET version = 2"
+    )
+    monkeypatch.setattr(postgres, "DATA", str(tmp_path))
+    monkeypatch.setattr(postgres, "MIGRATIONS", ("ledger.sql", "broken.sql"))
+    with pytest.raises(LedgerError, match="syntax error"):
+        first.read("s")
+    monkeypatch.setattr(postgres, "MIGRATIONS", ("ledger.sql", "next.sql"))
+    newer = [opened(server.url(space)) for _ in range(4)]
+    outcomes = at_once(*(lambda each=each: each.read("s").total for each in newer))
+    assert outcomes == [1000] * 4
+    monkeypatch.undo()
+    with pytest.raises(LedgerError, match="newer tokcap"):
+        first.read("s")
+    for each in (first, *newer):
+        each.close()
+
+
+def test_the_password_comes_from_a_password_file_or_a_service(server, space, tmp_path, monkeypatch):
+    file = tmp_path / "passwords"
+    file.write_text(f"127.0.0.1:{server.port}:postgres:owner:{PASSWORD}\n")
+    file.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(file))
+    ledger = opened(server.url(space, password=""))
+    ledger.start("s", Settings(1000))
+    ledger.close()
+    services = tmp_path / "services"
+    services.write_text(f"[budget]\nhost=127.0.0.1\nport={server.port}\nuser=owner\ndbname=postgres\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(services))
+    ledger = opened(f"postgresql://?service=budget&schema={space}")
+    assert ledger.read("s").total == 1000
+    ledger.close()
+
+
+def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch):
+    monkeypatch.setattr(libpq, "_library", [])
+    monkeypatch.setattr(libpq, "bundled_paths", list)
+    monkeypatch.setattr(libpq, "SYSTEM_NAMES", ())
+    with pytest.raises(PackageMissing, match=r"install it: .*(psycopg|\[postgres\])"):
+        opened("postgresql://127.0.0.1:1/x").read("s")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("schema=a-b", "the schema must be"),
+        ("schema=pg_x", "the schema must be"),
+        ("lease=0", "lease must be"),
+    ],
+)
+def test_a_bad_url_is_refused(query, words):
+    with pytest.raises(UsageError, match=words):
+        open_ledger(Environment(os.environ), url=f"postgresql://host/db?{query}")
+
+
+def test_a_database_that_does_not_exist_is_one_line(server, space):
+    ledger = opened(server.url(space).replace("/postgres?", "/nosuch?"))
+    with pytest.raises(LedgerError, match=r'database "nosuch" does not exist$'):
+        ledger.read("s")

@@ -1,0 +1,138 @@
+"""What only the Redis ledger has: other ways to reach it, clusters, and what a server keeps."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from tests.support.engines import PASSWORD, RedisServer, free_port, need, new_space, server_of
+from tokcap.budget import open_ledger
+from tokcap.budget.arithmetic import Settings
+from tokcap.environment import Environment
+from tokcap.errors import LedgerError, UsageError
+
+
+def opened(url, **variables):
+    return open_ledger(Environment({**os.environ, **variables}), url=url)
+
+
+@pytest.fixture
+def space():
+    return new_space()
+
+
+def test_a_socket_and_the_password_of_redis_cli(space):
+    server = server_of("redis")
+    ledger = opened(f"unix://{server.socket}?prefix={space}", REDISCLI_AUTH=PASSWORD)
+    ledger.start("s", Settings(1000))
+    assert opened(server.url(space)).read("s").total == 1000
+
+
+def test_an_encrypted_connection_checks_the_certificate(space):
+    need("redis-server", "redis-cli", "openssl")
+    server = RedisServer(encrypted=True)
+    try:
+        place = f"rediss://localhost:{server.encrypted_port}/0?prefix={space}"
+        trusting = opened(f"{place}&cafile={server.certificate}", REDISCLI_AUTH=PASSWORD)
+        trusting.start("s", Settings(1000))
+        assert trusting.read("s").total == 1000
+        with pytest.raises(LedgerError, match="the certificate is refused: self"):
+            opened(place, REDISCLI_AUTH=PASSWORD).read("s")
+    finally:
+        server.close()
+
+
+def test_a_cluster_sends_steps_to_the_server_that_has_the_keys(space):
+    need("redis-server", "redis-cli")
+    ports = free_port(), free_port()
+    first, second = (
+        RedisServer("--cluster-enabled", "yes", "--cluster-port", str(port), "--save", "") for port in ports
+    )
+    try:
+        slot = int(first.ask("CLUSTER", "KEYSLOT", f"{{{space}}}:meta"))
+        ranges = [(0, slot - 1), (slot, slot), (slot + 1, 16383)]
+        for server, (low, high) in zip((first, second, first), ranges, strict=True):
+            assert server.ask("CLUSTER", "ADDSLOTSRANGE", str(low), str(high)) == "OK"
+        first.ask("CONFIG", "SET", "masterauth", PASSWORD)
+        assert first.ask("CLUSTER", "MEET", "127.0.0.1", str(second.port), str(ports[1])) == "OK"
+        deadline = time.monotonic() + 60
+        while not all("cluster_state:ok" in each.ask("CLUSTER", "INFO") for each in (first, second)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        ledger = opened(first.url(space))
+        ledger.start("s", Settings(1000))
+        assert ledger.settle("s", ledger.reserve("s", 10), 7).used == 7
+        assert (first.ask("DBSIZE"), second.ask("DBSIZE") != "0") == ("0", True)
+    finally:
+        first.close()
+        second.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_writes_every_step_loses_none_in_a_restart(space, how):
+    need("redis-server", "redis-cli")
+    server = RedisServer("--appendonly", "yes", "--appendfsync", "always")
+    try:
+        ledger = opened(server.url(space))
+        ledger.start("s", Settings(100_000))
+        grant = ledger.reserve("s", 100)
+        for number in range(3):
+            ledger.settle("s", ledger.reserve("s", 10), 10)
+            server.stop(how)
+            server.start()
+            assert ledger.read("s").used == 10 * (number + 1)
+        assert ledger.settle("s", grant, 50).used == 80
+    finally:
+        server.close()
+
+
+def test_a_server_without_room_says_so_and_counts_nothing(space):
+    need("redis-server", "redis-cli")
+    server = RedisServer("--save", "", "--maxmemory-policy", "noeviction")
+    try:
+        ledger = opened(server.url(space))
+        ledger.start("s", Settings(1000))
+        server.ask("CONFIG", "SET", "maxmemory", "1")
+        with pytest.raises(LedgerError, match="its memory is full"):
+            ledger.reserve("s", 10)
+        server.ask("CONFIG", "SET", "maxmemory", "0")
+        assert (ledger.read("s").used, ledger.read("s").reserved) == (0, 0)
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("redis://host:99999", "the port must be"),
+        ("redis://host/name", "the number of a database"),
+        ("redis://host?nosuch=1", "unknown parameter"),
+        ("redis://host?timeout=never", "timeout must be a number of seconds"),
+        ("redis://host?lease=nan", "lease must be a number of seconds"),
+        ("redis://host?prefix={x}", "the prefix"),
+        ("redis://:%zz@host", "two hexadecimal digits"),
+        ("unix://", "the path of the socket"),
+    ],
+)
+def test_a_bad_url_is_refused(url, words):
+    with pytest.raises(UsageError, match=words):
+        opened(url)
+
+
+def test_a_server_of_another_kind_is_recognized(space):
+    import socket
+    import threading
+
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer():
+        near, _ = listener.accept()
+        near.recv(1000)
+        near.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        near.close()
+
+    threading.Thread(target=answer, daemon=True).start()
+    with pytest.raises(LedgerError, match="is not a Redis server"):
+        opened(f"redis://127.0.0.1:{listener.getsockname()[1]}").read("s")
+    listener.close()

@@ -1,0 +1,280 @@
+"""Real servers for ledgers: each has its own directory and port, and ends with the test run.
+
+Servers do not run as root: then they are started as the user `nobody`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+PASSWORD = "correct horse"
+PASSWORD_IN_URL = "correct%20horse"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def not_root() -> dict[str, object]:
+    """Return how a process is started that must not run as root."""
+    return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def own_directory() -> Path:
+    """Make a directory that the user of the servers can write. Sockets in it need a short path."""
+    place = Path(tempfile.mkdtemp(prefix="tokcap-", dir="/tmp"))
+    place.chmod(0o755)
+    if os.geteuid() == 0:
+        shutil.chown(place, "nobody", "nogroup")
+    return place
+
+
+class RedisServer:
+    """A Redis server with a password, a TCP port, a Unix socket, and an encrypted port if asked for."""
+
+    program = "redis-server"
+    # How many answers there are to the login.
+    login_answers = 1
+
+    def __init__(self, *settings: str, encrypted: bool = False) -> None:
+        self.directory = own_directory()
+        self.port = free_port()
+        self.encrypted_port = free_port() if encrypted else 0
+        self.socket = self.directory / "s"
+        self._settings = [*settings, *(self._certificate() if encrypted else [])]
+        self.process: subprocess.Popen | None = None
+        atexit.register(self.close)
+        self.start()
+
+    @property
+    def place(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def url(
+        self, space: str, query: str = "timeout=20", port: int | None = None, password: str = PASSWORD_IN_URL
+    ) -> str:
+        """Return the URL of a ledger of its own, which nothing else uses."""
+        return f"redis://:{password}@127.0.0.1:{port or self.port}/0?prefix={space}&{query}"
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [
+                self.program,
+                *("--port", str(self.port), "--dir", str(self.directory)),
+                *(() if "--bind" in self._settings else ("--bind", "127.0.0.1")),
+                *("--unixsocket", str(self.socket), "--unixsocketperm", "777"),
+                *("--requirepass", PASSWORD, "--logfile", str(self.directory / "log")),
+                *(self._settings or ("--save", "", "--appendonly", "no")),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **not_root(),
+        )
+        deadline = time.monotonic() + 20
+        while self.ask("PING") != "PONG":
+            assert self.process.poll() is None, self.log()
+            assert time.monotonic() < deadline, self.log()
+            time.sleep(0.02)
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        if self.process is not None:
+            self.process.send_signal(number)
+            self.process.wait()
+            self.process = None
+
+    def ask(self, *words: str) -> str:
+        """Return what `redis-cli` prints."""
+        done = subprocess.run(
+            ["redis-cli", "-p", str(self.port), *words],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "REDISCLI_AUTH": PASSWORD},
+            check=False,
+        )
+        return done.stdout.strip()
+
+    def forget(self, space: str) -> None:
+        """Lose a whole ledger, as a server without a disk does when it is started again."""
+        for key in self.ask("KEYS", f"{{{space}}}*").split():
+            self.ask("DEL", key)
+
+    def make_newer(self, space: str) -> None:
+        """Write what a later version of tokcap would have written."""
+        self.ask("HSET", f"{{{space}}}:meta", "version", "99")
+
+    def log(self) -> str:
+        return (self.directory / "log").read_text()
+
+    def close(self) -> None:
+        self.stop(signal.SIGKILL)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _certificate(self) -> list[str]:
+        key, self.certificate = self.directory / "key.pem", self.directory / "certificate.pem"
+        subprocess.run(
+            [
+                *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+                *(
+                    "-nodes",
+                    "-days",
+                    "2",
+                    "-subj",
+                    "/CN=localhost",
+                    "-addext",
+                    "subjectAltName=DNS:localhost",
+                ),
+                *("-keyout", str(key), "-out", str(self.certificate)),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        for path in (key, self.certificate):
+            path.chmod(0o644)
+        return [
+            *("--save", "", "--tls-port", str(self.encrypted_port), "--tls-auth-clients", "no"),
+            *("--tls-cert-file", str(self.certificate), "--tls-key-file", str(key)),
+        ]
+
+
+def postgres_programs() -> str:
+    """Return the directory of the newest PostgreSQL; Debian does not put it on PATH."""
+    found = shutil.which("initdb")
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda place: int(place.parent.name))
+    return os.path.dirname(found) if found else str(places[-1]) if places else ""
+
+
+class PostgresServer:
+    """A PostgreSQL server with a password. Its directory is removed at the end."""
+
+    login_answers = 3
+
+    def __init__(self, *settings: str) -> None:
+        self._programs = postgres_programs()
+        self.directory = own_directory()
+        self.port = free_port()
+        self._settings = [word for setting in settings for word in ("-c", setting)]
+        self.process: subprocess.Popen | None = None
+        (self.directory / "password").write_text(PASSWORD)
+        initdb = [f"{self._programs}/initdb", "-D", str(self.directory / "data"), "-U", "owner"]
+        subprocess.run(
+            [
+                *initdb,
+                *("-A", "scram-sha-256", "--pwfile", str(self.directory / "password")),
+                *("--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"),
+            ],
+            check=True,
+            capture_output=True,
+            cwd=self.directory,
+            **not_root(),
+        )
+        atexit.register(self.close)
+        self.start()
+
+    def url(
+        self, space: str, query: str = "timeout=20", port: int | None = None, password: str = PASSWORD_IN_URL
+    ) -> str:
+        """Return the URL of a ledger of its own, which nothing else uses."""
+        login = f"owner:{password}" if password else "owner"
+        return f"postgresql://{login}@127.0.0.1:{port or self.port}/postgres?schema={space}&{query}"
+
+    def start(self) -> None:
+        with open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                [
+                    *(f"{self._programs}/postgres", "-D", str(self.directory / "data"), "-p", str(self.port)),
+                    *("-k", str(self.directory), "-c", "listen_addresses=127.0.0.1"),
+                    # The last one of the same name counts.
+                    *self._settings,
+                ],
+                stdout=log,
+                stderr=log,
+                cwd=self.directory,
+                **not_root(),
+            )
+        deadline = time.monotonic() + 30
+        while self.ask("SELECT 1") != "1":
+            assert self.process.poll() is None, self.log()
+            assert time.monotonic() < deadline, self.log()
+            time.sleep(0.05)
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the server: SIGINT is a fast shutdown, SIGQUIT an immediate one."""
+        if self.process is not None:
+            self.process.send_signal(number)
+            self.process.wait()
+            self.process = None
+
+    def ask(self, statement: str) -> str:
+        """Return what `psql` prints."""
+        done = subprocess.run(
+            ["psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "owner", "-Atqc", statement, "postgres"],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PGPASSWORD": PASSWORD},
+            check=False,
+        )
+        return done.stdout.strip()
+
+    def admit_everyone(self) -> None:
+        """Admit users from every address, with their password."""
+        with open(self.directory / "data" / "pg_hba.conf", "a") as file:
+            file.write("host all all 0.0.0.0/0 scram-sha-256\n")
+        self.ask("SELECT pg_reload_conf()")
+
+    def forget(self, space: str) -> None:
+        """Lose a whole ledger."""
+        self.ask(f"DROP SCHEMA {space} CASCADE")
+
+    def make_newer(self, space: str) -> None:
+        """Write what a later version of tokcap would have written."""
+        self.ask(f"UPDATE {space}.meta SET version = 99")
+
+    def log(self) -> str:
+        return (self.directory / "log").read_text()
+
+    def close(self) -> None:
+        self.stop(signal.SIGQUIT)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+# Servers by the scheme of their URL, and the programs that each needs.
+SERVERS = {
+    "redis": (RedisServer, ("redis-server", "redis-cli")),
+    "postgresql": (PostgresServer, (f"{postgres_programs()}/initdb", "psql")),
+}
+_running: dict[str, RedisServer | PostgresServer] = {}
+_spaces = itertools.count()
+
+
+def server_of(scheme: str) -> RedisServer | PostgresServer:
+    """Return the server of this test run; skip the test if it is not installed."""
+    start, programs = SERVERS[scheme]
+    need(*programs)
+    if scheme not in _running:
+        _running[scheme] = start()
+    return _running[scheme]
+
+
+def new_space() -> str:
+    """Return a name for a ledger that no other test uses."""
+    return f"t{os.getpid()}_{next(_spaces)}"
+
+
+def need(*programs: str) -> None:
+    """Skip the test if one of the programs is not installed."""
+    missing = [program for program in programs if not shutil.which(program)]
+    if missing:
+        pytest.skip(f"{' and '.join(missing)} is not installed")

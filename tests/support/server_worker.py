@@ -1,0 +1,48 @@
+"""A process that uses a ledger on a server: `URL STEPS [hold|log]`. It prints what it has used.
+
+With `hold` it reserves tokens and settles them after the next line of its input. With `log` it prints every
+settlement that was acknowledged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from tokcap.budget import open_ledger
+from tokcap.environment import Environment
+from tokcap.errors import BudgetExhausted
+
+
+def main() -> None:
+    url, steps, mode = *sys.argv[1:3], "".join(sys.argv[3:])
+    ledger = open_ledger(Environment(os.environ), url=url)
+    if mode == "hold":
+        grant = ledger.reserve("s", 600)
+        ledger.announce("s", grant, 100)
+        print("holds", flush=True)
+        sys.stdin.readline()
+        print(ledger.settle("s", grant, 250).used, flush=True)
+        return
+    print("ready", flush=True)
+    sys.stdin.readline()
+    spent = refused = 0
+    for number in range(int(steps)):
+        try:
+            grant = ledger.reserve("s", 10)
+        except BudgetExhausted:
+            refused += 1
+            continue
+        account = grant.account
+        assert account.total is None or account.used + account.reserved <= account.total, account
+        actual = number % 11 if account.total is None else grant.tokens or 0
+        ledger.settle("s", grant, actual)
+        spent += actual
+        if mode == "log":
+            print(actual, flush=True)
+    print(json.dumps([spent, refused]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
