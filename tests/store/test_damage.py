@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.world import world
 from tokcap import pages, show
 from tokcap.errors import DamagedOutput
+from tokcap.store.base import SEEK_POINTS
 from tokcap.store.checksums import BLOCK_BYTES
 
 pytestmark = pytest.mark.usefixtures("with_store")
@@ -121,12 +122,17 @@ def test_of_a_long_output_only_windows_that_need_a_damaged_block_are_refused(ins
     assert inside("show", entry.name, "-n", "60", "--token-offset", str(total // 3)).status == 0
 
 
-@pytest.mark.parametrize("pointer", ["/300/name", "/23000/name"])
-def test_a_value_is_shown_if_nothing_up_to_it_is_damaged(inside, stored, pointer):
+@pytest.mark.parametrize("number", [300, 10_000, 23_000])
+@pytest.mark.parametrize("has_seek_points", [True, False])
+def test_a_value_is_shown_if_nothing_on_the_way_to_it_is_damaged(inside, stored, number, has_seek_points):
     entry = stored(LONG["json"])
     flip(entry / "out", LONG["json"].index(b"name 10000"))
-    ran = inside("show", entry.name, "--pointer", pointer)
-    assert (ran.status, ran.out) == ((0, b"name 300") if pointer == "/300/name" else (125, b""))
+    if not has_seek_points:
+        (entry / SEEK_POINTS).unlink()
+    ran = inside("show", entry.name, "--pointer", f"/{number}/name")
+    # From a seek point, the way to a value behind the damage does not lead over it.
+    is_shown = number < 10_000 or (number > 10_000 and has_seek_points)
+    assert (ran.status, ran.out) == ((0, b"name %d" % number) if is_shown else (125, b""))
 
 
 def test_a_file_that_lost_its_end_is_shown_as_far_as_its_blocks_are_whole(inside, stored):

@@ -64,4 +64,4 @@ def test_a_long_text_has_an_estimated_total_unless_the_exact_one_is_asked_for(in
     handle = inside("--token-count", "-o", "json", stdin=PAYLOADS["text"]).json["meta"]["handle"]
     total = inside("show", handle, "--token-count").out.decode().strip()
     assert b" of about " in inside("show", handle, "-n", "100").out
-    assert f" of {total};".encode() in inside("show", handle, "-n", "100", "--exact-total").out
+    assert f"/{total} tokens;".encode() in inside("show", handle, "-n", "100", "--exact-total").out

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.marks import way_in
 from tests.support.reference import recount
 from tests.support.terminal import Typist
 
@@ -144,7 +145,7 @@ class TestPointer:
         assert inside("show", handle, "--pointer", "/items/3/body", "-n", "5000").out.decode() == body
         page = inside("show", handle, "--pointer", "/items/3/body", "-n", "60")
         assert recount(page.out) <= 60
-        way = page.out.decode().partition("next: tokcap ")[2].split()
+        way = way_in(page.out)
         assert way[-2:] == ["--pointer", "/items/3/body"]
         shown = page.out[: page.out.rindex(b"[TRUNCATED]")]
         assert (shown + inside(*way, "-n", "5000").out).decode() == body
@@ -289,13 +290,12 @@ class TestGrep:
         while True:
             page = inside(*args).out
             assert recount(page) <= 300
-            way = re.search(
-                rb"\[TRUNCATED\].*next: tokcap (show \w+ --token-offset \d+) --grep '\[02468\] thing'", page
-            )
+            way = way_in(page)
             pages += page[: page.rindex(b"[TRUNCATED]")] if way else page
             if not way:
                 break
-            args = [*way[1].decode().split(), "--grep", "[02468] thing", "-n", "300"]
+            assert way[2:] == ["--grep", "[02468] thing"]
+            args = [*way, "-n", "300"]
         assert pages == whole
 
     def test_the_number_of_matches_is_exact_even_if_few_are_shown(self, inside, stored):

@@ -1,11 +1,10 @@
 """`show --clean`: a stored output as a terminal would finally show it. Offsets count in that text."""
 
-import shlex
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.marks import way_in
 from tests.support.reference import recount
 
 pytestmark = pytest.mark.usefixtures("with_store")
@@ -44,7 +43,7 @@ def test_the_printed_command_has_the_option_and_its_pages_join(inside, stored):
     while words:
         page, _, mark = inside(*words).out.partition(b"[TRUNCATED]")
         pages.append(page)
-        words = [*shlex.split(mark.decode().partition("next: tokcap ")[2]), "-n", "900"] if mark else []
+        words = [*way_in(mark), "-n", "900"] if mark else []
         assert "--clean" in words or not words
     assert b"".join(pages) == CLEAN
 

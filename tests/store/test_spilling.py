@@ -2,20 +2,19 @@
 
 import json
 import os
-import re
 import stat
 import subprocess
 import sys
 
 import pytest
 
+from tests.support.marks import COMMAND, way_in
 from tests.support.reference import recount
 from tokcap.core.spool import MEMORY_BYTES
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
 SEQ = "".join(f"{number}\n" for number in range(1, 3001)).encode()
-NEXT = re.compile(rb"next: (tokcap show ([0-9a-f]{12}) --token-offset (\d+)(.*))$", re.MULTILINE)
 
 
 def entries(data):
@@ -28,7 +27,7 @@ def record_of(entry) -> dict:
 
 def test_a_cut_names_the_command_that_gets_the_rest(inside):
     ran = inside("-n", "60", stdin=SEQ)
-    shown, mark = ran.out[: ran.out.rindex(b"[TRUNCATED]")], NEXT.search(ran.out)
+    shown, mark = ran.out[: ran.out.rindex(b"[TRUNCATED]")], COMMAND.search(ran.out)
     rest = inside("show", mark[2].decode(), "--token-offset", mark[3].decode(), "-n", "100000")
     assert shown + rest.out == SEQ
     assert recount(ran.out) <= 60
@@ -38,7 +37,7 @@ def test_pages_by_the_printed_command_join_and_the_command_runs_once(tokcap, tmp
     script = "echo run >> log; seq 1 400"
     page = tokcap("-n", "200", "--", "sh", "-c", script, cwd=tmp_path)
     joined = b""
-    while mark := NEXT.search(page.out):
+    while mark := COMMAND.search(page.out):
         assert recount(page.out) <= 200
         joined += page.out[: page.out.rindex(b"[TRUNCATED]")]
         # The printed command has no limit, so the limit of the run applies.
@@ -106,8 +105,9 @@ def test_both_streams_are_stored_and_a_hidden_stderr_can_be_read(inside, with_st
     (entry,) = entries(with_store)
     assert ran.status == 7
     assert (entry / "err").read_bytes() == "".join(f"{number}\n" for number in range(1000, 1601)).encode()
-    way = re.search(rb"next: tokcap (show \w+ --token-offset \d+ --stream err)", ran.err)[1].decode()
-    assert inside(*way.split(), "-n", "5000").out.endswith(b"1600\n")
+    way = way_in(ran.err)
+    assert way[2:] == ["--stream", "err"]
+    assert inside(*way, "-n", "5000").out.endswith(b"1600\n")
 
 
 def test_a_record_says_what_was_run_and_what_came_out(inside, with_store):
@@ -156,7 +156,7 @@ def test_the_printed_command_has_every_option_that_offsets_depend_on(inside):
     ran = inside("-n", "60", "-o", "json", *args, stdin=rows).json
     hint = ran["meta"]["truncation_hint"]
     assert hint.endswith(" --tokenizer o200k_base --shape jsonl --fields a")
-    way = hint.partition("next: tokcap ")[2].split()
+    way = way_in(hint)
     rest = inside(*way, "-n", "100000").out
     assert ran["data"] == [{"a": 1}] * (len(ran["data"]) - 1) + ["[TRUNCATED]"]
     assert rest == b'{"a":1}\n' * (200 - len(ran["data"]) + 1)
@@ -193,7 +193,7 @@ class TestAStoreThatIsFull:
         meta = ran.json["meta"]
         assert (entry / "out").read_bytes() == SEQ[:1000]
         assert meta["spill_truncated"] is True
-        assert "only the first 1000 bytes are stored; next: tokcap show" in meta["truncation_hint"]
+        assert "only the first 1000 bytes are stored; tokcap show" in meta["truncation_hint"]
         assert [warning["code"] for warning in ran.json["warnings"]] == ["SPILL_TRUNCATED"]
         record = record_of(entry)
         assert (record["complete"], record["lost_bytes"]) == (False, {"out": len(SEQ) - 1000})
@@ -274,7 +274,7 @@ class TestACappedDocument:
 
     def test_a_stderr_that_is_stored_only_in_part_is_reported(self, inside):
         ran = inside("-n", "300", "--max-bytes", "20", "--", "sh", "-c", "echo hi; seq 1 1000 >&2")
-        assert b"only the first 20 bytes are stored; next: tokcap show" in ran.err
+        assert b"only the first 20 bytes are stored; tokcap show" in ran.err
         ran = inside(
             "-n", "300", "--max-bytes", "20", "-o", "json", "--", "sh", "-c", "echo hi; seq 1 1000 >&2"
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tokcap.store.handles import split_offset
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,7 +19,8 @@ def show_arguments(words: Sequence[str] | None) -> dict[str, Any] | None:
     """Return the arguments of `show` that give the next window; None if there is no stored output."""
     if not words or words[0] != "show":
         return None
-    found: dict[str, Any] = {"handle": words[1]}
+    handle, offset = split_offset(words[1])
+    found: dict[str, Any] = {"handle": handle, "offset": int(offset or 0)}
     rest = iter(words[2:])
     for word in rest:
         key = word.removeprefix("--").replace("-", "_")

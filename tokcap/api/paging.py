@@ -17,6 +17,7 @@ from tokcap.steps.answer import answer_with_everything, certainly_fits, make_ans
 from tokcap.steps.continuation import NOT_STORED
 from tokcap.steps.examination import examine
 from tokcap.steps.inputs import StoredInput
+from tokcap.store.handles import split_offset
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def text_pages(text: AnyStr, limit: int | None, options: PageOptions) -> Iterato
     tokenizer = open_tokenizer(view.tokenizer)
     given = StoredInput(in_memory(encoded(text)))
     while True:
-        if certainly_fits(view, given):
+        if certainly_fits(view, given, tokenizer):
             found = answer_with_everything(given)
         else:
             found = make_answer(view, examine(view, given, tokenizer), NOT_STORED)
@@ -112,6 +113,7 @@ def stored_pages(
         yield page
         if page.next_offset is None:
             return
+        handle, _ = split_offset(handle)
         options = {**options, "offset": page.next_offset}
         # The offset counts in the mode of this page, which a session may have chosen.
         mode = page.meta.mode or "raw"

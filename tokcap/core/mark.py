@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from tokcap.core.cut import NAMING_LIMIT, Mark
-from tokcap.core.tokenizer import rounded
+from tokcap.core.tokenizer import Total, rounded
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Literal, TypeAlias
 
     from tokcap.core.cut import Ask, Gap
-    from tokcap.core.tokenizer import Total
 
     MarkForm: TypeAlias = Literal["long", "command", "short", "none"]
 
@@ -36,15 +36,31 @@ def names_command(limit_tokens: int | None) -> bool:
     return limit_tokens is None or limit_tokens >= NAMING_LIMIT
 
 
-def note_of(gap: Gap, first_token: int, total: Total, ask: Ask, hidden_lines: int | None = None) -> str:
-    """Return what is shown or hidden, and the command that fetches the rest."""
-    rest = command_note(gap, ask)
-    words = total.but(exact=total.exact and ask.exact).words
+def note_of(shown: Total, total: Total, gap: Gap, ask: Ask) -> str:
+    """Return how many tokens are shown, of how many, and the command that fetches the rest.
+
+    The command has the offset of the first token that is not shown.
+    """
+    if shown.exact and total.exact and ask.exact:
+        # Without the blanks around a word this costs two tokens less.
+        amount = f"{shown.tokens}/{total.tokens}"
+    else:
+        amount = f"{words_of(shown, ask)} of {words_of(total, ask)}"
     remark = f"{ask.remark}; " if ask.remark and not gap.lost else ""
-    if gap.end is None:
-        return f"{ask.label}tokens {first_token}-{gap.first} of {words}; {remark}{rest}"
-    lines = "" if hidden_lines is None else f" ({hidden_lines} lines)"
-    return f"{ask.label}tokens {gap.first}-{end_of(gap)} of {words}{lines} hidden; {remark}{rest}"
+    return f"{ask.label}{amount} tokens; {remark}{command_note(gap, ask)}"
+
+
+def shown_between(gaps: Sequence[Gap], first_token: int, total: Total) -> Total:
+    """Return how many tokens are shown of a payload from `first_token` on, if these are left out."""
+    last = gaps[-1]
+    end = Total(last.first) if last.end is None else total
+    hidden = sum(gap.end - gap.first for gap in gaps if gap.end is not None)
+    exact = end.exact and not any(gap.about for gap in gaps)
+    return Total(max(end.tokens - first_token - hidden, 0), exact)
+
+
+def words_of(number: Total, ask: Ask) -> str:
+    return number.but(exact=number.exact and ask.exact).words
 
 
 def command_note(gap: Gap, ask: Ask) -> str:
@@ -52,22 +68,14 @@ def command_note(gap: Gap, ask: Ask) -> str:
     if gap.lost:
         return "the rest was not stored"
     # Replace only the first braces: options in the command may have braces too.
-    return "next: " + ask.next_command.replace("{}", str(gap.first), 1)
+    command = ask.next_command.replace("{}", str(gap.first), 1)
+    # Options alone are not a command: they belong to the same call once more.
+    return f"next: {command}" if command.startswith("-") else command
 
 
-def inner_note(gap: Gap, total: Total, ask: Ask, hidden_lines: int | None = None) -> str:
-    """Return what a further gap hides. The first gap's note has the command."""
-    lines = "" if hidden_lines is None else f" ({hidden_lines} lines)"
-    words = total.but(exact=total.exact and ask.exact).words
-    return f"{ask.label}tokens {gap.first}-{end_of(gap)} of {words}{lines} hidden"
-
-
-def survey_note(shown_tokens: int, gap: Gap, total: Total, ask: Ask) -> str:
-    """Return how much of an output with many gaps is shown, and the command that fetches the rest."""
-    exact = total.exact and ask.exact
-    shown = str(shown_tokens) if exact else f"about {rounded(shown_tokens)}"
-    remark = f"{ask.remark}; " if ask.remark and not gap.lost else ""
-    return f"{ask.label}{shown} of {total.but(exact=exact).words} tokens; {remark}{command_note(gap, ask)}"
+def inner_note(gap: Gap, ask: Ask) -> str:
+    """Return what a further gap hides. The note of the first gap has the command."""
+    return f"{ask.label}tokens {gap.first}-{end_of(gap)} hidden"
 
 
 def gap_line(gap: Gap, lines: int | None, label: str, *, similar: bool) -> str:

@@ -7,6 +7,7 @@ from tokcap.core.request import ShowRequest, View, flag_of
 from tokcap.environment import PROGRAM
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import SHAPES
+from tokcap.store.handles import at_offset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +35,7 @@ class Continuation(Record):
     pointer: str = ""
     # The command that shows the stored bytes as text. Empty if there is none.
     text: str = ""
-    # The words of the first command after `tokcap`, and the options of the call that asked.
+    # The words of the first command after `tokcap`, and the options of the call that asked; `{}` as above.
     arguments: tuple[str, ...] = ("--token-offset", OFFSET)
     handle: str = ""
     spill_path: str | None = None
@@ -52,8 +53,10 @@ class Continuation(Record):
 
     def arguments_at(self, offset: int) -> tuple[str, ...]:
         """Return the words after `tokcap` that show the window at an offset."""
-        place = self.arguments.index(OFFSET)
-        return (*self.arguments[:place], str(offset), *self.arguments[place + 1 :])
+        # Options may have braces too.
+        place = next(number for number, word in enumerate(self.arguments) if word.endswith(OFFSET))
+        word = self.arguments[place].removesuffix(OFFSET) + str(offset)
+        return (*self.arguments[:place], word, *self.arguments[place + 1 :])
 
     def remark(self, stream: Stream) -> str:
         """Return what the mark says if the store does not have all of a stream."""
@@ -115,7 +118,7 @@ def continuation_of(
         return next_command(program, ticket.handle, view, stream)
 
     return Continuation(
-        arguments=("show", ticket.handle, "--token-offset", OFFSET, *option_words(view, token_limit)),
+        arguments=("show", at_offset(ticket.handle, OFFSET), *option_words(view, token_limit)),
         out=worded("out"),
         err=worded("err"),
         pointer=pointer_command(program, ticket.handle, view, tools),
@@ -162,7 +165,7 @@ def option_words(view: View, token_limit: int | None) -> tuple[str, ...]:
 
 def next_command(program: str, handle: str, view: View, stream: Stream = "out") -> str:
     """Return the command that shows the rest, with every option that token positions depend on."""
-    command = f"{program} show {handle} --token-offset {{}}"
+    command = f"{program} show {at_offset(handle, OFFSET)}"
     for key, value in position_options(view, stream):
         from tokcap.system.quoting import quoted
 
@@ -173,11 +176,11 @@ def next_command(program: str, handle: str, view: View, stream: Stream = "out") 
 
 
 def tool_call(tools: ToolNames, handle: str, view: View, stream: Stream) -> str:
-    """Return the call of the tool that shows the rest: `show handle=3f2a91c05d7e offset={}`."""
+    """Return the call of the tool that shows the rest: `show handle=lake917365018@{}`."""
     options = dict(position_options(view, stream))
     # The server has one tokenizer for all calls.
     options.pop("tokenizer", None)
-    call = f"{tools.search if 'grep' in options else tools.show} handle={handle} offset={{}}"
+    call = f"{tools.search if 'grep' in options else tools.show} handle={at_offset(handle, OFFSET)}"
     for key, value in options.items():
         from tokcap.system.quoting import quoted
 

@@ -9,6 +9,7 @@ from tokcap.core.seek_points import SeekPoints
 from tokcap.errors import DamagedOutput
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.store.digest import CHECKED_WHOLE_BYTES, digest_of_stored, digest_of_stream
+from tokcap.store.handles import is_handle_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,9 +160,10 @@ class CheckedStream:
         if recorded:
             is_same = digest.sealed().hex() == recorded
         else:
-            # Only the digest of both streams is known, or only the handle, which is its beginning.
+            # Only the digest of both streams is known, or only the handle.
             together = digest_of_stored({name: one.unchecked() for name, one in self._all_streams.items()})
-            is_same = together.startswith((self._record and self._record.digest) or self._handle)
+            known = self._record.digest if self._record else ""
+            is_same = together == known if known else is_handle_of(self._handle, together)
         if not is_same:
             raise self._damage(0, self.size)
         if digest.checksums:

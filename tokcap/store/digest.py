@@ -1,4 +1,4 @@
-"""Compute the digest of an output, and checksums of its blocks. Its handle is the start of the digest."""
+"""Compute the digest of an output, and checksums of its blocks. Its handle is made from the digest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Handles: short names for digests, and the search for the handle that a user has typed."""
+"""Handles: how they are spelled, with and without an offset, and the search for the one that a user typed.
+
+A handle is a word of four letters and nine digits, `lake917365018`, made from the start of the digest. There
+are 2,048 x 10^9 of them, almost 41 bits. They are cheap to read: the word is one token, and many tokenizers
+take three digits as one. Earlier versions used hexadecimal digits; outputs stored under those keep them.
+
+`lake917365018@464` is token 464 of an output.
+"""
 
 from __future__ import annotations
 
@@ -9,34 +16,81 @@ from tokcap.store.base import LATEST
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-HANDLE_DIGITS = 12
-# In the rare case that another output has the same first digits, a handle gets this many more.
-MORE_DIGITS = 8
-LEAST_DIGITS = 4
-HEXADECIMAL = frozenset("0123456789abcdef")
+HANDLE_DIGITS = 9
+# In the rare case that another output has the same handle, a handle gets this many digits more. With the most
+# digits, it has all bits of the digest.
+MORE_DIGITS, MOST_DIGITS = 6, 45
+WORD_BITS = 11
+# The length of a handle of an earlier version.
+EARLIER_DIGITS = 12
+LEAST_CHARACTERS = 4
+DECIMAL = frozenset("0123456789")
+HEXADECIMAL = DECIMAL | frozenset("abcdef")
+LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+# Between a handle and an offset. No shell needs quotes for it.
+PLACE = "@"
 
 CANDIDATES_SHOWN = 5
 MOST_STEP_DIGITS = 9
 
 
 def shortest_handle(digest: str, digest_at: Callable[[str], str | None]) -> str:
-    """Return the first digits of a digest that no other output has as its handle.
+    """Return the shortest handle for a digest that no other output has.
 
     `digest_at` returns the digest that is stored under a handle: None if there is no such output, empty
     if its record is damaged. Then it is almost certainly the same output, and storing it again repairs it.
+    An output that an earlier version has stored keeps its handle: it is stored once.
     """
-    digits = HANDLE_DIGITS
-    while digits < len(digest):
-        handle = digest[:digits]
-        stored = digest_at(handle)
-        if not stored or stored == digest:
+    earlier = digest[:EARLIER_DIGITS]
+    if digest_at(earlier) in (digest, ""):
+        return earlier
+    for digits in range(HANDLE_DIGITS, MOST_DIGITS, MORE_DIGITS):
+        handle = spelled(digest, digits)
+        if digest_at(handle) in (digest, "", None):
             return handle
-        digits += MORE_DIGITS
-    return digest
+    return spelled(digest, MOST_DIGITS)
+
+
+def spelled(digest: str, digits: int) -> str:
+    """Return the handle for a hexadecimal digest. With fewer digits it is the start of a longer one."""
+    # Only runs that store something need it.
+    from tokcap.store.handle_words import word
+
+    rest_bits = 4 * len(digest) - WORD_BITS
+    number, rest = divmod(int(digest, 16), 1 << rest_bits)
+    return f"{word(number)}{rest * 10**digits >> rest_bits:0{digits}d}"
+
+
+def is_handle_of(handle: str, digest: str) -> bool:
+    """Return whether a handle, of this version or of an earlier one, is made from a digest."""
+    digits = max(len(handle) - LEAST_CHARACTERS, 1)
+    return digest.startswith(handle) or handle == spelled(digest, digits)
 
 
 def is_handle(text: str) -> bool:
-    return bool(text) and HEXADECIMAL.issuperset(text)
+    """Return whether a text is spelled as a handle, or as the start of one."""
+    word, digits = text[:LEAST_CHARACTERS], text[LEAST_CHARACTERS:]
+    return bool(text) and (
+        HEXADECIMAL.issuperset(text) or (LETTERS.issuperset(word) and DECIMAL.issuperset(digits))
+    )
+
+
+def is_whole_handle(text: str) -> bool:
+    """Return whether a text is spelled as a handle, with or without an offset, and is long enough."""
+    handle, _ = split_offset(text)
+    return is_handle(handle) and len(handle) >= EARLIER_DIGITS
+
+
+def at_offset(handle: str, offset: int | str) -> str:
+    """Return the name of an output from a token on: `lake917365018@464`."""
+    return f"{handle}{PLACE}{offset}"
+
+
+def split_offset(name: str) -> tuple[str, str | None]:
+    """Split `lake917365018@464` into the handle and the offset as it was typed; None if there is none."""
+    handle, _, offset = name.rpartition(PLACE)
+    # `@last` is a name, and `@last@464` has an offset.
+    return (handle, offset) if handle else (name, None)
 
 
 def steps_back(name: str) -> int | None:
@@ -69,9 +123,9 @@ def match_handle(name: str, handles: Iterable[str], latest: Callable[[], Sequenc
 
     `latest` returns the handles of the outputs stored last; the error message suggests them.
     """
-    if len(name) < LEAST_DIGITS or not is_handle(name):
+    if len(name) < LEAST_CHARACTERS or not is_handle(name):
         raise NotFound(
-            f"{name[:40]!r} is not a handle: give at least {LEAST_DIGITS} of the digits 0-9a-f, or {LATEST}"
+            f"{name[:40]!r} is not a handle: give {LEAST_CHARACTERS} or more characters of one, or {LATEST}"
             + suggestion(latest())
         )
     matches = [handle for handle in handles if handle.startswith(name)]
@@ -83,7 +137,7 @@ def match_handle(name: str, handles: Iterable[str], latest: Callable[[], Sequenc
         raise NotFound(f"no stored output has the handle {name[:80]}{suggestion(latest())}")
     shown = ", ".join(sorted(matches)[:CANDIDATES_SHOWN])
     more = f" and {len(matches) - CANDIDATES_SHOWN} more" if len(matches) > CANDIDATES_SHOWN else ""
-    raise NotFound(f"{name} could be any of {shown}{more}; give more digits")
+    raise NotFound(f"{name} could be any of {shown}{more}; give more of it")
 
 
 def suggestion(latest: Sequence[str]) -> str:

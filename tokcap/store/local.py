@@ -118,10 +118,10 @@ class LocalStore:
 
     def latest(self, most: int, beginning: str = "") -> list[ListedOutput]:
         self._layout.check_owner()
-        digits = beginning[:2] if len(beginning) > 1 else ""
+        group = beginning[:2] if len(beginning) > 1 else ""
         directories = [
             directory
-            for directory in self._layout.directories(digits)
+            for directory in self._layout.directories(group)
             if os.path.basename(directory).startswith(beginning)
         ]
         # Sort first: then only the records of the outputs that are returned have to be read.

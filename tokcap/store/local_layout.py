@@ -1,8 +1,8 @@
 """The files of the local store: where each output is, and how it is added, listed and removed.
 
-    spill/3f/3f2a91c05d7e/   out  err  record.json  checksums  index-cl100k_base  landmarks
-    spill/.new-…/            an output that is being written or removed
-    spill/last, last.older   which outputs were stored last (see `local_history`)
+    spill/la/lake917365018/   out  err  record.json  checksums  index-cl100k_base  landmarks
+    spill/.new-…/             an output that is being written or removed
+    spill/last, last.older    which outputs were stored last (see `local_history`)
 
 An output appears by one rename when it is complete, and disappears by one rename. So readers need no lock,
 and an open file can be read to its end.
@@ -67,15 +67,15 @@ class Layout:
         """Return the directory that the output has or would have."""
         return os.path.join(self.root, handle[:2], handle)
 
-    def directories(self, digits: str = "") -> Iterator[str]:
-        """Return the directories of all outputs, or of those whose handle starts with two digits."""
-        for group in [digits] if digits else sorted(names_in(self.root)):
-            path = os.path.join(self.root, group)
-            if len(group) != 2 or not is_handle(group) or not private.is_own_directory(path):
+    def directories(self, group: str = "") -> Iterator[str]:
+        """Return the directories of all outputs, or of those whose handle starts with the two of `group`."""
+        for beginning in [group] if group else sorted(names_in(self.root)):
+            path = os.path.join(self.root, beginning)
+            if len(beginning) != 2 or not is_handle(beginning) or not private.is_own_directory(path):
                 continue
             for handle in names_in(path):
                 directory = os.path.join(path, handle)
-                if is_handle(handle) and handle.startswith(group) and private.is_own_directory(directory):
+                if is_handle(handle) and handle.startswith(beginning) and private.is_own_directory(directory):
                     yield directory
 
     def listed(self, directory: str) -> ListedOutput | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         """What the recorder uses of a token index (see `tokens.index`)."""
 
         @property
-        def tokenizer(self) -> str: ...
+        def identity(self) -> str: ...
         @property
         def storable(self) -> bool: ...
         @property
@@ -260,9 +260,9 @@ class Recorder:
         for stream, index in indexes.items():
             # An index of more bytes than are stored would belong to another payload.
             if index.storable and index.checkpoints.bytes[-1] <= stored_bytes[stream]:
-                name = index_name(stream, index.tokenizer)
+                name = index_name(stream, index.identity)
                 files[name] = index.checkpoints.packed(stored_bytes[stream])
-        seek_points = self._spools["out"].seek_points
-        if seek_points.changed and seek_points.last_byte <= stored_bytes["out"]:
+        seek_points = self._spools["out"].seek_points_if_used
+        if seek_points and seek_points.changed and seek_points.last_byte <= stored_bytes["out"]:
             files[SEEK_POINTS] = seek_points.packed()
         return files
