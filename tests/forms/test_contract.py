@@ -11,7 +11,7 @@ from tokcap.core.response import Failure, Meta, Response
 from tokcap.forms import FORMS
 
 FORM_NAMES = sorted(FORMS)
-CUT_TEXT = (Kept(b"one\ntwo\n"), Mark("[TRUNCATED]", "tokens 0-4 of 9"))
+CUT_TEXT = (Kept(b"one\ntwo\n"), Mark("[TRUNCATED]", "4/9 tokens"))
 CUT_ARRAY = (Values("array", (b"1E400", b'"\\u00e9"', Mark("[TRUNCATED]"))),)
 
 

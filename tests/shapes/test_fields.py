@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.payloads import payload_of
 from tests.support.reference import recount
 from tokcap.shapes.fields import select
 
@@ -24,14 +25,14 @@ DOCUMENT = (
     ],
 )
 def test_members_are_selected_through_arrays_and_copied_as_they_stand(fields, kept):
-    selected = select(DOCUMENT, "json", fields)
+    selected = select(payload_of(DOCUMENT), "json", fields)
     assert selected.data == kept + b"\n"
     assert selected.notices == ()
 
 
 def test_records_of_an_array_and_of_lines_are_selected_one_by_one():
-    assert select(b'[{"a":1,"b":2},{"b":3}]', "json", "a").data == b'[{"a":1},{}]\n'
-    assert select(b'{"a":1,"b":2}\n{"a":3}\n', "jsonl", "a").data == b'{"a":1}\n{"a":3}\n'
+    assert select(payload_of(b'[{"a":1,"b":2},{"b":3}]'), "json", "a").data == b'[{"a":1},{}]\n'
+    assert select(payload_of(b'{"a":1,"b":2}\n{"a":3}\n'), "jsonl", "a").data == b'{"a":1}\n{"a":3}\n'
 
 
 @pytest.mark.parametrize(
@@ -40,19 +41,19 @@ def test_records_of_an_array_and_of_lines_are_selected_one_by_one():
 )
 def test_columns_are_selected_in_their_own_order(fields, kept):
     table = b'id,name,note\r\n1,n,"a, b"\r\n2,m,x\r\n'
-    assert select(table, "csv", fields).data == kept
+    assert select(payload_of(table), "csv", fields).data == kept
 
 
 def test_a_name_that_matches_nothing_is_a_warning_that_lists_the_names_there_are():
-    (notice,) = select(DOCUMENT, "json", "id,nam").notices
+    (notice,) = select(payload_of(DOCUMENT), "json", "id,nam").notices
     assert notice.code == "FIELD_UNKNOWN"
     assert notice.message == "no field nam; the fields are: id, a.b, user, items"
-    (notice,) = select(b"a,b\n1,2\n", "csv", "c").notices
+    (notice,) = select(payload_of(b"a,b\n1,2\n"), "csv", "c").notices
     assert notice.message == "no field c; the fields are: a, b"
 
 
 def test_text_has_no_fields():
-    selected = select(b"words\n", "text", "a")
+    selected = select(payload_of(b"words\n"), "text", "a")
     assert (selected.data, selected.notices[0].code) == (b"words\n", "FIELDS_IGNORED")
 
 

@@ -75,6 +75,7 @@ def state_of(reader):
     return levels, reader.next_begin
 
 
+@pytest.mark.one_python
 @settings(max_examples=60, deadline=None)
 @given(source=SOURCES)
 def test_at_every_byte_a_glance_finds_what_a_look_at_each_lexeme_finds(source):

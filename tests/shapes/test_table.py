@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.payloads import payload_of
 from tests.support.reference import recount
 from tests.support.tables import MARK, Source, tables, written
+from tokcap.core.cut import Kept
+from tokcap.errors import NotFound
 from tokcap.forms import FORMS
-from tokcap.shapes import SHAPES
-from tokcap.shapes.csv_text import CSV, end_of_row, pass_rows
+from tokcap.shapes import SHAPES, long_string
+from tokcap.shapes.csv_text import CSV, cells_of, end_of_row, pass_rows
+from tokcap.shapes.csv_text import rows as rows_in
+from tokcap.shapes.fields import select
 
 cut_csv, cut_tsv = SHAPES["csv"].cut, SHAPES["tsv"].cut
 
@@ -139,3 +144,37 @@ def test_without_a_limit_everything_from_an_offset_on_is_shown_below_the_header(
         ["id", "name"],
         *([str(n), f"n{n}"] for n in range(40, 50)),
     ]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("fields", ["b", "c,a", "a.b", "b,nothing"])
+def test_columns_of_ragged_and_quoted_rows_are_copied(line_end, fields):
+    rows = ["a,b,a.b,c", "1,2,3,4", '"x, ""y""","2\n\n3",,', "1", "", "1,2,3,4,5", ',,"z"z,', '"open,1,2,3']
+    table = line_end.join(rows).encode()
+    wanted = [number for number, name in enumerate(["a", "b", "a.b", "c"]) if name in fields.split(",")]
+    expected = b""
+    for start, end in rows_in(table, 0, CSV):
+        cells = cells_of(table[start:end], CSV)
+        kept = b",".join(cells[number] for number in wanted if number < len(cells))
+        expected += kept + table[start:end][len(table[start:end].rstrip(b"\r\n")) :]
+    assert select(payload_of(table), "csv", fields).data == expected
+
+
+def test_a_long_table_is_written_to_an_envelope_as_a_short_one_is(monkeypatch):
+    table = 'id,text\n1,"é\n漢字"\n2,"\\x"\n'.encode() * 3 + b"last\xff"
+    payload = payload_of(table)
+    monkeypatch.setattr(long_string, "BLOCK_BYTES", 7)
+    whole = long_string.LongString(payload)
+    for blocks, form in ((whole.document(), "json"), (whole.lines(), "jsonl")):
+        assert b"".join(blocks) == FORMS[form].compose((Kept(table),))
+
+
+def test_a_pointer_into_a_long_table_finds_its_row_again_by_seek_points():
+    rows = [b'%d,"a ""%d""\n"\n' % (number, number) for number in range(60_000)]
+    data = b"id,text\n" + b"".join(rows)
+    payload = payload_of(data)
+    for number in (59_999, 0, 30_000, 59_999, 17):
+        assert SHAPES["csv"].value_at(payload, f"/{number}/id").data == b"%d" % number
+    assert len(payload.seek_points.bytes) > 3
+    with pytest.raises(NotFound, match="the rows are 0 to 59999"):
+        SHAPES["csv"].value_at(payload, "/60000/id")

@@ -13,6 +13,7 @@ from tokcap.core.cut import Ask, Kept, Mark
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes.text_window import cut
+from tokcap.store.handles import HANDLE_DIGITS, at_offset, spelled
 from tokcap.tokens import Index, count_bytes
 
 LINES = st.lists(
@@ -173,13 +174,14 @@ def test_the_mark_says_what_is_shown_and_how_to_go_on():
     text = Text(b"".join(b"%d\n" % n for n in range(1, 1001)))
     page = text.window(40)
     end = page.gap.first
-    assert text.shown(40).splitlines()[-1] == b"[TRUNCATED] tokens 0-%d of 2001; next: --token-offset %d" % (
+    assert text.shown(40).splitlines()[-1] == b"[TRUNCATED] %d/2001 tokens; next: --token-offset %d" % (
         end,
         end,
     )
     second = text.shown(40, offset=end)
     assert second.startswith(b"%d\n" % (end // 2 + 1))
-    assert second.splitlines()[-1].startswith(b"[TRUNCATED] tokens %d-" % end)
+    shown = text.window(40, offset=end).gap.first - end
+    assert second.splitlines()[-1].startswith(b"[TRUNCATED] %d/2001 tokens; " % shown)
 
 
 def test_a_small_limit_drops_the_long_form_first_and_then_the_mark():
@@ -203,15 +205,15 @@ def test_a_line_longer_than_any_window_is_split_and_the_mark_has_a_line_of_its_o
     shown = Text(b"word " * 1000).shown(60)
     body, mark, nothing = shown.split(b"\n")
     assert body == b"word" + b" word" * (body.count(b"word") - 1)
-    assert mark.startswith(b"[TRUNCATED] tokens 0-")
+    assert mark.startswith(b"[TRUNCATED] %d/1001 tokens; " % body.count(b"word"))
     assert nothing == b""
 
 
 def test_keeping_the_tail_puts_the_mark_first():
     shown = Text(b"".join(b"%d\n" % n for n in range(1, 1001))).shown(60, keep="tail")
     first, *lines = shown.splitlines()
-    assert first.startswith(b"[TRUNCATED] tokens 0-")
-    assert first.endswith(b" of 2001 (%d lines) hidden; next: --token-offset 0" % (1000 - len(lines)))
+    tokens = recount(b"\n".join(lines) + b"\n")
+    assert first == b"[TRUNCATED] %d/2001 tokens; next: --token-offset 0" % tokens
     assert lines[-1] == b"1000"
     assert lines == [b"%d" % n for n in range(1001 - len(lines), 1001)]
 
@@ -221,12 +223,8 @@ def test_keeping_both_ends_puts_the_mark_at_the_gap():
     lines = text.shown(100, keep="ends").splitlines()
     place = next(n for n, line in enumerate(lines) if line.startswith(b"[TRUNCATED]"))
     gap = text.window(100, keep="ends").gap
-    assert lines[place] == b"[TRUNCATED] tokens %d-%d of 2001 (%d lines) hidden; next: --token-offset %d" % (
-        gap.first,
-        gap.end,
-        1000 - (len(lines) - 1),
-        gap.first,
-    )
+    shown = 2001 - (gap.end - gap.first)
+    assert lines[place] == b"[TRUNCATED] %d/2001 tokens; next: --token-offset %d" % (shown, gap.first)
     assert lines[:place] == [b"%d" % n for n in range(1, place + 1)]
     assert lines[place + 1 :] == [b"%d" % n for n in range(1001 - len(lines) + place + 1, 1001)]
     assert abs(2 * place - len(lines)) < 12
@@ -255,6 +253,7 @@ def test_a_limit_below_one_character_shows_nothing_rather_than_half_of_it():
     assert page.gap.first == 0
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_limit_from_1_to_600_holds_in_every_form(name):
     text = Text(b"".join(b"%d\n" % n for n in range(1, 100_001)), name)
@@ -289,7 +288,7 @@ def test_pages_of_odd_payloads_join_to_the_original_bytes(name, kind):
 def test_a_mark_before_a_tail_has_the_exact_total(inside, keep):
     text = "".join(f"{number}\n" for number in range(20_000)).encode()
     ran = inside("-n", "60", "--keep", keep, stdin=text)
-    assert f" of {recount(text)} ".encode() in ran.out
+    assert f"/{recount(text)} tokens; ".encode() in ran.out
 
 
 # Every option that a command may need, the longest names included.
@@ -316,20 +315,20 @@ OPTIONS = st.lists(
 @given(
     data=st.one_of(LINES, st.integers(1, 400).map(lambda words: (b"word " * words + b"\n") * 3)),
     room=st.integers(40, 240),
-    handle=st.integers(0, 2**48 - 1),
+    digest=st.integers(0, 2**160 - 1),
     options=OPTIONS,
     sentinel=st.sampled_from(["[TRUNCATED]", "✂", "-- the end of this page, and more follows --"]),
     label=st.sampled_from(["", "stderr "]),
 )
 def test_from_forty_tokens_up_a_mark_names_its_command(
-    keep, name, data, room, handle, options, sentinel, label
+    keep, name, data, room, digest, options, sentinel, label
 ):
     counted = TOKENIZERS[name].count
     usual = counted("[TRUNCATED] tokcap show")
     # A longer sentinel and options in the command need as many tokens more.
     limit = room + max(counted(f"{sentinel} tokcap show{options}") - usual, 0)
     text = Text(data, name)
-    command = f"tokcap show {handle:012x} --token-offset {{}}{options}"
+    command = f"tokcap show {at_offset(spelled(f'{digest:040x}', HANDLE_DIGITS), '{}')}{options}"
     ask = Ask(limit, 0, KEEPS[keep], "record", sentinel, command, label=label)
 
     def cost(parts):
@@ -339,7 +338,7 @@ def test_from_forty_tokens_up_a_mark_names_its_command(
     shown = FORMS["text"].compose(window.parts)
     assert count_bytes(shown, TOKENIZERS[name]) <= limit
     if window.gap:
-        assert f"next: {command.replace('{}', str(window.gap.first), 1)}\n".encode() in shown
+        assert f" {command.replace('{}', str(window.gap.first), 1)}\n".encode() in shown
         assert not window.empty
 
 
@@ -349,4 +348,4 @@ def test_a_line_is_split_rather_than_the_command_lost(inside, with_store):
         shown = inside("-n", "1000", "--keep", keep, stdin=two).out
         assert recount(shown) <= 1000
         assert b"[TRUNCATED] " in shown
-        assert b"; next: tokcap show " in shown
+        assert b"; tokcap show " in shown

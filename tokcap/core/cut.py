@@ -25,6 +25,17 @@ if TYPE_CHECKING:
     # Units that are shown, in order: each range from its first unit up to but not including its end.
     Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
+    class LongValues(Protocol):
+        """All values of a payload, to be written block by block."""
+
+        def document(self) -> Iterator[bytes]:
+            """Yield one JSON document."""
+            ...
+
+        def lines(self) -> Iterator[bytes]:
+            """Yield one value per line."""
+            ...
+
     class Material(Protocol):
         """The units of an oversized payload, numbered from 0, and the price of showing some of them."""
 
@@ -208,6 +219,8 @@ class Ask(Record):
     exact: bool = True
     # Number of payload bytes already written: the window must start with them.
     passed: int = 0
+    # Whether the answer can be written block by block, if it is all of the payload.
+    in_blocks: bool = False
 
 
 class Found(Record):
@@ -280,6 +293,8 @@ class Cut(Record):
     notices: tuple[Notice, ...] = ()
     # What a survey found; empty if there was none.
     findings: tuple[Finding, ...] = ()
+    # All of a long payload, instead of `parts`; only if `Ask.in_blocks` allows it.
+    long: LongValues | None = None
 
     @property
     def gap(self) -> Gap | None:

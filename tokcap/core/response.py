@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tokcap.core.cut import Finding
     from tokcap.core.notice import Notice
     from tokcap.core.request import Mode
+    from tokcap.core.scratch import LongText
     from tokcap.errors import TokcapError
     from tokcap.exits import Ending
 
@@ -35,6 +36,8 @@ class Meta(Record):
 
     duration_ms: int = 0
     tokenizer: str = ""
+    # The beginning of the SHA-256 digest of the file that it was compiled from, if the user has added it.
+    tokenizer_digest: str | None = None
     tokenizer_exact: bool | None = None
     truncated: bool | None = None
     token_limit: int | None = None
@@ -83,10 +86,20 @@ class Response(Record):
     """One answer: the composed payload (None if there is none), and what is said about it."""
 
     status: int
-    payload: bytes | None
+    body: bytes | LongText | None
     failure: Failure | None
     notices: tuple[Notice, ...]
     meta: Meta
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the payload is written block by block."""
+        return self.body is not None and not isinstance(self.body, bytes)
+
+    @property
+    def payload(self) -> bytes | None:
+        """The payload in one piece. A long one is copied for that."""
+        return None if self.body is None else bytes(self.body)
 
 
 def failure_of(ending: Ending | None, stderr_tail: bytes) -> Failure | None:
@@ -117,7 +130,7 @@ def refusal(error: TokcapError, tokenizer: str, duration_ms: int) -> Response:
     """Return the response to a call that was refused, or that failed before there was an answer."""
     return Response(
         status=error.exit_status,
-        payload=None,
+        body=None,
         # Names from the command line may contain bytes that are not UTF-8, which JSON does not allow.
         failure=Failure(error.code, str(error).encode("utf-8", "surrogateescape").decode("utf-8", "replace")),
         notices=(),

@@ -12,9 +12,15 @@ from bisect import bisect_left, bisect_right
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from mmap import mmap
-    from typing import Self
+    from collections.abc import Callable, Sequence
+    from typing import Protocol, Self
+
+    class Sliced(Protocol):
+        """Bytes that are read by slicing."""
+
+        def __len__(self) -> int: ...
+        def __getitem__(self, part: slice, /) -> bytes: ...
+
 
 # Files written by earlier versions begin with this line too.
 MAGIC = b"tokcap landmarks 1\n"
@@ -87,7 +93,8 @@ class SeekPoints:
 class ShapeSeekPoints:
     """The seek points of a payload for one shape, which writes a state as a list of numbers."""
 
-    def __init__(self, points: SeekPoints, shape: str, data: bytes | mmap) -> None:
+    def __init__(self, points: SeekPoints, shape: str, data: Sliced) -> None:
+        """`data` has the bytes of the payload, as its view does."""
         self._points = points
         self._shape = shape
         self._data = data
@@ -108,6 +115,21 @@ class ShapeSeekPoints:
             return place, [int(number) for number in body.split()]
         self._points.clear()
         return None
+
+    def last(self, is_reached: Callable[[int, Sequence[int]], bool]) -> tuple[int, Sequence[int]] | None:
+        """Return the last seek point of those at the beginning for which `is_reached` is true."""
+        low, high = 0, len(self._points.bytes)
+        found = None
+        while low < high:
+            middle = (low + high) // 2
+            point = self.before(self._points.bytes[middle])
+            if point is None:
+                return None
+            if is_reached(*point):
+                low, found = middle + 1, point
+            else:
+                high = middle
+        return found
 
     def _checksum(self, byte: int, body: bytes) -> bytes:
         from zlib import crc32

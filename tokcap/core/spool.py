@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tokcap.core.seek_points import SeekPoints
 
 MEMORY_BYTES = 8 << 20
+# When there is a file, bytes are moved to it in steps of this size.
+STEP_BYTES = 1 << 20
 TAIL_BYTES = 8 << 10
 UNLIMITED = 1 << 62
 
@@ -74,6 +76,11 @@ class Spool:
         return self._seek_points
 
     @property
+    def seek_points_if_used(self) -> SeekPoints | None:
+        """The same, or None if nobody has asked for them: most outputs are text and need none."""
+        return self._seek_points
+
+    @property
     def spool(self) -> Spool:
         return self
 
@@ -110,6 +117,7 @@ class Spool:
                     written = os.pwrite(self._file, memory[moved:], self._file_size)
                     self._file_size += written
                     moved += written
+            self._memory_bytes = min(self._memory_bytes, STEP_BYTES)
         except (OSError, StoreError) as error:
             self.failure = str(error) if isinstance(error, StoreError) else str(error.strerror)
             self._memory_bytes = UNLIMITED

@@ -5,11 +5,12 @@ from __future__ import annotations
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Protocol
 
-    from tokcap.core.cut import Part
+    from tokcap.core.cut import LongValues, Part
     from tokcap.core.response import Response
+    from tokcap.core.scratch import LongText
 
     class Form(Protocol):
         """How an answer is written. The limit covers exactly what `compose` returns."""
@@ -28,10 +29,18 @@ if TYPE_CHECKING:
             """Return the payload as it appears in the answer."""
             ...
 
+        def compose_long(self, values: LongValues) -> LongText:
+            """Return the same for values that are too long to be copied."""
+            ...
+
         def compose_count(self, tokens: int) -> bytes | None:
             """Return the payload of `--token-count`; None if the number is in `meta` only."""
             ...
 
         def write(self, response: Response) -> bytes:
             """Return all bytes for stdout."""
+            ...
+
+        def blocks(self, response: Response) -> Iterator[bytes]:
+            """Yield all bytes for stdout, if the payload is long."""
             ...

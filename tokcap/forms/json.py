@@ -11,14 +11,17 @@ from tokcap.forms.values import as_document
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tokcap.core.cut import Part
+    from tokcap.core.cut import LongValues, Part
     from tokcap.core.response import Response
+    from tokcap.core.scratch import LongText
 
 # The most tokens that an envelope takes without its data, in most cases; and what the smallest one takes.
 ENVELOPE_TOKENS = 600
 SMALLEST_ENVELOPE_TOKENS = 110
+# Stands for a payload that is written block by block. It is the first place in an envelope with these bytes.
+PLACEHOLDER = b"\0"
 
 
 class Json:
@@ -41,6 +44,12 @@ class Json:
             )
         return b"[" + b",".join(strings) + b"]"
 
+    def compose_long(self, values: LongValues) -> LongText:
+        # Most answers are short, and do not load this.
+        from tokcap.forms.long_payload import in_blocks
+
+        return in_blocks(values.document())
+
     def compose_count(self, tokens: int) -> None:
         return None
 
@@ -56,6 +65,15 @@ class Json:
             "meta": response.meta.as_json(),
         }
         return compact(envelope) + b"\n"
+
+    def blocks(self, response: Response) -> Iterator[bytes]:
+        from tokcap.forms.long_payload import long_blocks
+
+        # The five keys are written in order, and the payload is one of them.
+        before, after = self.write(response.but(body=PLACEHOLDER)).split(PLACEHOLDER, 1)
+        yield before
+        yield from long_blocks(response)
+        yield after
 
 
 JSON = Json()

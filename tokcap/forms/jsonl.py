@@ -11,10 +11,11 @@ from tokcap.forms.values import as_lines, mark_object
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tokcap.core.cut import Part
+    from tokcap.core.cut import LongValues, Part
     from tokcap.core.response import Response
+    from tokcap.core.scratch import LongText
 
 
 class JsonLines:
@@ -39,6 +40,12 @@ class JsonLines:
                 lines += b"".join(quoted(record) + b"\n" for record in records)
         return lines
 
+    def compose_long(self, values: LongValues) -> LongText:
+        # Most answers are short, and do not load this.
+        from tokcap.forms.long_payload import in_blocks
+
+        return in_blocks(values.lines())
+
     def compose_count(self, tokens: int) -> None:
         return None
 
@@ -51,6 +58,12 @@ class JsonLines:
         if response.notices:
             line["warnings"] = warnings_json(response.notices)
         return (response.payload or b"") + compact(line) + b"\n"
+
+    def blocks(self, response: Response) -> Iterator[bytes]:
+        from tokcap.forms.long_payload import long_blocks
+
+        yield from long_blocks(response)
+        yield self.write(response.but(body=None))
 
 
 JSONL = JsonLines()

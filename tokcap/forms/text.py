@@ -7,10 +7,11 @@ from tokcap.forms import LEAST_TOKENS
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tokcap.core.cut import Part
+    from tokcap.core.cut import LongValues, Part
     from tokcap.core.response import Response
+    from tokcap.core.scratch import LongText
 
 
 class Text:
@@ -37,11 +38,21 @@ class Text:
                 text += part.row or mark_line(part).encode()
         return text
 
+    def compose_long(self, values: LongValues) -> LongText:
+        from tokcap.forms.long_payload import in_blocks
+
+        return in_blocks(values.document())
+
     def compose_count(self, tokens: int) -> bytes:
         return b"%d\n" % tokens
 
     def write(self, response: Response) -> bytes:
         return response.payload or b""
+
+    def blocks(self, response: Response) -> Iterator[bytes]:
+        from tokcap.forms.long_payload import long_blocks
+
+        return long_blocks(response)
 
 
 def values_as_text(values: Values) -> bytes:

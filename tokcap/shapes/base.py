@@ -7,6 +7,7 @@ from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from mmap import mmap
     from typing import Protocol, TypeAlias
 
     from tokcap.core.cut import Ask, Cost, Cut
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
             """Return the window that `ask` describes, within its limit."""
             ...
 
-        def select(self, data: bytes, paths: Sequence[FieldPath]) -> Selected | None:
+        def select(self, payload: Payload, paths: Sequence[FieldPath]) -> Selected | None:
             """Return the payload with only these fields; None if payloads of this shape have no fields."""
             ...
 
@@ -74,7 +75,7 @@ class Sniffed(Record):
 class Selected(Record):
     """A payload reduced to some fields: its text, the paths that were found, and the names of all fields."""
 
-    data: bytes
+    data: bytes | mmap
     found: Collection[FieldPath]
     names: Sequence[str]
 
@@ -89,7 +90,7 @@ class Value(Record):
 class Changed(Record):
     """A payload in another form."""
 
-    data: bytes
+    data: bytes | mmap
     shape: str
     # About values outside the records, if a document has become a table.
     notices: tuple[Notice, ...] = ()

@@ -12,6 +12,9 @@ from tokcap.shapes import SHAPES
 from tokcap.shapes.json_text.pointers import steps_of
 
 if TYPE_CHECKING:
+    from mmap import mmap
+
+    from tokcap.core.payload import Payload
     from tokcap.shapes.base import FieldPath
 
 NAMES_SHOWN = 20
@@ -20,7 +23,7 @@ NAMES_SHOWN = 20
 class Selection(Record):
     """A payload with the fields that were asked for."""
 
-    data: bytes
+    data: bytes | mmap
     notices: tuple[Notice, ...] = ()
 
 
@@ -36,14 +39,13 @@ def paths_of(fields: str) -> dict[str, FieldPath]:
     return paths
 
 
-def select(data: bytes, shape: str, fields: str) -> Selection:
+def select(payload: Payload, shape: str, fields: str) -> Selection:
     """Return the payload with only these fields. A field that is not there is a warning."""
     paths = paths_of(fields)
-    selected = SHAPES[shape].select(data, list(paths.values()))
+    selected = SHAPES[shape].select(payload, list(paths.values()))
     if selected is None:
-        return Selection(
-            data, (Notice("FIELDS_IGNORED", "--fields was ignored: the output is text, not JSON or a table"),)
-        )
+        ignored = Notice("FIELDS_IGNORED", "--fields was ignored: the output is text, not JSON or a table")
+        return Selection(payload.view(), (ignored,))
     missing = [name for name, path in paths.items() if path not in selected.found]
     if not missing:
         return Selection(selected.data)

@@ -35,10 +35,10 @@ class JsonShape:
 
         return JsonWindow(payload, tokens, ask, cost, lines=self.lines, shape=self.name).cut()
 
-    def select(self, data: bytes, paths: Sequence[FieldPath]) -> Selected | None:
+    def select(self, payload: Payload, paths: Sequence[FieldPath]) -> Selected | None:
         from tokcap.shapes.json_fields import select_members
 
-        return select_members(data, paths)
+        return select_members(payload, paths, self.name)
 
     def value_at(self, payload: Payload, pointer: str) -> Value:
         from tokcap.shapes.json_pointer import value_at
@@ -49,7 +49,7 @@ class JsonShape:
         from tokcap.shapes.json_rows import as_table
 
         payload.check(0, payload.size)
-        return as_table(payload.view(), self.name, lines=self.lines)
+        return as_table(payload, self.name, lines=self.lines)
 
     def summarize(self, payload: Payload, facts: RunFacts) -> Iterator[str]:
         from tokcap.shapes.summary import json_lines

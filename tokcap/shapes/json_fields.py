@@ -18,6 +18,7 @@ from tokcap.shapes.json_text.scanner import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokcap.core.payload import Payload
     from tokcap.shapes.base import FieldPath
     from tokcap.shapes.json_text.scanner import Span
 
@@ -35,8 +36,21 @@ class Level:
         self.filled = False
 
 
-def select_members(data: bytes, paths: Sequence[FieldPath]) -> Selected:
+def select_members(payload: Payload, paths: Sequence[FieldPath], shape: str) -> Selected:
     """Return the members at these paths. A path goes through arrays."""
+    if payload.seek_points.bytes:
+        # Only a large payload has an index.
+        from tokcap.shapes.json_pieces import borders_of
+        from tokcap.shapes.json_record_fields import RecordFields
+
+        borders = borders_of(payload, shape)
+        if borders:
+            return RecordFields(paths).select(payload, borders, shape)
+    return select_from(payload.read(0, payload.size), paths)
+
+
+def select_from(data: bytes, paths: Sequence[FieldPath]) -> Selected:
+    """Return the same of a text, by walking over all values."""
     selector = Selector(data, paths)
     selector.run()
     return Selected(b"".join(selector.out), selector.found, list(selector.names))

@@ -29,7 +29,9 @@ from tokcap.shapes.json_text.scanner import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from mmap import mmap
 
+    from tokcap.core.payload import Payload
     from tokcap.shapes.json_text.scanner import Span, View
 
 BLANKS = b" \t\r\n"
@@ -44,22 +46,55 @@ NEEDS_QUOTES = re.compile(r'^"|[\t\r\n]')
 class Rows(Record):
     """Records as a table, and the members of their document outside the records."""
 
-    data: bytes
+    data: bytes | mmap
     outside: bytes = b""
 
 
-def as_table(data: View, name: str, *, lines: bool) -> Changed:
+def as_table(payload: Payload, name: str, *, lines: bool) -> Changed:
     """Return the records as a table if they are one, else the payload compacted."""
+    data = payload.view()
     begin = start_of_text(data)
+    # Only a large payload has an index.
+    table = quick_table(payload, data, begin, name, lines=lines) if payload.seek_points.bytes else None
+    if table is not None:
+        return as_changed(table)
     try:
         table = table_of(data, begin, lines=lines)
     except ValueError:
         table = None
     if table is None:
         return Changed(compacted(data, begin, lines=lines), name)
+    return as_changed(table)
+
+
+def as_changed(table: Rows) -> Changed:
     message = f"outside the table: {table.outside.decode('utf-8', 'replace')}"
     notices = (Notice("BESIDE_TABLE", message),) if table.outside else ()
     return Changed(table.data, "tsv", notices)
+
+
+def quick_table(payload: Payload, data: View, begin: int, name: str, *, lines: bool) -> Rows | None:
+    """Return the same as `table_of` for records in an index; None if it has to be found out slowly."""
+    from tokcap.shapes.json_pieces import array_inside, borders_of
+    from tokcap.shapes.json_record_rows import RecordRows
+
+    start = skip_blanks(data, begin)
+    if lines or data[start : start + 1] == b"[":
+        borders = borders_of(payload, name)
+        if not borders or not may_be_quick(data, start, lines=lines):
+            return None
+        table = RecordRows(payload, borders, name).table()
+        return Rows(table) if table is not None else None
+    found = array_inside(payload)
+    if found is None or not may_be_quick(data, found[0].start, lines=False):
+        return None
+    part, borders = found
+    if part.start - start + len(data) - part.end > 10 * OUTSIDE_BYTES:
+        return None
+    # The document with a short array in place of the long one.
+    around = around_records(data[start : part.start] + b"[{}]" + data[part.end :], 0)
+    table = RecordRows(part, borders, name).table() if around else None
+    return Rows(table, around[1]) if around and table is not None else None
 
 
 def compacted(data: View, begin: int, *, lines: bool) -> bytes:
@@ -86,6 +121,15 @@ def table_of(data: View, begin: int, *, lines: bool) -> Rows | None:
         return rows_of(data, elements(data, start))
     if data[start : start + 1] != b"{":
         return None
+    around = around_records(data, start)
+    if around is None:
+        return None
+    table = rows_of(data, elements(data, around[0]))
+    return table and table.but(outside=around[1])
+
+
+def around_records(data: View, start: int) -> tuple[int, bytes] | None:
+    """Return the only array of objects in the object at `start`, and its other members, if they are short."""
     found = None
     outside = []
     outside_bytes = 0
@@ -101,10 +145,7 @@ def table_of(data: View, begin: int, *, lines: bool) -> Rows | None:
             return None
         outside.append(data[slice(*key)] + b":" + compact(data[first:end]))
     others = b"{" + b",".join(outside) + b"}" if outside else b""
-    if found is None or len(others) > OUTSIDE_BYTES:
-        return None
-    table = rows_of(data, elements(data, found))
-    return table and table.but(outside=others)
+    return None if found is None or len(others) > OUTSIDE_BYTES else (found, others)
 
 
 def rows_of(data: View, records: Iterator[Span]) -> Rows | None:
@@ -137,27 +178,14 @@ def rows(data: View, records: Iterable[Span], prefix: str = "") -> Rows | None:
 
     `prefix` is put before the names of the columns.
     """
-    columns: dict[bytes, int] = {}
     names: dict[str, int] = {}
+    columns: dict[bytes, int] = {}
     table: list[list[bytes]] = []
     most_bytes = len(data)
     for start, _ in records:
-        if data[start : start + 1] != b"{":
+        row = row_of(data, start, names, columns, prefix)
+        if row is None:
             return None
-        row: list[bytes] = [b""] * len(columns)
-        seen = set()
-        for key_span, (first, end) in members(data, start):
-            key = data[slice(*key_span)]
-            column = columns.get(key)
-            if column is None:
-                # The same key may be written with other escapes.
-                name = printable(prefix + string_text(key))
-                column = columns[key] = names.setdefault(name, len(names))
-            if column in seen:
-                return None
-            seen.add(column)
-            row += [b""] * (column + 1 - len(row))
-            row[column] = cell_of(data[first:end])
         table.append(row)
         if len(table) * len(names) > most_bytes:
             return None
@@ -169,6 +197,53 @@ def rows(data: View, records: Iterable[Span], prefix: str = "") -> Rows | None:
     # One empty cell would make a blank line, and blank lines are not rows.
     written = b"".join((b"\t".join(row) or b'""') + b"\n" for row in table)
     return Rows(written) if len(written) <= most_bytes else None
+
+
+def row_of(
+    data: View,
+    start: int,
+    names: dict[str, int],
+    columns: dict[bytes, int] | None = None,
+    prefix: str = "",
+) -> list[bytes] | None:
+    """Return the cells of the record at `start`; None if it is not an object, or has a key twice.
+
+    `names` are the columns. New ones are added. `columns` remembers them by the source of their keys.
+    """
+    if data[start : start + 1] != b"{":
+        return None
+    columns = {} if columns is None else columns
+    row: list[bytes] = [b""] * len(names)
+    seen = set()
+    for key_span, (first, end) in members(data, start):
+        key = data[slice(*key_span)]
+        column = columns.get(key)
+        if column is None:
+            # The same key may be written with other escapes.
+            name = printable(prefix + string_text(key))
+            column = columns[key] = names.setdefault(name, len(names))
+        if column in seen:
+            return None
+        seen.add(column)
+        row += [b""] * (column + 1 - len(row))
+        row[column] = cell_of(data[first:end])
+    return row
+
+
+def records_of(data: View, lines: bool) -> Iterator[Span]:
+    """Return where the records of an array or of lines are."""
+    begin = skip_blanks(data, 0)
+    return values(data, begin) if lines else elements(data, begin)
+
+
+def may_be_quick(data: View, begin: int, *, lines: bool) -> bool:
+    """Return whether the records are at the top, and the first one has more than one member in it."""
+    start = skip_blanks(data, begin)
+    if not lines:
+        if data[start : start + 1] != b"[":
+            return False
+        start = skip_blanks(data, start + 1)
+    return data[start : start + 1] == b"{" and len([*islice(members(data, start), 2)]) > 1
 
 
 def cell_of(source: bytes) -> bytes:

@@ -6,7 +6,7 @@ from tokcap.lean.plainjson import quoted
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.base import Sniffed
 from tokcap.shapes.json_text.grammar import beginning_of_values, validated_values
-from tokcap.shapes.json_text.scanner import BYTE_ORDER_MARK
+from tokcap.shapes.json_text.scanner import BYTE_ORDER_MARK, start_of_text
 from tokcap.shapes.json_text.tree import ARRAY, Reader
 
 if TYPE_CHECKING:
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 # This much of a payload is checked first, before the whole payload.
 SAMPLE_BYTES = 1 << 16
+# A large payload is checked faster by the compiled parser, so less of it is checked first.
+SHORT_SAMPLE_BYTES = 1 << 13
 # Below this size, checking the whole payload is faster than checking its beginning by the grammar.
 SMALL_BYTES = 1 << 20
+# From this size on, loading the compiled parser pays.
+LARGE_BYTES = 2 << 20
 # Up to this size, parsing takes less time than loading orjson.
 LIGHT_BYTES = 1 << 18
 # What a JSON text can begin with.
@@ -29,7 +33,8 @@ def sniff_values(payload: Payload, *, bare_lines: bool = False) -> Sniffed | Non
     A column of numbers is not evidence of JSON Lines, unless `bare_lines` are asked for.
     """
     place = first_sign(payload)
-    sample = payload.read(place, min(place + SAMPLE_BYTES, payload.size))
+    sample_bytes = SAMPLE_BYTES if payload.size < LARGE_BYTES else SHORT_SAMPLE_BYTES
+    sample = payload.read(place, min(place + sample_bytes, payload.size))
     # Most output ends here.
     if sample[:1] not in FIRST_SIGNS or not sample:
         return None
@@ -42,6 +47,13 @@ def sniff_values(payload: Payload, *, bare_lines: bool = False) -> Sniffed | Non
         many = len(beginning.values) + beginning.more > 1
         if many and not bare_lines and any(is_bare(sample, span) for span in beginning.values):
             return None
+    if payload.size >= LARGE_BYTES:
+        try:
+            return index_values(payload, place, many=many)
+        except ValueError:
+            # The parser is stricter than the grammar.
+            payload.seek_points.clear()
+            many = True
     data = payload.view()
     payload.check(0, payload.size)
     if not many:
@@ -52,6 +64,22 @@ def sniff_values(payload: Payload, *, bare_lines: bool = False) -> Sniffed | Non
         else:
             return Sniffed("json", total_count=count_records(document, data))
     return walk_values(data, bare_lines=bare_lines)
+
+
+def index_values(payload: Payload, place: int, *, many: bool) -> Sniffed:
+    """Return the shape of a large payload and build its index; `ValueError` if the parser refuses it."""
+    # Smaller payloads do not load the parser.
+    from tokcap.shapes.json_index import index_document, index_lines
+    from tokcap.shapes.json_text.compiled import Refused
+
+    if not many:
+        try:
+            return Sniffed("json", total_count=index_document(payload, place).total_count)
+        except Refused:
+            # The first of many values may be longer than the sample.
+            pass
+    begin = start_of_text(payload.read(0, len(BYTE_ORDER_MARK)))
+    return Sniffed("jsonl", total_count=index_lines(payload, begin).total_count)
 
 
 def is_endless_word(payload: Payload) -> bool:

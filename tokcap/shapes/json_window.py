@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokcap.core.cut import Cut, Finding, Gap, Mark, Values, gaps_between
 from tokcap.core.fit import largest_fit
-from tokcap.core.mark import note_of
+from tokcap.core.mark import note_of, shown_between
 from tokcap.core.tokenizer import Total
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.json_notices import missed_notice, replaced_notice
@@ -40,6 +40,7 @@ class JsonWindow(RecordWindow):
     ) -> None:
         super().__init__(payload, tokens, ask, cost, shape)
         self._lines = lines
+        self._shape = shape
         self._root = self._reader().root
         # Between the first `head_count` units and the others some may be unread.
         self._units: Sequence[Unit] = ()
@@ -49,6 +50,13 @@ class JsonWindow(RecordWindow):
 
     def _whole(self) -> Cut:
         """Return all of it, even above the limit. Only values at the top are read one by one."""
+        if self._ask.in_blocks and self._payload.seek_points.bytes:
+            # Only a large payload has an index.
+            from tokcap.shapes.json_whole import whole_records
+
+            found = whole_records(self._payload, self._shape)
+            if found is not None:
+                return Cut((), self._first_token, returned_count=found.count, long=found)
         reader = self._reader()
         self._root = reader.root
         reader.read_top()
@@ -187,7 +195,7 @@ class JsonWindow(RecordWindow):
         return needs_tail or end == self.count - 1
 
     def _shown(self, shown: Ranges, position: Callable[[int], Total] | None = None) -> Cut:
-        """Return the cut that shows these units. `position` finds the tokens of gaps, if not exactly."""
+        """Return the cut that shows these units. `position` finds where gaps begin, if not exactly."""
         units = self._units
         if shown[-1][1] < len(units) and len(shown) == 1 and not shown[0][0]:
             # Values that begin in the same token stay together: the next window would show one of them again.
@@ -215,7 +223,8 @@ class JsonWindow(RecordWindow):
         first = Total(self._first_token) if begin is None else position(begin)
         if end is None:
             return Gap(first.tokens, about=not first.exact)
-        last = position(end)
+        # The next window begins at `first`. Where this gap ends need not be exact.
+        last = self._tokens.position(end)
         return Gap(first.tokens, last.tokens, about=not (first.exact and last.exact))
 
     def _exact_position(self, byte: int) -> Total:
@@ -341,7 +350,10 @@ class JsonWindow(RecordWindow):
         return Cut((), self._first_token, gaps, hint)
 
     def _hint(self, gaps: tuple[Gap, ...]) -> str:
-        return note_of(gaps[0], self._first_token, self._tokens.total, self._ask) if gaps else ""
+        if not gaps:
+            return ""
+        total = self._tokens.total
+        return note_of(shown_between(gaps, self._first_token, total), total, gaps[0], self._ask)
 
     def _finished(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import csv_text
-from tokcap.shapes.base import Changed, Selected, Sniffed, Value
+from tokcap.shapes.base import Changed, Sniffed, Value
 from tokcap.shapes.mismatch import treated_as_text
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tokcap.core.cut import Ask, Cost, Cut
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
-    from tokcap.shapes.base import FieldPath, RunFacts
+    from tokcap.shapes.base import FieldPath, RunFacts, Selected
     from tokcap.shapes.csv_text import Dialect
 
 NAMES_SHOWN = 12
@@ -46,27 +46,18 @@ class DelimitedTable(Record):
 
         return TableWindow(payload, tokens, ask, cost, self.dialect, self.name).cut()
 
-    def select(self, data: bytes, paths: Sequence[FieldPath]) -> Selected | None:
+    def select(self, payload: Payload, paths: Sequence[FieldPath]) -> Selected | None:
         """Keep the columns with these names."""
-        names: list[str] = []
-        columns: list[int] = []
-        rows: list[bytes] = []
-        for start, end in csv_text.rows(data, csv_text.start_of_table(data), self.dialect):
-            row = data[start:end]
-            cells = csv_text.cells_of(row, self.dialect)
-            if not rows:
-                names = [csv_text.cell_text(cell) for cell in cells]
-                wanted = {".".join(path) for path in paths}
-                columns = [number for number, name in enumerate(names) if name in wanted]
-            kept = self.dialect.delimiter.join(cells[number] for number in columns if number < len(cells))
-            rows.append(kept + row[len(row.rstrip(b"\r\n")) :])
-        found = {path for path in paths if ".".join(path) in names}
-        return Selected(b"".join(rows), found, names)
+        from tokcap.shapes.table_columns import select_columns
+
+        return select_columns(payload, paths, self.dialect)
 
     def value_at(self, payload: Payload, pointer: str) -> Value:
         """Return the text of the cell at /ROW/COLUMN. Row 0 follows the header."""
+        from tokcap.core.seek_points import ShapeSeekPoints
         from tokcap.errors import NotFound
         from tokcap.shapes.json_text.pointers import index_of, steps_of
+        from tokcap.shapes.table_columns import place_before_row
 
         source, steps = payload.view(), steps_of(pointer)
         if len(steps) != 2:
@@ -80,11 +71,12 @@ class DelimitedTable(Record):
         is_number = column.isascii() and column.isdigit() and int(column[:9]) < len(names)
         if column not in names and not is_number:
             raise NotFound(f"no value at {pointer}: the columns are {', '.join(names[:NAMES_SHOWN])}")
-        wanted = index_of(row)
-        number = -1
-        for number, (start, end) in enumerate(csv_text.rows(source, header_end, self.dialect)):
-            if number == wanted:
-                payload.check(header_end, end)
+        points = ShapeSeekPoints(payload.seek_points, self.name, source)
+        begin, before = place_before_row(source, header_end, index_of(row), points, self.dialect)
+        number = before - 1
+        for number, (start, end) in enumerate(csv_text.rows(source, begin, self.dialect), before):
+            if number == index_of(row):
+                payload.check(begin, end)
                 cells = csv_text.cells_of(source[start:end], self.dialect)
                 at = names.index(column) if column in names else int(column)
                 return Value(csv_text.cell_text(cells[at]).encode() if at < len(cells) else b"", "text")
@@ -93,7 +85,8 @@ class DelimitedTable(Record):
         raise NotFound(f"no value at {pointer}: {there}")
 
     def as_table(self, payload: Payload) -> Changed:
-        return Changed(payload.read(0, payload.size), self.name)
+        payload.check(0, payload.size)
+        return Changed(payload.view(), self.name)
 
     def summarize(self, payload: Payload, facts: RunFacts) -> Iterator[str]:
         from tokcap.shapes.summary import table_lines

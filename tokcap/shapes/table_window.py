@@ -7,7 +7,7 @@ back as a table. If a row is too long for any window, its longest cells are repl
 from __future__ import annotations
 
 from tokcap.core.cut import Cut, Finding, Gap, Kept, Mark, gaps_between
-from tokcap.core.mark import note_of
+from tokcap.core.mark import note_of, shown_between
 from tokcap.core.notice import Notice
 from tokcap.core.seek_points import STRIDE_BYTES
 from tokcap.core.tokenizer import Total
@@ -59,6 +59,12 @@ class TableWindow(RecordWindow):
         self._rows: Sequence[Row] = ()
 
     def _whole(self) -> Cut:
+        if self._ask.in_blocks:
+            # Only an answer without a limit loads this.
+            from tokcap.shapes.long_string import LONG_BYTES, LongString
+
+            if len(self._data) >= LONG_BYTES:
+                return Cut((), 0, long=LongString(self._payload))
         self._check(0, len(self._data))
         return Cut((Kept(self._data[:]),) if self._data else (), 0)
 
@@ -149,6 +155,10 @@ class TableWindow(RecordWindow):
             start, passed = pass_rows(self._data, start, min(border, byte), self._dialect)
             number += passed
             if border < byte and start < len(self._data):
+                # Only a large payload comes here.
+                from tokcap.core.scratch import forget
+
+                forget(self._data, border - STRIDE_BYTES, STRIDE_BYTES)
                 self._seek_points.add(start, [number])
         self._check(passed_from, start)
         return start, number
@@ -204,14 +214,13 @@ class TableWindow(RecordWindow):
 
     def _cut_of(self, shown: Ranges) -> Cut:
         rows = self._rows
-        gaps = tuple(
-            Gap(
-                self._tokens.token_at(rows[first].start) if first else self._first_token,
-                self._tokens.token_at(rows[end].start) if end < len(rows) else None,
-            )
-            for first, end in gaps_between(shown, len(rows))
-        )
-        return self._finished(self._parts(shown), gaps)
+        gaps = []
+        for first, end in gaps_between(shown, len(rows)):
+            begin = self._tokens.token_at(rows[first].start) if first else self._first_token
+            # The next window begins at `begin`. Where the gap ends need not be exact.
+            stop = self._tokens.position(rows[end].start) if end < len(rows) else None
+            gaps.append(Gap(begin, stop.tokens, about=not stop.exact) if stop else Gap(begin))
+        return self._finished(self._parts(shown), tuple(gaps))
 
     def _parts(self, shown: Ranges) -> tuple[Kept | Mark, ...]:
         """Return header, rows, and a mark for each gap; it has the number of hidden rows if rows follow."""
@@ -271,5 +280,8 @@ class TableWindow(RecordWindow):
         return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=tokens)
 
     def _finished(self, parts: tuple[Kept | Mark, ...], gaps: tuple[Gap, ...]) -> Cut:
-        hint = note_of(gaps[0], self._first_token, self._tokens.total, self._ask) if gaps else ""
+        hint = ""
+        if gaps:
+            total = self._tokens.total
+            hint = note_of(shown_between(gaps, self._first_token, total), total, gaps[0], self._ask)
         return Cut(parts, self._first_token, gaps, hint)

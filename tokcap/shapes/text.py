@@ -32,7 +32,7 @@ class Text(Record):
     def cut(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
         return text_window.cut(payload, tokens, ask, cost)
 
-    def select(self, data: bytes, paths: Sequence[FieldPath]) -> Selected | None:
+    def select(self, payload: Payload, paths: Sequence[FieldPath]) -> Selected | None:
         return None
 
     def value_at(self, payload: Payload, pointer: str) -> Value:

@@ -7,7 +7,8 @@ long lines. Ranges of them are widened to where tokens begin, so that the number
 from __future__ import annotations
 
 from tokcap.core.cut import Choice, Cut, Finding, Gap, Kept, Mark, gaps_between
-from tokcap.core.mark import NAMING_FORMS, command_note, forms_of, gap_line, marks, survey_note
+from tokcap.core.mark import NAMING_FORMS, command_note, forms_of, gap_line, marks, note_of
+from tokcap.core.tokenizer import Total
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.line_map import BLOCK_BYTES, LineMap, PieceMap, line_ends
 
@@ -227,7 +228,7 @@ class SurveyWindow:
             return Cut(tuple(parts), lines.first_token)
         if lines.payload.lost:
             gaps.append(Gap(lines.token_of(lines.count)[0], lost=True))
-        note = survey_note(shown_tokens, gaps[0], lines.total, ask)
+        note = note_of(Total(shown_tokens, lines.total.exact), lines.total, gaps[0], ask)
         parts += marks(self._form, note if self._form == "long" else command_note(gaps[0], ask), ask)
         return Cut(tuple(parts), lines.first_token, tuple(gaps), hint=note, findings=self._findings(choice))
 

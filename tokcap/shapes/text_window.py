@@ -17,6 +17,7 @@ from tokcap.core.mark import (
     names_command,
     note_of,
 )
+from tokcap.core.tokenizer import Total
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from tokcap.core.request import Align
     from tokcap.core.tokenizer import TokenMap
 
-# A character has at most four bytes, so at most three tokens begin inside it.
+# A character has at most four bytes, so nearly always at most three tokens begin inside it.
 TOKENS_INSIDE_A_CHARACTER = 3
 NEWLINE = ord("\n")
 
@@ -70,11 +71,13 @@ def start_of_window(tokens: TokenMap, offset: int) -> tuple[int, int]:
     if offset == 0:
         return 0, 0
     token = tokens.reach(offset)
-    earliest = max(token - TOKENS_INSIDE_A_CHARACTER, 0)
-    starts = tokens.starts(earliest, token)
-    while starts[token - earliest] < 0:
-        token -= 1
-    return token, starts[token - earliest]
+    while True:
+        earliest = max(token - TOKENS_INSIDE_A_CHARACTER, 0)
+        starts = tokens.starts(earliest, token)
+        while token > earliest and starts[token - earliest] < 0:
+            token -= 1
+        if starts[token - earliest] >= 0:
+            return token, starts[token - earliest]
 
 
 def attempts(ask: Ask) -> Sequence[tuple[Align, MarkForm]]:
@@ -142,11 +145,6 @@ class Window:
         keep = ask.keep
         # Whether the numbers of tokens at the end are exact.
         self.end_exact = True
-        if keep.needs_tail or keep.needs_middle:
-            # A window at the beginning does not load this.
-            from tokcap.shapes.line_map import line_ends
-
-            self._line_ends = line_ends(payload, tokens.byte_at(first), payload.size)
         if keep.needs_middle:
             self.end = self.whole_head_end = tokens.total_tokens
             self.head = self.tail = Stretch(payload, tokens.starts(first, self.end), first)
@@ -165,7 +163,6 @@ class Window:
             self.tail = Stretch(payload, last.starts[begin - self.end - 1 :], begin)
         # Last: the tokenizer still has the tokens of the head, and after a tail the total is exact.
         self.total = tokens.total
-        self._lines: dict[int, int] = {}
 
     def between(self, first: int, end: int) -> bytes:
         """Return the bytes of tokens in the head or in the tail."""
@@ -175,20 +172,6 @@ class Window:
 
     def is_in_tail(self, token: int) -> bool:
         return not (self.head and token <= self.head.last)
-
-    def lines_before(self, token: int) -> int:
-        """Return how many lines end between the start of the window and a token in the head or tail."""
-        if token == self.first:
-            return 0
-        if token not in self._lines:
-            if self.head and not self.is_in_tail(token):
-                count = self.head.between(self.first, token).count(b"\n")
-            else:
-                assert self.tail
-                assert self.end is not None
-                count = self._line_ends - self.tail.between(token, self.end).count(b"\n")
-            self._lines[token] = count
-        return self._lines[token]
 
 
 class Lines:
@@ -230,17 +213,22 @@ class Lines:
     def cut(self, shown: Ranges) -> Cut:
         """Return the cut that shows these units, with a mark at each gap."""
         borders, place = self._borders, self._window.first
+        # Exact even at an end that is not: its tokens are counted from there.
+        shown_tokens = Total(sum(borders[end] - borders[first] for first, end in shown))
         parts: list[Part] = []
         gaps: list[Gap] = []
         notes: list[str] = []
 
         def leave_out(gap: Gap) -> None:
-            notes.append(self._note(gap, is_first=not gaps))
+            window = self._window
+            notes.append(
+                inner_note(gap, window.ask) if gaps else note_of(shown_tokens, window.total, gap, window.ask)
+            )
             note = notes[-1]
             if self._form == "command":
-                note = "" if gaps else command_note(gap, self._window.ask)
+                note = "" if gaps else command_note(gap, window.ask)
             gaps.append(gap)
-            parts.extend(marks(self._form, note, self._window.ask))
+            parts.extend(marks(self._form, note, window.ask))
 
         for first, end in shown:
             if place < borders[first]:
@@ -258,10 +246,3 @@ class Lines:
             return True
         # All that is stored is shown, but the end of the payload was lost.
         return len(shown) == 1 and not shown[0][0] and self._window.end == self._window.end_of_store
-
-    def _note(self, gap: Gap, *, is_first: bool) -> str:
-        window = self._window
-        lines = None if gap.end is None else window.lines_before(gap.end) - window.lines_before(gap.first)
-        if is_first:
-            return note_of(gap, window.first, window.total, window.ask, lines)
-        return inner_note(gap, window.total, window.ask, lines)

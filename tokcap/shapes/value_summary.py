@@ -43,6 +43,15 @@ class ValueSummary:
             if not self.highest or float(value) > float(self.highest):
                 self.highest = value
 
+    def add_unnamed(self, times: int, numbers: Sequence[str], number_times: int) -> None:
+        """Add values when no more are remembered. `numbers` are the different numbers among them."""
+        self.count += times
+        self.many = True
+        self.numbers += number_times
+        lowest, highest = [self.lowest, *numbers], [self.highest, *numbers]
+        self.lowest = min(filter(None, lowest), key=float, default="")
+        self.highest = max(filter(None, highest), key=float, default="")
+
     def join(self, other: ValueSummary) -> None:
         """Add the values of another place."""
         for value, times in other.values.items():

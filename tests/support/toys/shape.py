@@ -15,7 +15,8 @@ class Settings(Text):
     def confirm(self, payload):
         return self.sniff(payload) or Sniffed("text")
 
-    def select(self, data, paths):
+    def select(self, payload, paths):
+        data = payload.read(0, payload.size)
         lines = data.splitlines(keepends=True)
         names = [line.partition(b"=")[0].decode() for line in lines]
         wanted = {".".join(path) for path in paths}

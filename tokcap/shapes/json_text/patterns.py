@@ -57,6 +57,8 @@ STRING_OR_NO_BLANKS = later(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^ \t\n\r"]++', DOTAL
 # A scalar, or the sign that opens a container (group 1); with its key.
 SCALAR_OR_OPENER = later(KEY_TEXT + rb"(?:([\[{])|%s|%s)" % (STRING_TEXT, WORD_TEXT), DOTALL)
 QUOTED = later(STRING_TEXT, DOTALL)
+# Everything up to a string whose end is missing.
+BEFORE_CUT_STRING = later(rb'(?:[^"]++|%s)*+' % STRING_TEXT, DOTALL)
 KEY_SEPARATOR = later(BLANK_TEXT + b":" + BLANK_TEXT)
 SEPARATORS = later(rb"[ \t\n\r,]*+")
 # A key (group 1) and its value, if that is a scalar (group 2).

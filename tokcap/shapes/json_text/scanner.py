@@ -116,7 +116,11 @@ def members(data: View, start: int, *, tolerant: bool = False) -> Iterator[tuple
 
 def elements(data: View, start: int, *, tolerant: bool = False) -> Iterator[Span]:
     """Yield the elements of the array at `start`."""
-    place = skip_blanks(data, start + 1, tolerant=tolerant)
+    yield from elements_from(data, skip_blanks(data, start + 1, tolerant=tolerant), tolerant=tolerant)
+
+
+def elements_from(data: View, place: int, *, tolerant: bool = False) -> Iterator[Span]:
+    """Yield the elements of an array from the one that begins at `place`."""
     while data[place : place + 1] != b"]":
         end = end_of_value(data, place, tolerant=tolerant)
         yield place, end

@@ -1,0 +1,137 @@
+"""What is read with the help of an index is what is read without it."""
+
+import json
+
+import pytest
+
+from tests.support.long_documents import ORDINARY
+from tests.support.payloads import payload_of
+from tokcap.errors import NotFound
+from tokcap.shapes import SHAPES, json_outline, json_record_outline
+from tokcap.shapes.json_index import DocumentIndex, index_lines
+from tokcap.shapes.json_pieces import borders_of
+from tokcap.shapes.json_pointer import value_at
+from tokcap.shapes.json_text.grammar import validated_values
+from tokcap.shapes.json_text.scanner import compact, elements
+from tokcap.shapes.json_whole import whole_records
+
+
+def indexed(data: bytes, shape: str):
+    """A payload with an index that a large one would have."""
+    payload = payload_of(data)
+    if shape == "json":
+        DocumentIndex(payload, 0, 200).build()
+    else:
+        index_lines(payload, 0, 200)
+    assert payload.seek_points.bytes
+    return payload
+
+
+# Records that are alike, and some that are not: other orders, keys that are missing, or twice, or escaped.
+ODD_RECORDS = [
+    '{"id":1,"name":"a","tags":["x", "y"],"in":{"id":7}}',
+    '{"id": 2, "name": "tab\\t \\"q\\"", "tags": [], "in": {}}',
+    '{"name":null,"tags":[1.10,1E400],"late":true}',
+    '{"in":{"id":[{}]},"id":"\\u0041"}',
+    "{}",
+]
+SAME_RECORDS = [f'{{"id":{n},"name":"n {n}","tags":["x"],"in":{{"id":[]}}}}' for n in range(40)]
+SEQUENCES = {
+    "alike": SAME_RECORDS,
+    "with spaces": [record.replace(",", " , ").replace(":", ": ") for record in SAME_RECORDS],
+    "not alike": SAME_RECORDS + ODD_RECORDS * 6 + SAME_RECORDS,
+    "a key twice": [*SAME_RECORDS, '{"id":1,"name":"a","id":2}', *SAME_RECORDS],
+    "another order": [*SAME_RECORDS, '{"name":"a","id":1}', *SAME_RECORDS],
+    "an escaped key": [*SAME_RECORDS, '{"\\u0069d":1,"name":2}', *SAME_RECORDS],
+    "not all objects": [*SAME_RECORDS, "[1]", *SAME_RECORDS],
+    "one member": [f'{{"in":{{"id":{n},"name":[]}}}}' for n in range(40)],
+    "a late column": [*SAME_RECORDS, '{"id":1,"more":[{"a": 1}]}'],
+    "strings of JSON": ['{"id":"null","name":"{","tags":"[","b":"\\""}' for _ in range(60)],
+    "nulls": ['{"id":null,"name":null,"tags":null}', '{"id":null,"name":"null","tags":null}'] * 30,
+}
+
+
+def text_of(shape: str, values: list[str]) -> bytes:
+    return ("[" + ",\n".join(values) + "]\n" if shape == "json" else "\n".join(values)).encode()
+
+
+TEXTS = {
+    f"{shape}, {name}": (shape, text_of(shape, values))
+    for shape in ("json", "jsonl")
+    for name, values in SEQUENCES.items()
+}
+
+
+@pytest.mark.parametrize(("shape", "data"), TEXTS.values(), ids=TEXTS)
+def test_fields_and_tables_are_the_same_with_an_index_and_without(shape, data):
+    for paths in ([("id",), ("name",)], [("name",), ("nothing",)], [("in", "id")], [("late",)]):
+        plain = SHAPES[shape].select(payload_of(data), paths)
+        found = SHAPES[shape].select(indexed(data, shape), paths)
+        assert found.data == plain.data
+        assert (set(found.found), [*found.names]) == (set(plain.found), [*plain.names])
+    plain, found = SHAPES[shape].as_table(payload_of(data)), SHAPES[shape].as_table(indexed(data, shape))
+    assert (found.data, found.shape) == (plain.data, plain.shape)
+
+
+@pytest.mark.parametrize(("shape", "data"), TEXTS.values(), ids=TEXTS)
+def test_an_outline_is_the_same_with_an_index_and_without(shape, data):
+    payload = indexed(data, shape)
+    found = json_record_outline.read(payload, borders_of(payload, shape), shape)
+    assert [*json_outline.lines(found)] == [
+        *json_outline.lines(json_outline.read(data, many=shape == "jsonl"))
+    ]
+
+
+@pytest.mark.parametrize(("shape", "data"), TEXTS.values(), ids=TEXTS)
+def test_all_records_are_written_as_they_are_without_an_index(shape, data):
+    records = whole_records(indexed(data, shape), shape)
+    spans = [*validated_values(data)]
+    if shape == "json":
+        spans = [*elements(data, 0)]
+    values = [compact(data[start:end]) for start, end in spans]
+    assert b"".join(records.document()) == b"[" + b",".join(values) + b"]"
+    assert b"".join(records.lines()) == b"".join(value + b"\n" for value in values)
+    assert records.count == len(values)
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_a_pointer_finds_the_same_value_with_an_index_and_without(text):
+    data = text.encode()
+    payload = payload_of(data)
+    DocumentIndex(payload, 0, 160).build()
+    top = json.loads(text)
+    path = ""
+    pointers = [f"/{n}" for n in (0, 1, 17, 39, len(top) - 1)] if isinstance(top, list) else []
+    if isinstance(top, dict):
+        path = "/rows" if "rows" in top else "/page/rows"
+        pointers = [f"{path}/{n}/sub/0/id" for n in (0, 1, 23, 49)] + [f"/{[*top][-1]}"]
+    for pointer in pointers:
+        assert value_at(payload, pointer, lines=False) == value_at(payload_of(data), pointer, lines=False)
+    beyond = f"{path}/5000"
+    with pytest.raises(NotFound) as found:
+        value_at(payload, beyond, lines=False)
+    with pytest.raises(NotFound) as plain:
+        value_at(payload_of(data), beyond, lines=False)
+    assert str(found.value) == str(plain.value)
+
+
+@pytest.mark.parametrize("text", [text for text in ORDINARY if text.startswith("{")])
+def test_an_object_with_records_is_written_as_it_is_without_an_index(text):
+    payload = payload_of(text.encode())
+    DocumentIndex(payload, 0, 160).build()
+    whole = whole_records(payload, "json")
+    assert b"".join(whole.document()) == compact(text.encode())
+    assert b"".join(whole.lines()) == compact(text.encode()) + b"\n"
+    assert whole.count == sum(len(value) for value in json.loads(text).values() if isinstance(value, list))
+
+
+@pytest.mark.parametrize(
+    "other", ['"x":1', '"x":[1,2]', '"x":[{"a":1}]', '"x":{"y":[{}]}', '"x":"' + 500 * "y" + '"']
+)
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_a_table_of_records_inside_of_an_object_is_the_same_with_an_index_and_without(name, other):
+    data = f'{{"n":null, "rows": [{", ".join(SEQUENCES[name])}], {other}}}'.encode()
+    payload = payload_of(data)
+    DocumentIndex(payload, 0, 200).build()
+    found, plain = SHAPES["json"].as_table(payload), SHAPES["json"].as_table(payload_of(data))
+    assert (found.data, found.shape, found.notices) == (plain.data, plain.shape, plain.notices)
