@@ -224,6 +224,7 @@ def test_a_directory_of_outputs_can_be_measured_from_the_command_line(tmp_path):
     assert results["policies"]["head-c"]["found"] == {"300": {"tcl-trace": 0}}
 
 
+@pytest.mark.one_python
 def test_the_results_are_those_of_the_outputs_and_policies_of_today(replays):
     """If this fails, run `python -m benchmarks.useful --write`."""
     assert RESULTS["outputs"] == {

@@ -154,3 +154,27 @@ def test_what_the_caller_looks_for_is_found_in_megabytes_of_the_same_lines():
     data = log_lines(80_000)
     request = data.split(b"\n")[60_000].split()[4].decode()
     assert [one.line for one in survey(data, interest=f"request {request} ").found] == [60_000]
+
+
+def values_by_line(findings):
+    return {unit.first_line: unit.value for unit in findings.units if unit.explains < 0}
+
+
+def test_numbered_failures_with_one_title_are_different_failures():
+    data = b"".join(b"  %d) Validators\n     Error: case %d\n\n" % (n, n) for n in range(1, 4))
+    repeats = [unit.repeat for unit in survey(data).units if unit.kind == "failed"]
+    assert repeats == [0, 0, 0]
+
+
+def test_a_failure_in_the_code_matters_more_than_the_same_in_its_tests():
+    lines = [b"tests/test_a.py:%d: error: Missing type of argument" % n for n in range(9)]
+    lines[4] = b"src/cart.py:7: error: Missing type of argument"
+    values = values_by_line(survey(b"\n".join(lines)))
+    assert max(values, key=values.__getitem__) == 4
+
+
+def test_after_a_success_the_failure_that_is_reported_most_matters_most():
+    often = b"".join(b"disk sda: ERROR cannot write block %d\n" % n for n in range(200))
+    data = log_lines(50) + b"fan: ERROR it is too slow\n" + often + log_lines(50)
+    values = values_by_line(survey(data, failed=False))
+    assert values[51] > values[50]

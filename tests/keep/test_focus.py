@@ -48,7 +48,7 @@ def focused(data: bytes, limit: int, *, failed=True, interest="", tokenizer=TOKE
 
     payload = payload_of(data)
     keep = KEEPS["focus"].for_call(Circumstances(0, failed, interest))
-    ask = Ask(limit, 0, keep, "record", "[TRUNCATED]", "tokcap show 3f2a91c05d7e --token-offset {}")
+    ask = Ask(limit, 0, keep, "record", "[TRUNCATED]", "tokcap show lake917365018@{}")
     cut = SHAPES["text"].cut(payload, Index(payload, tokenizer), ask, cost)
     return FORMS["text"].compose(cut.parts)
 
@@ -69,7 +69,7 @@ def test_the_last_line_is_the_mark_with_the_command_for_the_first_gap():
     answer = focused(BUILD, 300)
     found = taken_apart(answer, BUILD)
     first = found.hidden[0].tokens[0]
-    assert found.mark.endswith(f"next: tokcap show 3f2a91c05d7e --token-offset {first}\n".encode())
+    assert found.mark.endswith(f"/{recount(BUILD)} tokens; tokcap show lake917365018@{first}\n".encode())
 
 
 @pytest.mark.parametrize("limit", [60, 100, 200, 500, 2000])
@@ -150,6 +150,17 @@ def test_the_reason_on_stderr_is_shown_next_to_a_flood_on_stdout(inside):
     ran = inside("-n", "400", "--keep", "focus", "--", "sh", "-c", script)
     assert ran.status == 4
     assert b"fatal: the disk is full\n" in ran.err
+    assert recount(ran.out + ran.err) <= 400
+
+
+def test_the_reason_on_stderr_is_shown_whole_next_to_records_that_are_alike(inside):
+    lines = [f"    at step{n} (/srv/sync/step{n}.js:{n}:7)" for n in range(12)]
+    reason = "\\n".join(["SyncError: page 173 failed", *lines])
+    script = f"""i=0; while [ $i -lt 300 ]; do echo '{{"level":"info","page":'$i'}}'; i=$((i+1)); done
+printf '{reason}\\n' >&2; exit 1"""
+    ran = inside("-n", "400", "--keep", "focus", "--", "sh", "-c", script)
+    assert ran.status == 1
+    assert ran.err.count(b"at step") == 12
     assert recount(ran.out + ran.err) <= 400
 
 

@@ -1,6 +1,7 @@
 """A keep policy that is added to the table works everywhere, and leaves as many gaps as it likes."""
 
 import json
+import re
 
 import pytest
 
@@ -44,10 +45,8 @@ def test_both_gaps_have_a_mark_in_their_place(inside, shape):
 def test_the_marks_in_text_say_what_each_gap_hides(inside):
     ran = inside("-n", "120", "--keep", "middle", stdin=SAMPLES["text"])
     first, *_, last = ran.out.decode().splitlines()
-    assert first.startswith(f"{MARK} tokens 0-")
-    assert "lines) hidden; next: --token-offset 0" in first
-    assert last.startswith(f"{MARK} tokens ")
-    assert last.endswith("lines) hidden")
+    assert re.fullmatch(rf"{re.escape(MARK)} \d+/\d+ tokens; next: --token-offset 0", first)
+    assert re.fullmatch(rf"{re.escape(MARK)} tokens \d+-\d+ hidden", last)
 
 
 def test_two_marks_in_one_object_have_different_keys(inside):

@@ -26,6 +26,7 @@ class Draft:
         "explains",
         "group",
         "is_novel",
+        "is_side",
         "kind",
         "line",
         "promise",
@@ -45,4 +46,6 @@ class Draft:
         self.repeat = 0
         # Whether it differs from its group by a word of its own.
         self.is_novel = False
+        # Whether it is about a file that is rarely what somebody works on.
+        self.is_side = False
         self.promise = PROMISE.get(kind, 1.0) * strength

@@ -45,7 +45,7 @@ SIDE_FILES = (
     b"deps/",
 )
 SYSTEM_FILES = (b"/usr/include", b"/usr/lib", b"/usr/local/lib", b"/opt/")
-SIDE_STRENGTH, SYSTEM_STRENGTH = 0.7, 0.5
+SYSTEM_STRENGTH = 0.5
 # A compiler that guesses what was meant has found a slip, which is likely the cause.
 HINT, HINT_STRENGTH = b"id you mean", 1.4
 
@@ -141,13 +141,14 @@ class Examination:
             if not kind:
                 continue
             kind_counts[kind] = kind_counts.get(kind, 0) + 1
-            repeat, times = self._repeat_of(line)
+            # Numbered failures are different ones, even with the same title.
+            repeat, times = (0, 0) if is_numbered(line) else self._repeat_of(line)
             if times >= MOST_REPEATED and kind != "interest":
                 continue
             draft = Draft(numbers[n], kind, groups[n])
             draft.repeat = repeat
             if line.startswith(SIDE_FILES):
-                draft.strength = SIDE_STRENGTH
+                draft.is_side = True
             elif line.startswith(SYSTEM_FILES):
                 draft.strength = SYSTEM_STRENGTH
             if HINT in line:
@@ -222,3 +223,9 @@ class Examination:
             draft = Draft(number + n, "example", 0, 1 / count**0.3)
             draft.is_novel = True
             yield draft
+
+
+def is_numbered(line: bytes) -> bool:
+    """Return whether a line is a title with a number: `  2) Login`."""
+    digits, bracket, _ = line.lstrip().partition(b") ")
+    return bool(bracket) and digits.isdigit()

@@ -55,10 +55,17 @@ SOURCE_CODE = later(
 # A warning about a failure is still a warning.
 WARNS = later(rb"(?:\S*[\s:\[(|]){0,4}[\[(]?(?:npm )?warn(?:ing)?\b(?!.*\berror:)", IGNORECASE)
 
+# The level of an entry that reports no failure.
+CALM_WORDS = frozenset(b"info notice debug trace verbose".split())
+CALM = later(
+    rb"[^\"'{]{0,120}?(?:^|[\s\[|<(:])(?:(?:INFO|NOTICE|DEBUG|TRACE)(?:[\])|>:]|\s)|(?:info|notice|debug|verbose)[\])|>:])"
+    rb"|.{0,120}?\blevel[\"']?[=:]\s?[\"']?(?i:info|notice|debug|trace)"
+)
+
 # What stands before a message: the name of a service, the number of a test, a time, the frame of a tree.
 PREFIX = later(
     rb"(?:\d{1,4}: |==\d+== |\s*[\w.-]{0,40} *\| |\[[^\]]{0,30}\w\]:? |[A-Z]+> |#\d+ [\d.]+ "
     rb"|\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-][\d:]+)? )+"
 )
 
-READY = (ABSENT, PASSED, PASSED_IN, SOURCE_CODE, WARNS, PREFIX)
+READY = (ABSENT, PASSED, PASSED_IN, SOURCE_CODE, WARNS, CALM, PREFIX)

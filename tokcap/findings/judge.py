@@ -15,6 +15,15 @@ LINE_BYTES = 600
 NOTHING = len(rules.KINDS)
 # From this kind on, a line may say more after its prefix.
 WEAK = rules.KINDS.index(rules.TROUBLE)
+# What a kind becomes in an entry of a log whose level says that nothing failed.
+CALMER = tuple(
+    rules.KINDS.index(
+        {rules.ERROR: rules.TROUBLE, rules.FAILED: rules.TROUBLE, rules.TROUBLE: rules.WARNING}.get(
+            kind, kind
+        )
+    )
+    for kind in rules.KINDS
+)
 # Each rule: the importance of its kind, and its pattern.
 ROWS = [(rules.KINDS.index(rule.kind), later(rule.pattern) if rule.pattern else None) for rule in rules.RULES]
 # The first letters of the codes that linters give: `E1120`, `F821`, `W0611`, `SC2086`.
@@ -82,6 +91,8 @@ def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, .
             best = importance_of(line, words, telling)
             if best == NOTHING:
                 return ""
+    if not false_friends.CALM_WORDS.isdisjoint(words) and false_friends.CALM.match(line):
+        best = CALMER[best]
     kind = rules.KINDS[best]
     return rules.WARNING if kind != rules.SUMMARY and false_friends.WARNS.match(line) else kind
 

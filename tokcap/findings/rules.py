@@ -253,7 +253,7 @@ RULES = (
         ERROR,
         "syntax sqlstate constraint key deadlock detail psql error fatal",
         rb"(?i:\bsyntax error\b)|SQLSTATE|violates \S+ (?:\S+ )?constraint|duplicate key"
-        rb"|deadlock detected|^(?:ERROR|FATAL|DETAIL):  |^psql:",
+        rb"|deadlock detected|^(?:psql:\S* )?(?:ERROR|FATAL|DETAIL):  ",
     ),
     Rule(
         "severity",

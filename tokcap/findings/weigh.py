@@ -38,9 +38,12 @@ PROSE_SHARE, SOURCE_SHARE, CALM = 0.13, 0.02, 0.14
 COMMON_LOSS = 0.9
 # Lines that explain a failure: their share of its value.
 EXPLAINING = {"place": 0.45, "section": 0.35, "detail": 0.35}
-RARITY = 0.12
+# The cause of a failure is rare. Without a failure, what is said often is what is wrong.
+RARITY, FREQUENCY = -0.12, 0.1
 EXAMPLE_RARITY = 0.2
 FIRST_BONUS = 2.0
+# The share of failures in files that are rarely worked on, if there are others, and if there are none.
+SIDE_SHARE, ONLY_SIDE_SHARE = 0.35, 0.7
 
 
 def weigh(
@@ -53,13 +56,16 @@ def weigh(
     sameness = max(0.0, 1 - (len(counts) + examination.single_lines) / examined)
     weights = {kind: weight_of(kind, examination, failed, examined) for kind in WEIGHTS}
     drafts = sorted(drafts, key=lambda draft: draft.explains >= 0)
-    rarity = RARITY if failed else 0.0
+    frequency = RARITY if failed else FREQUENCY
     seen: set[tuple[str, int]] = set()
     best: dict[tuple[int, bool], Unit] = {}
     values: dict[int, float] = {}
+    in_main_files = {draft.kind for draft in drafts if not draft.is_side}
     for draft in drafts:
         kind = draft.kind
         value = weights.get(kind, 0.0) * draft.strength
+        if draft.is_side:
+            value *= SIDE_SHARE if kind in in_main_files else ONLY_SIDE_SHARE
         count = counts[draft.group]
         if draft.explains >= 0:
             value = values.get(draft.explains, 0.0) * EXPLAINING[kind] * draft.strength
@@ -73,7 +79,7 @@ def weigh(
             # What comes first is more often what somebody looks for.
             value *= 1 + EARLY_BONUS * (1 - draft.line / total_lines)
         elif kind not in STANDING:
-            value /= (1 if draft.is_novel else count) ** rarity
+            value *= (1 if draft.is_novel else count) ** frequency
             # The first one of a group is most likely the cause.
             if draft.is_novel or (kind, draft.group) not in seen:
                 value *= FIRST_BONUS

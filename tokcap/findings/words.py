@@ -12,6 +12,9 @@ NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha())
 # The code of a diagnostic has at most so many letters and characters: `f821`, `ts2724`.
 CODE_LETTERS, CODE_BYTES = 4, 7
 
+# So many words at the end of a line are what it says.
+MESSAGE_WORDS = 10
+
 
 def words_of(data: bytes) -> bytes:
     """Return a text in lower case with blanks between words; its lines stay lines."""
@@ -34,8 +37,9 @@ def is_constant(word: bytes) -> bool:
 
 
 def message_of(line: bytes) -> bytes:
-    """Return what a line says, without the place at its beginning, numbers and hashes."""
-    return (line.partition(b": ")[2] or line).translate(None, HEX_DIGITS)
+    """Return what a line says: its last words, without the place at its beginning, numbers and hashes."""
+    message = (line.partition(b": ")[2] or line).translate(None, HEX_DIGITS)
+    return b" ".join(message.split()[-MESSAGE_WORDS:])
 
 
 def count_letters(line: bytes) -> int:

@@ -30,7 +30,7 @@ HEAD_VALUES, HEAD_SHARE = (6.0, 4.5), 0.025
 # Lines at an end are shown together if they cost at most one of so many parts of the limit.
 STEP_SHARE = 50
 # A line at an end that differs from its neighbour only in digits.
-SIMILAR_SHARE = 0.5
+SIMILAR_SHARE = 0.1
 # By how much a unit is worth less for each unit of its group, its kind, and with the same words.
 GROUP_LOSS, KIND_LOSS, REPEAT_LOSS = 0.33, 0.06, 4.0
 # Kinds whose units look alike, but are different parts of the text.
@@ -41,6 +41,7 @@ LASTING = frozenset(("place", "section", "detail", "outlier"))
 ASKED_FOR = "interest"
 # Lines around a unit: the share of its value, less for each line of distance.
 AFTER_SHARE, BEFORE_SHARE, DISTANCE_LOSS = 0.18, 0.2, 0.2
+FARTHEST_LINES = 50
 # A gap that hides at most so many times what it costs can be filled, and what that is worth.
 SMALL_GAPS, FILL_VALUE = 3, 1.0
 # How much of the limit the first and the last line may take together.
@@ -213,13 +214,13 @@ class Choice:
         price = shown.price(first, end)
         is_new = not (shown.has(first) and shown.end_of(first) >= end)
         if is_new:
+            if self._tokens + price > self._limit:
+                return False
             worth = value / self._loss(number, index)
             actual = worth / (max(price, 0) + BASE_TOKENS) ** COST_POWER
             if actual < -density * 0.999:
                 self._order += 1
                 heappush(self._heap, (-actual, self._order, number, first, end, value, index))
-                return False
-            if self._tokens + price > self._limit:
                 return False
             self._show(shown, first, end, price)
             self._offer_gaps(number, first)
@@ -230,10 +231,12 @@ class Choice:
     def _offer_gaps(self, number: int, line: int) -> None:
         """Offer to fill the gaps on both sides of a line that is shown, if they hide little."""
         shown = self._shown[number]
+        small = SMALL_GAPS * self._gap
         for first, end in shown.gaps_around(line):
-            if 0 < first < end < shown.total_lines:
+            # Only a few lines can hide so little: the others are not counted.
+            if 0 < first < end < shown.total_lines and end - first <= small:
                 hidden = self._texts[number].cost(first, end)
-                if hidden <= SMALL_GAPS * self._gap:
+                if hidden <= small:
                     self._push(number, first, end, FILL_VALUE, -1)
 
     def _show(self, shown: ShownLines, first: int, end: int, price: int) -> None:
@@ -265,9 +268,11 @@ class Choice:
         self._repeats[unit.repeat] = self._repeats.get(unit.repeat, 0) + 1
         for other in self._explaining.get((number, unit.first_line), ()):
             self._offer(number, units[other].first_line, units[other].value, other)
-        for distance, line in enumerate(range(unit.end_line, unit.about_end)):
+        about_end = min(unit.about_end, unit.end_line + FARTHEST_LINES)
+        about_first = max(unit.about_first, unit.first_line - FARTHEST_LINES)
+        for distance, line in enumerate(range(unit.end_line, about_end)):
             self._offer(number, line, unit.value * AFTER_SHARE / (1 + DISTANCE_LOSS * distance))
-        for distance, line in enumerate(range(unit.first_line - 1, unit.about_first - 1, -1)):
+        for distance, line in enumerate(range(unit.first_line - 1, about_first - 1, -1)):
             self._offer(number, line, unit.value * BEFORE_SHARE / (1 + DISTANCE_LOSS * distance))
 
     def _offer(self, number: int, line: int, value: float, index: int = -1) -> None:
@@ -275,9 +280,11 @@ class Choice:
             self._push(number, line, line + 1, value, index)
 
     def _push(self, number: int, first: int, end: int, value: float, index: int) -> None:
-        tokens = max(self._shown[number].price(first, end), 0) + BASE_TOKENS
-        self._order += 1
-        heappush(self._heap, (-value / tokens**COST_POWER, self._order, number, first, end, value, index))
+        price = max(self._shown[number].price(first, end), 0)
+        if self._tokens + price <= self._limit:
+            density = value / (price + BASE_TOKENS) ** COST_POWER
+            self._order += 1
+            heappush(self._heap, (-density, self._order, number, first, end, value, index))
 
 
 def density_of(end: End) -> float:
