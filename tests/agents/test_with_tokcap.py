@@ -17,9 +17,8 @@ from tests.support.agents.programs import PROGRAMS
 from tests.support.reference import recount
 
 LIMIT = 1000
-# What an agent puts around an output. Cline gives results as JSON, in which quotes count twice.
-FRAME_TOKENS = {"cline": 220, "qwen": 60}
-USUAL_FRAME_TOKENS = 40
+# What an agent may put around an output.
+FRAME_TOKENS = 40
 
 EXTRAS = {
     "the rest": "{next}",
@@ -64,9 +63,9 @@ def received(agent, tmp_path_factory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_a_long_output_is_within_the_limit_and_names_the_way_to_the_rest(agent, received, name):
+def test_a_long_output_is_within_the_limit_and_names_the_way_to_the_rest(received, name):
     text = received[name]
-    assert recount(text.encode()) <= LIMIT + FRAME_TOKENS.get(agent, USUAL_FRAME_TOKENS)
+    assert recount(text.encode()) <= LIMIT + FRAME_TOKENS
     assert "tokcap show" in text
 
 
@@ -85,11 +84,11 @@ def test_json_parses(received):
     assert found["items"][0]["id"] == 0
 
 
-def test_the_command_for_the_rest_works_and_is_capped_once(agent, received):
+def test_the_command_for_the_rest_works_and_is_capped_once(received):
     text = received["the rest"]
     first = [line for line in text.replace("\\n", "\n").splitlines() if line.strip().isdigit()]
     assert len(first) > 50
-    assert recount(text.encode()) <= LIMIT + FRAME_TOKENS.get(agent, USUAL_FRAME_TOKENS)
+    assert recount(text.encode()) <= LIMIT + FRAME_TOKENS
 
 
 def test_a_short_output_is_unchanged_with_its_status(received):
@@ -122,36 +121,3 @@ def test_the_hook_is_removed_without_a_trace(agent, tmp_path, tokcap):
 
 def snapshot(directory: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
-
-
-class TestRules:
-    """Rules decide as they do without tokcap."""
-
-    COMMANDS = (
-        "git status",
-        "echo hello",
-        "touch made.txt",
-        "ls | head -1",
-        "sed -n 1p build.py",
-    )
-    RULES = (
-        {"allow": ["Bash(echo:*)"]},
-        {"allow": ["Bash(git status)"], "deny": ["Bash(touch:*)"]},
-        {"allow": ["Bash"], "deny": ["Bash(git:*)"]},
-        {"allow": ["Bash(ls:*)", "Bash(head:*)"], "ask": ["Bash(ls:*)"]},
-        {"deny": ["Bash"]},
-    )
-
-    @pytest.mark.parametrize("number", range(len(RULES)))
-    def test_of_claude_code(self, number, tmp_path):
-        if reason := box.reason_to_skip("claude-code"):
-            pytest.skip(reason)
-        received = []
-        for install in (None, ("--token-limit", str(LIMIT))):
-            home = tmp_path / ("with" if install else "without")
-            settings = {".claude/settings.json": json.dumps({"permissions": self.RULES[number]})}
-            ran = box.run("claude-code", list(self.COMMANDS), home, install, ("-p", "go"), settings)
-            received.append([text.replace(str(home), "HOME") for text in ran.results])
-        # Outputs are short: what the model receives is the same, and so is every refusal.
-        assert received[0] == received[1]
-        assert bool(received[0]) == (self.RULES[number] != {"deny": ["Bash"]})

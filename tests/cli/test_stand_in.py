@@ -135,7 +135,7 @@ class TestTheLimit:
 class TestTheMark:
     def mark(self, *words, **variables):
         done = run(*words, env={**os.environ, **variables})
-        return re.search(r"next: (\S+) show", done.stdout.decode())[1]
+        return re.search(r"; (\S+) show", done.stdout.decode())[1]
 
     def test_names_tokcap_if_it_is_on_the_path(self):
         assert self.mark("tokcap-bash", "-c", "seq 1 10000") == "tokcap"
@@ -158,7 +158,7 @@ class TestTheMark:
             shown += text
             if not mark:
                 break
-            command = rest.decode().partition("next: ")[2].strip()
+            command = rest.decode().partition("; ")[2].strip()
             page = run(shell, "-c", command, env=world).stdout
         assert shown == b"".join(b"%d\n" % number for number in range(1, 8001))
 
@@ -166,7 +166,7 @@ class TestTheMark:
         world = {**os.environ, "PATH": SYSTEM_PATH}
         inner = f"seq 1 10000 | {programs}/tokcap -n 100"
         assert (
-            f"next: {programs}/tokcap show".encode()
+            f"; {programs}/tokcap show".encode()
             in run(f"{programs}/tokcap-bash", "-c", inner, env=world).stdout
         )
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -96,6 +97,43 @@ class TestClaudeCode:
         event = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}
         assert answered(event, "claude-code", "--token-limit", "7") is None
 
+    def test_lines_of_a_file_keep_the_numbers_that_the_agent_puts_before_them(self):
+        content = "".join(f"line {number}\n" for number in range(40, 3000))
+        file = {"filePath": "/x", "content": content, "numLines": 2961, "startLine": 40, "totalLines": 3000}
+        response = {"type": "text", "file": file}
+        answer = answered(claude_event(response), "claude-code", "--token-limit", "300", "--tools", "Read")
+        shown = answer["hookSpecificOutput"]["updatedToolOutput"]["file"]
+        *lines, mark = shown["content"].split("\n")
+        assert lines == [f"line {number}" for number in range(40, 40 + len(lines))]
+        assert re.match(r"\[TRUNCATED\] \d+/18803 tokens; \S+ show ", mark)
+        numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate([*lines, mark], 40))
+        assert 200 < recount(numbered.encode()) <= 305
+        assert shown["numLines"] == len(lines) + 1
+
+    def test_the_blocks_of_an_mcp_result_have_one_limit_together(self):
+        picture = {"type": "image", "source": "x" * 50}
+        blocks = [{"type": "text", "text": LINES[:9000]}, picture, {"type": "text", "text": LINES[9000:]}]
+        answer = answered(
+            claude_event(blocks, "mcp__a__b"), "claude-code", "--token-limit", "300", "--tools", "mcp__.*"
+        )
+        first, *others = answer["hookSpecificOutput"]["updatedToolOutput"]
+        assert others == [picture]
+        assert 200 < recount(first["text"].encode()) <= 300
+        assert "tokcap show" in first["text"]
+
+
+@pytest.mark.parametrize("name", ["opencode", "pi"])
+class TestPlugins:
+    def test_the_text_of_an_event_is_capped(self, name):
+        answer = answered({"text": LINES}, name, "--token-limit", "300", "--tools", "read")
+        assert 200 < recount(answer["text"].encode()) <= 300
+        assert answered({"text": "short\n"}, name, "--token-limit", "300", "--tools", "read") is None
+
+    def test_a_result_that_the_agent_has_saved_is_read_from_its_file(self, name, tmp_path):
+        (tmp_path / "whole").write_text(LINES)
+        event = {"text": "the beginning", "file": str(tmp_path / "whole")}
+        assert "line 2999" in answered(event, name, "--token-limit", "300")["text"]
+
 
 class TestCopilot:
     def test_a_result_is_capped_and_its_last_line_stays(self):
@@ -120,6 +158,9 @@ class TestCopilot:
         event = copilot_event(LINES, "view")
         assert answered(event, "copilot", "--token-limit", "300") is None
         assert answered(event, "copilot", "--token-limit", "300", "--tools", "grep,view")
+        of_a_server = copilot_event(LINES, "table-rows")
+        assert answered(of_a_server, "copilot", "--token-limit", "300", "--tools", "view") is None
+        assert answered(of_a_server, "copilot", "--token-limit", "300", "--tools", "table-.*")
 
 
 def test_a_session_that_has_ended_does_not_lift_the_limit():

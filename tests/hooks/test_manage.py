@@ -62,8 +62,17 @@ def test_the_list_has_one_line_for_every_agent_with_the_version_that_was_tried(p
         assert "tried with version " in line or "not tried with the real agent" in line
 
 
+def test_a_session_of_the_agent_is_refused_if_the_agent_names_none(place):
+    with pytest.raises(HookRefused, match="--session @agent: pi does not tell"):
+        manage.install("pi", place, ("--session", "@agent"), project=False)
+    manage.install("claude-code", place, ("--session", "@agent"), project=False)
+    shell = Path(place.home, ".claude", "tokcap", "bash").read_text()
+    assert "export TOKCAP_SESSION_FROM='CLAUDE_CODE_SESSION_ID'" in shell
+    assert "TOKCAP_SESSION=" not in shell
+
+
 def test_tools_are_refused_for_an_agent_whose_results_cannot_be_replaced(place):
-    for name, tool in (("codex", "Read"), ("claude-code", "Nothing"), ("opencode", "mcp__x")):
+    for name, tool in (("codex", "Read"), ("claude-code", "Nothing"), ("opencode", "Read")):
         with pytest.raises(HookRefused, match=f"--tools {tool}: "):
             manage.install(name, place, ("--tools", tool), project=False)
         assert not AGENTS[name].is_present(place)

@@ -28,7 +28,7 @@ MOST_DESCRIPTORS = 1 << 20
 
 def leave_relay(streams: Mapping[int, Stream], request: Request, done: Done | None, env: Environment) -> None:
     """Fork, and return in the process that the caller waits for."""
-    left = tokens_left(request, done)
+    left = tokens_left(request, done, env)
     try:
         wait, ready = os.pipe()
         is_relay = not os.fork()
@@ -51,14 +51,14 @@ def leave_relay(streams: Mapping[int, Stream], request: Request, done: Done | No
         os._exit(0)
 
 
-def tokens_left(request: Request, done: Done | None) -> int | None:
+def tokens_left(request: Request, done: Done | None, env: Environment) -> int | None:
     """Return what the answer has left of the limit; None if there is no limit."""
     if request.token_limit is None:
         return None
     if done is None:
         return 0
     written = (done.response.payload or b"") + done.stderr
-    used = open_tokenizer(request.tokenizer).count(written.decode("utf-8", "replace"))
+    used = open_tokenizer(request.tokenizer, env).count(written.decode("utf-8", "replace"))
     return max(request.token_limit - used - JOINT_TOKENS, 0)
 
 

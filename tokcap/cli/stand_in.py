@@ -15,16 +15,18 @@ from tokcap.cli.shell_entry import become, is_interactive
 from tokcap.cli.shell_flags import read_words
 from tokcap.cli.values import decide
 from tokcap.environment import INSIDE, PROGRAM, STDERR, STDOUT, Environment, Inside
-from tokcap.errors import TokcapError
+from tokcap.errors import TokcapError, UsageError
 from tokcap.exits import READER_GONE, SIGNAL_BASE
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.system.shell import Shell, find_shell, found_in, found_on, note_becoming, own_program
+from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Sequence
+    from collections.abc import MutableMapping, Sequence
     from typing import NoReturn
 
+    from tokcap.core.notice import Notice
     from tokcap.core.request import Request, Value
     from tokcap.pipeline import Done
     from tokcap.source.command import Command
@@ -39,6 +41,9 @@ CALLED_AS_WORDS = 4
 
 # How commands in this shell can call tokcap, if an agent changes PATH for them later.
 OWN_PROGRAM = "TOKCAP_PROGRAM"
+
+# The name of the variable that has the session of the agent, whose commands are charged to it.
+SESSION_FROM = "TOKCAP_SESSION_FROM"
 
 # What applies if neither a variable nor the config file says something else.
 USUAL: dict[str, Value] = {"token_limit": 4000, "keep": "auto"}
@@ -59,7 +64,9 @@ DUMPING = (
 def stand_in(name: str, words: Sequence[str]) -> NoReturn:
     """Run the real shell of this name with these arguments, and end as it ends."""
     gc.set_threshold(100_000)
-    env = Environment.of_this_process()
+    env = Environment.of_this_process().framed()
+    if env.variables.get(SESSION_FROM):
+        join_session(os.environ)
     try:
         shell, words = called_as(name, words, env)
         becomes = is_interactive(words) or bool(env.variables.get(INSIDE)) or goes_nowhere()
@@ -96,6 +103,12 @@ def called_as(name: str, words: Sequence[str], env: Environment) -> tuple[Shell,
     return Shell(path, own_name), words[CALLED_AS_WORDS:]
 
 
+def join_session(variables: MutableMapping[str, str]) -> None:
+    """Make the session of the agent that of tokcap, for this call and for what runs in the shell."""
+    if named := variables.get(variables[SESSION_FROM]):
+        variables["TOKCAP_SESSION"] = named
+
+
 def goes_nowhere() -> bool:
     """Return whether nobody reads what the shell writes."""
     try:
@@ -129,16 +142,36 @@ class StandingIn:
     def read(self, env: Environment) -> Request:
         """Return the request that runs the shell."""
         usual = {**USUAL, "stderr": "merge"} if writes_one_file(env) else USUAL
-        self._request = run_request((self._shell.name, *self._words), decide((), "run", env, usual)).but(
-            as_shell=True
-        )
-        return self._request
+        ignored: tuple[Notice, ...] = ()
+        try:
+            values = decide((), "run", env, usual)
+        except UsageError:
+            from tokcap.cli.tolerance import decide_what_works
+
+            values, ignored = decide_what_works(env, usual)
+        request = run_request((self._shell.name, *self._words), values).but(as_shell=True, notices=ignored)
+        if env.frame and request.token_limit:
+            request = request.but(token_limit=env.frame.left_of(request.token_limit))
+        self._request = request
+        return request
 
     def run(self, request: Request, env: Environment) -> int:
         """Run the shell and answer."""
         from tokcap.pipeline import run
 
-        self._done = run(request, env, self._open)
+        try:
+            if request.session:
+                # A session would pay for the refusal, and the shell would not start.
+                open_tokenizer(request.tokenizer)
+            self._done = run(request, env, self._open)
+        except TokcapError as error:
+            from tokcap.cli.tolerance import without_what_failed
+
+            workable = None if self._command else without_what_failed(request, error, env)
+            if workable is None:
+                raise
+            self._request = workable
+            return self.run(workable, env)
         return self._done.status
 
     def _open(self, request: Request, env: Environment) -> Command:

@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    # Takes a text and returns it within the limit.
-    Cap = Callable[[str], str]
+    # Takes a text, and options of tokcap for it, and returns it within the limit.
+    Cap = Callable[..., str]
 
 # The ways in.
 AS_SHELL = "its shell is tokcap-bash"
 START_UP_FILE = "BASH_ENV of its shell"
 RESULTS = "results are replaced after the run"
+
+
+# For `--session`: a session for each session of the agent.
+OF_AGENT = "@agent"
 
 
 class Place(Record):
@@ -58,6 +62,11 @@ class Agent:
     tried: str
     # The names of tools whose results can be capped as well, for `--tools`.
     tools: Sequence[str] = ()
+    # What the agent puts around the output of a command: tokens, and `:json` if it escapes the output as JSON
+    # does. The limit covers this too. See `system.frame`.
+    frame: str = ""
+    # The variable in which commands of the agent find the name of its session; empty if there is none.
+    session_variable: str = ""
     # What to do before the hook has an effect, in one line; `{}` is the start-up file.
     then: str = ""
     # What to print if an event needs no answer.

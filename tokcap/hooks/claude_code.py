@@ -27,6 +27,7 @@ class ClaudeCode(UserShellAgent):
     way = AS_SHELL
     effect = "caps every Bash command, also in plan mode"
     tried = "2.1.326"
+    session_variable = "CLAUDE_CODE_SESSION_ID"
     tools = ("Read", "Grep", "Glob", "WebFetch", "mcp__.*")
     keys = ("env", "CLAUDE_CODE_SHELL")
 
@@ -58,12 +59,40 @@ class ClaudeCode(UserShellAgent):
         """Return the result of a tool with its longest text capped, or None."""
         from tokcap.hooks.tool_result import capped_result
 
-        if event.get("hook_event_name") != EVENT or event.get("tool_name") == "Bash":
+        result, tool = event.get("tool_response"), event.get("tool_name")
+        if event.get("hook_event_name") != EVENT or tool == "Bash":
             return None
-        changed = capped_result(event.get("tool_response"), cap)
+        changed = capped_file(result, cap) if is_file(result) else capped_result(result, cap)
         if changed is None:
             return None
         return {"hookSpecificOutput": {"hookEventName": EVENT, "updatedToolOutput": changed}}
+
+
+def is_file(result: Any) -> bool:
+    """Return whether a result is that of Read, with the lines of a text."""
+    file = result.get("file") if isinstance(result, dict) else None
+    return isinstance(file, dict) and isinstance(file.get("content"), str) and "startLine" in file
+
+
+def capped_file(result: Any, cap: Cap) -> dict[str, Any] | None:
+    """Return the first lines of a file that fit; None if all of them do.
+
+    Claude Code puts the number before each line, by counting. So no line in between may be left out, and the
+    numbers cost tokens. They are part of what is stored, and so of the next page.
+    """
+    file = result["file"]
+    lines = file["content"].split("\n")
+    numbered = "".join(f"{number}\t{line}\n" for number, line in enumerate(lines, file["startLine"]))
+    capped = cap(numbered, "--keep", "head", "--shape", "text")
+    if capped == numbered:
+        return None
+    shown = [without_number(line) for line in capped.removesuffix("\n").split("\n")]
+    return {**result, "file": {**file, "content": "\n".join(shown), "numLines": len(shown)}}
+
+
+def without_number(line: str) -> str:
+    number, tab, rest = line.partition("\t")
+    return rest if tab and number.isdecimal() else line
 
 
 CLAUDE_CODE = ClaudeCode()

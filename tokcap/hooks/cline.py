@@ -12,6 +12,8 @@ class Cline(StartedWithAgent):
     way = START_UP_FILE
     effect = "caps every shell command if it was started with BASH_ENV set to the file"
     tried = "3.0.65"
+    # A JSON document with the command, the output, the exit status twice, and the name of stderr.
+    frame = "34:json"
     then = "start it with BASH_ENV={} cline"
     directory = ".cline"
 

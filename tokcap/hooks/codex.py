@@ -15,7 +15,6 @@ from tokcap.lean.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokcap.hooks.own_files import OwnFile
     from tokcap.hooks.settings import Addition
 
 
@@ -25,6 +24,9 @@ class Codex(StartUpAgent):
     way = START_UP_FILE
     effect = "caps every bash command, also in its workspace-write sandbox"
     tried = "0.169.0"
+    session_variable = "CODEX_SESSION_ID"
+    # An identifier, the time, the exit status, a count.
+    frame = "34"
 
     def user_settings(self, place: Place) -> str:
         base = place.variables.get("CODEX_HOME") or f"{place.home}/.codex"
@@ -36,10 +38,8 @@ class Codex(StartUpAgent):
             return [f"the login shell is {shell}, and only bash reads BASH_ENV"]
         return []
 
-    def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
-        from tokcap.hooks.own_files import start_up_file
-
-        return [start_up_file(path, wanted, {"TOKCAP_PROGRAM": wanted.program})]
+    def variables(self, wanted: Installation) -> dict[str, str]:
+        return {**super().variables(wanted), "TOKCAP_PROGRAM": wanted.program}
 
     def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
         from tokcap.hooks.settings_value import TomlValue

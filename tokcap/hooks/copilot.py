@@ -23,7 +23,8 @@ TEXT = "textResultForLlm"
 SHELLS = ("bash",)
 SAVED = re.compile(r"\AOutput too large[^\n]*Saved to: (/[^\n]+)")
 ENDING = re.compile(r"\n?<shellId: [^\n>]*>\s*\Z")
-TIMEOUT_SECONDS = 20
+# A busy machine may take long to start a program, and without an answer the result is not capped.
+TIMEOUT_SECONDS = 60
 
 
 class Copilot(FileAgent):
@@ -32,7 +33,8 @@ class Copilot(FileAgent):
     way = RESULTS
     effect = "caps the result of every bash command"
     tried = "1.0.102"
-    tools = ("view", "grep", "glob", "web_fetch")
+    # Tools of MCP servers are named SERVER-TOOL.
+    tools = ("view", "rg", "grep", "glob", "web_fetch", ".+-.+")
 
     def user_settings(self, place: Place) -> str:
         base = place.variables.get("COPILOT_HOME") or f"{place.home}/.copilot"
@@ -64,34 +66,27 @@ class Copilot(FileAgent):
 
     def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
         """Return the result with its text capped, or None."""
+        from tokcap.hooks.tool_result import is_named, whole_text
+
         result, name = event.get("toolResult"), event.get("toolName")
         text = result.get(TEXT) if isinstance(result, dict) else None
         if not isinstance(result, dict) or not isinstance(text, str):
             return None
-        if name not in (*SHELLS, *wanted.option("--tools").split(",")) or is_page(event):
+        if not (name in SHELLS or is_named(str(name), wanted)) or is_page(event):
             return None
         ending = ENDING.search(text) if name in SHELLS else None
-        body = whole_text(text[: ending.start()] if ending else text)
+        body = text[: ending.start()] if ending else text
+        saved = SAVED.match(body)
+        body = whole_text(body, saved[1] if saved else "")
         capped = cap(body).rstrip("\n") + (ending[0] if ending else "")
-        return None if capped == text else {"modifiedResult": {**result, TEXT: capped}}
+        same = capped.rstrip("\n") == text.rstrip("\n")
+        return None if same else {"modifiedResult": {**result, TEXT: capped}}
 
     def sample_event(self, text: str) -> dict[str, Any]:
         return {"toolName": "bash", "toolArgs": {"command": "x"}, "toolResult": {TEXT: text}}
 
     def text_of_answer(self, answer: dict[str, Any]) -> str:
         return str(answer["modifiedResult"][TEXT])
-
-
-def whole_text(text: str) -> str:
-    """Return the output that a result names, or the result itself."""
-    saved = SAVED.match(text)
-    if saved is None:
-        return text
-    try:
-        with open(saved[1], encoding="utf-8", errors="replace", newline="") as file:
-            return file.read()
-    except OSError:
-        return text
 
 
 def is_page(event: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from tokcap.errors import HookRefused
-from tokcap.hooks.base import Agent, Installation
+from tokcap.hooks.base import OF_AGENT, Agent, Installation
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +26,13 @@ class FileAgent(Agent):
     def all_files(self, path: str) -> Sequence[OwnFile]:
         """Return every file that any installation may have written."""
         return self.files(path, Installation("tokcap", ("--tools", ",".join(self.tools))))
+
+    def variables(self, wanted: Installation) -> dict[str, str]:
+        """Return variables of tokcap besides the options of the installation."""
+        found = {"TOKCAP_FRAME": self.frame}
+        if wanted.option("--session") == OF_AGENT:
+            found["TOKCAP_SESSION_FROM"] = self.session_variable
+        return {name: value for name, value in found.items() if value}
 
     def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
         """Return what to add to the settings."""
@@ -100,7 +107,7 @@ class ShellAgent(FileAgent):
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
         from tokcap.hooks.own_files import shell_file
 
-        return [shell_file(path, self.shell(), wanted)]
+        return [shell_file(path, self.shell(), wanted, self.variables(wanted))]
 
     def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
         from tokcap.hooks.settings_value import JsonValue
@@ -125,7 +132,7 @@ class StartUpAgent(FileAgent):
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
         from tokcap.hooks.own_files import start_up_file
 
-        return [start_up_file(path, wanted)]
+        return [start_up_file(path, wanted, self.variables(wanted))]
 
     def shell_words(self, path: str, command: str) -> tuple[list[str], dict[str, str]]:
         return ["bash", "-c", command], {"BASH_ENV": self.all_files(path)[0].path}

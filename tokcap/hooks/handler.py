@@ -10,7 +10,7 @@ import sys
 from _json import encode_basestring_ascii, make_encoder
 
 from tokcap.hooks import AGENTS
-from tokcap.hooks.base import Installation
+from tokcap.hooks.base import OF_AGENT, Installation
 from tokcap.lean.plainjson import loads
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 # Options that are for the hook itself.
 HOOK_OPTIONS = ("--tools",)
 DEFAULTS = {"--token-limit": "4000", "--keep": "auto"}
-TIMEOUT_SECONDS = 15
+# There may be two attempts within the time that agents wait.
+TIMEOUT_SECONDS = 25
 
 
 def run(arguments: Sequence[str], env: Environment, refuses: Callable[[Sequence[str]], bool]) -> int:
@@ -71,7 +72,10 @@ def launch_options(wanted: Installation, variables: Mapping[str, str]) -> tuple[
     """Return the options of tokcap among those of an installed hook, with the defaults of hooks."""
     words = wanted.options
     given = [
-        (flag, value) for flag, value in zip(words[::2], words[1::2], strict=True) if flag not in HOOK_OPTIONS
+        (flag, value)
+        for flag, value in zip(words[::2], words[1::2], strict=True)
+        # Only commands belong to the session of the agent.
+        if flag not in HOOK_OPTIONS and value != OF_AGENT
     ]
     flags = [flag for flag, _ in given]
     for flag, value in DEFAULTS.items():
@@ -84,7 +88,7 @@ def launch_options(wanted: Installation, variables: Mapping[str, str]) -> tuple[
 def cap_by(program: str, options: Sequence[str], variables: Mapping[str, str]) -> Cap:
     """Return a function that pipes a text through tokcap."""
 
-    def cap(text: str) -> str:
+    def cap(text: str, *more: str) -> str:
         import shutil
         import subprocess
 
@@ -96,7 +100,7 @@ def cap_by(program: str, options: Sequence[str], variables: Mapping[str, str]) -
         world[INSIDE] = Inside(program=named).as_text()
         for words in (options, without_session(options)):
             done = subprocess.run(
-                [program, *words],
+                [program, *words, *more],
                 input=text.encode("utf-8", "surrogatepass"),
                 capture_output=True,
                 env=world,

@@ -11,7 +11,7 @@ from re import fullmatch
 from tokcap.core.spelling import nearest
 from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS
-from tokcap.hooks.base import Installation, Place
+from tokcap.hooks.base import OF_AGENT, Installation, Place
 from tokcap.hooks.handler import own_program
 from tokcap.hooks.unsupported import RULES, UNSUPPORTED
 from tokcap.lean.record import TYPE_CHECKING
@@ -33,7 +33,7 @@ def list_lines(place: Place) -> Iterator[str]:
         found = [path for path in settings_paths(agent, place) if is_installed(agent, path)]
         where = f"installed in {', '.join(found)}" if found else "not installed"
         tried = f"tried with version {agent.tried}" if agent.tried else "not tried with the real agent"
-        tools = f"; --tools, not tried: {', '.join(agent.tools)}" if agent.tools else ""
+        tools = f"; --tools: {', '.join(agent.tools)}" if agent.tools else ""
         yield f"{agent.name}: {where}; {agent.effect}; way: {agent.way}; {tried}{tools}"
         for objection in agent.objections(place):
             yield f"{agent.name}: {objection}"
@@ -46,14 +46,18 @@ def install(name: str, place: Place, options: tuple[str, ...], *, project: bool)
     agent = agent_named(name)
     path = settings_path(agent, place, project=project)
     wanted = wanted_installation(options)
-    refuse_tools(agent, wanted)
+    refuse_options(agent, wanted)
     changed = agent.install(path, wanted)
     message = f"installed in {path}; {agent.effect}" if changed else f"already installed in {path}"
     return message + what_is_missing(agent, path, place, wanted)
 
 
-def refuse_tools(agent: Agent, wanted: Installation) -> None:
-    """Refuse tools whose results this agent does not let anybody replace."""
+def refuse_options(agent: Agent, wanted: Installation) -> None:
+    """Refuse tools whose results the agent does not let anybody replace, and a session without a name."""
+    if wanted.option("--session") == OF_AGENT and not agent.session_variable:
+        raise HookRefused(
+            f"--session {OF_AGENT}: {agent.title} does not tell commands the name of its session"
+        )
     for tool in filter(None, wanted.option("--tools").split(",")):
         if not any(tool == known or fullmatch(known, tool) for known in agent.tools):
             known = ", ".join(agent.tools)
@@ -89,7 +93,7 @@ def printed(name: str, place: Place, options: tuple[str, ...], *, project: bool)
     if name in UNSUPPORTED:
         return RULES.format(limit=wanted.option("--token-limit") or "4000")
     agent = agent_named(name)
-    refuse_tools(agent, wanted)
+    refuse_options(agent, wanted)
     return agent.printed(settings_path(agent, place, project=project), wanted)
 
 

@@ -14,10 +14,10 @@ from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
+    from tokcap.hooks.base import Cap
     from tokcap.hooks.own_files import OwnFile
-
-SOURCE = os.path.join(os.path.dirname(__file__), "data", "opencode.js")
 
 
 class OpenCode(UserShellAgent):
@@ -26,7 +26,8 @@ class OpenCode(UserShellAgent):
     way = AS_SHELL
     effect = "caps every bash command, and adds its exit status if it is not 0"
     tried = "1.18.33"
-    tools = ("read", "grep", "glob", "list", "webfetch")
+    # Tools of MCP servers are named SERVER_TOOL.
+    tools = ("read", "grep", "glob", "list", "webfetch", ".+_.+")
     keys = ("shell",)
 
     def user_settings(self, place: Place) -> str:
@@ -35,23 +36,15 @@ class OpenCode(UserShellAgent):
         return next((name for name in reversed(names) if os.path.exists(name)), names[0])
 
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
-        import json
+        from tokcap.hooks.plugin import plugin_file
 
-        from tokcap.hooks.own_files import OwnFile, marked
-
-        with open(SOURCE, encoding="utf-8") as file:
-            text = file.read()
-        tools = [name for name in wanted.option("--tools").split(",") if name]
-        options = [word for word in wanted.options if word not in ("--tools", wanted.option("--tools"))]
-        if "--token-limit" not in options:
-            options += ["--token-limit", "4000"]
-        if "--keep" not in options:
-            options += ["--keep", "auto"]
-        text = text.replace('"@tools@"', json.dumps(tools)).replace(
-            '"@words@"', json.dumps([wanted.program, *options])
-        )
         plugin = os.path.join(os.path.dirname(path), "plugin", "tokcap.js")
-        return [*super().files(path, wanted), OwnFile(plugin, f"// {marked(wanted)}\n{text}")]
+        return [*super().files(path, wanted), plugin_file(plugin, self.name, wanted)]
+
+    def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
+        from tokcap.hooks.plugin import capped_text
+
+        return capped_text(event, cap)
 
 
 OPENCODE = OpenCode()

@@ -10,7 +10,7 @@ import os
 
 from tokcap.errors import HookRefused
 from tokcap.hooks.atomic_files import replace
-from tokcap.hooks.base import Installation
+from tokcap.hooks.base import OF_AGENT, Installation
 from tokcap.hooks.bash_env import bash_env
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.system.quoting import always_quoted, quoted
@@ -101,7 +101,7 @@ def installation_in(text: str) -> Installation:
 def variables_of(wanted: Installation) -> dict[str, str]:
     """Return the variables that tell tokcap the options."""
     given = {VARIABLES[flag]: wanted.option(flag) for flag in VARIABLES}
-    return {name: value for name, value in given.items() if value}
+    return {name: value for name, value in given.items() if value and value != OF_AGENT}
 
 
 def beside(program: str, name: str) -> str:
@@ -109,10 +109,13 @@ def beside(program: str, name: str) -> str:
     return os.path.join(os.path.dirname(program), name) if "/" in program else name
 
 
-def shell_file(path: str, shell: str, wanted: Installation) -> OwnFile:
-    """Return a program that is `tokcap-bash` with options. It has the shell's name: agents look at it."""
+def shell_file(path: str, shell: str, wanted: Installation, more: Mapping[str, str]) -> OwnFile:
+    """Return a program that is `tokcap-bash` with options. It has the shell's name: agents look at it.
+
+    `more` are other variables of tokcap.
+    """
     program = always_quoted(beside(wanted.program, f"tokcap-{shell}"))
-    variables = variables_of(wanted)
+    variables = {**variables_of(wanted), **more}
     lines = [
         "#!/bin/sh",
         f"# {marked(wanted)}",
@@ -126,8 +129,8 @@ def shell_file(path: str, shell: str, wanted: Installation) -> OwnFile:
     return OwnFile(os.path.join(directory_for(path), shell), "\n".join(lines) + "\n", EXECUTABLE)
 
 
-def start_up_file(path: str, wanted: Installation, more: Mapping[str, str] | None = None) -> OwnFile:
+def start_up_file(path: str, wanted: Installation, more: Mapping[str, str]) -> OwnFile:
     """Return a start-up file for BASH_ENV with options, and with other variables of tokcap."""
     program = beside(wanted.program, "tokcap-bash")
-    text = bash_env(program, {**variables_of(wanted), **(more or {})})
+    text = bash_env(program, {**variables_of(wanted), **more})
     return OwnFile(os.path.join(directory_for(path), "bash_env.sh"), f"# {marked(wanted)}\n{text}")

@@ -1,9 +1,22 @@
-"""pi: `shellPath` in its `settings.json` names the shell of its bash tool."""
+"""pi: `shellPath` in its `settings.json` names the shell of its bash tool.
+
+With `--tools`, an extension caps the results of other tools.
+"""
 
 from __future__ import annotations
 
-from tokcap.hooks.base import AS_SHELL, Place
+import os
+
+from tokcap.hooks.base import AS_SHELL, Installation, Place
 from tokcap.hooks.file_agent import ShellAgent
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tokcap.hooks.base import Cap
+    from tokcap.hooks.own_files import OwnFile
 
 
 class Pi(ShellAgent):
@@ -12,11 +25,26 @@ class Pi(ShellAgent):
     way = AS_SHELL
     effect = "caps every shell command"
     tried = "0.73.1"
+    tools = ("read", "grep", "find", "ls")
     keys = ("shellPath",)
 
     def user_settings(self, place: Place) -> str:
         base = place.variables.get("PI_CODING_AGENT_DIR") or f"{place.home}/.pi/agent"
         return f"{base}/settings.json"
+
+    def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
+        from tokcap.hooks.plugin import plugin_file
+
+        files = [*super().files(path, wanted)]
+        if wanted.option("--tools"):
+            extension = os.path.join(os.path.dirname(path), "extensions", "tokcap.js")
+            files.append(plugin_file(extension, self.name, wanted))
+        return files
+
+    def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
+        from tokcap.hooks.plugin import capped_text
+
+        return capped_text(event, cap)
 
 
 PI = Pi()

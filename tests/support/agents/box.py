@@ -35,6 +35,8 @@ class Run:
 
     # What the model got from the tools.
     results: list[str]
+    # What it got from those of subagents.
+    within: list[str]
     status: int
     # What the agent wrote, for messages of tests.
     said: str
@@ -63,16 +65,17 @@ def unshare_words() -> list[str]:
 
 def run(
     name: str,
-    script: list[str],
+    script: list[str | dict],
     home: Path,
     install: tuple[str, ...] | None = None,
     arguments: tuple[str, ...] = (),
     files: dict[str, str] | None = None,
 ) -> Run:
-    """Let an agent run a script of shell commands in a new project.
+    """Let an agent run a script of shell commands and calls of other tools in a new project. `PROJECT` in
+    the arguments of a call is the directory of the project.
 
     `install`: options for `tokcap hook install`; None: without tokcap. `arguments` replace those of the
-    program, and `files` are more files below the home directory.
+    program, and `files` are more files below the home directory; `{url}` in them is the address of the model.
     """
     home.mkdir(parents=True, exist_ok=True)
     order = {
@@ -103,16 +106,16 @@ def main() -> None:
     order = json.load(sys.stdin)
     bring_up_loopback()
     program = BY_NAME[order["name"]]
-    model = FakeModel(order["script"])
-    server = model.server()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_address[1]}"
     home = Path(order["home"])
     project = home / "project"
     project.mkdir()
+    model = FakeModel(json.loads(json.dumps(order["script"]).replace("PROJECT", str(project))))
+    server = model.server()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}"
     for path, text in {**program.settings(url), **order["files"]}.items():
         (home / path).parent.mkdir(parents=True, exist_ok=True)
-        (home / path).write_text(text)
+        (home / path).write_text(text.replace("{url}", url))
     for path, text in project_files().items():
         (project / path).write_text(text)
     subprocess.run(["git", "init", "-q", str(project)], check=False)
@@ -143,7 +146,8 @@ def main() -> None:
         said, status = done.stdout.decode("utf-8", "replace"), done.returncode
     except subprocess.TimeoutExpired as error:
         said = f"timed out: {(error.stdout or b'').decode('utf-8', 'replace')}"
-    found = {"results": model.results, "status": status, "said": f"{said[-3000:]}\n{model.problem}"}
+    said = f"{said[-3000:]}\n{model.problem}"
+    found = {"results": model.results, "within": model.within, "status": status, "said": said}
     json.dump(found, sys.stdout)
 
 

@@ -1,8 +1,9 @@
 """A model that says what a script says, over four protocols, and records every tool result it receives.
 
-The script is a list of shell commands. The answer to a request with N tool results is a call of the agent's
-shell tool with command N, or a final text if there are no more. `{next}` in a command is the command that the
-last result names for the rest of an output.
+The script is a list of shell commands, or of calls of other tools: `{"tool": NAME, "arguments": {…}}`. The
+answer to a request with N tool results is call N, or a final text if there are no more. `{next}` in a command
+is the command that the last result names for the rest of an output. A call that starts a subagent has its
+script in `within`, and its prompt tells the conversation of the subagent from the main one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FILLERS = {
     "array": [],
     "object": {},
 }
-NEXT = re.compile(r"next: (\S*tokcap show [0-9a-f]+[^\n\"\]\\]*)")
+NEXT = re.compile(r"(?:\[TRUNCATED\]|;) (\S*tokcap show [a-z]{4}\d+[^\n\"\]\\]*)")
 
 
 def text_of(value) -> str:
@@ -227,12 +228,23 @@ def shell_call(tools: dict[str, dict], command: str) -> tuple[str, dict]:
     return name, arguments
 
 
+def call_of(tools: dict[str, dict], step: str | dict) -> tuple[str, dict]:
+    """Return the call that a step of a script asks for; `LookupError` if the agent has no such tool."""
+    if isinstance(step, str):
+        return shell_call(tools, step)
+    if step["tool"] not in tools:
+        raise LookupError(f"no tool {step['tool']} among {sorted(tools)}")
+    return step["tool"], step["arguments"]
+
+
 class FakeModel:
     """The script, and the results that the agent has sent so far."""
 
-    def __init__(self, script: list[str]) -> None:
+    def __init__(self, script: list[str | dict]) -> None:
         self.script = script
         self.results: list[str] = []
+        # What subagents have sent.
+        self.within: list[str] = []
         self.problem = ""
 
     def answer(self, protocol: Protocol, body) -> list[tuple[str, object]]:
@@ -241,19 +253,30 @@ class FakeModel:
         # Requests without tools are for titles and summaries.
         if not tools:
             return protocol.events(body, "ok", None)
-        if len(results) > len(self.results):
+        script = self.script_within(body)
+        if script is self.script and len(results) > len(self.results):
             self.results = results
-        if len(results) >= len(self.script):
+        elif script is not self.script and len(results) > len(self.within):
+            self.within = results
+        if len(results) >= len(script):
             return protocol.events(body, FINAL_TEXT, None)
-        command = self.script[len(results)]
-        if "{next}" in command:
+        step = script[len(results)]
+        if isinstance(step, str) and "{next}" in step:
             named = NEXT.findall(results[-1]) if results else []
-            command = command.replace("{next}", named[-1].strip() if named else "echo nothing is named")
+            step = step.replace("{next}", named[-1].strip() if named else "echo nothing is named")
         try:
-            return protocol.events(body, "", shell_call(tools, command))
+            return protocol.events(body, "", call_of(tools, step))
         except LookupError as error:
             self.problem = str(error)
             return protocol.events(body, FINAL_TEXT, None)
+
+    def script_within(self, body) -> list[str | dict]:
+        """Return the script of the conversation: that of a subagent if it begins with its prompt."""
+        begins = json.dumps(body.get("messages", [""])[0])
+        for step in self.script:
+            if isinstance(step, dict) and "within" in step and step["arguments"]["prompt"] in begins:
+                return step["within"]
+        return self.script
 
     def server(self) -> ThreadingHTTPServer:
         """Return a server on a free port of this machine."""

