@@ -108,6 +108,21 @@ def set_up(cache: Path) -> Environments:
     return Environments(own / "bin", extras / "bin", peer / "bin", vocabularies)
 
 
+def set_up_tokcap(cache: Path) -> Environments:
+    """Create or update only the virtualenv of tokcap, for measurements without peers."""
+    own = cache / "tokcap"
+    if not (own / "bin" / "pip").exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        step([sys.executable, "-m", "venv", str(own)])
+    pip = str(own / "bin" / "pip")
+    step([pip, "install", "-q", "--upgrade", "pip"])
+    step([pip, "install", "-q", str(ROOT)])
+    # The code may have changed although the version has not.
+    step([pip, "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)])
+    step([str(own / "bin" / "python"), "-m", "compileall", "-q", str(own / "lib")], tolerant=True)
+    return Environments(own / "bin", own / "bin", own / "bin", cache)
+
+
 def step(command: list[str], *, tolerant: bool = False) -> None:
     # `tolerant`: the test data of some packages does not compile, on purpose.
     done = subprocess.run(command, capture_output=True, text=True, cwd=os.path.sep, check=False)

@@ -5,49 +5,49 @@ _tokcap_words() {
     below='' flags='' valued=''
     case $1 in
         '')
-            below='show budget completion count doctor hook manifest mcp spill stats'
-            flags='-n --token-limit --token-offset --token-count --no-token-count --keep --focus --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --account --no-account --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
-            valued='-n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook -c'
+            below='show budget completion count doctor hook manifest mcp spill stats tokenizer'
+            flags='-n --token-limit --token-offset --token-count --no-token-count --keep --focus --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --account --no-account --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
+            valued='-n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook -c'
             ;;
         show)
-            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --focus --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --clean --no-clean --account --no-account --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
-            valued='--stream --pointer --grep --context -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --session --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook'
+            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --focus --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --clean --no-clean --account --no-account --session --ledger --ledger-file --on-ledger-failure --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
+            valued='--stream --pointer --grep --context -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --session --ledger --ledger-file --on-ledger-failure --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook'
             ;;
         'budget check')
-            flags='--need --session -o --output -h --help'
-            valued='--need --session -o --output'
+            flags='--need --session --ledger -o --output -h --help'
+            valued='--need --session --ledger -o --output'
             ;;
         'budget compacted')
-            flags='--used --session -o --output -h --help'
-            valued='--used --session -o --output'
+            flags='--used --session --ledger -o --output -h --help'
+            valued='--used --session --ledger -o --output'
             ;;
         'budget end')
-            flags='--session -o --output -h --help'
-            valued='--session -o --output'
+            flags='--session --ledger -o --output -h --help'
+            valued='--session --ledger -o --output'
             ;;
         'budget list')
-            flags='-o --output -h --help'
-            valued='-o --output'
+            flags='--ledger -o --output -h --help'
+            valued='--ledger -o --output'
             ;;
         'budget record')
-            flags='--input --output --id --session -o -h --help'
-            valued='--input --output --id --session -o'
+            flags='--input --output --id --session --ledger -o -h --help'
+            valued='--input --output --id --session --ledger -o'
             ;;
         'budget reset')
-            flags='--session -o --output -h --help'
-            valued='--session -o --output'
+            flags='--session --ledger -o --output -h --help'
+            valued='--session --ledger -o --output'
             ;;
         'budget start')
-            flags='--total --context-window --model --result-pct --turn-pct --floor-tokens --shell --session -o --output -h --help'
-            valued='--total --context-window --model --result-pct --turn-pct --floor-tokens --shell --session -o --output'
+            flags='--total --context-window --model --result-pct --turn-pct --floor-tokens --shell --session --ledger -o --output -h --help'
+            valued='--total --context-window --model --result-pct --turn-pct --floor-tokens --shell --session --ledger -o --output'
             ;;
         'budget status')
-            flags='--session -o --output -h --help'
-            valued='--session -o --output'
+            flags='--session --ledger -o --output -h --help'
+            valued='--session --ledger -o --output'
             ;;
         'budget turn')
-            flags='--shell --session -o --output -h --help'
-            valued='--shell --session -o --output'
+            flags='--shell --session --ledger -o --output -h --help'
+            valued='--shell --session --ledger -o --output'
             ;;
         'completion bash')
             flags='-h --help'
@@ -129,8 +129,29 @@ _tokcap_words() {
             flags='--by --since --plot -o --output -h --help'
             valued='--by --since --plot -o --output'
             ;;
+        'tokenizer add')
+            flags='--pre-split -o --output -h --help'
+            valued='--pre-split -o --output'
+            ;;
+        'tokenizer check')
+            flags='--source -o --output -h --help'
+            valued='--source -o --output'
+            ;;
+        'tokenizer list')
+            flags='-o --output -h --help'
+            valued='-o --output'
+            ;;
+        'tokenizer remove')
+            flags='-o --output -h --help'
+            valued='-o --output'
+            ;;
+        'tokenizer show')
+            flags='-o --output -h --help'
+            valued='-o --output'
+            ;;
         spill) below='gc list path rm' flags='-h --help' ;;
         budget) below='check compacted end list record reset start status turn' flags='-h --help' ;;
+        tokenizer) below='add check list remove show' flags='-h --help' ;;
         hook) below='install list print print-env remove status test' flags='-h --help' ;;
         completion) below='bash fish install uninstall zsh' flags='-h --help' ;;
     esac
@@ -141,23 +162,25 @@ _tokcap_offer() {
     case $1 in
         ' --keep' | 'show --keep' | 'hook install --keep' | 'hook print --keep' | 'mcp --keep' | 'mcp wrap --keep') offered=(head tail ends focus auto) ;;
         ' --align' | 'show --align') offered=(record token) ;;
-        ' --tokenizer' | 'show --tokenizer' | 'count --tokenizer' | 'hook install --tokenizer' | 'hook print --tokenizer' | 'mcp --tokenizer' | 'mcp wrap --tokenizer') offered=(cl100k_base o200k_base approx) ;;
-        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'count -o' | 'count --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output') offered=(text json jsonl) ;;
+        ' --tokenizer' | 'show --tokenizer' | 'count --tokenizer' | 'hook install --tokenizer' | 'hook print --tokenizer' | 'mcp --tokenizer' | 'mcp wrap --tokenizer') _tokcap_list tokenizers "$2" ;;
+        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'count -o' | 'count --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output' | 'tokenizer add -o' | 'tokenizer add --output' | 'tokenizer check -o' | 'tokenizer check --output' | 'tokenizer list -o' | 'tokenizer list --output' | 'tokenizer remove -o' | 'tokenizer remove --output' | 'tokenizer show -o' | 'tokenizer show --output') offered=(text json jsonl) ;;
         ' --shape' | 'show --shape') offered=(auto text json jsonl csv tsv) ;;
         ' --mode' | 'show --mode') offered=(raw table summary handle_only) ;;
         ' --stderr') offered=(separate merge pass drop) ;;
         ' --spill') offered=(auto always never) ;;
         ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'hook install --session' | 'hook print --session' | 'mcp --session' | 'mcp wrap --session') _tokcap_list sessions "$2" ;;
+        ' --ledger-file' | 'show --ledger-file' | 'count '[0-9]* | 'stats --plot' | 'tokenizer add 1' | 'tokenizer check --source' | 'tokenizer check '[0-9]*) compopt -o default 2>/dev/null ;;
+        ' --on-ledger-failure' | 'show --on-ledger-failure') offered=(closed open) ;;
         ' --repeat' | 'hook install --repeat' | 'hook print --repeat') offered=(full mark diff) ;;
         ' --model' | 'show --model' | 'budget start --model' | 'count --model') _tokcap_list models "$2" ;;
         'show --stream' | 'spill path --stream') offered=(out err) ;;
         'show 0' | 'spill path 0' | 'spill rm '[0-9]*) _tokcap_list handles "$2" ;;
         'budget start --shell' | 'budget turn --shell') offered=(sh fish) ;;
         'completion install 0' | 'completion uninstall 0') offered=(bash zsh fish man) ;;
-        'count '[0-9]* | 'stats --plot') compopt -o default 2>/dev/null ;;
         'hook install 0' | 'hook print 0' | 'hook remove 0' | 'hook test --agent') offered=(claude-code codex opencode pi gemini qwen copilot cline) ;;
         'manifest -o' | 'manifest --output') offered=(json text) ;;
         'stats --by') offered=(day command session) ;;
+        'tokenizer check 0' | 'tokenizer remove 0' | 'tokenizer show 0') _tokcap_list added "$2" ;;
     esac
 }
 

@@ -82,7 +82,7 @@ def tokens_and_window(path: Path, limit: int) -> str:
     total = index.total_tokens
     starts = index.starts(0, total)
     *_, mark = window_of(path, limit).splitlines()
-    end = int(re.findall(r"tokens 0-(\d+) of", mark)[0])
+    end = int(re.findall(r" (\d+)/\d+ tokens", mark)[0])
     lines = data.decode().splitlines()
     left = MARGIN + 5 * CHARACTER
     width = left + max(map(len, [*lines, mark])) * CHARACTER + MARGIN
@@ -215,7 +215,7 @@ def pictures() -> dict[str, str]:
     """Return the drawings by file name."""
     return {
         "tokens.svg": tokens_and_window(SAMPLES / "kinds" / "program.py", 80),
-        "json.svg": document_and_window(SAMPLES / "orders.json", 60, 24),
+        "json.svg": document_and_window(SAMPLES / "orders.json", 70, 24),
         "large.svg": checkpoints_and_places(
             b"".join(b"%d\n" % number for number in range(1, 200_001)), 598_980
         ),

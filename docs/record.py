@@ -12,7 +12,7 @@ SCENES = {
         "cap a command, then read on",
         [
             "tokcap -n 120 ./build; echo status $?",
-            "tokcap show 3a0b --token-offset 48 | head -3",
+            "tokcap show dire@72 | head -3",
             "tokcap show @last --grep warning",
         ],
     ),

@@ -17,7 +17,7 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult, TextContent
 
 # The same command and arguments that the configuration of an agent contains.
-SERVER = ["-m", "tokcap", "mcp", "--token-limit", "100", "--total", "450"]
+SERVER = ["-m", "tokcap", "mcp", "--token-limit", "100", "--total", "480"]
 
 
 async def main(data_directory: str) -> None:
@@ -59,13 +59,12 @@ def text_of(result: CallToolResult) -> str:
     return "".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
-def next_call(result: CallToolResult) -> tuple[str, dict[str, Any]] | None:
-    """Return the call that the text names: `next: show handle=3f2a91c05d7e offset=464`."""
-    found = re.search(r"next: (\w+) (handle=.*?)\]?$", text_of(result), re.MULTILINE)
+def next_call(result: CallToolResult) -> tuple[str, dict[str, str]] | None:
+    """Return the call that the text names: `show handle=lake917365018@464`."""
+    found = re.search(r"(\w+) (handle=.*?)\]?$", text_of(result), re.MULTILINE)
     if found is None:
         return None
-    arguments: dict[str, Any] = dict(word.split("=", 1) for word in shlex.split(found[2]))
-    return found[1], {**arguments, "offset": int(arguments["offset"])}
+    return found[1], dict(word.split("=", 1) for word in shlex.split(found[2]))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ ROOMS = {
     "tiktoken": "tokens/",
     "regex": "tokens/",
     "gigatoken": "tokens/gigatoken_counter.py",
+    "msgspec": ("shapes/json_text/compiled.py", "shapes/json_text/record_type.py"),
     "sqlite3": "budget/database.py",
     "_sqlite3": "budget/database.py",
     "platformdirs": "environment.py",
@@ -57,7 +58,7 @@ BESIDE = {
     # The doctor examines the others.
     "doctor": ("tokcap.cli", "tokcap.hooks"),
     "pipeline": ("tokcap.steps",),
-    "environment": ("tokcap.errors", "tokcap.lean", "tokcap.system.descriptors"),
+    "environment": ("tokcap.errors", "tokcap.lean", "tokcap.system.descriptors", "tokcap.system.frame"),
     "errors": ("tokcap.exits",),
     "exits": ("tokcap.lean",),
     "system": ("tokcap.environment", "tokcap.errors", "tokcap.lean"),
@@ -133,8 +134,28 @@ def test_the_top_of_the_package_has_at_most_ten_modules():
 def test_a_short_output_needs_no_heavy_module():
     loaded = modules_loaded_for("-n", "50", stdin=b"hi\n")
     heavy = {"typer", "rich", "click", "orjson", "tiktoken", "regex", "platformdirs", "sqlite3", "asyncio"}
-    heavy |= {"inspect", "typing", "dataclasses", "subprocess", "tomllib", "tempfile", "re", "enum", "json"}
+    heavy |= {
+        "msgspec",
+        "inspect",
+        "typing",
+        "dataclasses",
+        "subprocess",
+        "tomllib",
+        "tempfile",
+        "re",
+        "enum",
+        "json",
+    }
     assert loaded.isdisjoint(heavy)
+
+
+def test_a_cut_of_text_loads_nothing_that_only_structured_outputs_need(with_store):
+    text = b"".join(b"line %d\n" % number for number in range(3000))
+    loaded = modules_loaded_for("-n", "200", stdin=text)
+    assert "tokcap.store.local_draft" in loaded
+    assert loaded.isdisjoint(
+        {"bisect", "re", "json", "tiktoken", "tokcap.core.seek_points", "tokcap.shapes.json"}
+    )
 
 
 # All that `echo hi | tokcap -n 50` may load beyond what the interpreter loads for itself. A module more is
@@ -238,7 +259,8 @@ def test_the_wrapper_form_never_loads_typer():
 
 def test_a_small_document_is_cut_without_the_libraries_for_large_ones():
     loaded = modules_loaded_for("-n", "20", "-o", "json", stdin=b'[{"a": [1, 2, 3]}, "b", null]')
-    assert loaded.isdisjoint({"orjson", "json", "re", "enum", "dataclasses", "datetime", "tiktoken"})
+    heavy = {"msgspec", "orjson", "json", "re", "enum", "dataclasses", "datetime", "tiktoken"}
+    assert loaded.isdisjoint(heavy)
     assert "tokcap.shapes.json_window" in loaded
 
 

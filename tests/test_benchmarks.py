@@ -1,5 +1,7 @@
 """The benchmarks measure what they say: peers without a network, targets as stated, no word lost."""
 
+import csv
+import json
 import os
 import subprocess
 import sys
@@ -7,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import environments, inputs, measure, report, startup, subcommands, work
+from benchmarks import environments, inputs, measure, records, report, startup, structured, subcommands, work
 from tests.support.program import ROOT
 from tests.support.reference import ENCODINGS
 
@@ -62,6 +64,39 @@ def test_an_input_has_its_size_and_nothing_that_the_peer_gives_up_on(tmp_path):
     assert found["35 KB"].stat().st_size == 35_000
     assert b"<|" not in found["35 KB"].read_bytes()
     assert 30_000 < found["JSON"].stat().st_size < 40_000
+
+
+def test_the_same_records_are_written_in_every_shape(tmp_path):
+    places = {shape: tmp_path / shape for shape in records.SHAPES}
+    number = records.write_records(places, 300_000)
+    document = json.loads(places["json"].read_text())
+    assert len(document) == number
+    assert 300_000 <= places["json"].stat().st_size < 600_000
+    assert [json.loads(line) for line in places["jsonl"].read_text().splitlines()] == document
+    with open(places["csv"], newline="") as table:
+        names, *rows = csv.reader(table)
+    assert names == [*document[0]]
+    assert [row[:2] for row in rows] == [[str(one["id"]), one["name"]] for one in document]
+
+
+def test_structured_calls_are_measured_next_to_the_parser_and_replace_their_own_results(
+    tmp_path, monkeypatch
+):
+    programs = environments.Environments(*[Path(sys.executable).parent] * 3, tmp_path)
+    monkeypatch.setattr(structured, "MEGABYTE", 250_000)
+    rows = structured.measure(programs, 1, 1, tmp_path)
+    assert [row[0] for row in rows][1:] == [call.name for call in structured.calls_of(1, 1)]
+    readme = tmp_path / "README.md"
+    readme.write_text(
+        f"{report.BEGIN}\nof others\n{report.END}\n{structured.BEGIN}\nold\n{structured.END}\nafter\n"
+    )
+    monkeypatch.setattr(structured, "README", readme)
+    structured.write_readme(rows, 1)
+    text = readme.read_text()
+    assert "of others" in text
+    assert "| --mode summary |" in text
+    assert "old" not in text
+    assert text.endswith(f"{structured.END}\nafter\n")
 
 
 def test_every_subcommand_that_is_measured_succeeds(tmp_path):

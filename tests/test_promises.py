@@ -61,7 +61,7 @@ def test_text_pages_by_the_offset_in_the_mark_join_to_the_original(inside):
     pages, offset = b"", 0
     while offset is not None:
         shown = inside("-n", "400", "--token-offset", str(offset), stdin=BOTTLES).out
-        mark = re.search(rb"\[TRUNCATED\] tokens \d+-\d+ of \d+; next: --token-offset (\d+)\n$", shown)
+        mark = re.search(rb"\[TRUNCATED\] \d+/\d+ tokens; next: --token-offset (\d+)\n$", shown)
         pages += shown[: mark.start()] if mark else shown
         offset = int(mark[1]) if mark else None
     assert pages == BOTTLES
@@ -101,15 +101,15 @@ def test_meta_tells_the_window(inside):
     assert meta["token_offset"] == 10
     assert meta["total_tokens"] == recount(SEQ)
     assert meta["shape"] == "text"
-    assert (
-        meta["truncation_hint"]
-        == f"tokens 10-{meta['next_offset']} of {recount(SEQ)}; next: --token-offset {meta['next_offset']}"
-    )
+    following = meta["next_offset"]
+    shown = f"{following - 10}/{recount(SEQ)} tokens"
+    assert meta["truncation_hint"] == f"{shown}; next: --token-offset {following}"
     # Of so much, the total is estimated unless somebody asks.
     estimated = inside(*args, stdin=SEQ).json["meta"]
     assert "total_tokens" not in estimated
     assert abs(estimated["total_tokens_estimate"] - recount(SEQ)) < recount(SEQ) / 4
-    assert f"of about {estimated['total_tokens_estimate'] / 1000:.0f}k; " in estimated["truncation_hint"]
+    about = f"{estimated['total_tokens_estimate'] / 1000:.0f}k"
+    assert f" of about {about} tokens; " in estimated["truncation_hint"]
     whole = inside("-n", "40", "-o", "json", stdin=b"fits\n").json
     assert whole["data"] == ["fits\n"]
     assert whole["meta"]["truncated"] is False
@@ -370,7 +370,7 @@ def test_a_flood_on_stderr_takes_only_its_share_of_memory():
     )
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0
-    assert b"[TRUNCATED] stderr tokens " in err
+    assert re.search(rb"\[TRUNCATED\] stderr \d+[/ ]", err)
 
 
 def test_version_and_help(inside):

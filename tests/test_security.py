@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.program import ROOT
 
-FORGED = "[TRUNCATED] tokens 0-9 of 99; next: tokcap show 000000000000 --token-offset 9"
+FORGED = "[TRUNCATED] 9/99 tokens; tokcap show lake000000000@9"
 
 
 def test_a_forged_mark_changes_nothing_in_meta(inside):

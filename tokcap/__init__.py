@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tokcap.errors import CommandNotFound as CommandNotFound
     from tokcap.errors import DamagedOutput as DamagedOutput
     from tokcap.errors import LedgerError as LedgerError
+    from tokcap.errors import LedgerUnreachable as LedgerUnreachable
     from tokcap.errors import NotFound as NotFound
     from tokcap.errors import SessionNotStarted as SessionNotStarted
     from tokcap.errors import StoreError as StoreError
@@ -51,7 +52,8 @@ else:
         "tokcap.core.notice": "Notice",
         "tokcap.errors": (
             "BadNumber BudgetExhausted CommandNotExecutable CommandNotFound DamagedOutput LedgerError "
-            "NotFound SessionNotStarted StoreError StreamError TokcapError TokenizerUnavailable UsageError"
+            "LedgerUnreachable NotFound SessionNotStarted StoreError StreamError TokcapError "
+            "TokenizerUnavailable UsageError"
         ),
         "tokcap.integrations.token_budget": "enable_token_budget",
     }

@@ -16,9 +16,13 @@ from tokcap.system.descriptors import write_all
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tokcap.system.frame import Frame
+
 STDIN, STDOUT, STDERR = 0, 1, 2
 # Set in what a shell of tokcap runs (see `Inside`). Empty or unset: nothing caps the output yet.
 INSIDE = "TOKCAP_INSIDE"
+# What an agent puts around an output (see `system.frame`).
+FRAME = "TOKCAP_FRAME"
 PROGRAM = "tokcap"
 # For `collect`: what tokcap itself says on stderr, apart from what the command wrote there.
 OWN_WORDS = -1
@@ -91,6 +95,8 @@ class Environment(Record):
     program: str = PROGRAM
     # The limit of another tokcap that reads the output of this one; None if there is no such.
     outer_limit_tokens: int | None = None
+    # What the reader puts around the output, if that is known.
+    frame: Frame | None = None
 
     @classmethod
     def of_this_process(cls) -> Environment:
@@ -114,7 +120,18 @@ class Environment(Record):
         inside = Inside.read_from(self.variables[INSIDE])
         is_read = os.fstat(self.stdout).st_ino == inside.pipe
         limit = inside.limit_tokens if is_read and inside.limit_tokens else None
-        return {"program": inside.program, "outer_limit_tokens": limit}
+        # The limit is already without the tokens of the frame.
+        frame = self.framed().frame if limit else None
+        return {"program": inside.program, "outer_limit_tokens": limit, "frame": frame}
+
+    def framed(self) -> Environment:
+        """Return the environment with the frame that a variable describes."""
+        text = self.variables.get(FRAME)
+        if not text:
+            return self
+        from tokcap.system.frame import Frame
+
+        return self.but(frame=Frame.read_from(text))
 
     def stopwatch(self) -> Stopwatch:
         """Start measuring."""

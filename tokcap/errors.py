@@ -6,6 +6,7 @@
     │   └── BadNumber            USAGE
     ├── BudgetExhausted          BUDGET_EXHAUSTED
     ├── TokenizerUnavailable     TOKENIZER_UNAVAILABLE
+    ├── TokenizerRefused         TOKENIZER_REFUSED
     ├── CommandNotFound          COMMAND_NOT_FOUND
     ├── CommandNotExecutable     COMMAND_NOT_EXECUTABLE
     ├── StreamError              IO_ERROR
@@ -77,6 +78,14 @@ class TokenizerUnavailable(TokcapError):
     meaning = "the tokenizer does not exist or cannot be loaded; nothing was run"
 
 
+class TokenizerRefused(TokcapError):
+    """A vocabulary cannot be compiled exactly, or its name is taken; nothing was added."""
+
+    code = "TOKENIZER_REFUSED"
+    exit_status = exits.NO
+    meaning = "a vocabulary cannot be compiled exactly, or its name is taken; nothing was added"
+
+
 class CommandNotFound(TokcapError):
     """The command does not exist."""
 
@@ -124,6 +133,10 @@ class DamagedOutput(StoreError):
 
 class LedgerError(StoreError):
     """The ledger of sessions cannot be read or written; without it no session runs a command."""
+
+
+class LedgerUnreachable(LedgerError):
+    """The server of the ledger does not answer, so it is unknown what it has done."""
 
 
 class HookRefused(TokcapError):

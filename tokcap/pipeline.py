@@ -78,6 +78,9 @@ def run_and_answer(
     with Closing() as closing:
         call = open_call(asked, env, payment)
         source = closing.add(open_source(call.request, env))
+        if call.charge:
+            # Not before: the command is started by a fork, and this may start a thread.
+            call.charge.keep_lease()
         destinations = open_destinations(call, source, closing)
         captured = capture(source, destinations.sinks)
         if captured.ending and captured.ending.unread:
@@ -108,7 +111,7 @@ def show_and_answer(asked: ShowRequest, env: Environment, payment: Payment) -> D
     with Closing() as closing:
         call = open_show(asked, env, closing, payment)
         bill = Bill(call.paying, call.tokenizer, call.stopwatch)
-        answer = pay(answer_for_screen(call, call.given, bill, env), call, call.given, bill, "show", env)
+        answer = pay(answer_for_reader(call, call.given, bill, env), call, call.given, bill, "show", env)
         delivered = deliver(answer, call.given, call.request, env)
         call.save_findings(answer)
         usage_notes.note_show(call.request, call.tokenizer, answer, call.stored, delivered.failure, env)
@@ -131,7 +134,7 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
     """Make the answer, and store what it withholds before the answer shows the handle."""
     if call.recorder:
         call.recorder.begin_digest()
-    answer = answer_for_screen(call, given, bill, call.env)
+    answer = answer_for_reader(call, given, bill, call.env)
     if may_repeat(call.request):
         from tokcap.steps.repeats import answer_repeat
 
@@ -141,7 +144,7 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
             from tokcap.steps.rescue import repeat_failed
 
             given = given.but(notices=(*given.notices, repeat_failed(error)))
-            answer = answer_for_screen(call, given, bill, call.env)
+            answer = answer_for_reader(call, given, bill, call.env)
     if call.recorder is None or not (answer.withheld or answer.is_kept or call.request.spill == "always"):
         return answer
     try:
@@ -151,20 +154,28 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
         # The answer must not name a handle that is not stored.
         notice = Notice("NOT_STORED", f"the output was not stored: {error}")
     given = given.but(notices=(*given.notices, notice))
-    return answer_for_screen(call.but(recorder=None), given, bill, call.env)
+    return answer_for_reader(call.but(recorder=None), given, bill, call.env)
 
 
-def answer_for_screen(call: Call | ShowCall, given: Input, bill: Bill, env: Environment) -> Answer:
-    """Make the answer. If a terminal shows only a part of the output, the answer restores its modes."""
-    answer = make_answer_from(call, given, bill)
-    is_partial = answer.withheld or (given.ending is not None and given.ending.signal is not None)
-    if not is_partial or b"\x1b" not in (answer.response.payload or b"") + answer.stderr:
-        return answer
-    from tokcap.steps.proof import Proof
-    from tokcap.steps.terminal_resets import with_resets
+def answer_for_reader(call: Call | ShowCall, given: Input, bill: Bill, env: Environment) -> Answer:
+    """Make the answer for what reads it: an agent that escapes it, or a terminal that shows a part of it.
+
+    If a terminal shows only a part of the output, the answer restores its modes.
+    """
 
     def smaller(limit: int) -> Answer:
         return make_answer_from(call.but(request=call.request.but(token_limit=limit)), given, bill)
+
+    answer = make_answer_from(call, given, bill)
+    if env.frame and env.frame.is_json and call.request.token_limit:
+        from tokcap.steps.framing import fit_as_json
+
+        return fit_as_json(answer, call.request.token_limit, call.tokenizer, smaller)
+    is_partial = answer.withheld or (given.ending is not None and given.ending.signal is not None)
+    if not is_partial or not answer.may_change_screen:
+        return answer
+    from tokcap.steps.proof import Proof
+    from tokcap.steps.terminal_resets import with_resets
 
     return with_resets(answer, call.request, Proof(call.tokenizer, given.passed), env, smaller)
 
@@ -182,7 +193,7 @@ def pay(
     kept = tuple(notice for notice in answer.response.notices if notice.code == "NOT_STORED")
     if kept and isinstance(call, Call):
         call = call.but(recorder=None)
-    return answer_for_screen(call, given.but(notices=given.notices + kept + problem), bill, env)
+    return answer_for_reader(call, given.but(notices=given.notices + kept + problem), bill, env)
 
 
 def make_answer_from(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
@@ -191,7 +202,7 @@ def make_answer_from(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
     tokenizer = call.tokenizer
     while True:
         try:
-            if certainly_fits(view, given):
+            if certainly_fits(view, given, tokenizer):
                 everything = answer_with_everything(given)
                 if call.always_names_handle:
                     continuation = call.continuation(needs_handle=False)

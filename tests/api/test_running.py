@@ -190,12 +190,17 @@ def test_run_works_in_any_thread():
 
 def test_many_threads_run_and_cap_at_once():
     broken = b"line \xff\xfe\n" * 200
-    expected = run(["seq", "1", "300"], limit=50).data, cap(broken, 40).data
+
+    def both():
+        ran, capped = run(["seq", "1", "300"], limit=50), cap(broken, 40)
+        return ran.data, ran.warnings, capped.data, capped.warnings
+
+    expected = both()
     wrong = []
 
     def work():
         for _ in range(5):
-            found = run(["seq", "1", "300"], limit=50).data, cap(broken, 40).data
+            found = both()
             if found != expected:
                 wrong.append(found)
 

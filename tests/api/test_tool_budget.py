@@ -64,7 +64,7 @@ def test_a_larger_result_is_stored_and_names_the_next_command_within_its_allowan
 def test_a_preview_of_json_is_json_and_the_hint_is_a_line_below(with_store):
     *preview, words = ToolBudget(2000, floor_tokens=0).apply(DOCUMENT).text.splitlines()
     assert any(str(value).startswith("[TRUNCATED]") for value in json.loads("\n".join(preview)))
-    assert words.startswith("[TRUNCATED] tokens ")
+    assert words.startswith("[TRUNCATED] ")
 
 
 def test_the_preview_shows_what_failed_in_the_middle(with_store):

@@ -28,7 +28,7 @@ def test_the_fields_of_a_request_are_the_rows_of_the_table():
     # Found out from the options, and not one of them.
     derived = {"tokenizer_match"}
     # Set by the programs that stand in for a shell.
-    called = {"command", "as_shell"}
+    called = {"command", "as_shell", "notices"}
     assert set(Request._fields) == {*called, *derived, *(option.key for option in options_of("run"))}
     assert set(ShowRequest._fields) == {"handle", *derived, *(option.key for option in options_of("show"))}
 
@@ -261,6 +261,9 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "spill_total": "7",
         "mode": "summary",
         "session": "work",
+        "ledger": "redis://host",
+        "ledger_file": "/some/file",
+        "on_ledger_failure": "open",
         "turn": "t1",
         "model": "gpt-4o",
         "context_window": "5000",

@@ -253,7 +253,7 @@ def test_words_that_are_known_start_no_process(shell, home):
     with opened(shell, home) as terminal:
         for line in (
             "tokcap --to",
-            "tokcap --tokenizer ",
+            "tokcap --shape ",
             "tokcap --keep=",
             "tokcap bud",
             "tokcap budget st",

@@ -174,6 +174,7 @@ NOT_STARTED = [
     (["sessions"], 127, "did you mean tokcap budget list?"),
     (["@last"], 127, "to see a stored output: tokcap show @last"),
     (["3f2a91c05d7e"], 127, "to see a stored output: tokcap show 3f2a91c05d7e"),
+    (["lake917365018@464"], 127, "to see a stored output: tokcap show lake917365018@464"),
     (["--", "-n", "5", "ls"], 127, "options of tokcap come before --: tokcap -n 5 ls"),
     (["--", "--", "ls"], 127, "one -- is enough"),
     (["-"], 127, "to cap standard input, leave - out"),

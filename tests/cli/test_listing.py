@@ -136,7 +136,8 @@ def test_a_locked_ledger_is_not_waited_for(inside, with_store):
 def test_an_unknown_kind_is_bad_usage(arguments, inside):
     ran = inside("completion", "--list", *arguments)
     assert (ran.status, ran.out) == (2, b"")
-    assert ran.err == b"tokcap: completion: --list takes one of handles, sessions, models\n"
+    kinds = b"handles, sessions, models, tokenizers, added"
+    assert ran.err == b"tokcap: completion: --list takes one of %s\n" % kinds
 
 
 @pytest.mark.parametrize("kind", ["handles", "sessions", "models"])

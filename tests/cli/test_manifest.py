@@ -106,7 +106,8 @@ def test_a_call_built_from_the_manifest_alone_is_accepted(name):
         if values is not None:
             # The handler takes exactly these.
             parameters = inspect.signature(command.handler).parameters
-            assert set(values) == {*parameters} - {"env"}
+            named = {name for name, each in parameters.items() if each.kind != each.VAR_KEYWORD} - {"env"}
+            assert named == set(values) if len(named) == len(parameters) - 1 else named < set(values)
 
 
 @pytest.mark.parametrize("command", COMMANDS[2:], ids=lambda command: command.dotted)
@@ -131,7 +132,7 @@ def as_tuple(value):
         ("budget wibble", "budget: unknown command wibble; its commands are start, status, "),
         ("budget status --sesion x", "budget status: unknown option --sesion; did you mean --session?"),
         ("spill list --wibble", "spill list: unknown option --wibble; see tokcap spill list --help"),
-        ("spill path", "spill path: HANDLE is missing: a handle, four or more of its digits, or @last"),
+        ("spill path", "spill path: HANDLE is missing: a handle, four or more characters of it, or @last"),
         ("spill path a b", "spill path: 'b' is an unexpected argument; see tokcap spill path --help"),
         ("completion bsh", "completion: unknown command bsh; did you mean tokcap completion bash?"),
         (

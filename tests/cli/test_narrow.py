@@ -56,7 +56,7 @@ def test_the_list_of_outputs_has_the_command_below_on_a_narrow_terminal(used):
     assert head.split() == ["HANDLE", "AGE", "SIZE", "TOKENS", "EXIT"]
     assert below == "  COMMAND"
     assert "  sh -c seq 1 9000; : a long command wi…" in rows
-    assert sum(len(row.split()[0]) == 12 for row in rows if not row.startswith(" ")) == 3
+    assert sum(len(row.split()[0]) == 13 for row in rows if not row.startswith(" ")) == 3
 
 
 def test_the_list_of_sessions_has_the_bar_below_on_a_narrow_terminal(used):

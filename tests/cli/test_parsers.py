@@ -14,7 +14,17 @@ import typer
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from tokcap.cli.kinds import Choice, Duration, Fraction, LineOfText, Name, Size, Switch, WholeNumber
+from tokcap.cli.kinds import (
+    Choice,
+    Duration,
+    Fraction,
+    LineOfText,
+    Name,
+    ServerUrl,
+    Size,
+    Switch,
+    WholeNumber,
+)
 from tokcap.cli.options import options_of
 from tokcap.cli.values import decide
 from tokcap.cli.words import take_apart
@@ -30,6 +40,7 @@ TyperRefuses = typer.BadParameter.__mro__[1]
 GOOD = {
     WholeNumber: ["1", "500", "007", "9223372036854775807", "4k", "4,000", "1.5M"],
     Name: ["approx", "o200k_base", "-", "-n", "a b"],
+    ServerUrl: ["redis://localhost", "memory:", "x"],
     LineOfText: ["", "x", "-n", "--", "--keep=tail", "a=b", "=", " ", "…"],
     Size: ["1", "64KiB", "1.5G", "100MB"],
     Fraction: ["0.25", "1", ".5"],
@@ -39,6 +50,7 @@ BAD = {
     WholeNumber: ["", "x", "-1", "+1", "1.5", " 5", "1e3", "=5", "٣", "9" * 40, "--", "-n", "1,5", "4kb"],
     Choice: ["", "HEAD", "hea", "nothing", "--"],
     Name: ["", " "],
+    ServerUrl: ["two\nlines", "\x1b[0m"],
     LineOfText: ["two\nlines", "\x1b[0m", "\u2028"],
     Size: ["0", "", "12Q", "-1", ".", "K"],
     Fraction: ["0", "1.5", "-0.5", "half", ""],

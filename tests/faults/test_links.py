@@ -23,6 +23,7 @@ FILES = [
     "ledger.db-journal",
     "ledger.db-wal",
     "ledger.db-shm",
+    "ledger.holders",
 ]
 
 

@@ -209,6 +209,7 @@ Authorization: Bearer <token>
 340eeb5e1c9a4b7f8d2e6a3c5b9f0e1d2c3b4a59 Sort imports
 550e8400-e29b-41d4-a716-446655440000
 tokcap show 3f2a91c05d7e --token-offset 464
+[TRUNCATED] 464/4217 tokens; tokcap show lake917365018@464
 data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==
 sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 https://user:$TOKEN@github.com/x.git

@@ -18,6 +18,7 @@ def test_what_was_found_once_stays_mended(name, path):
     TARGETS[name](path.read_bytes())
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_short_attack_breaks_nothing(name):
     number = random.Random(f"{SEED} {name}").getrandbits(64)

@@ -69,12 +69,14 @@ def test_the_text_of_a_run_has_output_status_handle_and_next_call(agent):
     answer = agent.call("run", shell="seq 1 1000; exit 3", limit=100, keep="head")
     assert answer.texts[0].startswith("1\n2\n3\n")
     tool, arguments = answer.next_call
-    assert answer.texts[0].endswith(f"; next: show handle={answer.handle} offset={arguments['offset']}\n")
+    handle, _, offset = arguments["handle"].partition("@")
+    assert handle == answer.handle
+    assert answer.texts[0].endswith(f"/2001 tokens; show handle={handle}@{offset}\n")
     assert answer.exit == 3
     # The command has failed, not the tool.
     assert not answer.is_error
     following = agent.call(tool, **arguments, limit=100)
-    assert following.text.startswith(f"{arguments['offset'] // 2 + 1}\n")
+    assert following.text.startswith(f"{int(offset) // 2 + 1}\n")
 
 
 def test_the_exit_status_is_always_said(agent):
@@ -146,7 +148,7 @@ def test_a_description_names_tool_calls_and_no_shell_command(agent, mode, script
 
 def test_a_description_that_is_cut_keeps_its_first_line(agent):
     answer = agent.call("run", argv=["seq", "1", "300"], mode="summary", limit=100)
-    assert answer.texts[0].startswith("[966cd5cc777b] text, 300 lines, ")
+    assert answer.texts[0].startswith("[nave401098473] text, 300 lines, ")
 
 
 def test_what_fails_is_shown_though_it_is_in_the_middle(agent):

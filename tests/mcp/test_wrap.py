@@ -33,8 +33,8 @@ def wire(tmp_path_factory):
 
 
 def rest_of(answer: Answer) -> dict:
-    """The arguments of the next call, as the text names it."""
-    handle, offset = re.findall(r"next: tokcap_show handle=(\w+) offset=(\d+)", answer.text)[-1]
+    """The arguments of the next call, as the text names it, apart."""
+    handle, offset = re.findall(r"tokcap_show handle=(\w+)@(\d+)", answer.text)[-1]
     return {"handle": handle, "offset": int(offset)}
 
 

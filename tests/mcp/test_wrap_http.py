@@ -38,7 +38,7 @@ def test_results_are_capped_and_the_rest_is_read(tmp_path, noted):
         assert "outputSchema" not in tools[0]
         answer = wire.call("text")
         assert answer.tokens <= LIMIT
-        assert "next: tokcap_show handle=" in answer.text
+        assert "; tokcap_show handle=" in answer.text
         found = wire.call("tokcap_show", handle=answer.handle, pattern="^line 2345$")
         assert found.text.endswith(":line 2345\n")
     assert wire.server.returncode == 0

@@ -311,7 +311,7 @@ class Held:
         elif self.fault in STORING:
             assert "the output was not stored" in self.warnings
         else:
-            (place,) = (self.here / "data" / "spill").glob("??/[0-9a-f]*")
+            (place,) = (self.here / "data" / "spill").glob("??/[a-z]*")
             assert (place / "out").read_bytes() == self.full
             if self.stderr_mode == "separate" and self.complaint and "--clean" not in self.options:
                 assert (place / "err").read_bytes() == self.complaint

@@ -1,6 +1,7 @@
 """Running a command: its arguments, its streams, its end."""
 
 import os
+import re
 import signal
 import socket
 import stat
@@ -143,7 +144,7 @@ def test_a_flood_on_stderr_leaves_stdout_its_part_and_keeps_both_ends(inside):
     ran = inside("-n", "200", "--", "sh", "-c", "seq 1000; seq 5000 9000 >&2")
     lines = ran.err.splitlines()
     assert (lines[0], lines[-1]) == (b"5000", b"9000")
-    assert any(line.startswith(b"[TRUNCATED] stderr tokens ") for line in lines)
+    assert any(re.match(rb"\[TRUNCATED\] stderr \d+/\d+ tokens; ", line) for line in lines)
     assert recount(ran.err) <= 50
     assert recount(ran.out) + recount(ran.err) <= 200
     assert recount(ran.out + ran.err) <= 200
@@ -298,7 +299,7 @@ def test_json_says_that_stderr_was_cut(inside):
     ran = inside("-n", "100", "-o", "json", "--", "sh", "-c", "seq 1000; seq 1000 >&2")
     (warning,) = ran.json["warnings"]
     assert warning["code"] == "STDERR_TRUNCATED"
-    assert warning["message"].startswith("stderr tokens ")
+    assert re.match(r"stderr \d+/\d+ tokens; ", warning["message"])
 
 
 def test_a_command_reads_the_stdin_of_its_environment(inside):

@@ -1,6 +1,7 @@
 """Text is passed on while it is certain to be inside the window, and the answer stays the same."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -36,7 +37,7 @@ def test_a_line_is_passed_on_before_the_command_continues():
     out, _ = process.communicate(b"yes\n", timeout=60)
     assert out.startswith(b"yes\n1\n2\n")
     assert recount(b"building it\n" + out) <= 500
-    assert b"\n[TRUNCATED] tokens 0-" in out
+    assert re.search(rb"\n\[TRUNCATED\] \d+/\d+ tokens; ", out)
 
 
 def test_a_prompt_without_a_newline_appears_at_once():
@@ -167,7 +168,7 @@ def test_kill_on_limit_does_not_end_a_command_whose_output_fits(inside):
 def test_kill_on_limit_stops_reading_standard_input():
     script = f"yes | {PYTHON} -m tokcap -n 60 --kill-on-limit | tail -1"
     done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=60, check=True)
-    assert done.stdout.startswith(b"[TRUNCATED] tokens 0-")
+    assert re.match(rb"\[TRUNCATED\] \d+/\d+ tokens; ", done.stdout)
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])

@@ -24,7 +24,7 @@ from tokcap.tokens.embedded import EmbeddedTokenizer
 pytestmark = pytest.mark.usefixtures("with_store")
 
 LONG = "".join(f"line {number} of the output\n" for number in range(200)).encode()
-LINE = re.compile(rb"\[UNCHANGED\] [^\n]*tokcap show ([0-9a-f]{12,})( --stream err)?\n")
+LINE = re.compile(rb"\[UNCHANGED\] [^\n]*tokcap show ([a-z]{4}\d{9,})( --stream err)?\n")
 
 
 @pytest.fixture
@@ -298,7 +298,7 @@ class TestDiff:
         assert applied(LONG, text.split(b"\n", 1)[1]) == other
         assert (meta["repeat"], len(meta["repeat_of"]), meta["repeat_of"] != meta["handle"]) == (
             "diff",
-            12,
+            13,
             True,
         )
 

@@ -60,7 +60,7 @@ def test_a_cut_in_a_pipe_is_not_undone(tokcap):
 
 def test_show_undoes_what_it_leaves_open(with_store):
     shown = on_a_terminal("-n", "200", "--", sys.executable, "-c", RED)
-    handle = re.search(r"show ([0-9a-f]{12})", shown)[1]
+    handle = re.search(r"show ([a-z]{4}\d{9})", shown)[1]
     page = on_a_terminal("show", handle, "-n", "200")
     assert resets_after(page.encode()) == []
     assert tokens_of(page) <= 200

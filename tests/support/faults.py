@@ -85,7 +85,7 @@ def handle_in(ran: Ran) -> str:
     """Return the handle in a cut answer, or nothing if there is none."""
     if ran.out.startswith(b"{"):
         return json.loads(ran.out)["meta"].get("handle", "")
-    found = re.search(rb"tokcap show ([0-9a-f]+)", ran.out)
+    found = re.search(rb"tokcap show (\w+)", ran.out)
     return found[1].decode() if found else ""
 
 

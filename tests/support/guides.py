@@ -58,7 +58,7 @@ def steady(text: str) -> str:
     text = re.sub(r'"duration_ms":\s*\d+', '"duration_ms":0', text)
     text = re.sub(r"\b\d{4}-\d\d-\d\d\b(?!T)( \d\d:\d\d)?", "2026-01-01", text)
     # Ages of stored outputs.
-    return re.sub(r"^([0-9a-f]{12}  )\d+[sm] *", r"\1", text, flags=re.MULTILINE)
+    return re.sub(r"^([a-z]{4}\d{9}  )\d+[sm] *", r"\1", text, flags=re.MULTILINE)
 
 
 def world(home: Path) -> dict[str, str]:

@@ -14,6 +14,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from tests.support import hidden_failures
+from tests.support.marks import HANDLE
 from tests.support.program import IMPORT_PATH
 from tests.support.reference import recount
 
@@ -65,17 +66,16 @@ class Answer:
     @property
     def next_call(self) -> tuple[str, dict] | None:
         """The tool and the arguments of the next call, read from the text."""
-        found = re.findall(r"next: (show|grep) (handle=.*?)\]?$", self.text, re.MULTILINE)
+        found = re.findall(r"\b(show|grep) (handle=.*?)\]?$", self.text, re.MULTILINE)
         if not found:
             return None
         tool, words = found[-1]
-        arguments = dict(word.split("=", 1) for word in shlex.split(words))
-        return tool, {**arguments, "offset": int(arguments["offset"])}
+        return tool, dict(word.split("=", 1) for word in shlex.split(words))
 
     @property
     def handle(self) -> str:
         """The handle, read from the text."""
-        return re.findall(r"handle=([0-9a-f]{12})", self.text)[-1]
+        return re.findall(rf"handle=({HANDLE})", self.text)[-1]
 
     @property
     def tokens(self) -> int:

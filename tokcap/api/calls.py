@@ -79,9 +79,9 @@ def run(
     >>> from tokcap import run
     >>> result = run(["seq", "1", "1000"], limit=60)
     >>> result.stdout.splitlines()[-1]
-    '[TRUNCATED] tokens 0-28 of 2001; next: tokcap show d96682055765 --token-offset 28'
+    '[TRUNCATED] 38/2001 tokens; tokcap show sums203371687@38'
     >>> result.status, result.truncated, result.next_offset, result.handle
-    (0, True, 28, 'd96682055765')
+    (0, True, 38, 'sums203371687')
 
     A command that fails gives a result. A command that cannot be started, a bad argument and an exhausted
     budget raise a `TokcapError`. The options are those of the command line (see `RunOptions`). Output that
@@ -138,7 +138,7 @@ def show(handle: str, *, limit: int | None = None, **options: Unpack[ShowOptions
     >>> from tokcap import run, show
     >>> result = run(["seq", "1", "1000"], limit=60)
     >>> show(result.handle, offset=result.next_offset, limit=4, sentinel="").text
-    '15\n16\n'
+    '20\n21\n'
     >>> show(result.handle, grep="^1.*00$", limit=20, sentinel="").text
     '100:198:100\n1000:1998:1000\n'
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Align,
         Keep,
         Mode,
+        OnLedgerFailure,
         Output,
         Repeat,
         Request,
@@ -61,6 +62,9 @@ class ViewOptions(PageOptions, total=False):
     output: Output
     token_count: bool
     session: str | None
+    ledger: str
+    ledger_file: str
+    on_ledger_failure: OnLedgerFailure
     turn: str
     model: str
     context_window: int | None
@@ -115,7 +119,7 @@ def build_run_request(command: Sequence[str], options: Mapping[str, object]) -> 
 def build_show_request(handle: str, options: Mapping[str, object]) -> ShowRequest:
     """Return the request to show a stored output."""
     chosen = with_ambient(checked_values(options, "show"), ("account",), "show")
-    return show_request(handle, completed(chosen, "show", {}))
+    return show_request(handle, completed(chosen, "show", {}), chosen)
 
 
 def with_ambient(chosen: dict[str, Value], keys: Sequence[str], form: Form) -> dict[str, Value]:

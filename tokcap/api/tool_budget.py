@@ -30,7 +30,7 @@ class ToolBudget(Record):
     (2000, 1000, 1000, False)
     >>> message = budget.apply("".join(f"line {number}\n" for number in range(1000)))
     >>> message.text.splitlines()[-1]
-    '[TRUNCATED] 956 of 4000 tokens; next: tokcap show 498716b4fbac --token-offset 504'
+    '[TRUNCATED] 964/4000 tokens; tokcap show extr221521846@512'
     >>> budget.after(message.returned_tokens).compact_first
     True
     """

@@ -87,7 +87,7 @@ def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWante
         values = decide(words.given, "show", env)
         if any(option.key == "grep" and not raw for option, raw in words.given):
             raise UsageError("--grep needs a pattern; leave out --grep to see everything")
-        return show_request(words.rest[0], values)
+        return show_request(words.rest[0], values, {option.key for option, _ in words.given})
     except UsageError as error:
         raise UsageError(f"show: {error}", of_a_subcommand=True) from None
 
@@ -152,13 +152,35 @@ def refuse_to_stop_early(values: Mapping[str, Value]) -> None:
         )
 
 
-def show_request(handle: str, values: Mapping[str, Value]) -> ShowRequest:
-    """Return the request to show a stored output; `UsageError` as above."""
+def show_request(name: str, values: Mapping[str, Value], given: Collection[str] = ()) -> ShowRequest:
+    """Return the request to show a stored output; `given` and `UsageError` as above.
+
+    `name` is a handle, or a handle with an offset: `lake917365018@464`.
+    """
+    from tokcap.store.handles import split_offset
+
+    handle, offset = split_offset(name)
+    if offset is not None:
+        values = with_offset(name, offset, values, given)
     if values["context"] and not values["grep"]:
         raise UsageError("--context works only with --grep")
     if values["focus"]:
         values = with_focus(values)
     return ShowRequest(handle=handle, **values)  # type: ignore[arg-type]  # as above
+
+
+def with_offset(
+    name: str, typed: str, values: Mapping[str, Value], given: Collection[str]
+) -> Mapping[str, Value]:
+    """Return the values with the offset that was typed after a handle. Refuse a call with another one."""
+    option = BY_KEY["token_offset"]
+    try:
+        offset = option.kind.read(typed)
+    except ValueError as error:
+        raise UsageError(f"{name[:80]}: the offset {error}") from None
+    if option.key in given and values[option.key] != offset:
+        raise UsageError(f"{name} begins at token {offset}, not {values[option.key]}: give one offset only")
+    return {**values, option.key: offset}
 
 
 def wanted_output(argv: Sequence[str], env: Environment) -> Output:

@@ -18,6 +18,7 @@ SUBCOMMAND_BRIEFS = {
     "show": "read a stored output",
     "spill": "list, find, remove outputs",
     "budget": "one budget for many calls",
+    "tokenizer": "add a model's vocabulary",
     "count": "count tokens of files",
     "stats": "what was shown and saved",
     "doctor": "check the installation",
@@ -52,14 +53,15 @@ SHOW = Command(
     arguments=(
         Argument(
             "HANDLE",
-            "the handle in the mark, four or more of its digits, or @last, @last-1, ...",
+            "the handle in the mark, four or more characters of it, or @last, @last-1, ...;"
+            " HANDLE@N begins at token N",
             names="handles",
         ),
     ),
     exit_codes=(0, 1, 2, 120, 125),
     no="there is no such output, value or line",
     examples=(
-        Example("tokcap show 3f2a --token-offset 464", "the window that begins at token 464"),
+        Example("tokcap show lake@464", "the window that begins at token 464"),
         Example("tokcap show @last --grep 'error|warn'", "matching lines, with line number and token offset"),
         Example("tokcap show @last --pointer /items/3", "one value of a JSON document"),
     ),

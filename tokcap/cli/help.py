@@ -25,9 +25,9 @@ FORMS = (
 
 CLOSING = (
     "Every option has a variable (TOKCAP_TOKEN_LIMIT) and a key in config.toml (token_limit); "
-    "--no-NAME turns a switch off. Exit status: the command's own; 128+N killed by signal N; "
-    "120 budget exhausted; 124 timed out; 125 tokcap itself failed; 126 cannot be executed; "
-    "127 not found. Full documentation: man tokcap"
+    "--no-NAME turns a switch off. Also: -h, --help, -V, --version. "
+    "Exit status: the command's own; 128+N signal N; 120 budget exhausted; 124 timed out; "
+    "125 tokcap failed; 126 not executable; 127 not found. See man tokcap"
 )
 
 SHELL_HELP = """\
@@ -77,16 +77,13 @@ def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are fr
     flags = run().flags
     main = [flag for flag in flags if flag.example]
     rest = [flag for flag in flags if not flag.example and flag not in (HELP, VERSION, STRING)]
-    other = f"  {screen.flag('-h, --help')}, {screen.flag('-V, --version')}\n"
     return (
         usage(screen)
-        + f"\n{screen.heading('Most used:')}\n"
+        + f"{screen.heading('Most used:')}\n"
         + "".join(with_example(flag, screen) for flag in main)
         + option_groups(rest, screen)
-        + other
         + f"{screen.heading('Subcommands:')}\n"
         + subcommands(screen)
-        + "\n"
         + paragraph(CLOSING, screen)
     )
 

@@ -113,6 +113,16 @@ class LineOfText(Record):
         return raw
 
 
+class ServerUrl(LineOfText):
+    """The URL of a server. It may contain a password, so no message repeats it."""
+
+    def read(self, raw: str) -> str:
+        try:
+            return super().read(raw)
+        except ValueError:
+            raise ValueError(f"a URL must be {self.expected}") from None
+
+
 class Size(Record):
     """A number of bytes: `4096`, `64KiB`, `1.5G`. `KB` is 1,000 bytes; `K` and `KiB` are 1,024."""
 

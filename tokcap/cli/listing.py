@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.store.base import ListedOutput
 
-# More than a person reads. More digits bring up handles that are not among them.
+# More than a person reads. More characters bring up handles that are not among them.
 MOST_HANDLES = 100
 DESCRIPTION_WIDTH = 60
 # Other processes lock the ledger for about a millisecond each.
@@ -65,8 +65,9 @@ def entry_text(entry: ListedOutput, now: float) -> str:
 def sessions(_: str, env: Environment) -> Iterator[tuple[str, str]]:
     """Yield running sessions, and what each has used."""
     from tokcap.budget import open_ledger
+    from tokcap.cli.ledger import with_ledger
 
-    for session in open_ledger(env, PATIENCE_SECONDS).list():
+    for session in open_ledger(with_ledger(env), PATIENCE_SECONDS).list():
         total = session.account.total
         of = "" if total is None else f" of {total}"
         yield session.name, f"{session.account.used}{of} tokens used"
@@ -87,8 +88,27 @@ def models(_: str, env: Environment) -> Iterator[tuple[str, str]]:
         yield name, f"{window} tokens" if window else "window unknown"
 
 
+def tokenizers(_: str, env: Environment) -> Iterator[tuple[str, str]]:
+    """Yield added tokenizers, then those that work on every machine."""
+    from tokcap.tokens import tokenizer_names
+
+    yield from added(_, env)
+    for name in tokenizer_names():
+        yield name, "included"
+
+
+def added(_: str, env: Environment) -> Iterator[tuple[str, str]]:
+    """Yield the tokenizers that the user has added."""
+    from tokcap.tokens.added import names
+
+    for name in names(env):
+        yield name, "added"
+
+
 KINDS: dict[str, Callable[[str, Environment], Iterator[tuple[str, str]]]] = {
     "handles": handles,
     "sessions": sessions,
     "models": models,
+    "tokenizers": tokenizers,
+    "added": added,
 }

@@ -6,7 +6,17 @@ made from it. To add an option, add a row here and a field with its default to `
 
 from __future__ import annotations
 
-from tokcap.cli.kinds import Choice, Duration, Fraction, LineOfText, Name, Size, Switch, WholeNumber
+from tokcap.cli.kinds import (
+    Choice,
+    Duration,
+    Fraction,
+    LineOfText,
+    Name,
+    ServerUrl,
+    Size,
+    Switch,
+    WholeNumber,
+)
 from tokcap.core.request import AUTO, DEFAULTS, flag_of
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
@@ -23,7 +33,7 @@ if TYPE_CHECKING:
     Form: TypeAlias = Literal["run", "show"]
 
     # What a shell can complete a value with.
-    Names: TypeAlias = Literal["", "handles", "sessions", "tokenizers", "models", "agents", "files"]
+    Names: TypeAlias = Literal["", "handles", "sessions", "tokenizers", "added", "models", "agents", "files"]
 
 
 class Option(Record):
@@ -168,8 +178,8 @@ OPTIONS = (
         metavar="NAME",
         names="tokenizers",
         group=FORMAT,
-        help="cl100k_base, o200k_base, any tiktoken encoding or model name, approx "
-        "(characters / 4), or a registered plug-in",
+        help="cl100k_base, o200k_base, any tiktoken encoding or model name, a vocabulary added by "
+        "`tokcap tokenizer add`, approx (characters / 4), or a registered plug-in",
         brief="tokenizer, model name, or approx",
     ),
     Option(
@@ -329,6 +339,35 @@ OPTIONS = (
         help="charge the budget of this session; see tokcap budget",
         brief="charge this budget",
         example="tokcap --session review -- make test",
+    ),
+    Option(
+        key="ledger",
+        kind=ServerUrl(),
+        metavar="URL",
+        default_text="none",
+        group=BUDGET,
+        help="where sessions are kept, for many machines: redis://HOST, rediss://HOST, unix://PATH or "
+        "postgresql://HOST/DB; a password is refused here, where others can see it",
+        brief="server that keeps sessions, for many machines",
+    ),
+    Option(
+        key="ledger_file",
+        kind=LineOfText(),
+        metavar="FILE",
+        default_text="none",
+        names="files",
+        group=BUDGET,
+        help="a file that contains the URL for --ledger, which may then contain a password",
+        brief="file with the URL for --ledger",
+    ),
+    Option(
+        key="on_ledger_failure",
+        kind=Choice(("closed", "open")),
+        group=BUDGET,
+        help="if the server of --ledger cannot be reached before the run: refuse with exit status 125, or "
+        "(open) run uncharged with a warning, and charge the session later",
+        brief="refuse, or run uncharged",
+        metavar="WHAT",
     ),
     Option(
         key="repeat",

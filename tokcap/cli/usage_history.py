@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokcap.core.tokenizer import identity_of
 from tokcap.store import open_store
 from tokcap.store.base import index_name
-from tokcap.tokens import Checkpoints
+from tokcap.tokens import FAMILIES, Checkpoints
 from tokcap.usage.history import UsageHistory
 
 if TYPE_CHECKING:
@@ -19,17 +20,17 @@ def read_history(env: Environment) -> UsageHistory:
     """Return the usage so far, and store its sums if there is anything new."""
     history = UsageHistory(env)
     has_new_lines = history.read()
-    if settle_totals(history.sums, open_store(env)) or has_new_lines:
+    if settle_totals(history.sums, open_store(env), env) or has_new_lines:
         history.save()
     return history
 
 
-def settle_totals(sums: Sums, store: Store) -> bool:
+def settle_totals(sums: Sums, store: Store, env: Environment) -> bool:
     """Add the totals of outputs that were too large to count when they ran. Return whether any was found."""
     has_changed = False
     for handle, tokenizer in sums.outputs_without_total():
         try:
-            total = total_in_store(store, handle, tokenizer)
+            total = total_in_store(store, handle, stored_name(tokenizer, env))
         except KeyError:
             sums.forget(handle, tokenizer)
             has_changed = True
@@ -38,6 +39,12 @@ def settle_totals(sums: Sums, store: Store) -> bool:
             sums.settle(handle, tokenizer, total)
             has_changed = True
     return has_changed
+
+
+def stored_name(tokenizer: str, env: Environment) -> str:
+    """Return the name under which a tokenizer's positions are stored."""
+    added = FAMILIES["added"].open(tokenizer, env)
+    return identity_of(added) if added else tokenizer
 
 
 def total_in_store(store: Store, handle: str, tokenizer: str) -> int | None:

@@ -41,6 +41,10 @@ def decide(
     `usual` has values that a program uses instead of the defaults.
     """
     from_flags = {option.key: read_value(option.kind, raw, option.flag) for option, raw in given}
+    if from_flags.get("ledger"):
+        from tokcap.cli.ledger import refuse_password
+
+        refuse_password(str(from_flags["ledger"]))
     config = config_of(env)
     chosen: dict[str, Value] = {}
     if config.values or any(name.startswith("TOKCAP_") for name in env.variables):

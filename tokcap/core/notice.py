@@ -8,6 +8,7 @@ from tokcap.lean.record import Record
 MEANINGS = {
     "BESIDE_TABLE": "the document has values outside the table; the message shows them",
     "BUDGET_EXHAUSTED": "the total is used up; the next run is refused",
+    "CHARGED_LATER": "the ledger could not be reached after the run; a later call charges the session",
     "COMMAND_STOPPED": "tokcap stopped the command: the window was full, or the call was interrupted",
     "COMPACTION_ADVISED": "the model's context window is nearly full; compact it",
     "CUT_FAILED": "no window could be cut; the beginning of the output is shown instead",
@@ -16,6 +17,7 @@ MEANINGS = {
     "FIELD_UNKNOWN": "a name in --fields matches nothing; the message lists the names that exist",
     "HOOK_FAILED": "the compaction hook failed",
     "LAST_OUTPUT": "on a terminal: which stored output @last is, and how old",
+    "LEDGER_UNREACHABLE": "the ledger could not be reached before the run; a later call charges the session",
     "LIMIT_TOO_SMALL": "the limit is too small for even one character",
     "NOT_CHARGED": "the session could not be charged",
     "NOT_STORED": "the output could not be stored; it is still shown",
@@ -23,6 +25,7 @@ MEANINGS = {
     "OUTPUT_OPEN": "a process in the background still has the output open; what it writes later is lost",
     "REPEAT_FAILED": "the output could not be compared with what was shown before; it is shown as usual",
     "SECRETS_MASKED": "--redact masked this many secrets",
+    "SETTING_IGNORED": "in a shell for agents: a setting does not work and was ignored",
     "SHAPE_MISMATCH": "the output is not what --shape says; it was treated as text",
     "SPILL_TRUNCATED": "only the beginning of the output is stored",
     "STDERR_HIDDEN": "there was no room for standard error",

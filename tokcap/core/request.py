@@ -10,6 +10,8 @@ from tokcap.lean.record import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
+    from tokcap.core.notice import Notice
+
     Output: TypeAlias = Literal["text", "json", "jsonl"]
     Shape: TypeAlias = Literal["auto", "text", "json", "jsonl", "csv", "tsv"]
     Keep: TypeAlias = Literal["head", "tail", "ends", "focus", "auto"]
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     Stream: TypeAlias = Literal["out", "err"]
     SpillMode: TypeAlias = Literal["auto", "always", "never"]
     Repeat: TypeAlias = Literal["full", "mark", "diff"]
+    OnLedgerFailure: TypeAlias = Literal["closed", "open"]
 
     # The tokenizer and the model that reads: no model was named; the tokenizer is the model's own; it is
     # another one, as the caller wished; it is another one, because the model's own is not published.
@@ -30,7 +33,10 @@ if TYPE_CHECKING:
 AUTO: Shape = "auto"
 
 # The first words that tokcap handles itself. `tokcap -- show` runs a program named `show`.
-SUBCOMMANDS = ("show", "spill", "budget", "count", "stats", "doctor", "hook", "manifest", "completion", "mcp")
+SUBCOMMANDS = (
+    *("show", "spill", "budget", "tokenizer", "count", "stats", "doctor", "hook", "manifest", "completion"),
+    "mcp",
+)
 
 
 class View(Record):
@@ -50,6 +56,9 @@ class View(Record):
     fields: str = ""
     mode: Mode = "raw"
     session: str = ""
+    ledger: str = ""
+    ledger_file: str = ""
+    on_ledger_failure: OnLedgerFailure = "closed"
     turn: str = ""
     model: str = ""
     # Found out from model and tokenizer; not an option.
@@ -69,6 +78,8 @@ class Request(View):
     command: tuple[str, ...] = ()
     # Whether the caller takes tokcap for the shell that it runs; not an option.
     as_shell: bool = False
+    # What is known before the call; not an option.
+    notices: tuple[Notice, ...] = ()
     stderr: StderrMode = "separate"
     pty: bool = False
     timeout: float | None = None
@@ -100,7 +111,7 @@ DEFAULTS: dict[str, Value] = {
     key: getattr(record, key)
     for record in (ShowRequest, Request)
     for key in record._fields
-    if key not in ("command", "as_shell", "handle", "tokenizer_match")
+    if key not in ("command", "as_shell", "notices", "handle", "tokenizer_match")
 }
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from tokcap.budget.server_url import title_of
 from tokcap.cli.config.file import config_bytes
 from tokcap.cli.config.lines import line_of
 from tokcap.cli.config.reading import Contents, contents_of, located, parsed
+from tokcap.cli.kinds import ServerUrl
 from tokcap.cli.options import OPTIONS
 from tokcap.cli.words import decoded
 from tokcap.doctor.finding import Finding, Setting, note, ok, wrong
@@ -51,7 +53,7 @@ def check(env: Environment) -> Iterator[Finding]:
             settings[option.key] = finding
         else:
             yield finding
-    yield from check_model(settings, contents)
+    yield from check_model(settings, contents, env)
     yield from settings.values()
     yield from check_shell(env)
 
@@ -71,6 +73,8 @@ def setting_of(option: Option, contents: Contents, text: str, path: str, env: En
 
 
 def setting(option: Option, value: Value, source: str) -> Setting:
+    if isinstance(option.kind, ServerUrl) and value:
+        value = title_of(str(value))
     shown = option.shown_default if value == option.default else spelled(value)
     return Setting(option.key, "ok", f"{shown} ({source})", "", value, source)
 
@@ -79,7 +83,7 @@ def spelled(value: Value) -> str:
     return ("off", "on")[value] if isinstance(value, bool) else str(value)
 
 
-def check_model(settings: dict[str, Setting], contents: Contents) -> Iterator[Finding]:
+def check_model(settings: dict[str, Setting], contents: Contents, env: Environment) -> Iterator[Finding]:
     """Replace defaults in `settings` by what the model implies, and check model and tokenizer."""
     model = settings.get("model")
     if model and model.value:
@@ -94,16 +98,16 @@ def check_model(settings: dict[str, Setting], contents: Contents) -> Iterator[Fi
                 settings[key] = Setting(key, "ok", f"{value} ({source})", "", value, source)
     tokenizer = settings.get("tokenizer")
     if tokenizer and tokenizer.source != DEFAULT:
-        yield from check_tokenizer(tokenizer)
+        yield from check_tokenizer(tokenizer, env)
 
 
-def check_tokenizer(tokenizer: Setting) -> Iterator[Finding]:
+def check_tokenizer(tokenizer: Setting, env: Environment) -> Iterator[Finding]:
     """Check whether a tokenizer is known. It is not loaded, because that may need the network."""
     from tokcap.tokens import examine_tokenizer_name
 
     name = str(tokenizer.value)
     try:
-        if remark := examine_tokenizer_name(name):
+        if remark := examine_tokenizer_name(name, env):
             yield note("tokenizer", remark, f"tokcap --tokenizer {quoted(name)} --token-count -- true")
     except TokcapError as error:
         yield wrong("tokenizer", str(error), remedy_at_source(tokenizer))

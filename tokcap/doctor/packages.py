@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # The extra for developers of tokcap.
 OWN_EXTRA = "test"
 # What the other extras are for.
-USES = {"bulk": "large counts", "plot": "tokcap stats --plot"}
+USES = {"bulk": "large counts", "plot": "tokcap stats --plot", "tokenizers": "tokcap tokenizer check"}
 # Extras that fail silently, so loading them is tested here. The others report an error when they are used,
 # and loading them can have side effects: matplotlib writes to the home directory.
 FAILS_SILENTLY = ("bulk",)

@@ -8,7 +8,7 @@ from tokcap.cli.options import OPTIONS
 from tokcap.cli.synonyms import meanings
 from tokcap.core.spelling import nearest
 from tokcap.doctor.finding import Finding, note, ok, wrong
-from tokcap.environment import INSIDE
+from tokcap.environment import FRAME, INSIDE
 from tokcap.system.quoting import quoted
 from tokcap.system.shell import BECAME
 
@@ -22,12 +22,13 @@ PREFIX = "TOKCAP_"
 OTHERS = (
     "TOKCAP_CONFIG",
     "TOKCAP_DATA_DIR",
-    "TOKCAP_LEDGER",
     "TOKCAP_SHELL",
     "TOKCAP_STORE",
     INSIDE,
+    FRAME,
     BECAME,
     "TOKCAP_PROGRAM",
+    "TOKCAP_SESSION_FROM",
 )
 KNOWN = (*(option.variable for option in OPTIONS if option.ambient), *OTHERS)
 ONLY_OPTIONS = {option.variable: option.flag for option in OPTIONS if not option.ambient}

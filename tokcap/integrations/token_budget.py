@@ -42,7 +42,7 @@ def enable_token_budget(
     ... def numbers(last: int) -> None:
     ...     print(*range(1, last + 1), sep="\n")
     >>> CliRunner().invoke(app, ["1000", "--token-limit", "27"]).stdout
-    '1\n2\n[TRUNCATED] tokens 0-4 of 2001; next: --token-offset 4\n'
+    '1\n2\n3\n[TRUNCATED] 6/2001 tokens; next: --token-offset 6\n'
     >>> CliRunner().invoke(app, ["1000", "--token-count"]).stdout
     '2001\n'
 

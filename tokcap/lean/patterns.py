@@ -2,8 +2,8 @@
 
 Importing `re` takes half as long as starting Python. Its engine is part of the interpreter and can run code
 that was compiled earlier. The file `patterns.ready` has that code for the patterns listed in
-`steps/patterns.py`; `findings.ready` has those that few calls need. If the engine has another version, `re`
-compiles them.
+`steps/patterns.py`; `findings.ready` has those that few calls need, `pre_splits.ready` those of tokenizers
+that a user has added. If the engine has another version, `re` compiles them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 READY_FILE = os.path.join(os.path.dirname(__file__), "patterns.ready")
 MORE_READY_FILE = os.path.join(os.path.dirname(__file__), "findings.ready")
+PRE_SPLITS_READY_FILE = os.path.join(os.path.dirname(__file__), "pre_splits.ready")
 
 # The engines of Python 3.11, 3.12 and 3.13. All three compile our patterns to the same code.
 ENGINES = (20220615, 20221023, 20230612)
@@ -26,14 +27,14 @@ ENGINES = (20220615, 20221023, 20230612)
 DOTALL = 16
 
 
-def compiled(source: bytes, flags: int = 0) -> re.Pattern[bytes]:
-    """Return the same as `re.compile(source, flags)`."""
+def compiled(source: bytes, flags: int = 0, *, ready_file: str = "") -> re.Pattern[bytes]:
+    """Return the same as `re.compile(source, flags)`. `ready_file`: the one file that may have the code."""
     import _sre
 
     # The file stores words of four bytes, lowest byte first; other machines cannot use them.
     if _sre.MAGIC in ENGINES and _sre.CODESIZE == 4 and sys.byteorder == "little":
         key = key_of(source, flags)
-        found = ready().get(key) or more_ready().get(key)
+        found = read_ready(ready_file).get(key) if ready_file else ready().get(key) or more_ready().get(key)
         if found:
             groups, _, code = found.partition(b" ")
             words = memoryview(bytes.fromhex(code.decode())).cast("I").tolist()

@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 CALL = "tools/call"
-INSTRUCTIONS = (
-    "Output that is cut has a mark with the next call, such as: next: show handle=3f2a91c05d7e offset=464"
-)
+INSTRUCTIONS = "Output that is cut has a mark with the next call, such as: show handle=lake917365018@464"
 
 
 def serve(settings: ServerSettings) -> int:

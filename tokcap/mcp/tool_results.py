@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tokcap.api.calls import cap, count
 from tokcap.lean.record import Record
 from tokcap.mcp.tool_words import call_words, tool_arguments
+from tokcap.store.handles import at_offset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ STDERR_LABEL = "stderr:\n"
 # if the output has no mark that names it. Under a smaller limit they are added only if they fit.
 STATUS_TOKENS = 20
 SHORT_STATUS_TOKENS = 6
-CALL_TOKENS = 40
+CALL_TOKENS = 30
 ROOMY_LIMIT_TOKENS = 60
 LEAST_LIMIT_TOKENS = 20
 
@@ -116,9 +117,10 @@ def footers(shown: Shown) -> Iterator[str]:
     """Yield the last line, the longest first: how the command ended, and the next call if no mark has it."""
     said = "".join(shown.texts)
     parts = []
-    short = shown.next_call and f"handle={shown.handle} offset={shown.next_call['offset']}"
-    if shown.next_call and short and short not in said:
-        parts += ["next: " + call_words(shown.next_call), short]
+    following = shown.next_call
+    short = following and f"handle={at_offset(following['handle'], following['offset'])}"
+    if following and short and short not in said:
+        parts += ["next: " + call_words(following), short]
     elif shown.handle and shown.truncated and shown.handle not in said:
         parts.append(f"handle={shown.handle}")
     if shown.exit_code is None:

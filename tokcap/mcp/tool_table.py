@@ -111,7 +111,7 @@ TOOLS = (
         "show",
         "Read a stored output.",
         (
-            HANDLE.but(help="from a result; @last: the newest"),
+            HANDLE.but(help="from a result, with or without @offset; @last: the newest"),
             OFFSET,
             LIMIT,
             choice("stream"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tokcap.store.handles import at_offset
 from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def tool_arguments(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def call_words(arguments: Mapping[str, Any]) -> str:
-    """Return a call as a mark words it: `show handle=3f2a91c05d7e offset=464`."""
-    words = [f"{name}={quoted(str(value))}" for name, value in arguments.items()]
+    """Return a call as a mark words it: `show handle=lake917365018@464`."""
+    given = {**arguments, "handle": at_offset(arguments["handle"], arguments["offset"])}
+    del given["offset"]
+    words = [f"{name}={quoted(str(value))}" for name, value in given.items()]
     return " ".join(("grep" if "pattern" in arguments else "show", *words))

@@ -10,7 +10,7 @@ from tokcap.core.cut import Ask, Kept
 from tokcap.core.notice import Notice
 from tokcap.core.request import AUTO
 from tokcap.core.response import Meta, Response
-from tokcap.core.tokenizer import BYTES
+from tokcap.core.tokenizer import BYTES, most_tokens
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK, MODES
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tokcap.budget.base import Shown
     from tokcap.core.cut import Cut, Finding
     from tokcap.core.request import Stream, View
+    from tokcap.core.scratch import LongText
+    from tokcap.core.tokenizer import Tokenizer
     from tokcap.forms.base import Form
     from tokcap.shapes.modes import Mode
     from tokcap.steps.continuation import Continuation
@@ -53,6 +55,12 @@ class Answer(Record):
     # Whether the output is stored even if nothing is withheld.
     is_kept: bool = False
 
+    @property
+    def may_change_screen(self) -> bool:
+        """Whether it has escape sequences. JSON has none."""
+        response = self.response
+        return not response.is_long and b"\x1b" in (response.payload or b"") + self.stderr
+
     def with_meta(self, *notices: Notice, **changes: object) -> Answer:
         response = self.response
         meta = response.meta.but(**changes)
@@ -83,13 +91,15 @@ class Worded(Record):
     """A window, its payload as it is written, and tokcap's own words about it."""
 
     window: Cut
-    payload: bytes
+    payload: bytes | LongText
     words: bytes = b""
     # Whether the words say how to get the rest.
     has_note: bool = False
 
 
-def respond(given: Input, payload: bytes | None, meta: Meta, notices: tuple[Notice, ...]) -> Response:
+def respond(
+    given: Input, payload: bytes | LongText | None, meta: Meta, notices: tuple[Notice, ...]
+) -> Response:
     """Return the response, including how the command ended."""
     return Response(given.status, payload, given.failure, notices, given.with_ending(meta))
 
@@ -99,8 +109,8 @@ def is_changed(view: View) -> bool:
     return FORMS[view.output].has_envelope or bool(view.fields) or not MODES[view.mode].shows_payload
 
 
-def certainly_fits(view: View, given: Input) -> bool:
-    """Return whether the output is so short that it needs no count: a token has at least one byte."""
+def certainly_fits(view: View, given: Input, tokenizer: Tokenizer) -> bool:
+    """Return whether the output is so short that it needs no count: most tokens have at least one byte."""
     limit = view.token_limit
     if is_changed(view) or view.shape not in (AUTO, FALLBACK):
         return False
@@ -113,7 +123,7 @@ def certainly_fits(view: View, given: Input) -> bool:
     together = out + err
     # A character whose bytes are apart becomes several replacement characters.
     orders = [together] if together.isascii() else [together, err + out, given.passed.followed_by(out, err)]
-    return all(len(text.decode("utf-8", "replace").encode()) <= limit for text in orders)
+    return all(most_tokens(text, tokenizer) <= limit for text in orders)
 
 
 def answer_with_everything(given: Input) -> Answer:
@@ -227,6 +237,7 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         passed=given.passed.out,
         pointer_command=continuation.pointer,
         text_command=continuation.text,
+        in_blocks=form.has_envelope and limit is None and not view.exact_total,
     )
     about = given.notices + shown.notices
     lost = continuation.notices(Meta(shape=shown.shape.name, truncated=limit is not None))
@@ -258,7 +269,11 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         truncated=window.gap is not None or bool(window.notices) or mode.describes,
         token_limit=limit,
         token_offset=window.first_token if is_partial else None,
-        returned_tokens=count_bytes(payload, tokenizer) if exact and form.has_envelope else None,
+        returned_tokens=(
+            count_bytes(payload, tokenizer)
+            if exact and form.has_envelope and isinstance(payload, bytes)
+            else None
+        ),
         total_tokens=total.tokens if is_total_exact else None,
         total_tokens_estimate=None if is_total_exact else total.tokens,
         next_offset=next_offset,
@@ -284,7 +299,9 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         total_count=shown.total_count if shown.is_whole_stream else None,
         indexes={**examined.indexes, **stderr.indexes},
         proven_tokens=(
-            proof.tokens_of(payload, stderr.shown + worded.words) if exact and not form.has_envelope else None
+            proof.tokens_of(payload, stderr.shown + worded.words)
+            if exact and not form.has_envelope and isinstance(payload, bytes)
+            else None
         ),
     )
 
@@ -318,4 +335,5 @@ def cut_stdout(
     window = shown.shape.cut(
         shown.payload, shown.index, ask, lambda parts: proof.cost(form.compose(parts), stderr)
     )
-    return Worded(window, form.compose(window.parts))
+    payload = form.compose(window.parts) if window.long is None else form.compose_long(window.long)
+    return Worded(window, payload)

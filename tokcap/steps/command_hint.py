@@ -9,6 +9,7 @@ import os
 
 from tokcap.core.request import SUBCOMMANDS
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.store.handles import is_whole_handle
 from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
@@ -96,9 +97,9 @@ def number(request: Request) -> str:
 
 
 def stored_output(request: Request) -> str:
-    """Find `tokcap @last` and `tokcap 3f2a91c05d7e`."""
+    """Find `tokcap @last` and `tokcap lake917365018@464`."""
     name = request.command[0]
-    if name.startswith("@") or (len(name) == 12 and set(name) <= set("0123456789abcdef")):
+    if name.startswith("@") or is_whole_handle(name):
         return call_hint("to see a stored output", "show", *request.command)
     return ""
 

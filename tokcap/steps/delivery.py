@@ -35,7 +35,11 @@ class Bill(Record):
 
     def complete(self, answer: Answer) -> Answer:
         """Add what is known about every call: its duration, and the tokenizer that was asked for."""
-        return answer.with_meta(duration_ms=self.stopwatch.milliseconds, tokenizer=self.tokenizer.name)
+        return answer.with_meta(
+            duration_ms=self.stopwatch.milliseconds,
+            tokenizer=self.tokenizer.name,
+            tokenizer_digest=self.tokenizer.digest or None,
+        )
 
     def price(self, answer: Answer, view: View) -> int:
         """Return what an answer costs its reader: all that is written, on both streams."""
@@ -62,7 +66,11 @@ def deliver(answer: Answer, given: Input, view: View, env: Environment) -> Deliv
     form, response = FORMS[view.output], answer.response
     failure = None
     try:
-        env.write_stdout(rest_of(form.write(response), given.out, given.passed.out))
+        if response.is_long:
+            for block in form.blocks(response):
+                env.write_stdout(block)
+        else:
+            env.write_stdout(rest_of(form.write(response), given.out, given.passed.out))
     except (StreamError, ReaderGone) as error:
         failure = error
     env.write_stderr(rest_of(answer.stderr, given.err, given.passed.err))

@@ -51,8 +51,9 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
 
-# The most tokens of a mark, without the sentinel text and without options in its command.
-MARK_TOKENS = 52
+# The most tokens of a mark, without the sentinel text and without options in its command. A vocabulary that
+# takes every digit as a token, an estimate and an incomplete store need the most.
+MARK_TOKENS = 48
 # At least this part of a limit may be used for what a command has written before it waits for input, even if
 # the mark has to be shorter then.
 PROMPT_SHARE = 4
@@ -278,6 +279,9 @@ def passed_live(
     request = call.request
     limit = request.token_limit
     assert limit is not None
+    if call.env.frame and call.env.frame.is_json:
+        # What is passed on costs more in its frame: often twice as much, rarely more.
+        limit //= 2
     assert out.spool is not None
     assert err.spool is not None
     mark = MARK_TOKENS + tokens_of_words(request.sentinel)

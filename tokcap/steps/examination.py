@@ -8,7 +8,6 @@ from __future__ import annotations
 from tokcap.core.cut import Circumstances
 from tokcap.core.notice import Notice
 from tokcap.core.request import AUTO
-from tokcap.core.spool import in_memory
 from tokcap.exits import OK
 from tokcap.keep import KEEPS
 from tokcap.keep.head import HEAD
@@ -73,10 +72,12 @@ def examine(view: View, given: Input, tokenizer: Tokenizer) -> Examined:
     if not view.fields:
         notices += found.notices
         return plain.but(shape=SHAPES[found.shape], total_count=found.total_count, notices=notices)
+    from tokcap.core.scratch import TextPayload
     from tokcap.shapes.fields import select
 
-    selected = select(given.out.read(0, given.out.size), found.shape, view.fields)
-    payload = in_memory(selected.data)
+    given.out.check(0, given.out.size)
+    selected = select(given.out, found.shape, view.fields)
+    payload = TextPayload(selected.data)
     notices += found.notices + selected.notices
     # The selection may be empty, or have another number of records.
     found = sniff(payload, found.shape) if selected.data else found.but(shape=FALLBACK)
@@ -107,6 +108,7 @@ def notices_about_tokenizer(view: View) -> tuple[Notice, ...]:
 
 def in_mode(view: View, examined: Examined, continuation: Continuation) -> Examined:
     """Return the payload as a terser mode shows it."""
+    from tokcap.core.scratch import TextPayload
     from tokcap.shapes.base import RunFacts
 
     mode, given, ending = MODES[view.mode], examined.given, examined.given.ending
@@ -128,7 +130,7 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
         tools=continuation.tools,
     )
     changed = mode.changed(examined.payload, examined.shape, facts)
-    payload = in_memory(changed.data)
+    payload = TextPayload(changed.data)
     return examined.but(
         payload=payload,
         index=Index(payload, examined.tokenizer),

@@ -95,7 +95,7 @@ def without_payload(answer: Answer, next_offset: int | None, start: tuple[str, .
     """Yield the answer without payload, each time with less of `meta`."""
     response = answer.response
     failure = response.failure
-    bare = response.but(payload=None, failure=failure.but(detail="") if failure else None, notices=())
+    bare = response.but(body=None, failure=failure.but(detail="") if failure else None, notices=())
     meta = response.meta.but(
         truncated=True,
         returned_tokens=None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from tokcap.core.spool import in_memory
-from tokcap.core.tokenizer import Cut
+from tokcap.core.tokenizer import Cut, most_tokens
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.beginning import BEGINNING_BYTES
 from tokcap.tokens import Index
@@ -52,8 +52,8 @@ class RunningCount:
 
     @property
     def at_most(self) -> int:
-        """The tokens if every uncounted byte were a token. A token has at least one byte."""
-        return self.at_least + replaced_size_bytes(self._uncounted)
+        """The tokens if every uncounted byte were a token, or as many as the tokenizer makes of one."""
+        return self.at_least + most_tokens(self._uncounted, self._tokenizer)
 
     def copy(self) -> RunningCount:
         """Return an independent count of the same text."""
@@ -106,7 +106,7 @@ class RunningCount:
                 # The command is running, so nothing may fail here: from now on, count bytes. The answer
                 # counts everything, and reports what is wrong.
                 self._has_failed = True
-        return replaced_size_bytes(self._uncounted[begin:end])
+        return most_tokens(self._uncounted[begin:end], self._tokenizer)
 
     def _next_cut(self) -> Cut | None:
         """Return a safe cut within the next step, or the last one near the end."""
@@ -321,8 +321,3 @@ def runs_long(empty: bytes) -> bool:
     from tokcap.core.silence import RUNS_LONG
 
     return empty is RUNS_LONG
-
-
-def replaced_size_bytes(data: bytearray) -> int:
-    """Return the size of `data` after invalid UTF-8 was replaced, as the tokenizer sees it."""
-    return len(data) if data.isascii() else len(data.decode("utf-8", "replace").encode())

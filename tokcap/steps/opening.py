@@ -101,7 +101,7 @@ class Call(Record):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        return self.charge.notices if self.charge else ()
+        return self.asked.notices + (self.charge.notices if self.charge else ())
 
     def record_of(self, captured: Captured, answer: Answer | None) -> StoredRecord:
         """Return what the store records about this run."""
@@ -180,7 +180,7 @@ class ShowCall(Record):
 def open_call(asked: Request, env: Environment, payment: Payment) -> Call:
     """Open the tokenizer, the budget and the store for a run."""
     stopwatch = env.stopwatch()
-    tokenizer = open_tokenizer(asked.tokenizer)
+    tokenizer = open_tokenizer(asked.tokenizer, env)
     charge = payment.open(asked, env)
     request = charge.adjusted(asked) if charge else asked
     if request.token_limit and env.outer_limit_tokens and request.token_limit > env.outer_limit_tokens:
@@ -197,7 +197,7 @@ def open_call(asked: Request, env: Environment, payment: Payment) -> Call:
 def open_show(asked: ShowRequest, env: Environment, closing: Closing, payment: Payment) -> ShowCall:
     """Open a stored output, and the part of it that was asked for."""
     stopwatch = env.stopwatch()
-    tokenizer = open_tokenizer(asked.tokenizer)
+    tokenizer = open_tokenizer(asked.tokenizer, env)
     from tokcap.steps.stored_input import open_part
     from tokcap.store import caller_of, open_store
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tokcap.core.cut import Gap, Mark, is_cut, is_marked
 from tokcap.core.mark import NAMING_FORMS, ROOMY_LIMIT, command_note, mark_line, names_command, note_of
+from tokcap.core.tokenizer import Total
 from tokcap.environment import line_of
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.steps.answer import Worded
@@ -226,7 +227,7 @@ class WordedCut:
         total = self._shown.index.total
         gap = Gap(total.tokens, total.tokens if self._ask.keep.needs_tail else None)
         if form == "long":
-            return self._line(note_of(gap, total.tokens, total, self._ask))
+            return self._line(note_of(Total(total.tokens), total, gap, self._ask))
         return self._line(command_note(gap, self._ask))
 
     def _notes(self, window: Cut) -> Iterator[bytes]:
@@ -241,10 +242,10 @@ class WordedCut:
             if pointer and self._ask.pointer_command:
                 from tokcap.system.quoting import quoted
 
-                yield self._line("next: " + self._ask.pointer_command.replace("{}", quoted(pointer), 1))
+                yield self._line(self._ask.pointer_command.replace("{}", quoted(pointer), 1))
             elif pointer == "" and self._ask.text_command:
                 # The document is one value, so no pointer and no offset leads to a part of it.
-                yield self._line("next: " + self._ask.text_command)
+                yield self._line(self._ask.text_command)
         yield b""
 
     def _line(self, note: str) -> bytes:
@@ -260,7 +261,7 @@ class WordedCut:
         return self._proof.cost(payload, self._stderr + self._after(payload, words)) <= limit
 
     def _cost(self, found: Worded) -> int:
-        return self._proof.cost(found.payload, self._stderr + found.words)
+        return self._proof.cost(bytes(found.payload), self._stderr + found.words)
 
     def _says_that_it_is_cut(self, found: Worded) -> bool:
         sentinel = self._ask.sentinel

@@ -25,7 +25,7 @@ def report_passed_output(
     """Charge the session, store the output if asked to, and return the response without a payload."""
     out, err = destinations.out, destinations.err
     output_tokens = destinations.tokens_passed() if call.paying else None
-    meta = Meta(call.stopwatch.milliseconds, call.tokenizer.name)
+    meta = Meta(call.stopwatch.milliseconds, call.tokenizer.name, call.tokenizer.digest or None)
     if call.recorder and call.request.spill == "always":
         try:
             ticket = call.recorder.reserve()

@@ -3,16 +3,18 @@
     python -m tokcap.steps.patterns
 
 Run it after one of these patterns has changed. A test fails until then. `lean/findings.ready` has the
-patterns that only a survey of a text needs, so that other calls do not read them.
+patterns that only a survey of a text needs, and `lean/pre_splits.ready` those of added tokenizers, so that
+other calls do not read them.
 """
 
 from __future__ import annotations
 
 from tokcap.findings.patterns import READY as FINDINGS
-from tokcap.lean.patterns import MORE_READY_FILE, READY_FILE, key_of
+from tokcap.lean.patterns import MORE_READY_FILE, PRE_SPLITS_READY_FILE, READY_FILE, key_of
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.json_text.patterns import READY as JSON_PATTERNS
 from tokcap.tokens.chunks import WORDS_AND_LINES
+from tokcap.tokens.other_pre_splits import OTHER_CLASS_PRE_SPLIT
 from tokcap.tokens.small_text import CLASS_PRE_SPLIT
 
 if TYPE_CHECKING:
@@ -24,8 +26,9 @@ PATTERNS = (
     *((pattern.pattern, pattern.flags) for pattern in JSON_PATTERNS),
 )
 MORE_PATTERNS = tuple((pattern.pattern, pattern.flags) for pattern in FINDINGS)
+PRE_SPLITS = tuple((source, 0) for source in OTHER_CLASS_PRE_SPLIT.values())
 
-READY_FILES = {READY_FILE: PATTERNS, MORE_READY_FILE: MORE_PATTERNS}
+READY_FILES = {READY_FILE: PATTERNS, MORE_READY_FILE: MORE_PATTERNS, PRE_SPLITS_READY_FILE: PRE_SPLITS}
 
 
 def ready_patterns(patterns: Sequence[tuple[bytes, int]] = PATTERNS) -> bytes:

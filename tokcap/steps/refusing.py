@@ -41,7 +41,7 @@ def charged_refusal(
         charge = charge_for_refusal(view, env)
         if charge is None:
             return None
-    tokenizer = countable(view)
+    tokenizer = countable(view, env)
     limit = max(charge.limit or 0, FORMS[view.output].least_tokens)
     answer = fitted(refusal(problem_of(error), view.tokenizer, duration_ms), view, tokenizer, limit)
     # If this fails, the failure that is told now is very likely the reason.
@@ -68,14 +68,14 @@ def charge_for_refusal(view: View, env: Environment) -> Charge | None:
         return None
 
 
-def countable(view: View) -> Tokenizer:
+def countable(view: View, env: Environment | None = None) -> Tokenizer:
     """Return the tokenizer of the call; the default one if it is the reason of the refusal."""
     from tokcap.core.request import DEFAULTS
     from tokcap.errors import TokenizerUnavailable
     from tokcap.tokens import open_tokenizer
 
     try:
-        return open_tokenizer(view.tokenizer)
+        return open_tokenizer(view.tokenizer, env)
     except TokenizerUnavailable:
         return open_tokenizer(str(DEFAULTS["tokenizer"]))
 

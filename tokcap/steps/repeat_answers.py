@@ -200,7 +200,7 @@ def composed(
     notices = tuple(notice for notice in before.notices if not notice.of_the_cut)
     # Unless stderr differs, its end is part of what the reader has.
     failure = before.failure.but(detail="") if before.failure and not stderr else before.failure
-    response = before.but(payload=payload, failure=failure, notices=notices, meta=meta)
+    response = before.but(body=payload, failure=failure, notices=notices, meta=meta)
     answer = repeat.answer.but(response=response, stderr=stderr, words=b"", withheld=True, proven_tokens=None)
     if form.has_envelope:
         from tokcap.steps.fitting import complete

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 # About what a mark with its command costs.
-MARK_TOKENS = 40
+MARK_TOKENS = 26
+# Structured output up to this size is compared with stderr.
+COMPARED_BYTES = 2 << 20
 
 
 def stderr_limit(limit: int, out_tokens: int, err_tokens: int) -> int:
@@ -72,7 +74,7 @@ def cut_both(
             if least > stderr.tokens:
                 # Nothing else is withheld, so the mark in stderr has to name the command.
                 continue
-        excess = proof.cost(worded.payload, stderr.shown + worded.words) - limit
+        excess = proof.cost(bytes(worded.payload), stderr.shown + worded.words) - limit
         if excess <= 0 or stderr.tokens <= 0 or most <= 0:
             return worded, stderr
         # The order in which both were written costs more than the streams alone.
@@ -84,7 +86,9 @@ def surveyed_share(view: View, limit: int, shown: Examined, err: Payload, out_to
     policy = shown.keep.survey
     index = Index(err, shown.tokenizer)
     is_short = out_tokens + index.reach(limit + 1) <= limit
-    if policy is None or shown.shape is not SHAPES[FALLBACK] or is_short:
+    # Structured output is compared as lines of text, unless that takes long.
+    is_comparable = shown.shape is SHAPES[FALLBACK] or shown.payload.size <= COMPARED_BYTES
+    if policy is None or is_short or not is_comparable:
         return None
     from tokcap.shapes.text_survey import SurveyedLines
     from tokcap.shapes.text_window import start_of_window

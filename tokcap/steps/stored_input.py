@@ -5,6 +5,7 @@ from __future__ import annotations
 from tokcap.core.request import AUTO
 from tokcap.core.seek_points import SeekPoints
 from tokcap.core.spool import Spool, in_memory
+from tokcap.core.tokenizer import identity_of
 from tokcap.exits import Ending
 from tokcap.filters import chain
 from tokcap.keep import KEEPS
@@ -45,10 +46,10 @@ def open_part(
     part = StoredInput(stored, err_to_summarize=entry.streams.get("err"), ending=ending, known=known)
     if filters := chain(request):
         part = filtered_part(part, request, filters, closing)
+    if request.stream == "out" and not request.grep:
+        load_seek_points(entry)
     if request.pointer:
         part = at_pointer(part, request, b"\n" if on_screen else b"")
-    elif request.stream == "out" and not request.grep:
-        load_seek_points(entry)
     if request.grep:
         part = matching_lines(part, request, tokenizer)
     return part
@@ -56,7 +57,7 @@ def open_part(
 
 def checkpoints_of(entry: StoredOutput, stream: Stream, tokenizer: Tokenizer) -> Checkpoints | None:
     """Return where the tokens are, as far as an earlier call counted them."""
-    name = index_name(stream, tokenizer.name)
+    name = index_name(stream, identity_of(tokenizer))
     data = entry.read_file(name) if tokenizer.stable else None
     if data is None:
         return None
@@ -130,7 +131,7 @@ def save_findings(entry: StoredOutput, request: ShowRequest, answer: Answer) -> 
     index = answer.indexes.get("out")
     if index and index.storable:
         size = entry.streams[stream].size
-        entry.write_file(index_name(stream, index.tokenizer), index.checkpoints.packed(size))
+        entry.write_file(index_name(stream, index.identity), index.checkpoints.packed(size))
     if stream != "out":
         return
     out = entry.streams["out"]

@@ -71,7 +71,7 @@ def written_with(answer: Answer, out: Sequence[bytes], err: Sequence[bytes], vie
     sentinel = view.sentinel.encode("utf-8", "surrogateescape")
     place = last_line if sentinel and payload.startswith(sentinel, last_line) else len(payload)
     payload = payload[:place] + b"".join(out) + payload[place:]
-    return answer.but(response=answer.response.but(payload=payload), stderr=answer.stderr + b"".join(err))
+    return answer.but(response=answer.response.but(body=payload), stderr=answer.stderr + b"".join(err))
 
 
 def cost_of(answer: Answer, proof: Proof) -> int:

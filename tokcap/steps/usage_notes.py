@@ -64,13 +64,13 @@ def note_run(
     err_tokens = exact_tokens(answer, 0, "err", tokenizer) if err and err.size else 0
     is_known = out_tokens is not None and err_tokens is not None
     was_counted = meta.truncated is not None or meta.token_count is not None
-    written = FORMS[asked.output].write(answer.response)
+    written, written_bytes = answer_as_written(asked.output, answer)
     line = UsageLine(
         kind="run",
         tokenizer=tokenizer.name,
         status=answer.response.status,
         output_bytes=given.size + given.out.lost,
-        shown_bytes=len(written) + len(answer.all_stderr),
+        shown_bytes=written_bytes + len(answer.all_stderr),
         program=program_name(asked.command),
         handle=meta.handle,
         session=asked.session or None,
@@ -118,13 +118,13 @@ def note_show(
 ) -> None:
     """Log that a stored output was read. It is always counted, because it reduces what the run has saved."""
     command = stored.record.command
-    written = FORMS[asked.output].write(answer.response)
+    written, written_bytes = answer_as_written(asked.output, answer)
     line = UsageLine(
         kind="show",
         tokenizer=tokenizer.name,
         status=answer.response.status,
         output_bytes=stored.streams[asked.stream].size,
-        shown_bytes=len(written) + len(answer.all_stderr),
+        shown_bytes=written_bytes + len(answer.all_stderr),
         # If the store did not record the command, the line of the run has it.
         program=program_name(command) if command else None,
         handle=stored.handle,
@@ -141,11 +141,20 @@ def exact_tokens(answer: Answer, lost_bytes: int, stream: Stream, tokenizer: Tok
     return index.checkpoints.tokens[-1] if index and is_exact else None
 
 
-def answer_tokens(answer: Answer, written: bytes, tokenizer: Tokenizer) -> int | None:
+def answer_as_written(output: str, answer: Answer) -> tuple[bytes | None, int]:
+    """Return what was written to stdout, unless it is long, and its size."""
+    form, response = FORMS[output], answer.response
+    if response.is_long:
+        return None, sum(map(len, form.blocks(response)))
+    written = form.write(response)
+    return written, len(written)
+
+
+def answer_tokens(answer: Answer, written: bytes | None, tokenizer: Tokenizer) -> int | None:
     """Return what the answer costs its reader on both streams; None if counting it would take long."""
     if answer.proven_tokens is not None:
         return answer.proven_tokens
-    if len(written) + len(answer.all_stderr) > LARGEST_COUNTED_BYTES:
+    if written is None or len(written) + len(answer.all_stderr) > LARGEST_COUNTED_BYTES:
         return None
     return count_bytes(written, tokenizer) + count_bytes(answer.all_stderr, tokenizer)
 

@@ -38,6 +38,15 @@ def is_readable_within(descriptor: int, seconds: float) -> bool:
     return bool(poll.poll(seconds * 1000))
 
 
+def is_writable_within(descriptor: int, seconds: float) -> bool:
+    """Return whether something can be written, or an error is reported, within `seconds`."""
+    import select
+
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return bool(poll.poll(seconds * 1000))
+
+
 def is_reader_gone(descriptor: int) -> bool:
     """Return whether nobody can read any more what is written to a pipe, a socket or a terminal."""
     import select

@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 import re
 
+import msgspec
 import orjson
 
 from tests.fuzz.target import Input, target
 from tests.support import corpus
+from tests.support.payloads import payload_of
 from tokcap.lean import plainjson
+from tokcap.shapes.json_index import index_document
+from tokcap.shapes.json_sniff import count_in_source
 from tokcap.shapes.json_text import grammar, scanner
+from tokcap.shapes.json_text.compiled import Refused
 from tokcap.shapes.json_text.tree import Reader
 
 TEXTS = [*corpus.TRICKY_JSON, *corpus.case_inputs("json*")]
 # The standard library goes so deep without fail.
 DEEPEST = 400
+BOM = scanner.BYTE_ORDER_MARK
 HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -150,3 +156,31 @@ def leaf_values(text: str) -> list[object]:
 
     visit(as_written(text))
     return found
+
+
+@target(TEXTS)
+def json_index(given: Input) -> None:
+    """The index accepts what both compiled parsers and the grammar accept, and counts what the source has."""
+    data = given.payload.strip(b" \t\r\n")
+    if not data or is_deep(data):
+        return
+    try:
+        found = index_document(payload_of(data), 0, 8 + given.knobs[0])
+    except Refused:
+        # Half a surrogate pair is all that the grammar allows and the parser does not.
+        spans = found_values(data)
+        assert spans is None or len(spans) != 1 or HALF_A_PAIR.search(data) or data.startswith(BOM)
+        return
+    spans = found_values(data)
+    assert spans == [(0, len(data))]
+    assert found.total_count == count_in_source(data) or repeats_a_key(data)
+    msgspec.json.decode(data, type=msgspec.Raw)
+    try:
+        orjson.loads(data)
+    except orjson.JSONDecodeError:
+        assert HALF_A_PAIR.search(data) or re.search(rb"\d[eE]|\d{300}", data)
+
+
+def repeats_a_key(data: bytes) -> bool:
+    top = json.loads(data, object_pairs_hook=tuple)
+    return isinstance(top, tuple) and len({key for key, _ in top}) < len(top)

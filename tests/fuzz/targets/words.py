@@ -24,7 +24,7 @@ CALLS = [
         ("-n5", "-c", "echo hi", "name", "arg"),
         ("-euo", "pipefail", "-c", "seq 5"),
         ("-lc", "--", "x"),
-        ("show", "3f2a91c05d7e", "--token-offset", "5", "--grep", "x", "--context", "2"),
+        ("show", "lake917365018@5", "--grep", "x", "--context", "2"),
         ("show", "@last", "--pointer", "/a/0", "--stream", "err"),
         ("--no-clean", "--no-redact", "--max-bytes", "1KiB", "--timeout", "1m", "cat"),
         ("--help",),

@@ -71,7 +71,7 @@ def count(
 
     reply, stopwatch = Reply(env, output), env.stopwatch()
     view = view_of(tokenizer, model, env)
-    opened, notices = open_tokenizer(view.tokenizer), notices_of(view)
+    opened, notices = open_tokenizer(view.tokenizer, env), notices_of(view)
     counted = []
     for path, found in count_all(files or (STANDARD_INPUT,), opened, env):
         counted.append((path, found))
@@ -95,6 +95,7 @@ def count(
         failure=Failure("NOT_FOUND", problem) if failed else None,
         duration_ms=stopwatch.milliseconds,
         tokenizer=opened.name,
+        tokenizer_digest=opened.digest or None,
         tokenizer_exact=view.tokenizer_match == "own" if view.model else None,
         token_count=total,
     )

@@ -187,7 +187,7 @@ def settings_of(flags: dict[str, object], env: Environment) -> tuple[ServerSetti
     chosen = run_request((), decide(given, "run", env))
     # The default of a plain call is for people, who read on by themselves.
     is_keep_chosen = flags["keep"] or BY_KEY["keep"].text_in(env.variables) or "keep" in config_of(env).values
-    open_tokenizer(chosen.tokenizer)
+    open_tokenizer(chosen.tokenizer, env)
     if {STDIN, STDOUT} & env.closed:
         raise StreamError(
             "mcp: the protocol needs standard input and standard output, and one of them is closed"

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 GROUP = Group("spill", "List, find and remove stored outputs.")
 
-HANDLE = Argument("HANDLE", "a handle, four or more of its digits, or @last, @last-1, ...", names="handles")
+HANDLE = Argument(
+    "HANDLE", "a handle, four or more characters of it, or @last, @last-1, ...", names="handles"
+)
 NO_OUTPUT = "there is no such output"
 
 NO_COMMAND = "-"
@@ -39,7 +41,8 @@ LONGEST_COMMAND_CHARACTERS = 400
 def list_entries(env: Environment, *, output: Output | None) -> int:
     """List stored outputs, the latest first: handle, age, size, tokens, exit status, command.
 
-    Tokens are those of standard output, or `-` if they have not all been counted yet.
+    Tokens are those of standard output, or `-` if they have not all been counted yet. A `+` after the size
+    means that the output was longer than what is stored.
     """
     from tokcap.store import open_store
     from tokcap.system.screen import screen_of
@@ -91,7 +94,7 @@ def path(env: Environment, *, handle: str, stream: Stream, output: Output | None
         OUTPUT,
     ),
     examples=(
-        ("tokcap spill rm 3f2a @last", "remove two outputs"),
+        ("tokcap spill rm lake @last", "remove two outputs"),
         ("tokcap spill rm --all", "remove everything that is stored"),
     ),
     danger="destructive",
@@ -197,7 +200,7 @@ def row_of(entry: ListedOutput, now: float) -> tuple[str, ...]:
     status = "-" if record.exit_status is None else str(record.exit_status)
     shown = printable(" ".join(record.command), LONGEST_COMMAND_CHARACTERS) if record.command else NO_COMMAND
     shown = f"(damaged) {shown}" if entry.is_damaged else shown
-    size = size_of(sum(record.stored_bytes.values())) + ("" if record.complete else " of more")
+    size = size_of(sum(record.stored_bytes.values())) + ("" if record.complete else "+")
     return (entry.handle, age, size, str(totals[0]) if totals else "-", status, shown)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tokcap.cli.catalog import STRING, all_commands, all_groups
 from tokcap.hooks import AGENTS
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.tokens import tokenizer_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,8 +92,6 @@ def offer_for(item: Flag | Argument) -> Offer:
     """Return what can be suggested for the value of an option, or for an argument."""
     if item.choices:
         return Offer(item.choices)
-    if item.names == "tokenizers":
-        return Offer(tokenizer_names())
     if item.names == "agents":
         return Offer(tuple(AGENTS))
     if item.names == "files":
