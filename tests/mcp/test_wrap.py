@@ -277,6 +277,15 @@ def test_a_signal_ends_proxy_and_server(tmp_path, number):
         wait_for(lambda: state_of(pid) == "")
 
 
+def test_a_signal_while_the_server_starts_ends_it_too(tmp_path):
+    # The server sends the signal itself, before the proxy may have returned from starting it.
+    script = f"echo $$ > '{tmp_path}/pid'; kill -TERM $PPID; sleep 60; true"
+    with wrapped(tmp_path, server=("sh", "-c", script), hello=None) as wire:
+        assert wire.server.wait(TIMEOUT_SECONDS) == 128 + signal.SIGTERM
+        pid = int((tmp_path / "pid").read_text())
+        wait_for(lambda: state_of(pid) == "")
+
+
 def test_a_server_that_ignores_the_end_of_its_input_is_stopped(tmp_path):
     script = (
         f"trap '' TERM; echo $$ > '{tmp_path}/pid.new'; mv '{tmp_path}/pid.new' '{tmp_path}/pid'; sleep 60"

@@ -163,10 +163,10 @@ def mcp_wrap(
             from tokcap.mcp.wrap.headers import headers_of
             from tokcap.mcp.wrap.http_server import HttpServer
 
-            return wrap(settings, HttpServer(url, headers_of(header, env.variables)))
+            return wrap(settings, lambda: HttpServer(url, headers_of(header, env.variables)))
         from tokcap.mcp.wrap.child_server import ChildServer
 
-        return wrap(settings, ChildServer(server))
+        return wrap(settings, lambda: ChildServer(server))
 
     return with_session(settings, name, total, env, serve)
 

@@ -52,12 +52,16 @@ CALLS = ("tools/call", "tasks/result")
 LIST = "tools/list"
 
 
-def wrap(settings: ServerSettings, upstream: Upstream) -> int:
+def wrap(settings: ServerSettings, open_upstream: Callable[[], Upstream]) -> int:
     """Serve until the client or the server ends, or a signal arrives. Return the exit status."""
     incoming = IncomingLines(STDIN)
+    signals = RaisedSignals()
+    # A signal now must not leave a server behind that nobody ends.
+    signals.hold()
+    upstream = open_upstream()
     proxy = Proxy(settings, upstream, OutgoingLines(STDOUT, incoming.stop))
     try:
-        with RaisedSignals():
+        with signals:
             upstream.start(proxy.from_server, incoming.stop)
             for line in incoming:
                 proxy.from_client(line)
