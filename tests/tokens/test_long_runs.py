@@ -283,7 +283,7 @@ def test_one_run_of_many_megabytes_is_divided_between_processes(name, monkeypatc
     # The threads of the test runner would forbid it.
     monkeypatch.setattr(parallel, "may_fork", lambda: True)
     payload = in_memory(run_of(ALPHABETS["letters"], 400_000).encode())
-    assert len(parallel.parts_of(payload, TOKENIZERS[name], 0, 100_000)) == 4
+    assert len(parallel.parts_of(payload, TOKENIZERS[name], (0, payload.size), 100_000)) == 4
 
 
 @settings(max_examples=60, deadline=None)

@@ -132,12 +132,32 @@ class AddedTokenizer(EmbeddedTokenizer):
         allowance = ALLOWANCE_PER_TOKEN * self.described.tokens
         return SmallTextEncoder(self.name, AddedEncoding(path, allowance, self.pre_split))
 
-    def count(self, text: str) -> int:
-        if self._normalizes and not text.isascii():
-            from tokcap.tokens.nfc import normalized
+    def are_digits_alike(self) -> bool:
+        from tokcap.tokens.buckets import Ranks
 
-            text = normalized(text)
-        return super().count(text)
+        if not self.digit_group:
+            return False
+        # Every single byte is a token.
+        groups = [
+            b"%0*d" % (size, number) for size in range(2, self.digit_group + 1) for number in range(10**size)
+        ]
+        try:
+            return len(Ranks(os.path.join(self._directory, BUCKETS)).tokens_among(groups)) == len(groups)
+        except (OSError, ValueError):
+            return False
+
+    def count(self, text: str) -> int:
+        return super().count(self._normalized(text))
+
+    def count_without_tiktoken(self, text: str) -> int | None:
+        return super().count_without_tiktoken(self._normalized(text))
+
+    def _normalized(self, text: str) -> str:
+        if not self._normalizes or text.isascii():
+            return text
+        from tokcap.tokens.nfc import normalized
+
+        return normalized(text)
 
     def token_lengths(self, text: str) -> Sequence[int]:
         if not self._normalizes or text.isascii():

@@ -60,8 +60,13 @@ class EmbeddedTokenizer:
         return byte_pair_of(self.name, vocabulary.load(self.name), self.name, self.longest_token_bytes)
 
     def count(self, text: str) -> int:
+        count = self.count_without_tiktoken(text)
+        return self.byte_pair.count(text) if count is None else count
+
+    def count_without_tiktoken(self, text: str) -> int | None:
+        """Return the same; None if tiktoken is loaded or has to be."""
         lengths = self._small_text_lengths(text)
-        return self.byte_pair.count(text) if lengths is None else len(lengths)
+        return None if lengths is None else len(lengths)
 
     def token_lengths(self, text: str) -> Sequence[int]:
         lengths = self._small_text_lengths(text)
@@ -79,6 +84,11 @@ class EmbeddedTokenizer:
         from tokcap.tokens.small_text import SmallTextEncoder
 
         return SmallTextEncoder(self.name)
+
+    def are_digits_alike(self) -> bool:
+        """Return whether the number of tokens stays the same if a digit is replaced by another one."""
+        # Every group of up to three digits is a token of both vocabularies.
+        return True
 
     def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
         if self._cuts is None:

@@ -50,6 +50,10 @@ class GigatokenCounter:
         """Whether to continue with it."""
         return not self._failed and self._declined < MOST_DECLINED_CHARACTERS
 
+    def count_chunk(self, chunk: bytes) -> int:
+        """Return the tokens of a chunk, which is valid UTF-8."""
+        return self.count(chunk.decode())
+
     def count(self, text: str) -> int:
         if len(text) <= MOST_CHARACTERS and self._known.are_all_of(text):
             try:

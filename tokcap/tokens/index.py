@@ -38,6 +38,10 @@ LOOK_BACK_BYTES = 128
 
 # The smallest part that is worth its own process.
 PARALLEL_PART_BYTES = 4 << 20
+# A token that is further ahead is counted up to by `FarCounter`.
+FAR_TOKENS = 1 << 16
+# How much of the way to such a token is counted in parts, because its place is only estimated.
+SURE_SHARE = 0.9
 
 
 class Index:
@@ -85,16 +89,17 @@ class Index:
         now = (len(self.checkpoints), self.checkpoints.complete)
         return self._tokenizer.stable and now != self._known
 
-    def _read_on(self, count: Callable[[str], int] | None = None) -> None:
-        """Count the next chunk, with `count` instead of the tokenizer if it is given."""
+    def _read_on(self, count: Callable[[bytes], int] | None = None) -> None:
+        """Count the next chunk. If it is valid UTF-8, use `count` instead of the tokenizer."""
         chunk = next(self._unread, None)
         if chunk is None:
             self.checkpoints.finish()
             return
         # A long run often repeats the same chunk.
         if chunk != self._last_chunk:
-            tokens = (count or self._tokenizer.count)(as_text(chunk))
-            self._last_chunk, self._last_counted = chunk, (tokens, is_utf8(chunk))
+            valid_utf8 = is_utf8(chunk)
+            tokens = count(chunk) if count and valid_utf8 else self._tokenizer.count(as_text(chunk))
+            self._last_chunk, self._last_counted = chunk, (tokens, valid_utf8)
         tokens, valid_utf8 = self._last_counted
         self.checkpoints.add(tokens, len(chunk), valid_utf8=valid_utf8, in_piece=self._chunks.in_piece)
 
@@ -114,29 +119,51 @@ class Index:
             self._read_on()
 
     def _count_large_rest(self) -> None:
-        self._count_with_gigatoken()
+        from tokcap.tokens.gigatoken_counter import counter_for
+
+        # The extra `bulk`, if it is installed.
+        if counter := counter_for(self._tokenizer):
+            while counter.is_worthwhile and not self.checkpoints.complete:
+                self._read_on(counter.count_chunk)
+        self._count_in_parallel(self._payload.size)
+
+    def _count_in_parallel(self, end: int) -> None:
+        """Count up to about `end` in several processes, if that is worthwhile."""
         from tokcap.tokens.parallel import count_in_parallel, parts_of
 
-        parts = parts_of(self._payload, self._tokenizer, self.checkpoints.bytes[-1], PARALLEL_PART_BYTES)
+        begin = self.checkpoints.bytes[-1]
+        parts = parts_of(self._payload, self._tokenizer, (begin, end), PARALLEL_PART_BYTES)
         if len(parts) > 1:
             # Before the fork, so that the encoding is loaded only once.
             self._tokenizer.prepare()
             self.checkpoints.join(count_in_parallel(parts, self._count_part))
             self._continue_after_checkpoints()
 
-    def _count_with_gigatoken(self) -> None:
-        """Continue with the extra `bulk`, if it is installed, as long as it is worthwhile."""
-        from tokcap.tokens.gigatoken_counter import counter_for
-
-        if counter := counter_for(self._tokenizer):
-            while counter.is_worthwhile and not self.checkpoints.complete:
-                self._read_on(counter.count)
-
     def _count_part(self, begin: int, end: int) -> Checkpoints:
-        found = Checkpoints()
+        from tokcap.tokens.far_counter import FarCounter
+
+        # `bulk` was tried before. It must not run in a process that was forked.
+        found, count = Checkpoints(), FarCounter(self._tokenizer, may_use_bulk=False).count
         for chunk in split(blocks(self._payload, begin, end), self._tokenizer):
-            found.add(self._tokenizer.count(as_text(chunk)), len(chunk), valid_utf8=is_utf8(chunk))
+            valid_utf8 = is_utf8(chunk)
+            tokens = count(chunk) if valid_utf8 else self._tokenizer.count(as_text(chunk))
+            found.add(tokens, len(chunk), valid_utf8=valid_utf8)
         return found
+
+    def _reach_far(self, token: int) -> None:
+        """Count up to a token that is far ahead, or to the end."""
+        from tokcap.tokens.far_counter import FarCounter
+
+        known, counter, is_parallel = self.checkpoints, FarCounter(self._tokenizer), False
+        while known.tokens[-1] < token and not known.complete:
+            if counter.is_slow and not is_parallel and known.tokens[-1]:
+                # The bytes that are missing, as far as can be told from what was counted. The rest is counted
+                # chunk by chunk.
+                missing = (token - known.tokens[-1]) * known.bytes[-1] / known.tokens[-1]
+                end = known.bytes[-1] + int(missing * SURE_SHARE)
+                self._count_in_parallel(min(end, self._payload.size))
+                is_parallel = True
+            self._read_on(counter.count)
 
     @property
     def total(self) -> Total:
@@ -191,6 +218,8 @@ class Index:
 
     def reach(self, token: int) -> int:
         """Return `token`, or the number of tokens if there are fewer."""
+        if token - self.checkpoints.tokens[-1] > FAR_TOKENS and not self.checkpoints.complete:
+            self._reach_far(token)
         while self.checkpoints.tokens[-1] < token and not self.checkpoints.complete:
             self._read_on()
         if token > self.checkpoints.tokens[-1]:

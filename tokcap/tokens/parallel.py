@@ -5,6 +5,7 @@ Threads would not help: tiktoken builds a list of all tokens, and only one threa
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 
@@ -28,22 +29,28 @@ MOST_PROCESSES = 8
 
 
 def parts_of(
-    payload: Payload, tokenizer: Tokenizer, begin: int, least_bytes: int
+    payload: Payload, tokenizer: Tokenizer, between: tuple[int, int], least_bytes: int
 ) -> Sequence[tuple[int, int]]:
-    """Divide the payload from `begin` on into parts of about the same size, at safe cuts."""
-    left = payload.size - begin
+    """Divide the payload between two places into parts of about the same size, at safe cuts.
+
+    The first place is a safe cut. The last part ends near the second one.
+    """
+    begin, end = between
+    left = end - begin
     number = min(available_cores(), MOST_PROCESSES, left // least_bytes)
     # If a safe cut depends on where counting began, it cannot be found from the middle.
     if number < 2 or not tokenizer.cuts_anywhere or not may_fork():
-        return [(begin, payload.size)]
+        return [between]
     places = [begin]
-    for part in range(1, number):
+    for part in range(1, number + (end < payload.size)):
         start = begin + left * part // number
         data = bytearray(payload.read(start, min(start + LOOK_BYTES, payload.size)))
         cut = tokenizer.safe_cut(data, 0, 0) or cut_inside_run(bytes(data), tokenizer)
         if cut and start + cut > places[-1]:
             places.append(start + cut)
-    return list(zip(places, [*places[1:], payload.size], strict=True))
+    if end == payload.size:
+        places.append(end)
+    return list(itertools.pairwise(places))
 
 
 def cut_inside_run(data: bytes, tokenizer: Tokenizer) -> int | None:

@@ -9,8 +9,9 @@ import pytest
 from tests.fuzz.target import Input, target
 from tests.support import corpus
 from tests.support.reference import ENCODINGS, reference
-from tokcap.tokens import bpe, chunks, count_bytes, embedded, small_text
+from tokcap.tokens import bpe, chunks, count_bytes, embedded, repeated_text, small_text
 from tokcap.tokens.chunks import as_text, split
+from tokcap.tokens.repeated_text import RepeatedTextCounter
 
 TEXTS = [*corpus.TRICKY_TEXT, *corpus.case_inputs(), *corpus.sources()]
 
@@ -54,3 +55,25 @@ def counting_in_chunks(given: Input) -> None:
         pieces = list(split(given.blocks(6, data), tokenizer))
     assert b"".join(pieces) == data
     assert sum(len(reference(name).encode_ordinary(as_text(piece))) for piece in pieces) == expected
+
+
+@target(TEXTS)
+def counting_repeated_text(given: Input) -> None:
+    name = given.pick(0, ENCODINGS)
+    # Records that differ in a few bytes, and in the digits among them.
+    times = given.pick(1, (40, 3, 200))
+    text = as_text(given.payload)[:600]
+    records = [
+        text.replace("1", str(number)) + given.pick(2, ("\n", ",", " ", "é")) for number in range(times)
+    ]
+    data = "".join(records).encode()[:60_000]
+    counter = RepeatedTextCounter(LOADED[name].count, same_digits=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repeated_text, "SAMPLE_BYTES", given.pick(3, (64, 1024)))
+        patch.setattr(repeated_text, "LEAST_SAVED", given.pick(4, (0.0, 0.3)))
+        patch.setattr(repeated_text, "MOST_REMEMBERED_BYTES", given.pick(5, (1 << 20, 200)))
+        patch.setattr(repeated_text, "FIRST_PAUSE", 2)
+        patch.setattr(chunks, "CHUNK_BYTES", given.pick(6, (200, 1 << 12)))
+        pieces = list(split([data], LOADED[name]))
+        found = [counter.count(piece) for piece in pieces]
+    assert found == [len(reference(name).encode_ordinary(as_text(piece))) for piece in pieces]
