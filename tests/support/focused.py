@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tests.support.reference import reference
 
 GAP = re.compile(
-    rb"\.\.\.(?:(\d+) (similar )?lines?, )?(?:stderr )?tokens (about )?([\d.]+[kMG]?)-([\d.]+[kMG]?)\n?"
+    rb"(?:(\d+) (similar )?(?:stderr )?lines? |stderr )?@(about )?([\d.]+[kMG]?)-([\d.]+[kMG]?)\.\.\.\n?"
 )
 MARK = b"[TRUNCATED]"
 

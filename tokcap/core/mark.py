@@ -79,12 +79,15 @@ def inner_note(gap: Gap, ask: Ask) -> str:
 
 
 def gap_line(gap: Gap, lines: int | None, label: str, *, similar: bool) -> str:
-    """Return the line that stands for hidden lines; None as their number: parts of lines are hidden."""
-    kind = "similar line" if similar else "line"
-    what = "" if lines is None else f"{lines} {kind}{'' if lines == 1 else 's'}, "
+    """Return the line that stands for hidden lines; None as their number: parts of lines are hidden.
+
+    The dots are at the end, where they are one token with the line end.
+    """
+    kind = f"{'similar ' if similar else ''}{label}line{'' if lines == 1 else 's'} "
+    what = label if lines is None else f"{lines} {kind}"
     first = f"about {rounded(gap.first)}" if gap.about else str(gap.first)
     end = str(gap.end) if not gap.about or gap.end is None else rounded(gap.end)
-    return f"...{what}{label}tokens {first}-{end}"
+    return f"{what}@{first}-{end}..."
 
 
 def end_of(gap: Gap) -> str:

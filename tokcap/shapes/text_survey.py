@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # The tokens of every line of a smaller payload are found at once.
 SMALL_BYTES = 256 << 10
-# A gap is about this long: `...412 lines, tokens 1840-6120`.
-GAP_TOKENS = 12
+# A gap is about this long: `412 lines @1840-6120...`.
+GAP_TOKENS = 9
 # In bytes per token of the limit: lines that are longer on average are divided, into pieces of this size, or
 # larger ones in a huge payload.
 LONG_LINE_BYTES, PIECE_BYTES = 0.5, 0.5
