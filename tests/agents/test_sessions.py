@@ -12,7 +12,7 @@ VARIABLES = {
     "qwen": "QWEN_CODE_SESSION_ID",
 }
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.one_python, pytest.mark.by_hand]
 
 
 @pytest.mark.parametrize("agent", VARIABLES)

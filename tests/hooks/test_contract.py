@@ -26,13 +26,24 @@ BEFORE = {
         '[shell_environment_policy]\ninherit = "core"\n\n[other]\na = 1\n',
         '[shell_environment_policy.set]\nA = "1"\n\n[other]\na = 1\n',
         '# mine\r\n[shell_environment_policy.set] # too\r\nA = "1"\r\n',
+        '[[hooks]]\nname = "mine"\ntype = "pre_tool"\ncommand = "true"',
     ],
     ".env": ["", "A=1\n", "# mine\nexport A='b c'", "A=1\r\n\r\n"],
+    ".yaml": [
+        "",
+        "model: # mine\n  default: x\n",
+        "model: x",
+        "plugins:\n  # mine\n  enabled:\n  - other # too\n\nmodel: x\n",
+        "plugins:\r\n    enabled: [one, 'two']  # mine\r\nmodel: x\r\n",
+        "---\nplugins:\n  disabled:\n    - other\n",
+    ],
     # Files of tokcap alone.
     ".sh": [],
 }
-NOT_VALID = {".json": "{", ".toml": "[", ".env": None, ".sh": None}
+NOT_VALID = {".json": "{", ".toml": "[", ".env": None, ".sh": None, ".yaml": "plugins: {enabled: [other]}\n"}
 OWN_FILES = ("copilot", "cline", "qwen")
+# Nothing is replaced in a list.
+LISTS = ("hermes", "vibe")
 
 
 class Toy(ShellAgent):
@@ -135,7 +146,7 @@ def test_an_untouched_machine_gives_no_objection(agent, place):
     assert agent.objections(place) == []
 
 
-@pytest.mark.parametrize("number", range(-1, 6))
+@pytest.mark.parametrize("number", range(-1, 7))
 @pytest.mark.parametrize("with_tools", [False, True])
 def test_a_hook_is_installed_once_read_back_and_removed_without_a_trace(agent, place, number, with_tools):
     path = agent.user_settings(place)
@@ -164,7 +175,7 @@ def test_what_somebody_adds_later_stays_when_the_hook_is_removed(agent, place):
     path = agent.user_settings(place)
     if agent.name in OWN_FILES:
         return
-    later = {".json": '{"a": 1}', ".toml": "a = 1\n", ".env": "A=1\n"}[kind_of(path)]
+    later = {".json": '{"a": 1}', ".toml": "a = 1\n", ".env": "A=1\n", ".yaml": "a: 1\n"}[kind_of(path)]
     agent.install(path, WANTED)
     text = Path(path).read_text()
     Path(path).write_text(text.replace("{", '{"a": 1, ', 1) if kind_of(path) == ".json" else later + text)
@@ -204,7 +215,7 @@ def test_settings_that_cannot_be_parsed_are_refused_and_not_changed(agent, place
         assert below(place.home) == files
 
 
-@pytest.mark.parametrize("name", [name for name in AGENTS if name not in OWN_FILES])
+@pytest.mark.parametrize("name", [name for name in AGENTS if name not in (*OWN_FILES, *LISTS)])
 def test_a_value_that_the_user_has_set_is_not_replaced(name, place):
     agent = AGENTS[name]
     path = agent.user_settings(place)

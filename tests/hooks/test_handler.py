@@ -30,6 +30,16 @@ def copilot_event(text, name="bash", command="make"):
     return {"toolName": name, "toolArgs": {"command": command}, "toolResult": result}
 
 
+def vibe_event(stdout, stderr="", returncode=0, *, command="make", **more):
+    result = {"command": command, "stdout": stdout, "stderr": stderr, "returncode": returncode, **more}
+    return {
+        "hook_event_name": "post_tool",
+        "tool_name": "file_system.bash",
+        "tool_input": {"command": command},
+        "tool_output": result,
+    }
+
+
 def handled(data, *arguments, variables=None):
     """Status and output of `tokcap hook run …` in this process."""
     with tempfile.TemporaryFile() as given_, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -133,6 +143,37 @@ class TestPlugins:
         (tmp_path / "whole").write_text(LINES)
         event = {"text": "the beginning", "file": str(tmp_path / "whole")}
         assert "line 2999" in answered(event, name, "--token-limit", "300")["text"]
+
+
+class TestVibe:
+    def test_both_streams_and_the_status_take_the_place_of_a_result(self):
+        event = vibe_event(LINES, "error: no rule\n", 2, was_truncated=True)
+        answer = answered(event, "vibe", "--token-limit", "300")
+        assert answer["decision"] == "deny"
+        text, part, status = answer["reason"].rsplit("\n", 2)
+        assert (part, status) == ("[Vibe kept only a part of this output]", "[exit status 2]")
+        assert 200 < recount(text.encode()) <= 300
+        assert "error: no rule" in text
+
+    def test_what_is_short_in_any_form_is_left_alone(self):
+        assert answered(vibe_event("one\n", "two\n", 4), "vibe", "--token-limit", "300") is None
+        # As JSON it would have more tokens than the limit.
+        quotes = '"a"\n' * 60
+        assert answered(vibe_event(quotes), "vibe", "--token-limit", "300")["reason"] == quotes.rstrip("\n")
+
+    def test_an_answer_is_shorter_than_what_vibe_saves_in_a_file(self):
+        words = "internationalization\n" * 9000
+        assert len(answered(vibe_event(words), "vibe")["reason"]) < 16_000
+
+    def test_pages_of_tokcap_are_not_capped_twice(self):
+        event = vibe_event(LINES, command="tokcap show lake917365018@464")
+        assert answered(event, "vibe", "--token-limit", "300")["reason"] == LINES.rstrip("\n")
+
+    def test_other_tools_are_capped_only_if_they_were_named(self):
+        event = {**vibe_event(LINES), "tool_name": "file_system.read_file", "tool_output_text": LINES}
+        assert answered(event, "vibe", "--token-limit", "300") is None
+        answer = answered(event, "vibe", "--token-limit", "300", "--tools", "read_file")
+        assert 200 < recount(answer["reason"].encode()) <= 300
 
 
 class TestCopilot:

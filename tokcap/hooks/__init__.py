@@ -22,5 +22,7 @@ AGENTS: Table[Agent] = Table(
         "qwen": "tokcap.hooks.qwen:QWEN",
         "copilot": "tokcap.hooks.copilot:COPILOT",
         "cline": "tokcap.hooks.cline:CLINE",
+        "hermes": "tokcap.hooks.hermes:HERMES",
+        "vibe": "tokcap.hooks.vibe:VIBE",
     }
 )

@@ -11,7 +11,7 @@ from re import fullmatch
 from tokcap.core.spelling import nearest
 from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS
-from tokcap.hooks.base import OF_AGENT, Installation, Place
+from tokcap.hooks.base import OF_AGENT, RESULTS, Installation, Place
 from tokcap.hooks.handler import own_program
 from tokcap.hooks.unsupported import RULES, UNSUPPORTED
 from tokcap.lean.record import TYPE_CHECKING
@@ -114,7 +114,7 @@ def planned_lines(place: Place, command: str, only: str | None = None) -> Iterat
         words, variables = agent.shell_words(path, command)
         limit, keep = found.option("--token-limit") or "4000", found.option("--keep") or "auto"
         capped = f"output over {limit} tokens is stored and cut (--keep {keep})"
-        if words:
+        if words and agent.way != RESULTS:
             shown = [*(f"{name}={quoted(value)}" for name, value in variables.items()), *map(quoted, words)]
             yield f"{agent.name}: runs {' '.join(shown)}; {capped}"
         else:

@@ -15,10 +15,6 @@ UNSUPPORTED = {
     "droid": f"Factory Droid {NOT_TRIED}",
     # charmbracelet/crush: commands run in an interpreter that is part of Crush.
     "crush": "Crush runs commands in its own interpreter instead of a shell",
-    # Documented: an `after_tool` hook may replace results.
-    "vibe": "Mistral Vibe documents hooks that replace results; they were not tried",
-    # Documented: `transform_terminal_output`.
-    "hermes": "Hermes documents a plug-in function that replaces outputs; it was not tried",
     # ampcode.com/manual/plugin-api.
     "amp": f"Amp {NOT_TRIED}",
     # docs.windsurf.com/windsurf/cascade/hooks: a hook answers by its exit status.

@@ -22,6 +22,8 @@ from pathlib import Path
 from tests.support.agents.fake_model import FakeModel
 from tests.support.agents.outputs import project_files
 from tests.support.agents.programs import BY_NAME, DIRECTORY, NODE, VARIABLE
+from tokcap.hooks import AGENTS
+from tokcap.hooks.base import Place
 
 TIMEOUT_SECONDS = 240
 ROOT = Path(__file__).parents[3]
@@ -40,6 +42,8 @@ class Run:
     status: int
     # What the agent wrote, for messages of tests.
     said: str
+    # Files that are still there, or name tokcap, after `tokcap hook remove`.
+    left: list[str]
 
 
 def reason_to_skip(name: str) -> str:
@@ -126,8 +130,7 @@ def main() -> None:
             [program.path, *before], env=world, cwd=project, capture_output=True, timeout=60, check=False
         )
     if order["install"] is not None:
-        words = [own("tokcap"), "hook", "install", program.name, *order["install"]]
-        subprocess.run(words, env=world, cwd=project, check=True, stderr=subprocess.PIPE)
+        call_hook(world, project, "install", program.name, *order["install"])
         variable, path = program.started_with
         if variable:
             world[variable] = str(home / path)
@@ -146,9 +149,35 @@ def main() -> None:
         said, status = done.stdout.decode("utf-8", "replace"), done.returncode
     except subprocess.TimeoutExpired as error:
         said = f"timed out: {(error.stdout or b'').decode('utf-8', 'replace')}"
-    said = f"{said[-3000:]}\n{model.problem}"
-    found = {"results": model.results, "within": model.within, "status": status, "said": said}
+    left = []
+    if order["install"] is not None:
+        call_hook(world, project, "remove", program.name)
+        left = left_below(home, program.name)
+    found = {
+        "results": model.results,
+        "within": model.within,
+        "status": status,
+        "said": f"{said[-3000:]}\n{model.problem}",
+        "left": left,
+    }
     json.dump(found, sys.stdout)
+
+
+def call_hook(world: dict[str, str], project: Path, *words: str) -> None:
+    subprocess.run(
+        [own("tokcap"), "hook", *words], env=world, cwd=project, check=True, stderr=subprocess.PIPE
+    )
+
+
+def left_below(home: Path, name: str) -> list[str]:
+    """Return the files of a hook, and the settings of its agent if they name tokcap."""
+    stored = home / ".local" / "share" / "tokcap"
+    found = [path for path in home.rglob("tokcap*") if stored not in (path, *path.parents)]
+    found += home.rglob("*.before-tokcap")
+    settings = Path(AGENTS[name].user_settings(Place(str(home), str(home), {})))
+    if settings.exists() and "tokcap" in settings.read_text():
+        found.append(settings)
+    return [str(path.relative_to(home)) for path in found]
 
 
 def world_in(home: Path, program, url: str) -> dict[str, str]:

@@ -12,7 +12,16 @@ import json
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-SHELL_TOOLS = ("Bash", "bash", "shell", "exec_command", "shell_command", "run_shell_command", "run_commands")
+SHELL_TOOLS = (
+    "Bash",
+    "bash",
+    "shell",
+    "exec_command",
+    "shell_command",
+    "run_shell_command",
+    "run_commands",
+    "terminal",
+)
 COMMAND_KEYS = ("command", "cmd", "commands")
 FINAL_TEXT = "That is all."
 FILLERS = {
@@ -204,11 +213,25 @@ class Gemini(Protocol):
         return {one["name"]: one.get("parametersJsonSchema") or one.get("parameters", {}) for one in given}
 
     def events(self, body, say, call):
+        settings = body.get("generationConfig") or {}
+        schema = settings.get("responseJsonSchema") or settings.get("responseSchema")
+        # Gemini CLI asks for the difficulty of a task, and again for minutes if the answer makes no sense.
+        say = json.dumps(filled(schema)) if schema else say
         part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": say}
         usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
         content = {"role": "model", "parts": [part]}
         candidate = {"content": content, "finishReason": "STOP", "index": 0}
         return [("", {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "fake"})]
+
+
+def filled(schema: dict) -> object:
+    """Return a value that a JSON schema describes."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    kind = str(schema.get("type", "string")).lower()
+    if kind == "object":
+        return {name: filled(inner) for name, inner in schema.get("properties", {}).items()}
+    return 50 if kind in ("number", "integer") else FILLERS[kind]
 
 
 PROTOCOLS = (Messages(), ChatCompletions(), Responses(), Gemini())

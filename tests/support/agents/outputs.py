@@ -48,6 +48,9 @@ def json_in(text: str) -> object:
     if text.startswith('[{"query":'):
         # Cline gives results as JSON.
         text = json.loads(text)[0]["result"]
+    if text.startswith('{"output": '):
+        # And so does Hermes.
+        text = json.loads(text)["output"]
     start = text.find("{")
     if start < 0:
         raise ValueError("no JSON at all")

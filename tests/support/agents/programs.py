@@ -25,7 +25,7 @@ class Program:
     name: str
     package: str
     version: str
-    # Below the directory of the package.
+    # Below the directory of the packages: `node_modules`, or that of a virtual environment.
     executable: str
     arguments: tuple[str, ...]
     variables: dict[str, str] = field(default_factory=dict)
@@ -35,6 +35,10 @@ class Program:
     before: tuple[str, ...] = ()
     # Whether it needs a newer Node than the machine may have.
     own_node: bool = False
+    # The least version of Python that it needs, if it is in the index of Python packages: 3.`python`.
+    python: int = 0
+    # Whether a command may leave a process behind.
+    leaves_processes: bool = True
     # A variable with a path below the home directory, which only the agent itself gets.
     started_with: tuple[str, str] = ("", "")
 
@@ -44,7 +48,12 @@ class Program:
 
     @property
     def path(self) -> str:
-        return os.path.join(DIRECTORY, self.name, "node_modules", self.executable)
+        return os.path.join(DIRECTORY, self.name, "venv" if self.python else "node_modules", self.executable)
+
+    @property
+    def requirement(self) -> str:
+        """Return what its installer has to install."""
+        return f"{self.package}{'==' if self.python else '@'}{self.version}"
 
     def settings(self, url: str) -> dict[str, str]:
         """Return the contents of the settings files."""
@@ -94,6 +103,33 @@ QUIET = {
     "telemetry": {"enabled": False},
 }
 
+HERMES_SETTINGS = """\
+model:
+  default: fake-model
+  provider: custom
+  base_url: "{url}/v1"
+  api_key: none
+"""
+VIBE_SETTINGS = """\
+active_model = "fake-model"
+enable_telemetry = false
+enable_update_checks = false
+enable_auto_update = false
+
+[experiments]
+enable = false
+
+[[providers]]
+name = "fake"
+api_base = "{url}/v1"
+api_key_env_var = "FAKE_API_KEY"
+
+[[models]]
+name = "fake-model"
+provider = "fake"
+alias = "fake-model"
+"""
+
 PROGRAMS = (
     Program(
         "claude-code",
@@ -133,12 +169,16 @@ PROGRAMS = (
         },
         {
             ".config/opencode/opencode.json": {
+                # Else it writes this itself.
+                "$schema": "https://opencode.ai/config.json",
                 "autoupdate": False,
                 "share": "disabled",
                 "model": "fake/fake-model",
                 "small_model": "fake/fake-model",
                 "provider": {"fake": OPENCODE_PROVIDER},
-            }
+            },
+            # Before it loads a plug-in, it tries to install a package of its own, and waits for that.
+            ".npmrc": "fetch-retries=0\n",
         },
     ),
     Program(
@@ -196,17 +236,38 @@ PROGRAMS = (
         own_node=True,
         started_with=("BASH_ENV", ".cline/tokcap/bash_env.sh"),
     ),
+    Program(
+        "hermes",
+        "hermes-agent",
+        "0.19.0",
+        "bin/hermes",
+        ("chat", "-Q", "--yolo", "-q", "go"),
+        {},
+        {".hermes/config.yaml": HERMES_SETTINGS},
+        python=11,
+        leaves_processes=False,
+    ),
+    Program(
+        "vibe",
+        "mistral-vibe",
+        "3.0.2",
+        "bin/vibe",
+        ("--auto-approve", "--trust", "-p", "go"),
+        {"FAKE_API_KEY": "none"},
+        {".vibe/config.toml": VIBE_SETTINGS},
+        python=12,
+    ),
 )
 BY_NAME = {program.name: program for program in PROGRAMS}
 
 
 def main(names: list[str]) -> None:
-    """Print name and package of each agent, or of those named, for `.ci/agents`; first Node if needed."""
+    """Print name, package and Python of the agents for `.ci/agents`, all or those named; first Node."""
     chosen = [program for program in PROGRAMS if not names or program.name in names]
     if any(program.own_node for program in chosen):
-        print("node", NODE_PACKAGE)
+        print("node", NODE_PACKAGE, 0)
     for program in chosen:
-        print(program.name, f"{program.package}@{program.version}")
+        print(program.name, program.requirement, program.python)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,75 @@
+"""The few forms of YAML in which a list of plug-ins is written, and those that are refused."""
+
+import pytest
+import yaml
+
+from tokcap.errors import HookRefused
+from tokcap.hooks.yaml_list import YamlItem, items_in
+
+ITEM = YamlItem(("plugins", "enabled"), "tokcap")
+TEXTS = [
+    "",
+    "a: 1\n",
+    "a: 1",
+    "# only a comment\n",
+    "plugins:\n",
+    "plugins: # none yet\na: 1\n",
+    "plugins:\n  enabled:\n    - one\n    - 'two'\na: {b: [1]}\n",
+    "plugins:\n  enabled:\n  - one # first\n  # second\n  - two\n  disabled: []\na: 1\n",
+    "plugins:\n  enabled:\n",
+    "plugins:\n  enabled: []\na: 1\n",
+    'plugins:\n    enabled: [one, "two"] # mine\n',
+    "plugins:\n  disabled: [x]\n  entries:\n    one:\n      enabled: true\n",
+    '"plugins":\n  "enabled":\n    - one\n',
+    "a: |\n  plugins:\n    enabled:\n      - x\nplugins:\n  enabled:\n    - one\n",
+    "---\na: 1\r\nplugins:\r\n  enabled:\r\n  - one\r\n\r\n",
+]
+
+
+def enabled(text: str) -> list[str]:
+    return ((yaml.safe_load(text) or {}).get("plugins") or {}).get("enabled") or []
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_an_item_is_added_to_the_list_and_taken_out_again(text):
+    assert ITEM.find("x", text) is None
+    added = ITEM.added("x", text)
+    assert ITEM.find("x", added) == "tokcap"
+    assert enabled(added) == [*enabled(text), "tokcap"]
+    without = ITEM.cut("x", added)
+    assert ITEM.find("x", without) is None
+    assert enabled(without) == enabled(text)
+
+    def rest(given: str) -> dict:
+        whole = yaml.safe_load(given) or {}
+        plugins = {
+            key: value for key, value in (whole.pop("plugins", None) or {}).items() if key != "enabled"
+        }
+        return {**whole, **plugins}
+
+    assert rest(added) == rest(without) == rest(text)
+    assert all(line in added for line in text.splitlines() if "[" not in line)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plugins: {enabled: [one]}\n",
+        "{plugins: {enabled: []}}\n",
+        "plugins: &anchor\n  enabled:\n    - one\n",
+        "plugins:\n  enabled: *other\n",
+        "plugins:\n\tenabled: []\n",
+        "a: 1\n---\nb: 2\n",
+        "plugins:\n  enabled: []\nplugins:\n  enabled: []\n",
+        "- one\n",
+    ],
+)
+def test_another_form_is_refused(text):
+    with pytest.raises(HookRefused, match=r"^x: "):
+        ITEM.added("x", text)
+
+
+def test_a_file_that_cannot_be_read_has_no_items(tmp_path):
+    assert items_in(str(tmp_path / "none"), ITEM.keys) == []
+    (tmp_path / "some").write_text("plugins:\n  enabled: [a, b]\n")
+    assert items_in(str(tmp_path / "some"), ITEM.keys) == ["a", "b"]
