@@ -6,12 +6,12 @@ _tokcap_words() {
     case $1 in
         '')
             below='show budget completion count doctor hook manifest mcp spill stats tokenizer'
-            flags='-n --token-limit --token-offset --token-count --no-token-count --keep --focus --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --account --no-account --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
-            valued='-n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook -c'
+            flags='-n --token-limit --token-offset --token-count --no-token-count --keep --focus --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --stderr --pty --no-pty --timeout --kill-after --kill-on-limit --no-kill-on-limit --clean --no-clean --spill --max-bytes --redact --no-redact --record-arguments --no-record-arguments --spill-days --spill-total --store --account --no-account --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -c -h --help -V --version'
+            valued='-n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook -c'
             ;;
         show)
-            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --focus --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --clean --no-clean --account --no-account --session --ledger --ledger-file --on-ledger-failure --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
-            valued='--stream --pointer --grep --context -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --session --ledger --ledger-file --on-ledger-failure --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook'
+            flags='--stream --pointer --grep --context -n --token-limit --token-offset --token-count --no-token-count --keep --focus --align --sentinel --exact-total --no-exact-total --tokenizer -o --output --shape --fields --mode --clean --no-clean --store --account --no-account --session --ledger --ledger-file --on-ledger-failure --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-before-spill --no-compact-before-spill --compact-hook -h --help'
+            valued='--stream --pointer --grep --context -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --store --session --ledger --ledger-file --on-ledger-failure --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook'
             ;;
         'budget check')
             flags='--need --session --ledger -o --output -h --help'
@@ -110,20 +110,20 @@ _tokcap_words() {
             valued='-n --token-limit --keep --session --total --tokenizer --url --header'
             ;;
         'spill gc')
-            flags='-o --output -h --help'
-            valued='-o --output'
+            flags='--shared --store -o --output -h --help'
+            valued='--store -o --output'
             ;;
         'spill list')
-            flags='-o --output -h --help'
-            valued='-o --output'
+            flags='--shared --store -o --output -h --help'
+            valued='--store -o --output'
             ;;
         'spill path')
-            flags='--stream -o --output -h --help'
-            valued='--stream -o --output'
+            flags='--stream --store -o --output -h --help'
+            valued='--stream --store -o --output'
             ;;
         'spill rm')
-            flags='--all -o --output -h --help'
-            valued='-o --output'
+            flags='--all --shared --store -o --output -h --help'
+            valued='--store -o --output'
             ;;
         stats)
             flags='--by --since --plot -o --output -h --help'

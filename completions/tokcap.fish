@@ -13,7 +13,7 @@ function __tokcap_command
                 return 0
             case -c
                 return 2
-            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --agent --etag --url --header --by --since --plot --pre-split --source
+            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --agent --etag --url --header --by --since --plot --pre-split --source
                 set -e words[1..2]
             case -
                 break
@@ -72,7 +72,7 @@ function __tokcap_place
             set count (math $count + 1)
         else if test $words[1] = --
             set ended yes
-        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --agent --etag --url --header --by --since --plot --pre-split --source
+        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --agent --etag --url --header --by --since --plot --pre-split --source
             set -e words[1]
         end
         set -e words[1]
@@ -123,6 +123,7 @@ complete -c tokcap -n __tokcap_in_options -l record-arguments -d 'store the comm
 complete -c tokcap -n __tokcap_in_options -l no-record-arguments -d 'turn --record-arguments off'
 complete -c tokcap -n __tokcap_in_options -l spill-days -x -d 'remove stored outputs older than N days'
 complete -c tokcap -n __tokcap_in_options -l spill-total -x -d 'remove the oldest stored outputs when all together exceed this size'
+complete -c tokcap -n __tokcap_in_options -l store -x -d 'where every host can read stored outputs: s3://BUCKET, gs://BUCKET, az://CONTAINER, each with or without /PREFIX, or file:///DIRECTORY; the data directory then is a cache of it'
 complete -c tokcap -n __tokcap_in_options -l account -d 'log this call for tokcap stats: sizes and the program\'s name, no arguments'
 complete -c tokcap -n __tokcap_in_options -l no-account -d 'turn --account off'
 complete -c tokcap -n __tokcap_in_options -l session -x -k -a '(__tokcap_list sessions)' -d 'charge the budget of this session; see tokcap budget'
@@ -206,6 +207,7 @@ complete -c tokcap -n '__tokcap_in show' -l fields -x -d 'show only these keys o
 complete -c tokcap -n '__tokcap_in show' -l mode -x -a 'raw table summary handle_only' -d 'how much to show: the output itself, its records as a table, a summary, or one line'
 complete -c tokcap -n '__tokcap_in show' -l clean -d 'remove ANSI escapes, progress frames, trailing spaces and repeated blank lines: the output as a terminal finally shows it'
 complete -c tokcap -n '__tokcap_in show' -l no-clean -d 'turn --clean off'
+complete -c tokcap -n '__tokcap_in show' -l store -x -d 'where every host can read stored outputs: s3://BUCKET, gs://BUCKET, az://CONTAINER, each with or without /PREFIX, or file:///DIRECTORY; the data directory then is a cache of it'
 complete -c tokcap -n '__tokcap_in show' -l account -d 'log this call for tokcap stats: sizes and the program\'s name, no arguments'
 complete -c tokcap -n '__tokcap_in show' -l no-account -d 'turn --account off'
 complete -c tokcap -n '__tokcap_in show' -l session -x -k -a '(__tokcap_list sessions)' -d 'charge the budget of this session; see tokcap budget'
@@ -340,15 +342,22 @@ complete -c tokcap -n '__tokcap_in mcp wrap' -l redact -d 'mask what looks like 
 complete -c tokcap -n '__tokcap_in mcp wrap' -l url -x -d 'a server over HTTP instead of a command'
 complete -c tokcap -n '__tokcap_in mcp wrap' -l header -x -d 'with --url: send this header; ${NAME} is a variable, @FILE a file with headers; repeatable'
 complete -c tokcap -n '__tokcap_in mcp wrap' -s h -l help -d 'show this help'
+complete -c tokcap -n '__tokcap_in spill gc' -l shared -d 'clean the store that all hosts read, by age only, instead of this host'
+complete -c tokcap -n '__tokcap_in spill gc' -l store -x -d 'the store that all hosts read; default: TOKCAP_STORE, or config.toml'
 complete -c tokcap -n '__tokcap_in spill gc' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in spill gc' -s h -l help -d 'show this help'
+complete -c tokcap -n '__tokcap_in spill list' -l shared -d 'list what all hosts can read, by handle, age and size only'
+complete -c tokcap -n '__tokcap_in spill list' -l store -x -d 'the store that all hosts read; default: TOKCAP_STORE, or config.toml'
 complete -c tokcap -n '__tokcap_in spill list' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in spill list' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in spill path' -l stream -x -a 'out err' -d 'which stream of the command'
+complete -c tokcap -n '__tokcap_in spill path' -l store -x -d 'the store that all hosts read; default: TOKCAP_STORE, or config.toml'
 complete -c tokcap -n '__tokcap_in spill path' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in spill path' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_place 0 spill path' -k -a '(__tokcap_list handles (commandline -ct))'
-complete -c tokcap -n '__tokcap_in spill rm' -l all -d 'remove every stored output'
+complete -c tokcap -n '__tokcap_in spill rm' -l all -d 'remove every output on this host'
+complete -c tokcap -n '__tokcap_in spill rm' -l shared -d 'with --all: remove every output in the store that all hosts read, too'
+complete -c tokcap -n '__tokcap_in spill rm' -l store -x -d 'the store that all hosts read; default: TOKCAP_STORE, or config.toml'
 complete -c tokcap -n '__tokcap_in spill rm' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in spill rm' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in spill rm' -k -a '(__tokcap_list handles (commandline -ct))'

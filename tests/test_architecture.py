@@ -20,6 +20,7 @@ ROOMS = {
     "regex": "tokens/",
     "gigatoken": "tokens/gigatoken_counter.py",
     "msgspec": ("shapes/json_text/compiled.py", "shapes/json_text/record_type.py"),
+    "obstore": "store/bucket_obstore.py",
     "sqlite3": "budget/database.py",
     "_sqlite3": "budget/database.py",
     "platformdirs": "environment.py",

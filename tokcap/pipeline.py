@@ -149,12 +149,14 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
         return answer
     try:
         call.recorder.commit(call.record_of(given.captured, answer), answer.indexes)
-        return answer
+        notices = call.recorder.notices
+        if not notices:
+            return answer
     except StoreError as error:
+        notices = (Notice("NOT_STORED", f"the output was not stored: {error}"),)
         # The answer must not name a handle that is not stored.
-        notice = Notice("NOT_STORED", f"the output was not stored: {error}")
-    given = given.but(notices=(*given.notices, notice))
-    return answer_for_reader(call.but(recorder=None), given, bill, call.env)
+        call = call.but(recorder=None)
+    return answer_for_reader(call, given.but(notices=given.notices + notices), bill, call.env)
 
 
 def answer_for_reader(call: Call | ShowCall, given: Input, bill: Bill, env: Environment) -> Answer:
@@ -190,8 +192,8 @@ def pay(
     problem = bill.settle(answer, call.request, kind)
     if not problem:
         return answer
-    kept = tuple(notice for notice in answer.response.notices if notice.code == "NOT_STORED")
-    if kept and isinstance(call, Call):
+    kept = tuple(notice for notice in answer.response.notices if notice.code in ("NOT_STORED", "NOT_SHARED"))
+    if isinstance(call, Call) and any(notice.code == "NOT_STORED" for notice in kept):
         call = call.but(recorder=None)
     return answer_for_reader(call, given.but(notices=given.notices + kept + problem), bill, env)
 

@@ -261,6 +261,7 @@ def test_every_option_has_a_variable_and_a_key(read, option):
         "spill_total": "7",
         "mode": "summary",
         "session": "work",
+        "store": "file:///shared",
         "ledger": "redis://host",
         "ledger_file": "/some/file",
         "on_ledger_failure": "open",

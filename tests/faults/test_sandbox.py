@@ -130,7 +130,9 @@ def test_without_a_usable_tmpdir_it_is_below_tmp():
     assert Environment({"TMPDIR": usable}).spare_data_dir() == f"{usable}/tokcap-{os.geteuid()}"
 
 
-def test_a_store_that_is_named_has_no_spare_directory(data, spare):
-    ran = run_tokcap("-n", "60", stdin=LINES, env={"TOKCAP_STORE": f"file://{data}"})
-    assert "not stored" in own_lines(ran)[0]
-    assert not spare.exists()
+def test_the_spare_directory_is_the_cache_of_a_shared_store_too(data, spare, tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o700)
+    ran = run_tokcap("-n", "60", stdin=LINES, env={"TOKCAP_STORE": f"file://{shared}"})
+    assert own_lines(ran) == []
+    assert len([*spare.rglob("out")]) == len([*shared.rglob("out")]) == 1

@@ -7,17 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import buckets
 from tests.support.toys.store import clear_toy_stores, open_toy_store
 from tokcap.environment import Environment
-from tokcap.errors import DamagedOutput, NotFound, StoreError, UsageError
+from tokcap.errors import DamagedOutput, NotFound, StoreError
 from tokcap.lean.digest import checksum
 from tokcap.store import STORES, open_store
 from tokcap.store.base import Retention, index_name
+from tokcap.store.bucket import reader_of
 from tokcap.store.digest import digest_of_stored
 from tokcap.store.handles import is_handle_of
 from tokcap.store.record import LAST_MEMBER, LAST_MEMBER_END, StoredRecord
 from tokcap.store.recorder import Recorder, RecorderSettings
 from tokcap.store.retention import DAY_SECONDS, READ_SECONDS
+from tokcap.store.shared_entry import packed
+from tokcap.store.shared_outputs import ENTRY, key_of
 
 NOW = 1_800_000_000.0
 SETTINGS = RecorderSettings(
@@ -73,23 +77,80 @@ class Subject:
             return Path(path, name).read_bytes()
         return self.store.shelf[handle].files[name]
 
+    def examine(self, handle: str):
+        return self.store.examine(handle)
 
+
+class OnAnotherHost(Subject):
+    """What one host has stored is read on another one, which has nothing."""
+
+    def __init__(self, url: str, env: Environment) -> None:
+        super().__init__(url, env)
+        elsewhere = {**env.variables, "TOKCAP_DATA_DIR": f"{env.variables['HOME']}/elsewhere"}
+        self.elsewhere = env.but(variables=elsewhere)
+
+    def keep(self, *given, **named) -> str:
+        here, self.store = self.store, open_store(self.elsewhere, self.url)
+        try:
+            return super().keep(*given, **named)
+        finally:
+            self.store = here
+
+    def damage(self, handle: str, name: str, data: bytes) -> None:
+        shared = self.store.shared
+        if name not in ("out", "err"):
+            name, data = ENTRY, packed({**shared.entry(handle).files, name: data})
+        shared.bucket.replace(key_of(handle, name), len(data), reader_of(data))
+        # As a later call, which remembers nothing.
+        self.store = open_store(self.env, self.url)
+
+    def raw(self, handle: str, name: str) -> bytes:
+        return self.store.shared.entry(handle).files[name]
+
+    def examine(self, handle: str):
+        return self.store.open(handle)
+
+
+# No server of these is installed for the tests.
+WITHOUT_A_SERVER = {"gs", "az"}
 # Made when tests are collected, so a store that is added to the table is tested without another line.
-@pytest.fixture(params=[*STORES, "toy", "two directories"])
+STORED = [*(name for name in STORES if name not in WITHOUT_A_SERVER), "toy", "two directories"]
+ELSEWHERE = [f"{name}, another host" for name in STORED if name in STORES]
+
+
+@pytest.fixture(params=STORED)
 def subject(request, toy, tmp_path):
+    return subject_of(request.param, toy, tmp_path)
+
+
+def subject_of(name, toy, tmp_path):
     env = Environment({"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}, now=lambda: NOW)
-    if request.param == "two directories":
+    if name == "two directories":
         # As after a call in a sandbox.
         os.mkdir(env.spare_data_dir(), mode=0o700)
         return Subject("file://", env)
-    return Subject(toy if request.param == "toy" else f"{request.param}://{tmp_path}/data", env)
+    if name == "toy":
+        return Subject(toy, env)
+    scheme, _, elsewhere = name.partition(", ")
+    place = f"{tmp_path}/shared"
+    if scheme == "s3":
+        server = buckets.s3_server()
+        place = f"{server.new_bucket()}?timeout=60"
+        env = env.but(variables={**env.variables, **buckets.variables(server.port)})
+    else:
+        os.mkdir(place, mode=0o700)
+    return (OnAnotherHost if elsewhere else Subject)(f"{scheme}://{place}", env)
 
 
 def contents(output) -> dict[str, bytes]:
     return {stream: payload.read(0, payload.size) for stream, payload in output.streams.items()}
 
 
-class TestEveryStore:
+class TestReadingFromEveryStore:
+    @pytest.fixture(params=[*STORED, *ELSEWHERE])
+    def subject(self, request, toy, tmp_path):
+        return subject_of(request.param, toy, tmp_path)
+
     def test_a_stored_output_is_read_back_byte_for_byte(self, subject):
         data = bytes(range(256)) * 50
         handle = subject.keep(data, b"problem\n")
@@ -128,6 +189,95 @@ class TestEveryStore:
         assert not output.is_whole("out")
         assert digest_of_stored(output.streams) == output.record.digest
 
+    def test_four_characters_are_enough_to_find_an_output(self, subject):
+        handle = subject.keep()
+        assert subject.store.find(handle[:4]) == handle
+        assert subject.store.open(handle[:7]).handle == handle
+
+    def test_a_stream_that_was_not_stored_is_not_found(self, subject):
+        handle = subject.keep()
+        with pytest.raises(NotFound, match=f"{handle} has no stored"):
+            subject.store.open(handle, "err")
+
+    @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"schema_version": 2}', b"\xff"])
+    def test_a_damaged_record_is_reported_and_the_output_is_read_anyway(self, subject, data):
+        handle = subject.keep(b"fine")
+        subject.damage(handle, RECORD, data)
+        output = subject.store.open(handle)
+        assert output.damage
+        assert output.damage[0].startswith(f"{RECORD} of {handle} is damaged")
+        assert contents(output)["out"] == b"fine"
+        assert output.record.stored_bytes == {"out": 4}
+
+    @pytest.mark.parametrize("size", [5, 3 << 20])
+    @pytest.mark.parametrize("place", [0, 4, -1])
+    def test_a_byte_that_was_changed_is_never_read(self, subject, size, place):
+        data = bytearray(random.Random(7).randbytes(size))
+        handle = subject.keep(bytes(data), b"fine", max_bytes=64 << 20)
+        data[place] ^= 4
+        subject.damage(handle, "out", bytes(data))
+        out = subject.examine(handle).streams["out"]
+        place %= size
+        for use in (out.read, out.check):
+            with pytest.raises(DamagedOutput, match=f"out of {handle} is damaged: bytes "):
+                use(place, place + 1)
+            with pytest.raises(DamagedOutput):
+                use(0, size)
+        assert subject.store.open(handle, "err").streams["err"].read(0, 4) == b"fine"
+
+    def test_undamaged_blocks_of_a_long_output_can_be_read(self, subject):
+        data = bytearray(random.Random(7).randbytes(3 << 20))
+        handle = subject.keep(bytes(data), max_bytes=64 << 20)
+        data[1 << 20] ^= 1
+        subject.damage(handle, "out", bytes(data))
+        out = subject.store.open(handle).streams["out"]
+        assert out.read(5, 1 << 20) == data[5 : 1 << 20]
+        assert out.read(2 << 20, 3 << 20) == data[2 << 20 :]
+        with pytest.raises(DamagedOutput, match="bytes 1048576-1114111 are not those that were stored"):
+            out.read(0, 3 << 20)
+
+    @pytest.mark.parametrize("size", [2000, 3 << 20])
+    def test_if_the_record_is_damaged_bytes_are_compared_with_the_handle(self, subject, size):
+        data = bytearray(random.Random(7).randbytes(size))
+        handle = subject.keep(bytes(data), b"problem", max_bytes=64 << 20)
+        subject.damage(handle, RECORD, b"{}")
+        output = subject.store.open(handle)
+        assert contents(output) == {"out": data, "err": b"problem"}
+        data[-1] ^= 1
+        subject.damage(handle, "out", bytes(data))
+        with pytest.raises(DamagedOutput):
+            contents(subject.store.open(handle))
+
+    def test_a_long_output_with_a_damaged_record_is_not_called_complete(self, subject):
+        data = random.Random(7).randbytes(3 << 20)
+        handle = subject.keep(data, max_bytes=2 << 20)
+        subject.damage(handle, RECORD, b"{}")
+        out = subject.store.open(handle).streams["out"]
+        assert (out.read(0, out.size), out.lost) == (data[: 2 << 20], 1 << 20)
+
+    def test_fields_that_a_later_version_may_add_to_a_record_are_ignored(self, subject):
+        handle = subject.keep(b"fine", record=StoredRecord(exit_status=4))
+        body = subject.raw(handle, RECORD).partition(LAST_MEMBER)[0] + b', "of_the_future": [1]'
+        end = LAST_MEMBER + checksum(body).hex().encode() + LAST_MEMBER_END
+        subject.damage(handle, RECORD, body + end)
+        output = subject.store.open(handle)
+        assert (output.damage, output.record.exit_status) == ([], 4)
+
+    def test_an_index_is_stored_beside_the_output_and_read_back(self, subject):
+        handle = subject.keep()
+        name = index_name("out", "some/tokenizer")
+        output = subject.store.open(handle)
+        assert output.read_file(name) is None
+        output.write_file(name, b"positions" * 9)
+        output.write_record(output.record.but(shape="text"))
+        output.close()
+        again = subject.store.open(handle)
+        assert (again.read_file(name), again.record.shape) == (b"positions" * 9, "text")
+        again.note_damage(name, "counted again")
+        assert again.damage == [f"{name} of {handle} is damaged: counted again"]
+
+
+class TestEveryStore:
     def test_nothing_is_stored_before_it_is_committed(self, subject):
         recorder = Recorder(SETTINGS, lambda: subject.store, lambda: NOW)
         recorder.spool("out", whole=True).write(b"x" * (9 << 20))
@@ -171,11 +321,6 @@ class TestEveryStore:
         subject.damage(handle, "out", b"hell")
         assert subject.keep(b"hello") == handle
         assert contents(subject.store.open(handle))["out"] == b"hello"
-
-    def test_four_characters_are_enough_to_find_an_output(self, subject):
-        handle = subject.keep()
-        assert subject.store.find(handle[:4]) == handle
-        assert subject.store.open(handle[:7]).handle == handle
 
     @pytest.mark.parametrize("name", ["", "abc", "ABCD", "../x", "zzzz", "ffffffff", "@first"])
     def test_a_name_of_nothing_is_not_found_and_the_latest_are_suggested(self, subject, name):
@@ -226,11 +371,6 @@ class TestEveryStore:
         assert contents(output)["out"] == b"still here"
         output.close()
 
-    def test_a_stream_that_was_not_stored_is_not_found(self, subject):
-        handle = subject.keep()
-        with pytest.raises(NotFound, match=f"{handle} has no stored"):
-            subject.store.open(handle, "err")
-
     def test_cleaning_removes_what_is_too_old(self, subject):
         old = subject.keep(b"old", now=NOW - 3 * DAY_SECONDS)
         new = subject.keep(b"new", now=NOW - DAY_SECONDS)
@@ -257,17 +397,6 @@ class TestEveryStore:
         subject.store.examine(handle).close()
         assert next(subject.store.outputs()).read_at == NOW - 30 * DAY_SECONDS
 
-    @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"schema_version": 2}', b"\xff"])
-    def test_a_damaged_record_is_reported_and_the_output_is_read_anyway(self, subject, data):
-        handle = subject.keep(b"fine")
-        subject.damage(handle, RECORD, data)
-        assert next(subject.store.outputs()).record is None
-        output = subject.store.open(handle)
-        assert output.damage
-        assert output.damage[0].startswith(f"{RECORD} of {handle} is damaged")
-        assert contents(output)["out"] == b"fine"
-        assert output.record.stored_bytes == {"out": 4}
-
     def test_an_output_of_another_size_is_reported(self, subject):
         handle = subject.keep(b"hello")
         subject.damage(handle, "out", b"hell")
@@ -276,33 +405,6 @@ class TestEveryStore:
         assert next(subject.store.outputs()).is_damaged
         assert f"out of {handle} is damaged" in output.damage[0]
         assert not output.is_whole("out")
-
-    @pytest.mark.parametrize("size", [5, 3 << 20])
-    @pytest.mark.parametrize("place", [0, 4, -1])
-    def test_a_byte_that_was_changed_is_never_read(self, subject, size, place):
-        data = bytearray(random.Random(7).randbytes(size))
-        handle = subject.keep(bytes(data), b"fine", max_bytes=64 << 20)
-        data[place] ^= 4
-        subject.damage(handle, "out", bytes(data))
-        out = subject.store.examine(handle).streams["out"]
-        place %= size
-        for use in (out.read, out.check):
-            with pytest.raises(DamagedOutput, match=f"out of {handle} is damaged: bytes "):
-                use(place, place + 1)
-            with pytest.raises(DamagedOutput):
-                use(0, size)
-        assert subject.store.open(handle, "err").streams["err"].read(0, 4) == b"fine"
-
-    def test_undamaged_blocks_of_a_long_output_can_be_read(self, subject):
-        data = bytearray(random.Random(7).randbytes(3 << 20))
-        handle = subject.keep(bytes(data), max_bytes=64 << 20)
-        data[1 << 20] ^= 1
-        subject.damage(handle, "out", bytes(data))
-        out = subject.store.open(handle).streams["out"]
-        assert out.read(5, 1 << 20) == data[5 : 1 << 20]
-        assert out.read(2 << 20, 3 << 20) == data[2 << 20 :]
-        with pytest.raises(DamagedOutput, match="bytes 1048576-1114111 are not those that were stored"):
-            out.read(0, 3 << 20)
 
     @pytest.mark.parametrize("size", [2000, 3 << 20])
     def test_a_longer_output_is_read_as_it_was_and_a_shorter_one_is_damaged(self, subject, size):
@@ -340,25 +442,6 @@ class TestEveryStore:
         with pytest.raises(DamagedOutput, match="bytes 0-2097151 "):
             subject.store.open(handle).streams["out"].read(1 << 20, 2 << 20)
 
-    @pytest.mark.parametrize("size", [2000, 3 << 20])
-    def test_if_the_record_is_damaged_bytes_are_compared_with_the_handle(self, subject, size):
-        data = bytearray(random.Random(7).randbytes(size))
-        handle = subject.keep(bytes(data), b"problem", max_bytes=64 << 20)
-        subject.damage(handle, RECORD, b"{}")
-        output = subject.store.open(handle)
-        assert contents(output) == {"out": data, "err": b"problem"}
-        data[-1] ^= 1
-        subject.damage(handle, "out", bytes(data))
-        with pytest.raises(DamagedOutput):
-            contents(subject.store.open(handle))
-
-    def test_a_long_output_with_a_damaged_record_is_not_called_complete(self, subject):
-        data = random.Random(7).randbytes(3 << 20)
-        handle = subject.keep(data, max_bytes=2 << 20)
-        subject.damage(handle, RECORD, b"{}")
-        out = subject.store.open(handle).streams["out"]
-        assert (out.read(0, out.size), out.lost) == (data[: 2 << 20], 1 << 20)
-
     @pytest.mark.parametrize("size", [2000, 3 << 20, 9 << 20])
     def test_storing_again_repairs_changed_bytes(self, subject, size):
         data = bytearray(random.Random(7).randbytes(size))
@@ -383,26 +466,6 @@ class TestEveryStore:
         assert subject.keep(b"hello", record=StoredRecord(exit_status=3)) == handle
         output = subject.store.open(handle)
         assert (output.damage, output.record.exit_status) == ([], 3)
-
-    def test_fields_that_a_later_version_may_add_to_a_record_are_ignored(self, subject):
-        handle = subject.keep(b"fine", record=StoredRecord(exit_status=4))
-        body = subject.raw(handle, RECORD).partition(LAST_MEMBER)[0] + b', "of_the_future": [1]'
-        end = LAST_MEMBER + checksum(body).hex().encode() + LAST_MEMBER_END
-        subject.damage(handle, RECORD, body + end)
-        output = subject.store.open(handle)
-        assert (output.damage, output.record.exit_status) == ([], 4)
-
-    def test_an_index_is_stored_beside_the_output_and_read_back(self, subject):
-        handle = subject.keep()
-        name = index_name("out", "some/tokenizer")
-        output = subject.store.open(handle)
-        assert output.read_file(name) is None
-        output.write_file(name, b"positions")
-        output.write_record(output.record.but(shape="text"))
-        again = subject.store.open(handle)
-        assert (again.read_file(name), again.record.shape) == (b"positions", "text")
-        again.note_damage(name, "counted again")
-        assert again.damage == [f"{name} of {handle} is damaged: counted again"]
 
     def test_a_path_is_that_of_a_plain_file_or_none(self, subject):
         handle = subject.keep(b"plain")
@@ -453,13 +516,28 @@ class TestChoosingAStore:
         store = open_store(Environment({"TOKCAP_DATA_DIR": str(tmp_path)}))
         assert store.local_directory() == str(tmp_path / "spill")
 
-    def test_an_unknown_scheme_is_refused_before_anything_runs(self, inside, with_store):
-        with pytest.raises(UsageError, match="file://"):
-            open_store(Environment({}), "s3://bucket")
-        ran = inside("-n", "5", "--", "touch", str(with_store), env={"TOKCAP_STORE": "s3://bucket"})
-        assert ran.status == 125
-        assert b"TOKCAP_STORE" in ran.err
-        assert not with_store.exists()
+    @pytest.mark.parametrize(
+        ("url", "said"),
+        [
+            ("ftp://bucket", b"must be a URL that starts with one of file://, s3://, gs://, az://"),
+            ("bucket", b"must be a URL"),
+            ("s3://", b"must name a bucket"),
+            ("s3://someone:hunter2@bucket", b"must not contain a user or a password"),
+            ("s3://bucket?speed=hunter2", b"unknown parameter; known are timeout, endpoint, region"),
+            ("gs://bucket?timeout=never", b"timeout must be seconds"),
+            ("file://shared/hunter2", b"must have an absolute path after file://"),
+        ],
+    )
+    def test_a_bad_url_is_refused_before_anything_runs_and_is_not_repeated(
+        self, inside, with_store, tmp_path, url, said
+    ):
+        touched = tmp_path / "touched"
+        for flags, env in ((("--store", url), {}), ((), {"TOKCAP_STORE": url})):
+            ran = inside(*flags, "-n", "5", "--", "touch", str(touched), env=env)
+            assert ran.status == 125
+            assert said in ran.err
+            assert b"hunter2" not in ran.err
+            assert not touched.exists()
 
 
 LINES = b"".join(b"line %d\n" % number for number in range(3000))

@@ -62,6 +62,7 @@ class ViewOptions(PageOptions, total=False):
     output: Output
     token_count: bool
     session: str | None
+    store: str
     ledger: str
     ledger_file: str
     on_ledger_failure: OnLedgerFailure

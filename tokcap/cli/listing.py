@@ -43,10 +43,11 @@ def run(arguments: Sequence[str], env: Environment) -> int:
 
 def handles(beginning: str, env: Environment) -> Iterator[tuple[str, str]]:
     """Yield stored outputs, the latest first, and the name that means the latest."""
+    from tokcap.cli.store import with_store
     from tokcap.store import caller_of, open_store
     from tokcap.store.base import LATEST
 
-    store, now = open_store(env), env.now()
+    store, now = open_store(with_store(env)), env.now()
     if LATEST.startswith(beginning) and (last := store.last(caller_of(env))):
         yield LATEST, f"the latest: {entry_text(last, now)}"
     for entry in store.latest(MOST_HANDLES, beginning):

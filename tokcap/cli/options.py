@@ -322,6 +322,16 @@ OPTIONS = (
         brief="remove the oldest over this total size",
     ),
     Option(
+        key="store",
+        kind=ServerUrl(),
+        metavar="URL",
+        default_text="none",
+        group=STORE,
+        help="where every host can read stored outputs: s3://BUCKET, gs://BUCKET, az://CONTAINER, each "
+        "with or without /PREFIX, or file:///DIRECTORY; the data directory then is a cache of it",
+        brief="bucket that all hosts read stored outputs from",
+    ),
+    Option(
         key="account",
         kind=Switch(),
         group=STORE,

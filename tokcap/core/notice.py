@@ -20,6 +20,7 @@ MEANINGS = {
     "LEDGER_UNREACHABLE": "the ledger could not be reached before the run; a later call charges the session",
     "LIMIT_TOO_SMALL": "the limit is too small for even one character",
     "NOT_CHARGED": "the session could not be charged",
+    "NOT_SHARED": "the output could not be copied to the store of --store: only this host can show its rest",
     "NOT_STORED": "the output could not be stored; it is still shown",
     "OFFSET_PAST_END": "the offset is at or after the end of the output; nothing is shown",
     "OUTPUT_OPEN": "a process in the background still has the output open; what it writes later is lost",

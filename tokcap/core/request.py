@@ -56,6 +56,7 @@ class View(Record):
     fields: str = ""
     mode: Mode = "raw"
     session: str = ""
+    store: str = ""
     ledger: str = ""
     ledger_file: str = ""
     on_ledger_failure: OnLedgerFailure = "closed"

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 # The extra for developers of tokcap.
 OWN_EXTRA = "test"
 # What the other extras are for.
-USES = {"bulk": "large counts", "plot": "tokcap stats --plot", "tokenizers": "tokcap tokenizer check"}
+USES = {
+    "bulk": "large counts",
+    "objectstore": "--store s3://",
+    "plot": "tokcap stats --plot",
+    "tokenizers": "tokcap tokenizer check",
+}
 # Extras that fail silently, so loading them is tested here. The others report an error when they are used,
 # and loading them can have side effects: matplotlib writes to the home directory.
 FAILS_SILENTLY = ("bulk",)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokcap.cli.options import BY_KEY
+from tokcap.cli.store import with_store
 from tokcap.cli.values import decide
 from tokcap.core.units import count_of, size_of
 from tokcap.doctor.files import check_files
 from tokcap.doctor.finding import Finding, note, ok, some_of, wrong
-from tokcap.errors import DamagedOutput, StoreError, UsageError
+from tokcap.errors import DamagedOutput, StoreError, TokcapError, UsageError
 from tokcap.store import open_store
 from tokcap.store.base import Retention
 from tokcap.store.retention import split_by_retention
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokcap.environment import Environment
-    from tokcap.store.base import ListedOutput, Store
+    from tokcap.store.base import ListedOutput, Shared, Store
 
 # Reading gigabytes takes too long, so digests are compared only for the latest outputs.
 COMPARED_BYTES = 256 << 20
@@ -28,6 +29,11 @@ COLLECT = "tokcap spill gc"
 
 def check(env: Environment) -> Iterator[Finding]:
     """Check the stored outputs, and the files of the store if it has local files."""
+    try:
+        env = with_store(env)
+    except UsageError:
+        # The check of the configuration reports it.
+        pass
     store = open_store(env)
     try:
         outputs = sorted(store.outputs(), key=lambda output: -output.stored_at)
@@ -48,6 +54,19 @@ def check(env: Environment) -> Iterator[Finding]:
     yield check_left_overs(store, env.now())
     if directory := store.local_directory():
         yield from check_files(directory)
+    if store.shared:
+        yield check_shared(store.shared)
+
+
+def check_shared(shared: Shared) -> Finding:
+    """Check that the store of all hosts is reached, can be written, and does what it is told."""
+    try:
+        problem = shared.missing_ability()
+    except TokcapError as error:
+        return wrong("shared", f"{error}; until that is solved, outputs stay on this host", "tokcap doctor")
+    if problem:
+        return wrong("shared", f"{shared.title}: {problem}", "tokcap doctor")
+    return ok("shared", f"{shared.title} can be read and written")
 
 
 def check_records(outputs: Sequence[ListedOutput]) -> Finding:

@@ -23,7 +23,6 @@ OTHERS = (
     "TOKCAP_CONFIG",
     "TOKCAP_DATA_DIR",
     "TOKCAP_SHELL",
-    "TOKCAP_STORE",
     INSIDE,
     FRAME,
     BECAME,

@@ -201,7 +201,9 @@ def open_show(asked: ShowRequest, env: Environment, closing: Closing, payment: P
     from tokcap.steps.stored_input import open_part
     from tokcap.store import caller_of, open_store
 
-    stored = closing.add(open_store(env).open(asked.handle, asked.stream, caller_of(env, asked.session)))
+    stored = closing.add(
+        open_store(env, asked.store).open(asked.handle, asked.stream, caller_of(env, asked.session))
+    )
     which: tuple[Notice, ...] = ()
     if is_relative(asked.handle) and env.is_terminal(env.stdout) and env.is_terminal(env.stderr):
         which = (which_output(stored, asked, env),)

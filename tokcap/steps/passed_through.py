@@ -36,7 +36,7 @@ def report_passed_output(
             if ticket:
                 stored = continuation_of(ticket, call.request, always=True, program=call.env.program)
                 meta = meta.but(**stored.as_meta())
-                notices += stored.notices(None)
+                notices += stored.notices(None) + call.recorder.notices
     destinations.write_words(words_about(notices, err.tail))
     if call.paying:
         uncharged = call.paying.settle(destinations.tokens_passed(), "run")

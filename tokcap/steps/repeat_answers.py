@@ -115,7 +115,7 @@ def compared_with(repeat: Repeat, last: str) -> tuple[Comparison, Comparison] | 
 
     given = repeat.given
     try:
-        stored = open_store(repeat.call.env).open(last)
+        stored = open_store(repeat.call.env, repeat.call.request.store).open(last)
     except TokcapError:
         return None
     try:

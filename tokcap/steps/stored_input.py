@@ -131,7 +131,7 @@ def save_findings(entry: StoredOutput, request: ShowRequest, answer: Answer) -> 
     index = answer.indexes.get("out")
     if index and index.storable:
         size = entry.streams[stream].size
-        entry.write_file(index_name(stream, index.identity), index.checkpoints.packed(size))
+        entry.write_file(index_name(stream, index.identity), index.packed(size))
     if stream != "out":
         return
     out = entry.streams["out"]

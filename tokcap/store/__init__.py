@@ -22,27 +22,40 @@ if TYPE_CHECKING:
 
 # By URL scheme. A member is called with the rest of the URL and the environment.
 STORES: Table[OpenStore] = Table(
-    file="tokcap.store.local:open_local_store",
+    file="tokcap.store.shared:open_file",
+    s3="tokcap.store.shared:open_s3",
+    gs="tokcap.store.shared:open_gs",
+    az="tokcap.store.shared:open_az",
 )
-DEFAULT_SCHEME = "file"
+VARIABLE = "TOKCAP_STORE"
 
 
 def open_store(env: Environment, url: str = "") -> Store:
     """Return the store at `url`, by default the one that TOKCAP_STORE names, else the local one."""
-    scheme, rest = scheme_and_rest(url or env.variables.get("TOKCAP_STORE", "").strip())
+    url = store_url(env, url)
+    if not url:
+        # The table would load more than the default needs.
+        from tokcap.store.local import open_local_store
+
+        return open_local_store("", env)
+    scheme, rest = scheme_and_rest(url)
     return STORES[scheme](rest, env)
+
+
+def store_url(env: Environment, chosen: str = "") -> str:
+    """Return the chosen URL, or that of the variable; empty for the local store."""
+    return chosen or env.variables.get(VARIABLE, "").strip()
 
 
 def scheme_and_rest(url: str) -> tuple[str, str]:
     """Split a store's URL after its scheme; `UsageError` if no store has that scheme."""
-    if not url:
-        return DEFAULT_SCHEME, ""
     scheme, _, rest = url.partition("://")
     if scheme not in STORES:
         from tokcap.errors import UsageError
 
+        # The URL is not repeated: somebody may have put a password into it.
         known = ", ".join(f"{name}://" for name in STORES)
-        raise UsageError(f"TOKCAP_STORE: {url[:80]!r} does not start with a known scheme ({known})")
+        raise UsageError(f"the store ({VARIABLE}, --store) must be a URL that starts with one of {known}")
     return scheme, rest
 
 
@@ -50,11 +63,12 @@ def open_recorder(request: Request, tokenizer: Tokenizer, env: Environment) -> R
     """Return a recorder for one run. The store itself is opened only when it is needed."""
     from tokcap.store.recorder import Recorder, settings_of
 
-    url = env.variables.get("TOKCAP_STORE", "").strip()
-    scheme_and_rest(url)
+    url = store_url(env, request.store)
+    # A bad URL is refused before anything runs.
+    named = open_store(env, url) if url else None
     return Recorder(
         settings_of(request, tokenizer),
-        lambda: open_store(env, url),
+        lambda: named or open_store(env),
         env.now,
         lambda: caller_of(env, request.session),
     )

@@ -50,6 +50,8 @@ class Caller(Record):
 
 
 ANYBODY = Caller()
+# Who copies an output of a shared store to this host: `@last` does not name the copy.
+FOR_THE_CACHE = Caller(session="\n")
 
 
 class Ticket(Record):
@@ -113,6 +115,10 @@ if TYPE_CHECKING:
             """Return the path of a plain file with this stream, or None if the store has none."""
             ...
 
+        def fetch_path(self, stream: Stream) -> str | None:
+            """Return the same. If the file is elsewhere, fetch it first, whole."""
+            ...
+
         def is_whole(self, stream: Stream) -> bool:
             """Return whether the store has every byte that was written to the stream."""
             ...
@@ -142,6 +148,9 @@ if TYPE_CHECKING:
     class Draft(Protocol):
         """An output that is being stored. Only the recorder uses it."""
 
+        # Why other hosts cannot read the output, although they should; empty if nothing went wrong.
+        not_shared: str
+
         def open_file(self, stream: Stream) -> int:
             """Return the descriptor of a new file for a stream that is too long for memory."""
             ...
@@ -160,8 +169,35 @@ if TYPE_CHECKING:
             """Remove everything that was not committed."""
             ...
 
+    class Shared(Protocol):
+        """The part of a store that other hosts read too. Every method may raise `StoreError`."""
+
+        # For messages.
+        title: str
+
+        def outputs(self) -> Iterator[ListedOutput]:
+            """Return every output, in any order. Their records are not read."""
+            ...
+
+        def remove(self, handle: str) -> None:
+            """Remove an output for all hosts."""
+            ...
+
+        def clean(self, days: int) -> Cleaned:
+            """Remove outputs by age, and leftovers of interrupted uploads."""
+            ...
+
+        def missing_ability(self) -> str:
+            """Store and remove something. Return what the store cannot do; empty if it can do everything."""
+            ...
+
     class Store(Protocol):
         """A place for outputs. Every method may raise `StoreError`."""
+
+        @property
+        def shared(self) -> Shared | None:
+            """The part that other hosts read too; None if there is none."""
+            ...
 
         def draft(self, caller: Caller = ANYBODY) -> Draft:
             """Return a draft for a new output."""
@@ -197,6 +233,10 @@ if TYPE_CHECKING:
 
         def remove(self, handle: str) -> None:
             """Remove an output. It is not an error if it is gone already."""
+            ...
+
+        def remove_here(self, handle: str) -> None:
+            """Remove an output from this host only."""
             ...
 
         def clean(self, retention: Retention, now: float) -> Cleaned:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import Stream
     from tokcap.environment import Environment
-    from tokcap.store.base import Caller, Cleaned, ListedOutput, Retention
+    from tokcap.store.base import Caller, Cleaned, ListedOutput, Retention, Shared
     from tokcap.store.local_joined import JoinedStore
     from tokcap.store.local_output import LocalOutput
 
@@ -44,6 +44,8 @@ def open_local_store(directory: str, env: Environment) -> LocalStore | JoinedSto
 
 class LocalStore:
     """All stored outputs below one data directory."""
+
+    shared: Shared | None = None
 
     def __init__(self, data_dir: str, spare_dir: str = "") -> None:
         """If the system forbids writing below `data_dir`, drafts are made below `spare_dir` instead."""
@@ -138,6 +140,8 @@ class LocalStore:
 
     def remove(self, handle: str) -> None:
         self._layout.remove(self._layout.directory_of(handle))
+
+    remove_here = remove
 
     def clean(self, retention: Retention, now: float) -> Cleaned:
         from tokcap.store import local_cleaning

@@ -6,6 +6,7 @@ import os
 
 from tokcap.errors import StoreError
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.store.base import FOR_THE_CACHE
 from tokcap.store.local_layout import RECORD, lock_directory, remove_directory
 from tokcap.system import private_files as private
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 class LocalDraft:
     """A temporary directory, made when the first file is written. Its lock protects it from cleaning."""
+
+    not_shared = ""
 
     def __init__(self, layout: Layout, caller: Caller) -> None:
         self._layout = layout
@@ -85,7 +88,7 @@ class LocalDraft:
             if self._replace_streams(target, record.stored_bytes) and self._update(target, record, files):
                 return
         self._directory = ""
-        self._layout.note_stored(record.handle, self._caller, record.stored_at)
+        self._note_stored(record)
 
     def _has_equal(self, target: str, record: StoredRecord, streams: Mapping[Stream, Spool]) -> bool:
         """Return whether the store has the same bytes."""
@@ -140,5 +143,9 @@ class LocalDraft:
             pass
         if not private.is_own_directory(target):
             return False
-        self._layout.note_stored(record.handle, self._caller, record.stored_at)
+        self._note_stored(record)
         return True
+
+    def _note_stored(self, record: StoredRecord) -> None:
+        if self._caller != FOR_THE_CACHE:
+            self._layout.note_stored(record.handle, self._caller, record.stored_at)

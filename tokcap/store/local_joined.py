@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from tokcap.core.request import Stream
-    from tokcap.store.base import Caller, ListedOutput, Retention
+    from tokcap.store.base import Caller, ListedOutput, Retention, Shared
     from tokcap.store.local import LocalStore
     from tokcap.store.local_draft import LocalDraft
     from tokcap.store.local_output import LocalOutput
@@ -37,6 +37,8 @@ def written_at(root: str) -> int:
 
 class JoinedStore:
     """Reads two stores, and writes to the first, which knows the second as its spare directory."""
+
+    shared: Shared | None = None
 
     def __init__(self, first: LocalStore, second: LocalStore) -> None:
         self._first = first
@@ -87,6 +89,8 @@ class JoinedStore:
     def remove(self, handle: str) -> None:
         for store in self._stores:
             store.remove(handle)
+
+    remove_here = remove
 
     def clean(self, retention: Retention, now: float) -> Cleaned:
         parts = [store.clean(retention, now) for store in self._stores]

@@ -100,6 +100,8 @@ class LocalOutput:
     def local_path(self, stream: Stream) -> str:
         return os.path.join(self._directory, stream)
 
+    fetch_path = local_path
+
     def is_whole(self, stream: Stream) -> bool:
         found = self.streams[stream]
         return not found.lost and found.size == found.found_size

@@ -6,6 +6,7 @@ store is opened when it is needed, because most outputs are short and are never 
 
 from __future__ import annotations
 
+from tokcap.core.notice import Notice
 from tokcap.core.request import AUTO
 from tokcap.core.spool import Spool, open_nameless_file
 from tokcap.errors import StoreError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from tokcap.store.record import StoredRecord
 
     class Checkpoints(Protocol):
-        def packed(self, size: int) -> bytes: ...
         @property
         def bytes(self) -> Sequence[int]: ...
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         def storable(self) -> bool: ...
         @property
         def checkpoints(self) -> Checkpoints: ...
+        def packed(self, size: int) -> bytes: ...
 
 
 # Hashing less than this takes no longer than starting a thread.
@@ -136,6 +137,8 @@ class Recorder:
         self._is_stored = False
         # Why nothing can be stored; empty if nothing went wrong.
         self.failure = ""
+        # Why other hosts cannot read what was stored; empty if nothing went wrong.
+        self.not_shared = ""
 
     def spool(self, stream: Stream, *, whole: bool) -> Spool:
         """Return a spool for a stream. Unless `whole`, it keeps only what the window and the store need."""
@@ -205,12 +208,21 @@ class Recorder:
             lost_bytes={name: size for name, size in ticket.lost_bytes.items() if size},
         )
         files = {**self._files(indexes, ticket.stored_bytes), **self._checksums(ticket)}
+        draft = self._open()[1]
         try:
-            self._open()[1].commit(record, self._spools, files)
+            draft.commit(record, self._spools, files)
         except StoreError as error:
             self.failure = str(error)
             raise
         self._is_stored = True
+        self.not_shared = draft.not_shared
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What a reader has to know about the stored output."""
+        if not self.not_shared:
+            return ()
+        return (Notice("NOT_SHARED", f"other hosts cannot read this output: {self.not_shared}"),)
 
     def close(self) -> None:
         """Remove what was not stored. After storing, clean the store if that is due."""
@@ -261,7 +273,7 @@ class Recorder:
             # An index of more bytes than are stored would belong to another payload.
             if index.storable and index.checkpoints.bytes[-1] <= stored_bytes[stream]:
                 name = index_name(stream, index.identity)
-                files[name] = index.checkpoints.packed(stored_bytes[stream])
+                files[name] = index.packed(stored_bytes[stream])
         seek_points = self._spools["out"].seek_points_if_used
         if seek_points and seek_points.changed and seek_points.last_byte <= stored_bytes["out"]:
             files[SEEK_POINTS] = seek_points.packed()

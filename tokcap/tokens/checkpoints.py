@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from typing import Self
 
 MAGIC = b"tokcap index 2\n"
-COMPLETE, VALID_UTF8, IN_PIECE = 1, 2, 4
+COMPLETE, VALID_UTF8, IN_PIECE, HAS_SAMPLE = 1, 2, 4, 8
+# A file has at most about this many checkpoints, those of 128 MiB. In a larger payload they are further
+# apart: a page reads the whole file and one stretch between two checkpoints, possibly over a network.
+MOST_STORED = 1 << 13
 
 
 def last_at_most(ordered: Sequence[int], value: int) -> int:
@@ -42,6 +45,8 @@ class Checkpoints:
         # Whether the last one is a cut with `in_piece` (see `Cut`). The others need not know: their end is
         # known too.
         self.in_piece = False
+        # How many tokens some bytes of the payload have, from which its total is estimated; None if unknown.
+        self.sample: tuple[int, int] | None = None
 
     def add(self, tokens: int, size: int, *, valid_utf8: bool = True, in_piece: bool = False) -> None:
         """Add the end of the next chunk, given its number of tokens and its size in bytes."""
@@ -68,10 +73,14 @@ class Checkpoints:
     def packed(self, size: int) -> bytes:
         """Return the content of an index file for a payload of this size."""
         flags = COMPLETE * self.complete | VALID_UTF8 * self.valid_utf8 | IN_PIECE * self.in_piece
+        flags |= HAS_SAMPLE * (self.sample is not None)
         from tokcap.lean.digest import checksum
 
-        head = MAGIC + little_endian([size, flags, len(self)])
-        body = head + little_endian(self.tokens) + little_endian(self.bytes)
+        tokens, places = self.tokens, self.bytes
+        if len(self) > MOST_STORED:
+            tokens, places = thinned(tokens, places)
+        head = MAGIC + little_endian([size, flags, len(tokens)])
+        body = head + little_endian(tokens) + little_endian(places) + little_endian(self.sample or ())
         return body + checksum(body)
 
     @classmethod
@@ -84,14 +93,30 @@ class Checkpoints:
             return None
         head_end = len(MAGIC) + 24
         found_size, flags, number = from_little_endian(body[len(MAGIC) : head_end])
-        if found_size != size or len(body) != head_end + 16 * number or not number:
+        body_end = head_end + 16 * number
+        sample_bytes = 16 if flags & HAS_SAMPLE else 0
+        if found_size != size or len(body) != body_end + sample_bytes or not number:
             return None
         found = cls()
         found.tokens = from_little_endian(body[head_end : head_end + 8 * number])
-        found.bytes = from_little_endian(body[head_end + 8 * number :])
+        found.bytes = from_little_endian(body[head_end + 8 * number : body_end])
+        if sample_bytes:
+            tokens, sampled = from_little_endian(body[body_end:])
+            found.sample = tokens, sampled
         found.complete, found.valid_utf8 = bool(flags & COMPLETE), bool(flags & VALID_UTF8)
         found.in_piece = bool(flags & IN_PIECE)
         return found
+
+
+def thinned(tokens: Sequence[int], places: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return fewer checkpoints, with the first and the last. All are safe cuts, so any of them will do."""
+    distance = places[-1] // MOST_STORED
+    kept = [0]
+    for number in range(1, len(places) - 1):
+        if places[number] - places[kept[-1]] >= distance:
+            kept.append(number)
+    kept.append(len(places) - 1)
+    return [tokens[number] for number in kept], [places[number] for number in kept]
 
 
 def little_endian(numbers: Sequence[int]) -> bytes:

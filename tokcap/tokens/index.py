@@ -56,7 +56,8 @@ class Index:
         # The stretch used last: the next question is usually about the same one.
         self._stretch = -1
         self._stretch_ends: Sequence[int] = ()
-        self._estimate: float | None = None
+        # As in the checkpoints, but perhaps of a damaged payload.
+        self._sample: tuple[int, int] | None = None
         self._last_chunk, self._last_counted = b"", (0, True)
         # Whether this call has asked for the end of the payload (see `total`).
         self._was_end_asked = False
@@ -189,20 +190,37 @@ class Index:
 
     def _tokens_per_byte(self) -> float:
         """Estimate the tokens per byte from some evenly spread places."""
-        if self._estimate is None:
-            size, tokens, sampled = self._payload.size, 0, 0
+        sample = self.checkpoints.sample or self._sample
+        if sample is None:
+            size, tokens, sampled, is_damaged = self._payload.size, 0, 0, False
             for number in range(1, PLACES + 1):
                 place = size * number // (PLACES + 1)
                 try:
-                    sample = self._payload.read(place, min(place + PLACE_BYTES, size))
+                    data = self._payload.read(place, min(place + PLACE_BYTES, size))
                 except DamagedOutput:
                     # Windows elsewhere can still be shown.
+                    is_damaged = True
                     continue
-                text = self._between_cuts(sample)
+                text = self._between_cuts(data)
                 tokens += self._tokenizer.count(as_text(text))
                 sampled += len(text)
-            self._estimate = tokens / sampled if sampled else 0.0
-        return self._estimate
+            sample = self._sample = tokens, sampled
+            if not is_damaged:
+                self.checkpoints.sample = sample
+        tokens, sampled = sample
+        return tokens / sampled if sampled else 0.0
+
+    def packed(self, size: int) -> bytes:
+        """Return the checkpoints as a file, for a payload that has `size` bytes in the store.
+
+        With the sample, a page of a large payload reads nothing but its window.
+        """
+        if self._payload.size != size:
+            # The sample has other places.
+            self.checkpoints.sample = None
+        elif size > EXACT_BYTES:
+            self._tokens_per_byte()
+        return self.checkpoints.packed(size)
 
     def _between_cuts(self, sample: bytes) -> bytes:
         """Return the part of a sample whose tokens are the same inside the whole text.

@@ -70,6 +70,9 @@ class ToyOutput:
     def local_path(self, stream: str) -> None:
         return None
 
+    def fetch_path(self, stream: str) -> None:
+        return None
+
     def is_whole(self, stream: str) -> bool:
         payload = self.streams[stream]
         return not payload.lost and payload.size == payload.found_size
@@ -94,6 +97,8 @@ class ToyOutput:
 
 
 class ToyDraft:
+    not_shared = ""
+
     def __init__(self, store: "ToyStore") -> None:
         self._store = store
 
@@ -118,6 +123,8 @@ class ToyDraft:
 
 
 class ToyStore:
+    shared = None
+
     def __init__(self, shelf: dict[str, Kept], last_handle: list[str], env) -> None:
         self.shelf = shelf
         self.last_handle = last_handle
@@ -169,6 +176,9 @@ class ToyStore:
 
     def remove(self, handle: str) -> None:
         self.shelf.pop(handle, None)
+
+    def remove_here(self, handle: str) -> None:
+        self.remove(handle)
 
     def clean(self, retention, now: float) -> Cleaned:
         kept, removed = split_by_retention(self.outputs(), retention, now)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import Output, Stream
     from tokcap.environment import Environment
-    from tokcap.store.base import ListedOutput, Store
+    from tokcap.store.base import ListedOutput, Shared, Store
     from tokcap.system.screen import Screen
 
 GROUP = Group("spill", "List, find and remove stored outputs.")
@@ -23,6 +23,14 @@ HANDLE = Argument(
     "HANDLE", "a handle, four or more characters of it, or @last, @last-1, ...", names="handles"
 )
 NO_OUTPUT = "there is no such output"
+STORE = flag_like("store", "the store that all hosts read; default: TOKCAP_STORE, or config.toml").but(
+    shown_default=""
+)
+
+
+def shared_flag(help: str) -> Flag:  # noqa: A002  # as the field is named
+    return Flag(("--shared",), help, Switch(), default=False)
+
 
 NO_COMMAND = "-"
 HEAD = ("HANDLE", "AGE", "SIZE", "TOKENS", "EXIT", "COMMAND")
@@ -34,24 +42,27 @@ LONGEST_COMMAND_CHARACTERS = 400
 @command(
     "spill",
     "list",
-    flags=(OUTPUT,),
-    examples=(("tokcap spill list", "all stored outputs, the latest first"),),
+    flags=(shared_flag("list what all hosts can read, by handle, age and size only"), STORE, OUTPUT),
+    examples=(
+        ("tokcap spill list", "all outputs that are stored on this host, the latest first"),
+        ("tokcap spill list --shared", "all outputs in the store that all hosts read"),
+    ),
     quick=True,
 )
-def list_entries(env: Environment, *, output: Output | None) -> int:
+def list_entries(env: Environment, *, shared: bool, store: str | None, output: Output | None) -> int:
     """List stored outputs, the latest first: handle, age, size, tokens, exit status, command.
 
     Tokens are those of standard output, or `-` if they have not all been counted yet. A `+` after the size
     means that the output was longer than what is stored.
     """
-    from tokcap.store import open_store
     from tokcap.system.screen import screen_of
 
     reply = Reply(env, output)
-    store = open_store(env)
-    entries = sorted(store.outputs(), key=lambda entry: -entry.stored_at)
+    opened = opened_store(env, store)
+    listed = shared_part(opened).outputs() if shared else opened.outputs()
+    entries = sorted(listed, key=lambda entry: -entry.stored_at)
     if not reply.is_text:
-        return reply.give([entry_numbers(entry, store) for entry in entries])
+        return reply.give([entry_numbers(entry, None if shared else opened) for entry in entries])
     if not entries:
         return reply.say("nothing is stored\n")
     now = env.now()
@@ -63,19 +74,24 @@ def list_entries(env: Environment, *, output: Output | None) -> int:
     "spill",
     "path",
     arguments=(HANDLE,),
-    flags=(flag_like("stream", "which stream of the command").but(default="out"), OUTPUT),
+    flags=(flag_like("stream", "which stream of the command").but(default="out"), STORE, OUTPUT),
     examples=(('less "$(tokcap spill path @last)"', "read the latest stored output with another tool"),),
     no=NO_OUTPUT,
     quick=True,
 )
-def path(env: Environment, *, handle: str, stream: Stream, output: Output | None) -> int:
-    """Print the path of the file that holds a stored output: plain bytes, for any tool."""
-    from tokcap.store import caller_of, open_store
+def path(env: Environment, *, handle: str, stream: Stream, store: str | None, output: Output | None) -> int:
+    """Print the path of the file that holds a stored output: plain bytes, for any tool.
+
+    An output of another host is fetched first.
+    """
+    from tokcap.store import caller_of
 
     reply = Reply(env, output)
-    stored = open_store(env).open(handle, stream, caller_of(env))
-    stored.close()
-    local_path = stored.local_path(stream)
+    stored = opened_store(env, store).open(handle, stream, caller_of(env))
+    try:
+        local_path = stored.fetch_path(stream)
+    finally:
+        stored.close()
     if local_path is None:
         raise NotFound(f"this store has no local files; read it with tokcap show {stored.handle}")
     if reply.is_text:
@@ -90,34 +106,49 @@ def path(env: Environment, *, handle: str, stream: Stream, output: Output | None
     "rm",
     arguments=(HANDLE.but(repeatable=True, required=False, passed_as="handles"),),
     flags=(
-        Flag(("--all",), "remove every stored output", Switch(), default=False, passed_as="everything"),
+        Flag(("--all",), "remove every output on this host", Switch(), default=False, passed_as="everything"),
+        shared_flag("with --all: remove every output in the store that all hosts read, too"),
+        STORE,
         OUTPUT,
     ),
     examples=(
         ("tokcap spill rm lake @last", "remove two outputs"),
-        ("tokcap spill rm --all", "remove everything that is stored"),
+        ("tokcap spill rm --all", "remove everything that is stored on this host"),
     ),
     danger="destructive",
     no=NO_OUTPUT,
 )
 def remove(
-    env: Environment, *, handles: Sequence[str] | None, everything: bool, output: Output | None
+    env: Environment,
+    *,
+    handles: Sequence[str] | None,
+    everything: bool,
+    shared: bool,
+    store: str | None,
+    output: Output | None,
 ) -> int:
-    """Remove stored outputs. If one of them cannot be found, none is removed."""
-    from tokcap.store import caller_of, open_store
+    """Remove stored outputs. If one of them cannot be found, none is removed.
+
+    With --store, an output that is named is removed for all hosts.
+    """
+    from tokcap.store import caller_of
 
     if everything and handles:
         raise UsageError("--all removes every output; leave out HANDLE or --all")
     if not everything and not handles:
         raise UsageError(f"HANDLE is missing: {HANDLE.help}; or --all")
-    reply, store, caller = Reply(env, output), open_store(env), caller_of(env)
+    if shared and not everything:
+        raise UsageError("--shared needs --all; an output that is named is removed for all hosts anyway")
+    reply, opened, caller = Reply(env, output), opened_store(env, store), caller_of(env)
     if everything:
-        listed = [*store.outputs()]
-        removed = [entry.handle for entry in listed]
+        listed = [*opened.outputs(), *(shared_part(opened).outputs() if shared else ())]
+        removed = [*dict.fromkeys(entry.handle for entry in listed)]
     else:
-        removed = [*dict.fromkeys(store.find(handle, caller) for handle in handles or ())]
+        removed = [*dict.fromkeys(opened.find(handle, caller) for handle in handles or ())]
+    # Without --shared, --all must not touch what other hosts have stored.
+    remove_one = opened.remove if shared or not everything else opened.remove_here
     for handle in removed:
-        store.remove(handle)
+        remove_one(handle)
     if not reply.is_text:
         return reply.give({"removed": removed})
     if everything:
@@ -129,24 +160,32 @@ def remove(
 @command(
     "spill",
     "gc",
-    flags=(OUTPUT,),
-    examples=(("tokcap spill gc", "do now what storing does from time to time"),),
+    flags=(
+        shared_flag("clean the store that all hosts read, by age only, instead of this host"),
+        STORE,
+        OUTPUT,
+    ),
+    examples=(
+        ("tokcap spill gc", "do now what storing does from time to time"),
+        ("tokcap spill gc --shared", "remove old outputs from the store that all hosts read"),
+    ),
     danger="destructive",
 )
-def collect(env: Environment, *, output: Output | None) -> int:
+def collect(env: Environment, *, shared: bool, store: str | None, output: Output | None) -> int:
     """Remove outputs over the limits of age and total size, and leftovers of interrupted runs.
 
     Storing does the same from time to time. --spill-days and --spill-total, their variables and config keys
-    set the limits. What was stored or read within the last hour is always kept.
+    set the limits. What was stored or read within the last hour is always kept. A store that all hosts read
+    is cleaned only with --shared, by the age of the outputs.
     """
     from tokcap.cli.values import decide
-    from tokcap.store import open_store
     from tokcap.store.base import Retention
 
     reply = Reply(env, output)
     settings = decide((), "run", env)
     retention = Retention(int(settings["spill_days"] or 0), int(settings["spill_total"] or 0))
-    cleaned = open_store(env).clean(retention, env.now())
+    opened = opened_store(env, store)
+    cleaned = shared_part(opened).clean(retention.days) if shared else opened.clean(retention, env.now())
     freed = sum(entry.size_bytes for entry in cleaned.removed)
     if reply.is_text:
         left_overs = f", {cleaned.left_overs} leftovers of interrupted runs" if cleaned.left_overs else ""
@@ -159,14 +198,32 @@ def collect(env: Environment, *, output: Output | None) -> int:
     return reply.give({"removed": removed, **counts, "left_overs": cleaned.left_overs})
 
 
+def opened_store(env: Environment, given: str | None) -> Store:
+    """Return the store of a subcommand. `given` is the value of its flag."""
+    from tokcap.cli.store import with_store
+    from tokcap.store import open_store
+
+    return open_store(with_store(env, given))
+
+
+def shared_part(store: Store) -> Shared:
+    """Return what all hosts read; `UsageError` if there is no such store."""
+    if store.shared is None:
+        raise UsageError("--shared needs a store that all hosts read: give --store, or set TOKCAP_STORE")
+    return store.shared
+
+
 COMMANDS = (list_entries, path, remove, collect)
 
 
-def entry_numbers(entry: ListedOutput, store: Store) -> dict[str, object]:
-    """Return an entry for programs. If its record is damaged, it has only what the files tell."""
+def entry_numbers(entry: ListedOutput, store: Store | None) -> dict[str, object]:
+    """Return an entry for programs. If its record is damaged, it has only what the files tell.
+
+    Without a store, it has no files on this host.
+    """
     from tokcap.steps.continuation import readable
 
-    local_path = store.local_path(entry.handle)
+    local_path = store.local_path(entry.handle) if store else None
     found: dict[str, object] = {
         "handle": entry.handle,
         "path": None if local_path is None else readable(local_path),
@@ -195,7 +252,9 @@ def row_of(entry: ListedOutput, now: float) -> tuple[str, ...]:
     """Return an entry for people."""
     record, age = entry.record, age_of(now - entry.stored_at)
     if record is None:
-        return (entry.handle, age, size_of(entry.size_bytes), "-", "-", "(record is damaged)")
+        # In a list of what all hosts read, records are not read.
+        about = "(record is damaged)" if entry.is_damaged else NO_COMMAND
+        return (entry.handle, age, size_of(entry.size_bytes), "-", "-", about)
     totals = [streams["out"] for streams in record.tokens.values() if "out" in streams]
     status = "-" if record.exit_status is None else str(record.exit_status)
     shown = printable(" ".join(record.command), LONGEST_COMMAND_CHARACTERS) if record.command else NO_COMMAND
