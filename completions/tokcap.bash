@@ -22,11 +22,15 @@ _tokcap_words() {
             valued='--used --session --ledger -o --output'
             ;;
         'budget end')
-            flags='--session --ledger -o --output -h --help'
+            flags='--tree --session --ledger -o --output -h --help'
             valued='--session --ledger -o --output'
             ;;
-        'budget list')
+        'budget history')
             flags='--ledger -o --output -h --help'
+            valued='--ledger -o --output'
+            ;;
+        'budget list')
+            flags='--tree --ledger -o --output -h --help'
             valued='--ledger -o --output'
             ;;
         'budget record')
@@ -38,8 +42,8 @@ _tokcap_words() {
             valued='--session --ledger -o --output'
             ;;
         'budget start')
-            flags='--total --context-window --model --result-pct --turn-pct --floor-tokens --shell --session --ledger -o --output -h --help'
-            valued='--total --context-window --model --result-pct --turn-pct --floor-tokens --shell --session --ledger -o --output'
+            flags='--total --parent --renew --context-window --model --result-pct --turn-pct --floor-tokens --shell --session --ledger -o --output -h --help'
+            valued='--total --parent --renew --context-window --model --result-pct --turn-pct --floor-tokens --shell --session --ledger -o --output'
             ;;
         'budget status')
             flags='--session --ledger -o --output -h --help'
@@ -48,6 +52,10 @@ _tokcap_words() {
         'budget turn')
             flags='--shell --session --ledger -o --output -h --help'
             valued='--shell --session --ledger -o --output'
+            ;;
+        'budget watch')
+            flags='--every --once --ledger -o --output -h --help'
+            valued='--every --ledger -o --output'
             ;;
         'completion bash')
             flags='-h --help'
@@ -150,7 +158,7 @@ _tokcap_words() {
             valued='-o --output'
             ;;
         spill) below='gc list path rm' flags='-h --help' ;;
-        budget) below='check compacted end list record reset start status turn' flags='-h --help' ;;
+        budget) below='check compacted end history list record reset start status turn watch' flags='-h --help' ;;
         tokenizer) below='add check list remove show' flags='-h --help' ;;
         hook) below='install list print print-env remove status test' flags='-h --help' ;;
         completion) below='bash fish install uninstall zsh' flags='-h --help' ;;
@@ -163,21 +171,22 @@ _tokcap_offer() {
         ' --keep' | 'show --keep' | 'hook install --keep' | 'hook print --keep' | 'mcp --keep' | 'mcp wrap --keep') offered=(head tail ends focus auto) ;;
         ' --align' | 'show --align') offered=(record token) ;;
         ' --tokenizer' | 'show --tokenizer' | 'count --tokenizer' | 'hook install --tokenizer' | 'hook print --tokenizer' | 'mcp --tokenizer' | 'mcp wrap --tokenizer') _tokcap_list tokenizers "$2" ;;
-        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'count -o' | 'count --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output' | 'tokenizer add -o' | 'tokenizer add --output' | 'tokenizer check -o' | 'tokenizer check --output' | 'tokenizer list -o' | 'tokenizer list --output' | 'tokenizer remove -o' | 'tokenizer remove --output' | 'tokenizer show -o' | 'tokenizer show --output') offered=(text json jsonl) ;;
+        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget history -o' | 'budget history --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'budget watch -o' | 'budget watch --output' | 'count -o' | 'count --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output' | 'tokenizer add -o' | 'tokenizer add --output' | 'tokenizer check -o' | 'tokenizer check --output' | 'tokenizer list -o' | 'tokenizer list --output' | 'tokenizer remove -o' | 'tokenizer remove --output' | 'tokenizer show -o' | 'tokenizer show --output') offered=(text json jsonl) ;;
         ' --shape' | 'show --shape') offered=(auto text json jsonl csv tsv) ;;
         ' --mode' | 'show --mode') offered=(raw table summary handle_only) ;;
         ' --stderr') offered=(separate merge pass drop) ;;
         ' --spill') offered=(auto always never) ;;
-        ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'hook install --session' | 'hook print --session' | 'mcp --session' | 'mcp wrap --session') _tokcap_list sessions "$2" ;;
+        ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget history 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --parent' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'budget watch 0' | 'hook install --session' | 'hook print --session' | 'mcp --session' | 'mcp wrap --session') _tokcap_list sessions "$2" ;;
         ' --ledger-file' | 'show --ledger-file' | 'count '[0-9]* | 'stats --plot' | 'tokenizer add 1' | 'tokenizer check --source' | 'tokenizer check '[0-9]*) compopt -o default 2>/dev/null ;;
         ' --on-ledger-failure' | 'show --on-ledger-failure') offered=(closed open) ;;
         ' --repeat' | 'hook install --repeat' | 'hook print --repeat') offered=(full mark diff) ;;
         ' --model' | 'show --model' | 'budget start --model' | 'count --model') _tokcap_list models "$2" ;;
         'show --stream' | 'spill path --stream') offered=(out err) ;;
         'show 0' | 'spill path 0' | 'spill rm '[0-9]*) _tokcap_list handles "$2" ;;
+        'budget start --renew') offered=(day week month) ;;
         'budget start --shell' | 'budget turn --shell') offered=(sh fish) ;;
         'completion install 0' | 'completion uninstall 0') offered=(bash zsh fish man) ;;
-        'hook install 0' | 'hook print 0' | 'hook remove 0' | 'hook test --agent') offered=(claude-code codex opencode pi gemini qwen copilot cline) ;;
+        'hook install 0' | 'hook print 0' | 'hook remove 0' | 'hook test --agent') offered=(claude-code codex opencode pi gemini qwen copilot cline hermes vibe) ;;
         'manifest -o' | 'manifest --output') offered=(json text) ;;
         'stats --by') offered=(day command session) ;;
         'tokenizer check 0' | 'tokenizer remove 0' | 'tokenizer show 0') _tokcap_list added "$2" ;;

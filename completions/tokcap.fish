@@ -13,7 +13,7 @@ function __tokcap_command
                 return 0
             case -c
                 return 2
-            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --agent --etag --url --header --by --since --plot --pre-split --source
+            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --parent --renew --shell --every --tools --agent --etag --url --header --by --since --plot --pre-split --source
                 set -e words[1..2]
             case -
                 break
@@ -72,7 +72,7 @@ function __tokcap_place
             set count (math $count + 1)
         else if test $words[1] = --
             set ended yes
-        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --shell --tools --agent --etag --url --header --by --since --plot --pre-split --source
+        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --parent --renew --shell --every --tools --agent --etag --url --header --by --since --plot --pre-split --source
             set -e words[1]
         end
         set -e words[1]
@@ -162,12 +162,14 @@ complete -c tokcap -n '__tokcap_after spill' -a rm -d 'Remove stored outputs'
 complete -c tokcap -n '__tokcap_after budget' -a check -d 'Check whether enough is left: exit status 0 if so, 1 if not'
 complete -c tokcap -n '__tokcap_after budget' -a compacted -d 'Record that the model\'s context was compacted'
 complete -c tokcap -n '__tokcap_after budget' -a end -d 'End a session'
+complete -c tokcap -n '__tokcap_after budget' -a history -d 'Show what sessions have used: each period that is over, and the present one'
 complete -c tokcap -n '__tokcap_after budget' -a list -d 'List all running sessions'
 complete -c tokcap -n '__tokcap_after budget' -a record -d 'Add tokens that the caller\'s own model used'
 complete -c tokcap -n '__tokcap_after budget' -a reset -d 'Set the used and reserved tokens of a session to 0; its settings stay'
 complete -c tokcap -n '__tokcap_after budget' -a start -d 'Start a session and print the line to evaluate'
 complete -c tokcap -n '__tokcap_after budget' -a status -d 'Show the state of a session: tokens used, reserved and left, and the mode of the next answer'
 complete -c tokcap -n '__tokcap_after budget' -a turn -d 'Begin a turn and print the line to evaluate'
+complete -c tokcap -n '__tokcap_after budget' -a watch -d 'Show sessions and who holds what, and keep it up to date until q or Ctrl-C is typed'
 complete -c tokcap -n '__tokcap_after tokenizer' -a add -d 'Compile the vocabulary in a file into the data directory, once; --tokenizer NAME then counts with it'
 complete -c tokcap -n '__tokcap_after tokenizer' -a check -d 'Compare the tokens of files with those of the package tokenizers, and say how many are the same'
 complete -c tokcap -n '__tokcap_after tokenizer' -a list -d 'List added tokenizers: name, tokens, and the digest of the file that each was compiled from'
@@ -237,11 +239,17 @@ complete -c tokcap -n '__tokcap_in budget compacted' -l ledger -x -d 'the server
 complete -c tokcap -n '__tokcap_in budget compacted' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in budget compacted' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_place 0 budget compacted' -k -a '(__tokcap_list sessions (commandline -ct))'
+complete -c tokcap -n '__tokcap_in budget end' -l tree -d 'also end the sessions below it'
 complete -c tokcap -n '__tokcap_in budget end' -l session -x -k -a '(__tokcap_list sessions)' -d 'the session; default: TOKCAP_SESSION'
 complete -c tokcap -n '__tokcap_in budget end' -l ledger -x -d 'the server that keeps sessions; default: TOKCAP_LEDGER, or config.toml'
 complete -c tokcap -n '__tokcap_in budget end' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in budget end' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_place 0 budget end' -k -a '(__tokcap_list sessions (commandline -ct))'
+complete -c tokcap -n '__tokcap_in budget history' -l ledger -x -d 'the server that keeps sessions; default: TOKCAP_LEDGER, or config.toml'
+complete -c tokcap -n '__tokcap_in budget history' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
+complete -c tokcap -n '__tokcap_in budget history' -s h -l help -d 'show this help'
+complete -c tokcap -n '__tokcap_place 0 budget history' -k -a '(__tokcap_list sessions (commandline -ct))'
+complete -c tokcap -n '__tokcap_in budget list' -l tree -d 'each session below the one that it is a part of'
 complete -c tokcap -n '__tokcap_in budget list' -l ledger -x -d 'the server that keeps sessions; default: TOKCAP_LEDGER, or config.toml'
 complete -c tokcap -n '__tokcap_in budget list' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in budget list' -s h -l help -d 'show this help'
@@ -259,6 +267,8 @@ complete -c tokcap -n '__tokcap_in budget reset' -s o -l output -x -a 'text json
 complete -c tokcap -n '__tokcap_in budget reset' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_place 0 budget reset' -k -a '(__tokcap_list sessions (commandline -ct))'
 complete -c tokcap -n '__tokcap_in budget start' -l total -x -d 'the budget in tokens; without it nothing is refused'
+complete -c tokcap -n '__tokcap_in budget start' -l parent -x -k -a '(__tokcap_list sessions)' -d 'the session that this one is a part of: what it uses counts there too'
+complete -c tokcap -n '__tokcap_in budget start' -l renew -x -a 'day week month' -d 'begin at 0 again in every period, by the clock in UTC'
 complete -c tokcap -n '__tokcap_in budget start' -l context-window -x -d 'size of the model\'s context window in tokens'
 complete -c tokcap -n '__tokcap_in budget start' -l model -x -k -a '(__tokcap_list models)' -d 'the model that reads the output; sets the context window'
 complete -c tokcap -n '__tokcap_in budget start' -l result-pct -x -d 'part of the window for one result'
@@ -280,6 +290,12 @@ complete -c tokcap -n '__tokcap_in budget turn' -l session -x -k -a '(__tokcap_l
 complete -c tokcap -n '__tokcap_in budget turn' -l ledger -x -d 'the server that keeps sessions; default: TOKCAP_LEDGER, or config.toml'
 complete -c tokcap -n '__tokcap_in budget turn' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in budget turn' -s h -l help -d 'show this help'
+complete -c tokcap -n '__tokcap_in budget watch' -l every -x -d 'look again after this time'
+complete -c tokcap -n '__tokcap_in budget watch' -l once -d 'show the present state and return'
+complete -c tokcap -n '__tokcap_in budget watch' -l ledger -x -d 'the server that keeps sessions; default: TOKCAP_LEDGER, or config.toml'
+complete -c tokcap -n '__tokcap_in budget watch' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
+complete -c tokcap -n '__tokcap_in budget watch' -s h -l help -d 'show this help'
+complete -c tokcap -n '__tokcap_place 0 budget watch' -k -a '(__tokcap_list sessions (commandline -ct))'
 complete -c tokcap -n '__tokcap_in completion bash' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in completion fish' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in completion install' -s h -l help -d 'show this help'
@@ -304,7 +320,7 @@ complete -c tokcap -n '__tokcap_in hook install' -l tokenizer -x -k -a '(__tokca
 complete -c tokcap -n '__tokcap_in hook install' -l tools -x -d 'other tools whose results are capped too, with commas: Read,Grep'
 complete -c tokcap -n '__tokcap_in hook install' -l project -d 'use the settings of the current directory instead of the user\'s'
 complete -c tokcap -n '__tokcap_in hook install' -s h -l help -d 'show this help'
-complete -c tokcap -n '__tokcap_place 0 hook install' -a 'claude-code codex opencode pi gemini qwen copilot cline'
+complete -c tokcap -n '__tokcap_place 0 hook install' -a 'claude-code codex opencode pi gemini qwen copilot cline hermes vibe'
 complete -c tokcap -n '__tokcap_in hook list' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in hook print' -s n -l token-limit -x -d 'tokens per result'
 complete -c tokcap -n '__tokcap_in hook print' -l keep -x -a 'head tail ends focus auto' -d 'which part of an output to show'
@@ -314,13 +330,13 @@ complete -c tokcap -n '__tokcap_in hook print' -l tokenizer -x -k -a '(__tokcap_
 complete -c tokcap -n '__tokcap_in hook print' -l tools -x -d 'other tools whose results are capped too, with commas: Read,Grep'
 complete -c tokcap -n '__tokcap_in hook print' -l project -d 'use the settings of the current directory instead of the user\'s'
 complete -c tokcap -n '__tokcap_in hook print' -s h -l help -d 'show this help'
-complete -c tokcap -n '__tokcap_place 0 hook print' -a 'claude-code codex opencode pi gemini qwen copilot cline'
+complete -c tokcap -n '__tokcap_place 0 hook print' -a 'claude-code codex opencode pi gemini qwen copilot cline hermes vibe'
 complete -c tokcap -n '__tokcap_in hook print-env' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in hook remove' -l project -d 'use the settings of the current directory instead of the user\'s'
 complete -c tokcap -n '__tokcap_in hook remove' -s h -l help -d 'show this help'
-complete -c tokcap -n '__tokcap_place 0 hook remove' -a 'claude-code codex opencode pi gemini qwen copilot cline'
+complete -c tokcap -n '__tokcap_place 0 hook remove' -a 'claude-code codex opencode pi gemini qwen copilot cline hermes vibe'
 complete -c tokcap -n '__tokcap_in hook status' -s h -l help -d 'show this help'
-complete -c tokcap -n '__tokcap_in hook test' -l agent -x -a 'claude-code codex opencode pi gemini qwen copilot cline' -d 'only this agent'
+complete -c tokcap -n '__tokcap_in hook test' -l agent -x -a 'claude-code codex opencode pi gemini qwen copilot cline hermes vibe' -d 'only this agent'
 complete -c tokcap -n '__tokcap_in hook test' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in manifest' -l etag -x -d 'the etag of the manifest that the caller already has'
 complete -c tokcap -n '__tokcap_in manifest' -s o -l output -x -a 'json text' -d 'format of the response'

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.support.program import IMPORT_PATH, ROOT
-from tokcap.budget import holder, sqlite, tables
+from tokcap.budget import holder, schema, sqlite, tables
 from tokcap.budget.arithmetic import Settings, Window
 from tokcap.budget.base import SessionView, session_name
 from tokcap.budget.database import RETRY_SECONDS, Database
@@ -430,9 +430,9 @@ def test_a_grant_that_outlives_its_session_is_charged_to_that_session(place, boo
     database.close()
 
 
-def test_sessions_are_listed_in_order_of_their_start_even_if_the_clock_jumps(book, monkeypatch):
+def test_sessions_are_listed_in_order_of_their_start_even_if_the_clock_jumps(place):
     clock = itertools.count(2_000_000_000, -100_000)
-    monkeypatch.setattr(time, "time", lambda: float(next(clock)))
+    book = SqliteLedger(str(place), now=lambda: float(next(clock)))
     for name in ("c", "a", "b"):
         book.start(name, Settings(100))
         session = SessionView(book, name)
@@ -763,7 +763,7 @@ def test_a_step_waits_for_a_process_that_reads_or_writes(lock, place, book):
 
 def test_an_older_ledger_is_migrated_with_its_content(place, monkeypatch):
     SqliteLedger(str(place)).start("s", Settings(1000))
-    newer = (*tables.MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'",))
+    newer = (*schema.MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'",))
     monkeypatch.setattr(sqlite, "MIGRATIONS", newer)
     assert SqliteLedger(str(place)).read("s").total == 1000
     with SqliteLedger(str(place)).transaction("s") as step:
@@ -775,7 +775,7 @@ def test_an_older_ledger_is_migrated_with_its_content(place, monkeypatch):
 
 
 def test_a_ledger_of_the_first_version_keeps_its_sessions_and_reservations(place):
-    Database(str(place / "ledger.db"), tables.MIGRATIONS[:1], 20).create()
+    Database(str(place / "ledger.db"), schema.MIGRATIONS[:1], 20).create()
     database = sqlite3.connect(place / "ledger.db")
     with database:
         database.execute("INSERT INTO sessions (name, created, total, used) VALUES ('s', 1, 1000, 100)")
@@ -798,7 +798,7 @@ def test_a_ledger_of_the_first_version_keeps_its_sessions_and_reservations(place
 
 def test_a_migration_that_fails_leaves_the_old_version_intact(place, monkeypatch):
     SqliteLedger(str(place)).start("s", Settings(1000))
-    broken = (*tables.MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN colour TEXT", "CREATE NONSENSE"))
+    broken = (*schema.MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN colour TEXT", "CREATE NONSENSE"))
     monkeypatch.setattr(sqlite, "MIGRATIONS", broken)
     with pytest.raises(LedgerError, match="syntax error"):
         SqliteLedger(str(place)).read("s")

@@ -141,17 +141,19 @@ def test_an_older_schema_is_migrated_once_and_a_migration_that_fails_changes_not
 ):
     first = opened(server.url(space))
     first.start("s", Settings(1000))
-    for name in postgres.MIGRATIONS:
+    present = postgres.MIGRATIONS
+    for name in (*present, postgres.STEPS):
         shutil.copy(os.path.join(postgres.DATA, name), tmp_path)
     (tmp_path / "broken.sql").write_text("ALTER TABLE @SCHEMA@.sessions ADD COLUMN colour text; NONSENSE")
     (tmp_path / "next.sql").write_text(
-        "ALTER TABLE @SCHEMA@.sessions ADD COLUMN colour text; UPDATE @SCHEMA@.meta SET version = 2"
+        "ALTER TABLE @SCHEMA@.sessions ADD COLUMN colour text;"
+        f" UPDATE @SCHEMA@.meta SET version = {len(present) + 1}"
     )
     monkeypatch.setattr(postgres, "DATA", str(tmp_path))
-    monkeypatch.setattr(postgres, "MIGRATIONS", ("ledger.sql", "broken.sql"))
+    monkeypatch.setattr(postgres, "MIGRATIONS", (*present, "broken.sql"))
     with pytest.raises(LedgerError, match="syntax error"):
         first.read("s")
-    monkeypatch.setattr(postgres, "MIGRATIONS", ("ledger.sql", "next.sql"))
+    monkeypatch.setattr(postgres, "MIGRATIONS", (*present, "next.sql"))
     newer = [opened(server.url(space)) for _ in range(4)]
     outcomes = at_once(*(lambda each=each: each.read("s").total for each in newer))
     assert outcomes == [1000] * 4

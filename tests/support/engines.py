@@ -115,6 +115,10 @@ class RedisServer:
         """Write what a later version of tokcap would have written."""
         self.ask("HSET", f"{{{space}}}:meta", "version", "99")
 
+    def shift_clock(self, space: str, seconds: float) -> None:
+        """Set the clock of a ledger forward or back."""
+        self.ask("HSET", f"{{{space}}}:meta", "clock_offset_ms", str(round(seconds * 1000)))
+
     def log(self) -> str:
         return (self.directory / "log").read_text()
 
@@ -241,6 +245,10 @@ class PostgresServer:
     def make_newer(self, space: str) -> None:
         """Write what a later version of tokcap would have written."""
         self.ask(f"UPDATE {space}.meta SET version = 99")
+
+    def shift_clock(self, space: str, seconds: float) -> None:
+        """Set the clock of a ledger forward or back."""
+        self.ask(f"UPDATE {space}.meta SET clock_offset = {round(seconds * 1000)} * interval '1 millisecond'")
 
     def log(self) -> str:
         return (self.directory / "log").read_text()

@@ -46,6 +46,8 @@ class BudgetManager:
         tokenizer: str | None = None,
         session: str | None = None,
         storage: SessionView | None = None,
+        parent: str | BudgetManager | None = None,
+        renew: str | None = None,
     ) -> None:
         """Keep the budget in memory, or in the session that is given.
 
@@ -53,6 +55,11 @@ class BudgetManager:
         user's ledger. If it does not exist, it is started with this total. If it exists, it keeps its own
         total: leave `total` out, or give the same number. `storage` is a session of any ledger that was
         already started: `SessionView(ledger, name)`. Then `total` has no effect.
+
+        `parent` is the session that this budget is a part of: what is allocated and recorded here counts
+        there too, and the tightest of them decides. Give the name of a session of the user's ledger, together
+        with `session`, or another manager: then the budget is kept where that one is. `renew` (`day`, `week`,
+        `month`) lets what was used begin at 0 again in every period.
 
         `count` uses the tokenizer of this name (`cl100k_base`, `gpt-4o`, …), or `token_counter`.
         """
@@ -64,10 +71,18 @@ class BudgetManager:
             if total_budget != DEFAULT_TOTAL:
                 raise ValueError("give total or total_budget, not both")
             total_budget = total
-        settings = Settings(total_budget).checked()
-        if session is not None:
-            storage = join_session(session, settings, default=Settings(DEFAULT_TOTAL))
-        self._session: SessionView = storage or session_in_memory(settings)
+        if storage is not None and (parent is not None or renew is not None):
+            raise ValueError("a storage has its parent and its periods already")
+        if isinstance(parent, BudgetManager):
+            storage = parent._session.below(session, Settings(total_budget, renew=renew))
+        elif parent is not None and session is None:
+            raise ValueError("give a session too: the parent is a session of the ledger")
+        else:
+            settings = Settings(total_budget, parent=parent, renew=renew).checked()
+            if session is not None:
+                storage = join_session(session, settings, default=Settings(DEFAULT_TOTAL))
+            storage = storage or session_in_memory(settings)
+        self._session: SessionView = storage
         self._counter = token_counter if tokenizer is None else NamedCounter(tokenizer)
         self._open: list[Grant] = []
         self._keeper: LeaseKeeper | None = None
@@ -158,7 +173,7 @@ class BudgetManager:
 
     @property
     def remaining(self) -> int | None:
-        """What can still be allocated, never below 0; None if there is no limit."""
+        """What can still be allocated, here and in every parent, never below 0; None if there is no limit."""
         return self._session.read().remaining
 
     @property

@@ -22,6 +22,8 @@ def open_session(
     result_pct: float | None = None,
     turn_pct: float | None = None,
     floor_tokens: int | None = None,
+    parent: str | None = None,
+    renew: str | None = None,
     tokenizer: str | None = None,
 ) -> Iterator[BudgetManager]:
     """Open the budget of a session, and start the session if it does not exist.
@@ -35,6 +37,7 @@ def open_session(
     Any process can charge the session by its name. If the session exists, settings that are given must be
     the same as its own. On exit, what this manager allocated and never recorded is freed; the session and
     its usage stay, until `budget.end()` or `tokcap budget end`. `budget.count` uses the given tokenizer.
+    `parent` is the session that this one is a part of, `renew` (`day`, `week`, `month`) its period.
     """
     settings = Settings(
         total=total,
@@ -42,6 +45,8 @@ def open_session(
         result_pct=result_pct,
         turn_pct=turn_pct,
         floor_tokens=floor_tokens,
+        parent=parent,
+        renew=renew,
     ).checked()
     manager = BudgetManager(storage=join_session(name, settings, default=Settings()), tokenizer=tokenizer)
     try:

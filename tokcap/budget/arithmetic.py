@@ -5,12 +5,17 @@ It uses no clock, file or process. Every ledger calculates its numbers with the 
 
 from __future__ import annotations
 
-from tokcap.budget.modes import ResponseMode
+from tokcap.budget.modes import MODES, ResponseMode
 from tokcap.errors import BadNumber, BudgetExhausted
-from tokcap.lean.record import Record
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Above any real budget, and far below the largest integer of a database.
 MOST_TOKENS = 10**12
+# How often a session may begin a new period: see `periods`.
+RENEWALS = ("day", "week", "month")
 
 
 def tokens_of(value: object, what: str) -> int:
@@ -41,6 +46,10 @@ class Settings(Record):
     result_pct: float | None = None
     turn_pct: float | None = None
     floor_tokens: int | None = None
+    # The session that this one is a part of: what this one reserves and uses counts there too.
+    parent: str | None = None
+    # One of `RENEWALS`: then what was used begins at 0 again in each period.
+    renew: str | None = None
 
     def checked(self) -> Settings:
         """Return the settings; raise `BadNumber` if one of them is impossible."""
@@ -53,6 +62,8 @@ class Settings(Record):
                 raise BadNumber(
                     f"{name} must be a fraction of the window, above 0 and at most 1, not {fraction!r}"
                 )
+        if self.renew is not None and self.renew not in RENEWALS:
+            raise BadNumber(f"renew must be one of {', '.join(RENEWALS)}, not {self.renew!r}")
         return self
 
     def window(self, shares: Window | None = None) -> Window | None:
@@ -80,15 +91,32 @@ class Account(Record):
     reserved: int = 0
     # What the model's context holds, as far as known: everything shown since the last compaction.
     window_used: int = 0
+    # The part of `reserved` that sessions below this one hold: it goes into other contexts.
+    reserved_below: int = 0
+    # When the present period began, in seconds since 1970; None if the session is not renewed.
+    period_began: float | None = None
+    # The sessions above this one, by name, the nearest first. They have only total, used and reserved.
+    above: tuple[tuple[str, Account], ...] = ()
 
     @property
     def total(self) -> int | None:
         return self.settings.total
 
     @property
-    def remaining(self) -> int | None:
-        """What can still be granted; None if there is no limit."""
+    def own_remaining(self) -> int | None:
+        """What the session's own total still allows; None if it has none."""
         return None if self.total is None else max(self.total - self.used - self.reserved, 0)
+
+    @property
+    def remaining(self) -> int | None:
+        """What can still be granted, here and in every session above; None if there is no limit."""
+        return self.own_remaining if not self.above else self.tightest[1].own_remaining
+
+    @property
+    def tightest(self) -> tuple[str, Account]:
+        """The account with the least left: this one, with an empty name, or one above, with its name."""
+        limited = [pair for pair in (("", self), *self.above) if pair[1].total is not None]
+        return min(limited, key=lambda pair: pair[1].own_remaining or 0, default=("", self))
 
     @property
     def usage_fraction(self) -> float:
@@ -99,12 +127,30 @@ class Account(Record):
 
     def remaining_after(self, held: int, tokens: int) -> int | None:
         """What is left once a grant of `held` tokens is settled with `tokens`; None without a total."""
-        if self.total is None:
-            return None
-        return max(self.total - self.used - self.reserved + held - tokens, 0)
+        return least_of(
+            max(each.total - each.used - each.reserved + held - tokens, 0)
+            for each in self._chain()
+            if each.total is not None
+        )
 
     def mode(self) -> ResponseMode:
-        """Return the longest mode that an answer may have: the less is left, the shorter.
+        """Return the longest mode that an answer may have: the shortest of this session and those above."""
+        if not self.above:
+            return self._own_mode()
+        modes = [each._own_mode() for each in self._chain()]
+        return max(modes, key=MODES.index)
+
+    def most_for_one_answer(self, least_tokens: int) -> int | None:
+        """Return what one answer may take, so that no mode is skipped; None if there is no limit."""
+        return least_of(
+            each._most_for_one_answer(least_tokens) for each in self._chain() if each.total is not None
+        )
+
+    def _chain(self) -> tuple[Account, ...]:
+        return (self, *[account for _, account in self.above])
+
+    def _own_mode(self) -> ResponseMode:
+        """Return the longest mode by this session's own total: the less is left, the shorter.
 
         Reserved tokens do not count. At the borders: exactly 50 % left is `table`, exactly 20 % is
         `summary`, and exactly 5 % is still `summary`.
@@ -120,37 +166,36 @@ class Account(Record):
             return ResponseMode.SUMMARY
         return ResponseMode.HANDLE_ONLY
 
-    def most_for_one_answer(self, least_tokens: int) -> int | None:
-        """Return what one answer may take, so that no mode is skipped; None if there is no limit.
+    def _most_for_one_answer(self, least_tokens: int) -> int:
+        """Return what one answer may take by this session's own total.
 
         A raw answer leaves enough for a table, a table enough for a summary, and a summary enough for
         `least_tokens`, the least useful answer. Every answer gets as much as that, too.
         """
-        if self.total is None:
-            return None
+        assert self.total is not None, "the caller asks only accounts with a total"
         for_later = {
             ResponseMode.RAW: max(self.total // 5 + 1, least_tokens),
             ResponseMode.TABLE: max(-(-self.total // 20), least_tokens),
             ResponseMode.SUMMARY: least_tokens,
             ResponseMode.HANDLE_ONLY: 0,
         }
-        return max(self.total - self.used - for_later[self.mode()], least_tokens)
+        return max(self.total - self.used - for_later[self._own_mode()], least_tokens)
 
-    # How each step changes the numbers.
+    # How each step changes the numbers, here and above. What others hold in their contexts is not known here.
 
     def after_reserving(self, tokens: int) -> Account:
-        return self.but(reserved=self.reserved + tokens)
+        return self._changed(reserved=tokens)
 
     def after_releasing(self, tokens: int) -> Account:
-        return self.but(reserved=self.reserved - tokens)
+        return self._changed(reserved=-tokens)
 
     def after_using(self, tokens: int) -> Account:
         """Count tokens that the model was shown."""
-        return self.but(used=self.used + tokens, window_used=self.window_used + tokens)
+        return self._changed(used=tokens, window_used=self.window_used + tokens)
 
     def after_undoing(self, tokens: int) -> Account:
         """Take back tokens that were counted in error. The context may have been compacted since."""
-        return self.but(used=self.used - tokens, window_used=max(self.window_used - tokens, 0))
+        return self._changed(used=-tokens, window_used=max(self.window_used - tokens, 0))
 
     def after_model_call(self, input_tokens: int, output_tokens: int) -> Account:
         """Count the tokens of a model call.
@@ -159,11 +204,27 @@ class Account(Record):
         the call the context holds at least its input and its output.
         """
         tokens = input_tokens + output_tokens
-        return self.but(used=self.used + tokens, window_used=max(self.window_used, tokens))
+        return self._changed(used=tokens, window_used=max(self.window_used, tokens))
 
     def after_compacting(self, window_used: int) -> Account:
         """Set what the context holds now. This does not give back any of the total."""
-        return self.but(window_used=window_used)
+        return self._changed(window_used=window_used)
+
+    def after_below(self, used: int = 0, reserved: int = 0) -> Account:
+        """Count what a session below this one uses and reserves."""
+        return self.but(used=self.used + used, reserved=self.reserved + reserved)
+
+    def _changed(self, used: int = 0, reserved: int = 0, window_used: int | None = None) -> Account:
+        return self.but(
+            used=self.used + used,
+            reserved=self.reserved + reserved,
+            window_used=self.window_used if window_used is None else window_used,
+            above=tuple([(name, account.after_below(used, reserved)) for name, account in self.above]),
+        )
+
+    def as_ancestor(self) -> Account:
+        """Return what a session below this one sees of it."""
+        return Account(Settings(self.total), self.used, self.reserved)
 
 
 class Share(Record):
@@ -212,7 +273,7 @@ def offer(account: Account, requested: int | None, window: Window | None, turn_t
     limits = [limit for limit in (requested, account.remaining) if limit is not None]
     floor_decides = False
     if window is not None:
-        share = result_share(window, account.window_used + account.reserved)
+        share = result_share(window, account.window_used + account.reserved - account.reserved_below)
         if turn_taken is not None:
             turn_left = window.turn_tokens - turn_taken
             if turn_left <= 0:
@@ -233,7 +294,13 @@ def offer(account: Account, requested: int | None, window: Window | None, turn_t
 
 def exhausted_message(account: Account) -> str:
     """Return why nothing can be granted."""
-    message = f"the budget is exhausted: {account.used} of {account.total} tokens are used"
-    if account.reserved:
-        message += f", {account.reserved} are reserved by running commands"
+    name, tightest = account.tightest
+    whose = f"the budget of {name!r}" if name else "the budget"
+    message = f"{whose} is exhausted: {tightest.used} of {tightest.total} tokens are used"
+    if tightest.reserved:
+        message += f", {tightest.reserved} are reserved by running commands"
     return message
+
+
+def least_of(numbers: Iterable[int]) -> int | None:
+    return min(numbers, default=None)

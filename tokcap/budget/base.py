@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from tokcap.budget.arithmetic import Account, Settings, Window
+    from tokcap.budget.reports import Holding, Past
     from tokcap.environment import Environment
 
     class SessionStore(Protocol):
@@ -32,16 +33,23 @@ if TYPE_CHECKING:
         def start(self, name: str, settings: Settings) -> bool:
             """Start a session; return False if it exists with the same settings.
 
-            Raise `UsageError` if it exists with other settings.
+            Raise `UsageError` if it exists with other settings, if its parent has not been started, or if it
+            would have more than `trees.MOST_ABOVE` sessions above it.
             """
             ...
 
-        def end(self, name: str) -> Account:
-            """End a session, free its name, and return its last numbers."""
+        def end(self, name: str, *, tree: bool = False) -> Account:
+            """End a session, free its name, and return its last numbers. What it used stays used above.
+
+            Raise `UsageError` if sessions run below it, unless `tree` ends those too.
+            """
             ...
 
         def reset(self, name: str) -> Account:
-            """End a session and start it again with its settings: nothing used, reserved or shown."""
+            """End a session and start it again with its settings: nothing used, reserved or shown.
+
+            Sessions above and below it keep their numbers.
+            """
             ...
 
         def list(self) -> Sequence[Session]:
@@ -132,6 +140,17 @@ if TYPE_CHECKING:
 
         def read(self, name: str) -> Account: ...
 
+        def held(self) -> Sequence[Holding]:
+            """Return who holds reserved tokens now, the oldest first: at most `reports.MOST_LISTED`."""
+            ...
+
+        def history(self, name: str | None = None) -> Sequence[Past]:
+            """Return the periods that are over, of one name or of all, the oldest first.
+
+            At most the last `reports.MOST_LISTED` are returned. Periods without any step are missing.
+            """
+            ...
+
     class OpenLedger(Protocol):
         """An entry of the table `LEDGERS`: open the ledger that a URL names, without creating anything."""
 
@@ -146,6 +165,8 @@ PATIENCE_SECONDS = 30.0
 SESSION_VARIABLE = "TOKCAP_SESSION"
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:@+")
 LONGEST_NAME = 100
+# How much of its parent's name a session without a name gets.
+LONGEST_BEGINNING = 80
 LONGEST_KEY_BYTES = 1000
 # The most keys of shown outputs that a session has. One that is dropped is only shown in full again.
 MOST_SHOWN = 1000
@@ -175,6 +196,11 @@ class Grant(Record):
 def new_grant_id() -> int:
     """Return an id that no other grant has, on any machine. A signed 64-bit column can hold it."""
     return int.from_bytes(os.urandom(8), "big") >> 2
+
+
+def this_holder() -> str:
+    """Return how lists of reservations call this process: `HOST:PID`."""
+    return f"{os.uname().nodename}:{os.getpid()}"
 
 
 class Recorded(Record):
@@ -226,6 +252,12 @@ class SessionView:
     def lease_seconds(self) -> float | None:
         return self._store.lease_seconds
 
+    def below(self, name: str | None, settings: Settings) -> SessionView:
+        """Start a session that is a part of this one, if it does not exist; without a name, a new one."""
+        name = name or f"{self.name[:LONGEST_BEGINNING]}.{os.urandom(4).hex()}"
+        self._store.start(session_name(name), settings.but(parent=self.name))
+        return SessionView(self._store, name)
+
     def renew(self, grant: Grant) -> None:
         self._store.renew(grant)
 
@@ -244,8 +276,8 @@ class SessionView:
     def turn(self, turn: str) -> int:
         return self._store.turn(self.name, turn)
 
-    def end(self) -> Account:
-        return self._store.end(self.name)
+    def end(self, *, tree: bool = False) -> Account:
+        return self._store.end(self.name, tree=tree)
 
     def read(self) -> Account:
         return self._store.read(self.name)
@@ -290,9 +322,8 @@ def shown_session(name: str, source: str) -> str:
 
 def other_settings(name: str, settings: Settings) -> UsageError:
     """Return the error for a session that exists with other settings than those given."""
-    present = ", ".join(
-        f"{key} {'none' if value is None else value}" for key, value in vars(settings).items()
-    )
+    given = {key: value for key, value in vars(settings).items() if value is not None}
+    present = ", ".join(f"{key} {value}" for key, value in given.items()) or "none"
     return UsageError(
         f"session {name!r} was started with other settings ({present});"
         f" end it first: tokcap budget end {name}"

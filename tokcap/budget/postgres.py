@@ -34,7 +34,9 @@ OWN_PARAMETERS = (TIMEOUT, LEASE, SCHEMA)
 # Ways to connect that the URL may change. Asking for Kerberos first takes a second connection.
 USUAL_PARAMETERS = {"gssencmode": "disable", "client_encoding": "utf8", "fallback_application_name": "tokcap"}
 # The files that lead from each version of the schema to the next. Never change a released one.
-MIGRATIONS = ("ledger.sql",)
+MIGRATIONS = ("ledger.sql", "ledger-2.sql")
+# The functions that work on the newest tables. They are created again after every migration.
+STEPS = "steps.sql"
 DATA = os.path.join(os.path.dirname(__file__), "data")
 # Any number that other programs do not use as a key of an advisory lock.
 LOCK = 0x746F6B636170
@@ -48,7 +50,7 @@ MISSING = ("3F000", "42883", "42P01")
 PASSING = ("08", "57P", "25006", "53300")
 ADVICE = {"53100": "its disk is full", "42501": "the user may not do this", "53200": "its memory is full"}
 # What a step answers if nobody has started a session yet.
-WITHOUT_SCHEMA = {"list": ["ok"], "renew": ["ok"], "announce": ["ok"]}
+WITHOUT_SCHEMA = {step: ["ok"] for step in ("list", "held", "history", "renew", "announce")}
 
 # Every call of a process that names the same URL uses the same connection.
 _opened: dict[str, ServerLedger] = {}
@@ -135,7 +137,8 @@ class PostgresEngine:
         connection = self._connected(deadline)
         try:
             connection.run_script(f"BEGIN; SELECT pg_advisory_xact_lock({LOCK})", seconds_until(deadline))
-            for name in MIGRATIONS[self._version(connection, deadline) :]:
+            missing = MIGRATIONS[self._version(connection, deadline) :]
+            for name in (*missing, STEPS) if missing else ():
                 connection.run_script(self._script(name), seconds_until(deadline))
             connection.run_script("COMMIT", seconds_until(deadline))
         except PostgresError as error:

@@ -22,8 +22,19 @@ from tokcap.budget.base import (
     not_started,
     other_settings,
     session_name,
+    this_holder,
 )
-from tokcap.errors import BadNumber, LedgerError, LedgerUnreachable
+from tokcap.budget.server_answers import (
+    ACCOUNT_TEXTS,
+    HOLDING_TEXTS,
+    PAST_TEXTS,
+    account_of,
+    millionths,
+    number_of,
+    rows_of,
+    window_words,
+)
+from tokcap.errors import LedgerError, LedgerUnreachable
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,6 +44,7 @@ if TYPE_CHECKING:
     Texts: TypeAlias = list[str]
 
     from tokcap.budget.outbox import Outbox
+    from tokcap.budget.reports import Holding, Past
 
     class Engine(Protocol):
         """A connection to a server, which is made when it is needed."""
@@ -55,9 +67,6 @@ if TYPE_CHECKING:
 
 # Wait so long before the second attempt; then twice as long each time.
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 0.5
-MILLION = 1_000_000
-# How many texts an account has at the end of an answer.
-ACCOUNT_TEXTS = 8
 # The shares of a window if neither the session nor the call gives any.
 DEFAULT_SHARES = Window(0)
 
@@ -78,8 +87,9 @@ class ServerLedger:
         self._process = os.getpid()
 
     def start(self, name: str, settings: Settings) -> bool:
-        session_name(name)
-        settings.checked()
+        from tokcap.budget.trees import check_start, no_parent, too_deep
+
+        check_start(name, settings)
         pcts = settings.result_pct, settings.turn_pct
         status, *texts = self._step(
             "start",
@@ -89,23 +99,50 @@ class ServerLedger:
             *pcts,
             settings.floor_tokens,
             *(None if fraction is None else millionths(fraction) for fraction in pcts),
+            settings.parent,
+            settings.renew,
         )
+        if status in ("no_parent", "too_deep"):
+            raise (no_parent if status == "no_parent" else too_deep)(settings.parent or "")
         found = account_of(texts).settings
         if found != settings:
             raise other_settings(name, found)
         return status == "ok"
 
-    def end(self, name: str) -> Account:
-        return self._account(name, "end", new_grant_id())
+    def end(self, name: str, *, tree: bool = False) -> Account:
+        status, *texts = self._need(name, "end", new_grant_id(), "tree" if tree else None)
+        if status == "children":
+            from tokcap.budget.trees import has_children
+
+            raise has_children(name, texts)
+        return account_of(texts)
 
     def reset(self, name: str) -> Account:
         return self._account(name, "reset", new_grant_id())
 
     def list(self) -> Sequence[Session]:
-        _, *texts = self._step("list")
-        each = ACCOUNT_TEXTS + 2
-        rows = [texts[place : place + each] for place in range(0, len(texts), each)]
-        return [Session(row[0], int(row[1]) / 1000, account_of(row[2:])) for row in rows]
+        from tokcap.budget.trees import linked
+
+        rows = rows_of(self._step("list")[1:], ACCOUNT_TEXTS + 2)
+        return linked([Session(row[0], int(row[1]) / 1000, account_of(row[2:])) for row in rows])
+
+    def held(self) -> Sequence[Holding]:
+        from tokcap.budget.reports import Holding
+
+        rows = rows_of(self._step("held")[1:], HOLDING_TEXTS)
+        return [
+            Holding(session, int(tokens), int(announced), holder, max(int(age_ms), 0) / 1000)
+            for session, tokens, announced, holder, age_ms in rows
+        ]
+
+    def history(self, name: str | None = None) -> Sequence[Past]:
+        from tokcap.budget.reports import Past
+
+        rows = rows_of(self._step("history", name)[1:], PAST_TEXTS)
+        return [
+            Past(session, int(began) / 1000, int(ended) / 1000, number_of(total), int(used), how)
+            for session, began, ended, total, used, how in rows
+        ]
 
     def has(self, name: str) -> bool:
         session_name(name)
@@ -134,6 +171,7 @@ class ServerLedger:
             round(self.lease_seconds * 1000),
             *window_words(window),
             *window_words(shares or DEFAULT_SHARES)[1:],
+            this_holder(),
         )
         account = account_of(texts)
         tokens = int(granted) if granted else None
@@ -207,6 +245,10 @@ class ServerLedger:
         found = self._step(step, session_name(name), *words)
         if found[0] == "none":
             raise not_started(name)
+        if found[0] == "orphan":
+            from tokcap.budget.trees import orphan
+
+            raise orphan(*found[1:3])
         return found
 
     def _step(self, *words: object) -> Texts:
@@ -261,35 +303,3 @@ class ServerLedger:
             return error
         tokens = sum(entry.tokens for entry in waiting)
         return LedgerUnreachable(f"{error}; {tokens} used tokens wait to be charged")
-
-
-def account_of(texts: Sequence[str]) -> Account:
-    """Return the account that an answer ends with; raise `LedgerError` if it cannot be one."""
-    try:
-        total, window, result_pct, turn_pct, floor, used, reserved, window_used = texts
-        settings = Settings(
-            total=int(total) if total else None,
-            context_window=int(window) if window else None,
-            result_pct=float(result_pct) if result_pct else None,
-            turn_pct=float(turn_pct) if turn_pct else None,
-            floor_tokens=int(floor) if floor else None,
-        ).checked()
-        numbers = int(used), int(reserved), int(window_used)
-        if min(numbers) < 0:
-            raise ValueError
-    except (ValueError, BadNumber):
-        raise LedgerError(
-            "the ledger is damaged: a session has invalid numbers; end it, and start it again"
-        ) from None
-    return Account(settings, *numbers)
-
-
-def millionths(fraction: float) -> int:
-    """Return a fraction as the servers calculate with it: see `arithmetic.share_of`."""
-    return round(fraction * MILLION)
-
-
-def window_words(window: Window | None) -> tuple[int | None, ...]:
-    if window is None:
-        return (None,) * 4
-    return window.tokens, millionths(window.result_pct), millionths(window.turn_pct), window.floor_tokens

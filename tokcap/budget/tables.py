@@ -1,4 +1,4 @@
-"""The tables of the SQLite ledger, and the statements on them inside one transaction.
+"""The statements on the tables of the SQLite ledger, inside one transaction.
 
 Nothing is calculated here: the caller gets its numbers from `arithmetic`.
 """
@@ -9,71 +9,23 @@ import os
 import time
 
 from tokcap.budget.arithmetic import Account, Settings
-from tokcap.budget.base import MOST_SHOWN, new_grant_id, not_started
+from tokcap.budget.base import MOST_SHOWN, new_grant_id, not_started, this_holder
 from tokcap.budget.database import Transaction
 from tokcap.budget.holder import Holder, is_gone, this_process
 from tokcap.budget.presence import PLACES, hold, let_go
+from tokcap.budget.schema import HOLDERS_NAME
 from tokcap.errors import LedgerError
 from tokcap.lean.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Self
 
     from tokcap.budget.base import Grant
-    from tokcap.budget.database import Database, Migrations
+    from tokcap.budget.database import Database
 
-FILE_NAME = "ledger.db"
-# The file whose bytes are locked by processes that hold reservations.
-HOLDERS_NAME = "ledger.holders"
-
-# Never change a released migration. A ledger of version N gets the migrations from N on, inside the
-# first transaction that opens it.
-MIGRATIONS: Migrations = (
-    (
-        # An ended session keeps its row as history; its name is free again.
-        """CREATE TABLE sessions (
-            id INTEGER PRIMARY KEY, name TEXT NOT NULL, created REAL NOT NULL, ended REAL,
-            total INTEGER, context_window INTEGER, result_pct REAL, turn_pct REAL, floor_tokens INTEGER,
-            used INTEGER NOT NULL DEFAULT 0, window_used INTEGER NOT NULL DEFAULT 0)""",
-        "CREATE UNIQUE INDEX running ON sessions (name) WHERE ended IS NULL",
-        # Ids are random and never reused: a grant may outlive its row, and must not settle another grant.
-        """CREATE TABLE reservations (
-            id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, tokens INTEGER NOT NULL,
-            turn TEXT, pid INTEGER NOT NULL, started INTEGER NOT NULL, boot TEXT NOT NULL,
-            namespace TEXT NOT NULL)""",
-        """CREATE TABLE turns (
-            session INTEGER NOT NULL, turn TEXT NOT NULL, used INTEGER NOT NULL,
-            PRIMARY KEY (session, turn)) WITHOUT ROWID""",
-        """CREATE TABLE events (
-            id INTEGER PRIMARY KEY, session INTEGER NOT NULL, time REAL NOT NULL, kind TEXT NOT NULL,
-            tokens INTEGER NOT NULL, key TEXT)""",
-        "CREATE UNIQUE INDEX counted ON events (session, key) WHERE key IS NOT NULL",
-    ),
-    (
-        # What may be written already: it counts as used if the holder dies.
-        "ALTER TABLE reservations ADD COLUMN announced INTEGER NOT NULL DEFAULT 0",
-        # The reservation of a dead holder, in case that holder was only out of sight and still settles.
-        "ALTER TABLE events ADD COLUMN reservation INTEGER",
-        "CREATE INDEX deaths ON events (reservation) WHERE reservation IS NOT NULL",
-    ),
-    (
-        # How often the context was compacted: what was shown before that is gone.
-        "ALTER TABLE sessions ADD COLUMN compactions INTEGER NOT NULL DEFAULT 0",
-        # What the present context was shown. Keys are digests: commands may contain secrets.
-        """CREATE TABLE shown (
-            id INTEGER PRIMARY KEY, session INTEGER NOT NULL, key TEXT NOT NULL,
-            handle TEXT NOT NULL)""",
-        "CREATE UNIQUE INDEX shown_keys ON shown (session, key)",
-    ),
-    (
-        # The byte that the holder has locked: see `presence`.
-        "ALTER TABLE reservations ADD COLUMN place INTEGER",
-        # What each grant was settled with, so that settling it again changes nothing.
-        "DROP INDEX deaths",
-        "CREATE INDEX settled ON events (reservation) WHERE reservation IS NOT NULL",
-    ),
-)
+# The columns of a `HeldReservation`.
+HELD = "id, session, turn, announced, tokens, above"
 # How the history calls what was counted because its process died, or gave up after it had written.
 UNSETTLED = "unsettled"
 
@@ -82,10 +34,11 @@ MOST_STORED = 1 << 62
 
 
 class StoredSession(Record):
-    """A session that exists, by the id of its row."""
+    """A session that exists, by the id of its row, and the ids of those above it."""
 
     session: int
     account: Account
+    above: tuple[int, ...] = ()
 
 
 class HeldReservation(Record):
@@ -95,6 +48,9 @@ class HeldReservation(Record):
     session: int
     turn: str | None
     announced: int
+    tokens: int
+    # The sessions above, as in its row; None if there are none.
+    above: str | None
 
 
 class CountedEvent(Record):
@@ -106,13 +62,19 @@ class CountedEvent(Record):
     tokens: int
     # Whether its holder settled it. If not, the holder seemed dead or gave up, and may still settle.
     is_settled: bool
+    # Sessions and periods, as in its row; None if it is this session alone, which is not renewed.
+    counted_in: str | None
 
 
 class LedgerTransaction(Transaction):
     """A transaction that first frees the reservations of processes that have ended."""
 
-    def __init__(self, database: Database, *, frees_abandoned: bool = True) -> None:
+    def __init__(
+        self, database: Database, now: Callable[[], float] = time.time, *, frees_abandoned: bool = True
+    ) -> None:
         super().__init__(database)
+        self.now = now
+        # Whether it also begins new periods.
         self._frees_abandoned = frees_abandoned
         self._holders_path = holders_path(database.path)
 
@@ -129,8 +91,16 @@ class LedgerTransaction(Transaction):
 
     def find(self, name: str) -> StoredSession | None:
         """Return the session of this name that has not ended."""
-        found = self.rows("SELECT id FROM sessions WHERE name = ? AND ended IS NULL", name)
-        return StoredSession(found[0][0], self.account(found[0][0])) if found else None
+        found = self.rows("SELECT id, parent FROM sessions WHERE name = ? AND ended IS NULL", name)
+        if not found:
+            return None
+        session, parent = found[0]
+        if parent is None:
+            return StoredSession(session, self.account(session))
+        from tokcap.budget.lineage import ids_above, with_above
+
+        above = ids_above(self, name, parent)
+        return StoredSession(session, with_above(self, self.account(session), above), above)
 
     def need(self, name: str) -> StoredSession:
         """Return the session of this name; raise `SessionNotStarted` if there is none."""
@@ -144,40 +114,39 @@ class LedgerTransaction(Transaction):
         return self.rows("SELECT id, name, created FROM sessions WHERE ended IS NULL ORDER BY id")
 
     def account(self, session: int) -> Account:
-        """Return the numbers of a session, ended or not."""
+        """Return the numbers of a session alone, ended or not, in its present period."""
         rows = self.rows(
-            """SELECT total, context_window, result_pct, turn_pct, floor_tokens, used, window_used,
+            """SELECT total, context_window, result_pct, turn_pct, floor_tokens, parent, renew, used,
+                window_used, reserved_below, period_began, ended,
                 (SELECT coalesce(sum(tokens), 0) FROM reservations WHERE session = sessions.id)
             FROM sessions WHERE id = ?""",
             session,
         )
         # SQLite stores any value in any column.
         try:
-            ((total, window, result_pct, turn_pct, floor_tokens, used, window_used, reserved),) = rows
-            settings = Settings(
-                total=total,
-                context_window=window,
-                result_pct=result_pct,
-                turn_pct=turn_pct,
-                floor_tokens=floor_tokens,
-            ).checked()
+            ((*given, used, window_used, below, period_began, ended, reserved),) = rows
+            settings = Settings(*given).checked()
+            if settings.renew is not None:
+                float(period_began)
         except (TypeError, ValueError):
             raise invalid_numbers(session) from None
-        check_counts(session, used, window_used, reserved)
-        return Account(settings, used=used, reserved=reserved, window_used=window_used)
+        check_counts(session, used, window_used, reserved, below)
+        if settings.renew is not None and ended is None and self._frees_abandoned:
+            from tokcap.budget.lineage import begin_period
+
+            period_began, used = begin_period(self, session, settings.renew, period_began, used)
+        return Account(settings, used, reserved + below, window_used, below, period_began)
 
     def insert_session(self, name: str, settings: Settings) -> int:
+        now = self.now()
         return self.run(
-            """INSERT INTO sessions
-                (name, created, total, context_window, result_pct, turn_pct, floor_tokens)
-            VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            """INSERT INTO sessions (name, created, total, context_window, result_pct, turn_pct, floor_tokens,
+                parent, renew, period_began)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             name,
-            time.time(),
-            settings.total,
-            settings.context_window,
-            settings.result_pct,
-            settings.turn_pct,
-            settings.floor_tokens,
+            now,
+            *vars(settings).values(),
+            None if settings.renew is None else now,
         )
 
     def save_usage(self, session: int, account: Account) -> None:
@@ -189,8 +158,8 @@ class LedgerTransaction(Transaction):
             session,
         )
 
-    def close_session(self, session: int) -> None:
-        self.run("UPDATE sessions SET ended = ? WHERE id = ?", time.time(), session)
+    def close_session(self, session: int, how: str) -> None:
+        self.run("UPDATE sessions SET ended = ?, ended_how = ? WHERE id = ?", self.now(), how, session)
         self.run("DELETE FROM turns WHERE session = ?", session)
         self.run("DELETE FROM shown WHERE session = ?", session)
 
@@ -230,14 +199,20 @@ class LedgerTransaction(Transaction):
             MOST_SHOWN,
         )
 
-    def insert_reservation(self, session: int, tokens: int, turn: str | None) -> int:
+    def insert_reservation(self, found: StoredSession, tokens: int, turn: str | None) -> int:
         """Reserve tokens for this process; return the id of the reservation."""
         number = new_grant_id()
+        above = None
+        if found.above:
+            from tokcap.budget.lineage import hold_above
+
+            above = hold_above(self, found.above, tokens)
         return self.run(
-            """INSERT INTO reservations (id, session, tokens, turn, pid, started, boot, namespace, place)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            """INSERT INTO reservations (id, session, tokens, turn, pid, started, boot, namespace, place,
+                since, holder, above)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             number,
-            session,
+            found.session,
             tokens,
             turn,
             self._here.pid,
@@ -245,52 +220,91 @@ class LedgerTransaction(Transaction):
             self._here.boot,
             self._here.namespace,
             hold(self._holders_path, number),
+            self.now(),
+            this_holder(),
+            above,
         )
 
     def held(self, grant: Grant | None) -> HeldReservation | None:
         """Return the reservation of a grant, whose session may have ended; None if it is gone."""
         if grant is None:
             return None
-        found = self.rows("SELECT id, session, turn, announced FROM reservations WHERE id = ?", grant.id)
+        found = self.rows(f"SELECT {HELD} FROM reservations WHERE id = ?", grant.id)  # noqa: S608  # a constant
         return held_reservation(found[0]) if found else None
 
     def announce(self, grant: Grant, tokens: int) -> None:
         self.run("UPDATE reservations SET announced = max(announced, ?) WHERE id = ?", tokens, grant.id)
 
-    def free(self, reservation: int) -> None:
-        self.run("DELETE FROM reservations WHERE id = ?", reservation)
-        let_go(self._holders_path, reservation)
+    def free(self, held: HeldReservation) -> None:
+        self.run("DELETE FROM reservations WHERE id = ?", held.id)
+        if held.above is not None:
+            from tokcap.budget.lineage import hold_above, read_ids
+
+            hold_above(self, read_ids(held.above), -held.tokens)
+        let_go(self._holders_path, held.id)
 
     def use_announced(self, held: HeldReservation) -> None:
         """Count what a reservation announced and never settled: it may have been written."""
-        self.use(held.session, held.turn, held.announced, UNSETTLED, held.id)
+        self.use_held(held, held.announced, UNSETTLED)
+
+    def use_held(self, held: HeldReservation, tokens: int, kind: str) -> Account:
+        """Count tokens for a reservation, in the sessions that it belongs to."""
+        above: Sequence[int] = ()
+        if held.above is not None:
+            from tokcap.budget.lineage import read_ids
+
+            above = read_ids(held.above)
+        return self.use(held.session, held.turn, tokens, kind, held.id, above)
 
     def use(
-        self, session: int, turn: str | None, tokens: int, kind: str, reservation: int | None = None
+        self,
+        session: int,
+        turn: str | None,
+        tokens: int,
+        kind: str,
+        reservation: int | None = None,
+        above: Sequence[int] = (),
     ) -> Account:
         """Count tokens that were shown; return the account afterwards."""
         if turn is not None:
             self.add_to_turn(session, turn, tokens)
         account = self.account(session).after_using(tokens)
         self.save_usage(session, account)
-        self.add_event(session, kind, tokens, reservation=reservation)
+        counted_in = None
+        if above or account.settings.renew is not None:
+            from tokcap.budget.lineage import counted_in_periods, use_above, with_above
+
+            use_above(self, above, tokens)
+            account = with_above(self, account, above)
+            counted_in = counted_in_periods(self, (session, *above)) if kind == UNSETTLED else None
+        self.add_event(session, kind, tokens, reservation=reservation, counted_in=counted_in)
         return account
 
     def counted(self, grant: Grant) -> CountedEvent | None:
         """Return what was counted for a grant that is gone; None if nothing was."""
-        found = self.rows("SELECT id, session, tokens, kind FROM events WHERE reservation = ?", grant.id)
+        found = self.rows(
+            "SELECT id, session, tokens, kind, counted_in FROM events WHERE reservation = ?", grant.id
+        )
         if not found:
             return None
-        number, session, tokens, kind = found[0]
+        number, session, tokens, kind, counted_in = found[0]
         check_counts(session, tokens)
-        return CountedEvent(number, session, grant.turn, tokens, kind != UNSETTLED)
+        return CountedEvent(number, session, grant.turn, tokens, kind != UNSETTLED, counted_in)
 
-    def undo(self, event: CountedEvent) -> None:
-        """Take back what was counted for a holder that is not dead: it settles the true number."""
+    def correct(self, event: CountedEvent, tokens: int, kind: str, reservation: int) -> Account:
+        """Replace what was counted for a holder that is not dead: it settles the true number."""
         self.run("DELETE FROM events WHERE id = ?", event.id)
         if event.turn is not None:
             self.add_to_turn(event.session, event.turn, -event.tokens)
+        if event.counted_in is not None:
+            from tokcap.budget.lineage import correct_periods
+
+            if event.turn is not None:
+                self.add_to_turn(event.session, event.turn, tokens)
+            self.add_event(event.session, kind, tokens, reservation=reservation)
+            return correct_periods(self, event, tokens)
         self.save_usage(event.session, self.account(event.session).after_undoing(event.tokens))
+        return self.use(event.session, event.turn, tokens, kind, reservation)
 
     def turn_taken(self, session: int, turn: str) -> int:
         """Return what a turn has used and reserved."""
@@ -313,17 +327,25 @@ class LedgerTransaction(Transaction):
         )
 
     def add_event(
-        self, session: int, kind: str, tokens: int, key: str | None = None, reservation: int | None = None
+        self,
+        session: int,
+        kind: str,
+        tokens: int,
+        key: str | None = None,
+        reservation: int | None = None,
+        counted_in: str | None = None,
     ) -> None:
         """Add to the history. Its time is for people: nothing is decided by it."""
         self.run(
-            "INSERT INTO events (session, time, kind, tokens, key, reservation) VALUES (?, ?, ?, ?, ?, ?)",
+            """INSERT INTO events (session, time, kind, tokens, key, reservation, counted_in)
+            VALUES (?, ?, ?, ?, ?, ?, ?)""",
             session,
-            time.time(),
+            self.now(),
             kind,
             tokens,
             key,
             reservation,
+            counted_in,
         )
 
     def has_key(self, session: int, key: str) -> bool:
@@ -335,12 +357,12 @@ class LedgerTransaction(Transaction):
             holder = holder_of(row)
             if is_gone(holder, self._here, self._holders_path):
                 abandoned = self.rows(
-                    """SELECT id, session, turn, announced FROM reservations
-                    WHERE (pid, started, boot, namespace) = (?, ?, ?, ?) AND place IS ?""",
+                    f"""SELECT {HELD} FROM reservations
+                    WHERE (pid, started, boot, namespace) = (?, ?, ?, ?) AND place IS ?""",  # noqa: S608  # a constant
                     *row,
                 )
                 for reservation in map(held_reservation, abandoned):
-                    self.free(reservation.id)
+                    self.free(reservation)
                     self.use_announced(reservation)
 
 
@@ -360,7 +382,7 @@ def holder_of(row: tuple[Any, ...]) -> Holder:
 
 def held_reservation(row: tuple[Any, ...]) -> HeldReservation:
     held = HeldReservation(*row)
-    check_counts(held.session, held.announced)
+    check_counts(held.session, held.announced, held.tokens)
     return held
 
 

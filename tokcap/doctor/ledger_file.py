@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from tokcap.budget.database import ReadOnlyDatabase, not_a_ledger
 from tokcap.budget.holder import is_gone, this_process
-from tokcap.budget.tables import FILE_NAME, MIGRATIONS, holder_of, holders_path
+from tokcap.budget.schema import FILE_NAME, MIGRATIONS
+from tokcap.budget.tables import holder_of, holders_path
 from tokcap.core.units import count_of
 from tokcap.doctor.finding import Finding, note, ok, wrong
 from tokcap.errors import LedgerError

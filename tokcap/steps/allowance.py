@@ -49,10 +49,12 @@ def too_small(grant: Grant, view: View) -> BudgetExhausted | None:
         return None
     left = grant.account.remaining_after(grant.tokens, 0)
     if left is not None and left < least:
-        reserved = grant.account.reserved - grant.tokens
+        name, tightest = grant.account.tightest
+        whose = f"the budget of {name!r}" if name else "the budget"
+        reserved = tightest.reserved - grant.tokens
         others = f", {reserved} are reserved by running commands" if reserved else ""
         return BudgetExhausted(
-            f"the budget is exhausted: {left} tokens are left{others}, the smallest answer needs {least}"
+            f"{whose} is exhausted: {left} tokens are left{others}, the smallest answer needs {least}"
         )
     requested = requested_tokens(view)
     if grant.tokens < least and (requested is None or grant.tokens < requested):

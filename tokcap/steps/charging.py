@@ -38,6 +38,7 @@ class Charge:
         if view.turn and not view.session:
             raise UsageError("--turn needs a session: give --session too, or set TOKCAP_SESSION")
         self.session = view.session
+        self._env = env
         self.notices: tuple[Notice, ...] = ()
         self.limit = limit_of(window_of(view))
         self._account_at_end: Account | None = None
@@ -95,8 +96,8 @@ class Charge:
         return view
 
     def remaining_after(self, tokens: int) -> int | None:
-        """Return what the session has left after this answer; None if it has no total or is not readable."""
-        if self._grant is None or self._ledger is None or self._grant.account.total is None:
+        """Return what the session has left after this answer; None without a limit or a readable ledger."""
+        if self._grant is None or self._ledger is None or self._grant.account.remaining is None:
             return None
         if self._account_at_end is None:
             try:
@@ -134,8 +135,14 @@ class Charge:
         try:
             if self._ledger is not None:
                 self._ledger.note_shown(shown.context, shown.handles)
-        except Exception:  # noqa: S110  # the answer is out: its status must not change
+        except TokcapError:
+            # The session has ended, or its ledger cannot be used. The output is only shown in full again.
             pass
+        except Exception as error:
+            # The answer is out, so its status must not change. A defect is still told.
+            from tokcap.system.shortage import problem_of
+
+            self._env.tell(str(problem_of(error)))
 
     def settle(self, tokens: int, kind: str) -> tuple[Notice, ...]:
         """Charge what is written. The command has run, so a failure is only a warning."""

@@ -56,11 +56,11 @@ def is_reader_gone(descriptor: int) -> bool:
     return bool(poll.poll(0))
 
 
-def wait_for_any(descriptors: Sequence[int]) -> set[int]:
-    """Wait until at least one descriptor has data, or has ended. Return those that do."""
+def wait_for_any(descriptors: Sequence[int], seconds: float | None = None) -> set[int]:
+    """Wait until a descriptor has data or has ended, or the time is over. Return those that are ready."""
     import select
 
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
-    return {descriptor for descriptor, _ in poll.poll()}
+    return {descriptor for descriptor, _ in poll.poll(None if seconds is None else seconds * 1000)}

@@ -3,11 +3,16 @@
 -- ARGV has the step and its arguments; an empty argument means none. Values are returned as text.
 
 local prefix = string.sub(KEYS[1], 1, -5)
-local VERSION, REMEMBERED_MS, MOST_SHOWN = 1, 7 * 24 * 3600 * 1000, 1000
-local ACCOUNT = {'total', 'window', 'result_pct', 'turn_pct', 'floor', 'used', 'reserved', 'window_used'}
+local VERSION, REMEMBERED_MS, MOST_SHOWN = 2, 7 * 24 * 3600 * 1000, 1000
+local MOST_ABOVE, MOST_PAST, MOST_LISTED = 8, 10000, 1000
+local DAY_MS = 24 * 3600 * 1000
+local ACCOUNT = {'total', 'window', 'result_pct', 'turn_pct', 'floor', 'used', 'reserved', 'window_used',
+  'reserved_below', 'parent', 'renew', 'period_ms'}
 
+local meta = redis.call('HMGET', KEYS[1], 'version', 'clock_offset_ms')
 local time = redis.call('TIME')
-local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+-- Tests set the clock of a ledger forward or back.
+local now_ms = time[1] * 1000 + math.floor(time[2] / 1000) + (tonumber(meta[2] or 0) or 0)
 
 local function key(kind, id) return prefix .. kind .. ':' .. id end
 local function text(number) return string.format('%.0f', number) end
@@ -18,17 +23,98 @@ local function session_of(name)
   return redis.call('HGET', prefix .. 'names', name)
 end
 
+-- The history: periods that are over, in two hashes, so that many ended sessions do not push out periods.
+local function keep(kind, id, entry)
+  redis.call('HSET', prefix .. kind, id, cjson.encode(entry))
+  redis.call('ZADD', prefix .. kind .. '_order', now_ms, id)
+  if redis.call('ZCARD', prefix .. kind .. '_order') > MOST_PAST then
+    redis.call('HDEL', prefix .. kind, redis.call('ZPOPMIN', prefix .. kind .. '_order')[1])
+  end
+end
+
+local function amend(kind, id, tokens)
+  local found = redis.call('HGET', prefix .. kind, id)
+  if not found then return end
+  local entry = cjson.decode(found)
+  entry[5] = text(tonumber(entry[5]) + tonumber(tokens))
+  redis.call('HSET', prefix .. kind, id, cjson.encode(entry))
+end
+
+-- When a period began, in UTC. 1970-01-01 was a Thursday.
+local starts = {}
+function starts.day(ms) return ms - ms % DAY_MS end
+function starts.week(ms) return ms - (ms + 3 * DAY_MS) % (7 * DAY_MS) end
+function starts.month(ms)
+  -- Count days from the first of March of the year 0, in eras of 400 years.
+  local days = math.floor(ms / DAY_MS)
+  local in_era = (days + 719468) % 146097
+  local year = math.floor((in_era - math.floor(in_era / 1460) + math.floor(in_era / 36524)
+    - math.floor(in_era / 146096)) / 365)
+  local in_year = in_era - (365 * year + math.floor(year / 4) - math.floor(year / 100))
+  local month = math.floor((5 * in_year + 2) / 153)
+  return (days - (in_year - math.floor((153 * month + 2) / 5))) * DAY_MS
+end
+local LONGER_THAN_ONE = {day = 1, week = 7, month = 32}
+
+local function past_entry(session, ended_ms, how)
+  local row = redis.call('HMGET', key('session', session), 'name', 'created_ms', 'period_ms', 'total', 'used', 'period')
+  return {row[1], row[3] or row[2], text(ended_ms), row[4] or '', row[5], how}, session .. '.' .. (row[6] or '0')
+end
+
+-- Begin a new period of a running session if its present one is over.
+local function renewed(session)
+  local row = redis.call('HMGET', key('session', session), 'renew', 'period_ms', 'ended_ms')
+  if not row[1] or row[3] then return session end
+  local began, start = tonumber(row[2]), starts[row[1]](now_ms)
+  if start > began then
+    local ended = starts[row[1]](starts[row[1]](began) + LONGER_THAN_ONE[row[1]] * DAY_MS)
+    local entry, id = past_entry(session, ended, 'renewed')
+    keep('periods', id, entry)
+    redis.call('HSET', key('session', session), 'used', 0, 'period_ms', text(start))
+    redis.call('HINCRBY', key('session', session), 'period', 1)
+  end
+  return session
+end
+
+-- The sessions above a running one, the nearest first, in their present periods. Nil and a name if one is lost.
+local function above_of(session)
+  local found, parent = {}, redis.call('HGET', key('session', session), 'parent')
+  while parent do
+    local above = session_of(parent)
+    if not above or #found > MOST_ABOVE then return nil, parent end
+    found[#found + 1] = renewed(above)
+    parent = redis.call('HGET', key('session', above), 'parent')
+  end
+  return found
+end
+
 local function account(session)
   local values = redis.call('HMGET', key('session', session), unpack(ACCOUNT))
   for place = 1, #ACCOUNT do values[place] = values[place] or '' end
   return values
 end
 
-local function answer(status, session, ...)
+-- An answer ends with the account of a session, and of those above it.
+local function answer_of(found, session, above)
   local values = account(session)
-  local found = {status, ...}
   for place = 1, #values do found[#found + 1] = values[place] end
+  for _, each in ipairs(above) do
+    local row = redis.call('HMGET', key('session', each), 'name', 'total', 'used', 'reserved')
+    for place = 1, 4 do found[#found + 1] = row[place] or '' end
+  end
   return found
+end
+
+local function answer(status, session, ...)
+  local above, lost = above_of(session)
+  if not above then return {'orphan', redis.call('HGET', key('session', session), 'name'), lost} end
+  return answer_of({status, ...}, renewed(session), above)
+end
+
+-- The answer about a running session of this name, if there is one.
+local function answer_named(name)
+  local session = session_of(name)
+  return session and answer('ok', session) or {'none'}
 end
 
 local function remember(id)
@@ -38,32 +124,87 @@ end
 
 local function is_settled(id) return redis.call('ZSCORE', prefix .. 'settled', id) end
 
-local function use(session, turn, tokens)
+-- Count tokens in one session: in its present period, also after its end.
+local function count(session, tokens)
+  local row = redis.call('HMGET', key('session', renewed(session)), 'name', 'ended_ms', 'period')
+  -- A session that ended long ago is forgotten.
+  if not row[1] then return end
+  redis.call('HINCRBY', key('session', session), 'used', tokens)
+  if row[2] then amend('past', session .. '.' .. (row[3] or '0'), tokens) end
+end
+
+-- Note that the model was shown tokens of a session, or take it back.
+local function show(session, turn, tokens)
   local place = key('session', session)
-  redis.call('HINCRBY', place, 'used', tokens)
+  if redis.call('EXISTS', place) == 0 then return end
   -- A context that was compacted since holds less than what is taken back.
   if redis.call('HINCRBY', place, 'window_used', tokens) < 0 then redis.call('HSET', place, 'window_used', 0) end
   if turn ~= '' then redis.call('HINCRBY', key('turns', session), turn, tokens) end
 end
 
--- Free a grant. Return its session, its turn and what it announced; nothing if it is gone.
+local function use(sessions, turn, tokens)
+  for _, each in ipairs(sessions) do count(each, tokens) end
+  show(sessions[1], turn, tokens)
+end
+
+local function split(ids)
+  local found = {}
+  for id in string.gmatch(ids, '%S+') do found[#found + 1] = id end
+  return found
+end
+
+-- Reserve tokens in a session and in those above it, or free them if they are less than 0.
+local function hold(sessions, turn, tokens)
+  for place, each in ipairs(sessions) do
+    -- A session that ended long ago is forgotten.
+    if redis.call('EXISTS', key('session', each)) == 1 then
+      redis.call('HINCRBY', key('session', each), 'reserved', tokens)
+      if place > 1 then redis.call('HINCRBY', key('session', each), 'reserved_below', tokens) end
+      if place == 1 and turn ~= '' then redis.call('HINCRBY', key('held', each), turn, tokens) end
+    end
+  end
+end
+
+-- Free a grant. Return its session and those above it, its turn and what it announced; nothing if it is gone.
 local function free(id)
-  local found = redis.call('HMGET', key('grant', id), 'session', 'tokens', 'turn', 'announced')
+  local found = redis.call('HMGET', key('grant', id), 'session', 'tokens', 'turn', 'announced', 'above')
   if not found[1] then return end
   redis.call('DEL', key('grant', id))
   redis.call('ZREM', prefix .. 'leases', id)
-  redis.call('HINCRBY', key('session', found[1]), 'reserved', minus(found[2]))
-  if found[3] ~= '' then redis.call('HINCRBY', key('held', found[1]), found[3], minus(found[2])) end
-  return found[1], found[3], found[4]
+  local sessions = split(found[1] .. ' ' .. (found[5] or ''))
+  hold(sessions, found[3], minus(found[2]))
+  return sessions, found[3], found[4]
 end
 
 -- Free a grant that was not settled, and count what it announced. It may still be settled.
 local function give_up(id)
-  local session, turn, announced = free(id)
-  if not session then return end
-  use(session, turn, announced)
-  redis.call('HSET', key('unsettled', id), 'session', session, 'turn', turn, 'tokens', announced)
+  local sessions, turn, announced = free(id)
+  if not sessions then return end
+  use(sessions, turn, announced)
+  local counted_in = {}
+  for place, each in ipairs(sessions) do
+    counted_in[place] = each .. '.' .. (redis.call('HGET', key('session', each), 'period') or '0')
+  end
+  redis.call('HSET', key('unsettled', id), 'turn', turn, 'tokens', announced,
+    'counted_in', table.concat(counted_in, ' '))
   redis.call('PEXPIRE', key('unsettled', id), REMEMBERED_MS)
+end
+
+-- Replace what was counted for a grant that was given up, in the periods in which it was counted.
+local function correct(counted_in, turn, before, tokens)
+  local sessions, more = {}, text(tonumber(tokens) - tonumber(before))
+  for place, id in ipairs(split(counted_in)) do
+    local session, period = string.match(id, '(%d+)%.(%d+)')
+    sessions[place] = renewed(session)
+    if (redis.call('HGET', key('session', session), 'period') or '0') == period then
+      count(session, more)
+    else
+      amend('periods', id, more)
+    end
+  end
+  show(sessions[1], turn, minus(before))
+  show(sessions[1], turn, tokens)
+  return sessions
 end
 
 local function free_expired()
@@ -87,17 +228,33 @@ local function forget_shown(session)
   redis.call('DEL', key('shown', session), key('shown_order', session))
 end
 
-local function begin(name, settings)
+local SETTINGS = {'total', 'window', 'result_pct', 'turn_pct', 'floor', 'result_millionths', 'turn_millionths',
+  'parent', 'renew'}
+
+-- Start a session with settings that come in the order of SETTINGS.
+local function begin(name, values)
   local session = redis.call('INCR', prefix .. 'last_session')
   redis.call('HSET', prefix .. 'names', name, session)
-  redis.call('HSET', key('session', session), 'name', name, 'created_ms', now_ms, 'context', 0,
-    'used', 0, 'reserved', 0, 'window_used', 0, unpack(settings))
+  local fields = {}
+  for place, field in ipairs(SETTINGS) do
+    if values[place] and values[place] ~= '' then
+      fields[#fields + 1] = field; fields[#fields + 1] = values[place]
+      if field == 'parent' then redis.call('SADD', key('children', values[place]), name) end
+      if field == 'renew' then fields[#fields + 1] = 'period_ms'; fields[#fields + 1] = text(now_ms) end
+    end
+  end
+  redis.call('HSET', key('session', session), 'name', name, 'created_ms', text(now_ms), 'context', 0,
+    'used', 0, 'reserved', 0, 'window_used', 0, unpack(fields))
   return session
 end
 
-local function finish(session, name)
+local function finish(session, name, how)
+  local entry, id = past_entry(session, now_ms, how)
+  keep('past', id, entry)
+  local parent = redis.call('HGET', key('session', session), 'parent')
+  if parent then redis.call('SREM', key('children', parent), name) end
   redis.call('HDEL', prefix .. 'names', name)
-  redis.call('HSET', key('session', session), 'ended_ms', now_ms)
+  redis.call('HSET', key('session', session), 'ended_ms', text(now_ms))
   -- Grants that are still held are settled in the session that made them.
   for _, kind in ipairs({'session', 'turns', 'held'}) do
     redis.call('PEXPIRE', key(kind, session), REMEMBERED_MS)
@@ -106,14 +263,16 @@ local function finish(session, name)
   forget_shown(session)
 end
 
-local SETTINGS = {'total', 'window', 'result_pct', 'turn_pct', 'floor', 'result_millionths', 'turn_millionths'}
-
-local function settings_of(session)
-  local values = redis.call('HMGET', key('session', session), unpack(SETTINGS))
-  local found = {}
-  for place, name in ipairs(SETTINGS) do
-    if values[place] then found[#found + 1] = name; found[#found + 1] = values[place] end
+-- The names of all sessions below one.
+local function names_below(name)
+  local found, place = {name}, 1
+  while found[place] do
+    local below = redis.call('SMEMBERS', key('children', found[place]))
+    table.sort(below)
+    for _, each in ipairs(below) do found[#found + 1] = each end
+    place = place + 1
   end
+  table.remove(found, 1)
   return found
 end
 
@@ -122,32 +281,38 @@ local steps = {}
 function steps.start(name, ...)
   local found = session_of(name)
   if found then return answer('exists', found) end
-  local settings, values = {}, {...}
-  for place, field in ipairs(SETTINGS) do
-    if values[place] ~= '' then settings[#settings + 1] = field; settings[#settings + 1] = values[place] end
+  local values = {...}
+  if values[8] ~= '' then
+    local parent = session_of(values[8])
+    if not parent then return {'no_parent'} end
+    if #(above_of(parent) or {}) >= MOST_ABOVE then return {'too_deep'} end
   end
   redis.call('HSET', KEYS[1], 'version', VERSION)
-  return answer('ok', begin(name, settings))
+  return answer('ok', begin(name, values))
 end
 
-steps['end'] = function(name, id)
+steps['end'] = function(name, id, tree)
   -- The answer to the first attempt may have been lost.
-  local session = redis.call('GET', key('ended', id)) or session_of(name)
+  local ended = redis.call('GET', key('ended', id))
+  if ended then return answer_of({'ok'}, ended, above_of(ended) or {}) end
+  local session = session_of(name)
   if not session then return {'none'} end
-  if not redis.call('GET', key('ended', id)) then
-    finish(session, name)
-    redis.call('SET', key('ended', id), session, 'PX', REMEMBERED_MS)
-  end
-  return answer('ok', session)
+  local below = names_below(name)
+  if #below > 0 and tree == '' then return {'children', unpack(below, 1, 10)} end
+  local found = answer('ok', session)
+  for _, each in ipairs(below) do finish(session_of(each), each, 'ended') end
+  finish(session, name, 'ended')
+  redis.call('SET', key('ended', id), session, 'PX', REMEMBERED_MS)
+  return found
 end
 
 function steps.reset(name, id)
   local session = session_of(name)
   if not session then return {'none'} end
   if is_settled(id) then return answer('ok', session) end
-  finish(session, name)
+  finish(renewed(session), name, 'reset')
   remember(id)
-  return answer('ok', begin(name, settings_of(session)))
+  return answer('ok', begin(name, redis.call('HMGET', key('session', session), unpack(SETTINGS))))
 end
 
 function steps.list()
@@ -158,7 +323,42 @@ function steps.list()
     local row = redis.call('HMGET', key('session', session), 'name', 'created_ms')
     found[#found + 1] = row[1]
     found[#found + 1] = row[2]
-    for _, value in ipairs(account(session)) do found[#found + 1] = value end
+    for _, value in ipairs(account(renewed(session))) do found[#found + 1] = value end
+  end
+  return found
+end
+
+function steps.held()
+  local found, rows = {'ok'}, {}
+  for _, id in ipairs(redis.call('ZRANGE', prefix .. 'leases', 0, MOST_LISTED - 1)) do
+    local row = redis.call('HMGET', key('grant', id), 'session', 'tokens', 'announced', 'holder', 'since_ms')
+    if row[1] then
+      rows[#rows + 1] = {redis.call('HGET', key('session', row[1]), 'name') or '', row[2], row[3], row[4] or '',
+        text(now_ms - tonumber(row[5] or now_ms))}
+    end
+  end
+  table.sort(rows, function(one, other) return tonumber(one[5]) > tonumber(other[5]) end)
+  for _, row in ipairs(rows) do
+    for place = 1, 5 do found[#found + 1] = row[place] end
+  end
+  return found
+end
+
+function steps.history(name)
+  for _, session in ipairs(redis.call('HVALS', prefix .. 'names')) do renewed(session) end
+  local rows, found = {}, {'ok'}
+  for _, kind in ipairs({'past', 'periods'}) do
+    for _, value in ipairs(redis.call('HVALS', prefix .. kind)) do
+      local entry = cjson.decode(value)
+      if name == '' or entry[1] == name then rows[#rows + 1] = entry end
+    end
+  end
+  table.sort(rows, function(one, other)
+    if one[3] ~= other[3] then return tonumber(one[3]) < tonumber(other[3]) end
+    return tonumber(one[2]) < tonumber(other[2])
+  end)
+  for number = math.max(#rows - MOST_LISTED + 1, 1), #rows do
+    for place = 1, 6 do found[#found + 1] = rows[number][place] end
   end
   return found
 end
@@ -166,20 +366,30 @@ end
 function steps.reserve(name, id, requested, turn, lease_ms, ...)
   local session = session_of(name)
   if not session then return {'none'} end
+  local above, lost = above_of(renewed(session))
+  if not above then return {'orphan', name, lost} end
   local held = redis.call('HGET', key('grant', id), 'granted')
   if held then return answer('again', session, held, '') end
   local given = {...}
   local row = redis.call('HMGET', key('session', session), 'total', 'used', 'reserved', 'window_used', 'window',
-    'result_millionths', 'turn_millionths', 'floor')
+    'result_millionths', 'turn_millionths', 'floor', 'reserved_below')
   local used, reserved = number(row[2]), number(row[3])
   local taken = turn ~= '' and turn_taken(session, turn) or nil
   local least = number(requested)
   local function limit(tokens) if not least or tokens < least then least = tokens end end
-  local refused = answer('refused', session, '', taken and text(taken) or '')
+  local refused = answer_of({'refused', '', taken and text(taken) or ''}, session, above)
   if row[1] then
     local left = number(row[1]) - used - reserved
     if left <= 0 then return refused end
     limit(left)
+  end
+  for _, each in ipairs(above) do
+    local numbers = redis.call('HMGET', key('session', each), 'total', 'used', 'reserved')
+    if numbers[1] then
+      local left = tonumber(numbers[1]) - tonumber(numbers[2]) - tonumber(numbers[3])
+      if left <= 0 then return refused end
+      limit(left)
+    end
   end
   -- The window of the call replaces that of the session; its shares fill in what the session was not given.
   local window, result, of_turn, floor = number(given[1]), number(given[2]), number(given[3]), number(given[4])
@@ -190,7 +400,7 @@ function steps.reserve(name, id, requested, turn, lease_ms, ...)
     floor = number(row[8]) or number(given[7])
   end
   if window then
-    local left = math.max(window - number(row[4]) - reserved, 0)
+    local left = math.max(window - number(row[4]) - reserved + (number(row[9]) or 0), 0)
     if taken then
       local left_of_turn = share_of(window, of_turn) - taken
       if left_of_turn <= 0 then return refused end
@@ -200,12 +410,15 @@ function steps.reserve(name, id, requested, turn, lease_ms, ...)
   end
   if least == 0 and requested ~= '0' then return refused end
   local granted, tokens = least and text(least) or '', text(least or 0)
-  local found = answer('ok', session, granted, taken and text(taken) or '')
+  -- The numbers before this grant: the client adds it itself, and compares.
+  local found = refused
+  found[1], found[2] = 'ok', granted
   redis.call('HSET', key('grant', id), 'session', session, 'tokens', tokens, 'granted', granted, 'turn', turn,
-    'announced', '0', 'lease_ms', lease_ms)
+    'announced', '0', 'lease_ms', lease_ms, 'above', table.concat(above, ' '), 'holder', given[8] or '',
+    'since_ms', text(now_ms))
   redis.call('ZADD', prefix .. 'leases', now_ms + lease_ms, id)
-  redis.call('HINCRBY', key('session', session), 'reserved', tokens)
-  if turn ~= '' then redis.call('HINCRBY', key('held', session), turn, tokens) end
+  table.insert(above, 1, session)
+  hold(above, turn, tokens)
   return found
 end
 
@@ -222,46 +435,51 @@ function steps.announce(id, tokens)
 end
 
 function steps.settle(name, id, turn, tokens)
-  local current = session_of(name)
-  if is_settled(id) then return current and answer('ok', current) or {'none'} end
-  local session = free(id)
-  local status = 'ok'
-  if not session then
-    local before = redis.call('HMGET', key('unsettled', id), 'session', 'turn', 'tokens')
+  if is_settled(id) then return answer_named(name) end
+  local sessions, status = free(id), 'ok'
+  if sessions then
+    use(sessions, turn, tokens)
+  else
+    local before = redis.call('HMGET', key('unsettled', id), 'counted_in', 'turn', 'tokens', 'session')
+    -- Version 1 had only one session, without periods.
+    before[1] = before[1] or (before[4] and before[4] .. '.0')
     if before[1] then
-      session = before[1]
-      use(session, before[2], minus(before[3]))
+      sessions = correct(before[1], before[2], before[3], tokens)
       redis.call('DEL', key('unsettled', id))
     else
-      session, status = current, 'unknown'
+      local session, above, lost = session_of(name), nil, nil
+      if not session then return {'none'} end
+      above, lost = above_of(session)
+      if not above then return {'orphan', name, lost} end
+      sessions, status = {session, unpack(above)}, 'unknown'
+      use(sessions, turn, tokens)
     end
   end
-  if not session then return {'none'} end
-  use(session, turn, tokens)
   remember(id)
-  return answer(status, session)
+  return answer_of({status}, sessions[1], {unpack(sessions, 2)})
 end
 
 function steps.release(name, id)
   give_up(id)
-  local session = session_of(name)
-  return session and answer('ok', session) or {'none'}
+  return answer_named(name)
 end
 
 function steps.record(name, id, tokens, of_key)
   local session = session_of(name)
   if not session then return {'none'} end
   if is_settled(id) then return answer('ok', session) end
+  local above, lost = above_of(session)
+  if not above then return {'orphan', name, lost} end
   if of_key ~= '' and redis.call('SADD', key('records', session), of_key) == 0 then
     return answer('before', session)
   end
+  for _, each in ipairs({session, unpack(above)}) do count(each, tokens) end
   local place = key('session', session)
-  redis.call('HINCRBY', place, 'used', tokens)
   if number(redis.call('HGET', place, 'window_used')) < tonumber(tokens) then
     redis.call('HSET', place, 'window_used', tokens)
   end
   remember(id)
-  return answer('ok', session)
+  return answer_of({'ok'}, session, above)
 end
 
 function steps.compacted(name, used)
@@ -313,11 +531,10 @@ function steps.turn(name, turn)
 end
 
 function steps.read(name)
-  local session = session_of(name)
-  return session and answer('ok', session) or {'none'}
+  return answer_named(name)
 end
 
-local version = redis.call('HGET', KEYS[1], 'version')
+local version = meta[1]
 if version and tonumber(version) > VERSION then return {'newer', version, text(VERSION)} end
 free_expired()
 return steps[ARGV[1]](unpack(ARGV, 2))

@@ -6,8 +6,18 @@ Agents call most of these in loops, so libraries are imported where they are nee
 from __future__ import annotations
 
 from tokcap import exits
+from tokcap.budget.arithmetic import RENEWALS
+from tokcap.cli.commands.budget_lists import (
+    LEDGER,
+    NAME,
+    NO_SESSION,
+    SESSION,
+    history,
+    list_sessions,
+    watch,
+)
 from tokcap.cli.description import OUTPUT, Argument, Flag, Group, command, flag_like
-from tokcap.cli.kinds import Choice, LineOfText, WholeNumber
+from tokcap.cli.kinds import Choice, LineOfText, Switch, WholeNumber
 from tokcap.cli.ledger import with_ledger
 from tokcap.cli.reply import Reply
 from tokcap.cli.sessions import exported, name_of, named, new_name
@@ -23,15 +33,8 @@ if TYPE_CHECKING:
 
 GROUP = Group("budget", "Manage sessions: token budgets that many processes share.")
 
-NAME = Argument("NAME", "the session; default: TOKCAP_SESSION", required=False, names="sessions")
 NEW_NAME = NAME.but(help="the session; default: TOKCAP_SESSION, or a random name")
-SESSION = flag_like("session", "the session; default: TOKCAP_SESSION").but(shown_default="")
-LEDGER = flag_like("ledger", "the server that keeps sessions; default: TOKCAP_LEDGER, or config.toml").but(
-    shown_default=""
-)
 SHELL = Flag(("--shell",), "the shell that evaluates the line", Choice(("sh", "fish")), "", "sh", "sh")
-
-NO_SESSION = "there is no such session"
 
 
 @command(
@@ -40,6 +43,14 @@ NO_SESSION = "there is no such session"
     arguments=(NEW_NAME,),
     flags=(
         Flag(("--total",), "the budget in tokens; without it nothing is refused", WholeNumber(1), "N"),
+        Flag(
+            ("--parent",),
+            "the session that this one is a part of: what it uses counts there too",
+            LineOfText(),
+            "NAME",
+            names="sessions",
+        ),
+        Flag(("--renew",), "begin at 0 again in every period, by the clock in UTC", Choice(RENEWALS)),
         flag_like("context_window", "size of the model's context window in tokens"),
         flag_like("model", "the model that reads the output; sets the context window"),
         flag_like("result_pct", "part of the window for one result"),
@@ -52,6 +63,8 @@ NO_SESSION = "there is no such session"
     ),
     examples=(
         ("tokcap budget start review --total 100000", "print the line to eval: export TOKCAP_SESSION=review"),
+        ("tokcap budget start ann --parent team --total 50000", "a share of the budget of the session team"),
+        ("tokcap budget start ci --total 1M --renew day", "a million tokens every day"),
     ),
     danger="writes",
 )
@@ -62,6 +75,8 @@ def start(
     session: str | None,
     ledger: str | None,
     total: int | None,
+    parent: str | None,
+    renew: str | None,
     context_window: int | None,
     model: str | None,
     result_pct: float | None,
@@ -86,7 +101,7 @@ def start(
         from tokcap.tokens.models import find_model
 
         context_window = find_model(model, config_of(env).models).context_window
-    settings = Settings(total, context_window, result_pct, turn_pct, floor_tokens)
+    settings = Settings(total, context_window, result_pct, turn_pct, floor_tokens, parent or None, renew)
     started = open_ledger(env).start(name, settings)
     if reply.is_text:
         return reply.say(exported("TOKCAP_SESSION", name, shell))
@@ -112,36 +127,6 @@ def status(
     reply = Reply(env, output)
     meant = named(name, session, env)
     return tell(meant.name, meant.do(meant.view(env).read), reply)
-
-
-@command(
-    "budget", "list", flags=(LEDGER, OUTPUT), examples=(("tokcap budget list", "every session with its bar"),)
-)
-def list_sessions(env: Environment, *, ledger: str | None, output: Output | None) -> int:
-    """List all running sessions."""
-    import time
-
-    from tokcap.budget import open_ledger
-    from tokcap.cli.session_status import account_numbers, sessions_text
-    from tokcap.system.screen import screen_of
-
-    env = with_ledger(env, ledger)
-    reply = Reply(env, output)
-    sessions = open_ledger(env).list()
-    if not reply.is_text:
-        rows = [
-            {"session": each.name, "created": int(each.created), **account_numbers(each.account)}
-            for each in sessions
-        ]
-        return reply.give(rows)
-    if not sessions:
-        return reply.say("no session is running; start one: tokcap budget start NAME --total N\n")
-    now = env.now()
-    lines = []
-    for each in sessions:
-        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(min(each.created, now)))
-        lines.append((each.name, started, each.account))
-    return reply.say(sessions_text(lines, screen_of(env, env.stdout)))
 
 
 @command(
@@ -334,7 +319,9 @@ def compacted(
 def reset(
     env: Environment, *, name: str | None, session: str | None, ledger: str | None, output: Output | None
 ) -> int:
-    """Set the used and reserved tokens of a session to 0; its settings stay."""
+    """Set the used and reserved tokens of a session to 0; its settings stay. Sessions above and below it keep
+    their numbers.
+    """
     from tokcap.budget import open_ledger
 
     env = with_ledger(env, ledger)
@@ -347,25 +334,36 @@ def reset(
     "budget",
     "end",
     arguments=(NAME,),
-    flags=(SESSION, LEDGER, OUTPUT),
-    examples=(("tokcap budget end review", "end the session review"),),
+    flags=(Flag(("--tree",), "also end the sessions below it", Switch(), "", False), SESSION, LEDGER, OUTPUT),
+    examples=(
+        ("tokcap budget end review", "end the session review"),
+        ("tokcap budget end team --tree", "end the session team and all that are a part of it"),
+    ),
     danger="destructive",
     no=NO_SESSION,
 )
 def end(
-    env: Environment, *, name: str | None, session: str | None, ledger: str | None, output: Output | None
+    env: Environment,
+    *,
+    name: str | None,
+    tree: bool,
+    session: str | None,
+    ledger: str | None,
+    output: Output | None,
 ) -> int:
-    """End a session. It can no longer be charged; tokcap stats still shows it."""
+    """End a session. It can no longer be charged; tokcap budget history still shows it. What it has used
+    stays used in the sessions that it was a part of.
+    """
     from tokcap.budget import open_ledger
 
     env = with_ledger(env, ledger)
     reply = Reply(env, output)
     meant = named(name, session, env)
-    account = meant.stop(lambda: open_ledger(env).end(meant.name))
+    account = meant.stop(lambda: open_ledger(env).end(meant.name, tree=tree))
     return tell(meant.name, account, reply, f"ended {meant.name}: {account.used} tokens were used\n")
 
 
-COMMANDS = (start, status, list_sessions, record, check, turn, compacted, reset, end)
+COMMANDS = (start, status, list_sessions, history, watch, record, check, turn, compacted, reset, end)
 
 
 def tell(name: str, account: Account, reply: Reply, text: str = "") -> int:
@@ -381,9 +379,11 @@ def tell(name: str, account: Account, reply: Reply, text: str = "") -> int:
 
 def exhausted_notice(account: Account) -> tuple[Notice, ...]:
     """Return the warning that the total is used up, if it is."""
-    if account.total is None or account.used < account.total:
+    name, tightest = account.tightest
+    if tightest.total is None or tightest.used < tightest.total:
         return ()
     from tokcap.core.notice import Notice
 
-    words = f"the budget is exhausted: {account.used} of {account.total} tokens are used"
+    whose = f"the budget of {name!r}" if name else "the budget"
+    words = f"{whose} is exhausted: {tightest.used} of {tightest.total} tokens are used"
     return (Notice("BUDGET_EXHAUSTED", f"{words}; the next run is refused"),)
