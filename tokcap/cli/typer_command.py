@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from tokcap.cli.description import HELP
-from tokcap.cli.kinds import Fraction, Switch, WholeNumber
+from tokcap.cli.kinds import Duration, Fraction, Switch, WholeNumber
 from tokcap.errors import ReaderGone, UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +83,9 @@ def annotation_of_argument(argument: Argument) -> Any:
 
 def annotation_of_flag(flag: Flag) -> Any:
     info = typer.Option(
-        *flag.spellings, help=flag.help, parser=number_parser(flag.kind) if plain_type(flag) is int else None
+        *flag.spellings,
+        help=flag.help,
+        parser=number_parser(flag.kind) if isinstance(flag.kind, WholeNumber | Duration) else None,
     )
     kind: Any = Literal[flag.choices] if flag.choices else plain_type(flag)
     if flag.repeatable:
@@ -101,4 +103,4 @@ def plain_type(flag: Flag) -> type:
         return bool
     if isinstance(flag.kind, WholeNumber):
         return int
-    return float if isinstance(flag.kind, Fraction) else str
+    return float if isinstance(flag.kind, Fraction | Duration) else str
