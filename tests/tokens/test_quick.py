@@ -160,14 +160,35 @@ def test_pieces_of_any_length_are_merged_as_tiktoken_merges_them(name, alphabet)
     for size in (2, 3, 5, 8, 20, 60, 99, 100, 101, 400):
         piece = "".join(dice.choices(alphabet, k=size)).encode()
         tokens = reference(name).decode_tokens_bytes(reference(name)._encode_single_piece(piece))
-        assert list(small_text.merged_lengths(piece, ranks)) == list(map(len, tokens))
+        parts = [bytes((byte,)) for byte in piece]
+        assert list(small_text.merged_lengths(parts, ranks)) == list(map(len, tokens))
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize(
+    "alphabet", ["ab", "etaoinshr", "=-*/#", "() \n", "\n\r ", "Return_Value", "<>/=\"'"]
+)
+def test_the_first_merges_of_many_pieces_at_once_are_those_of_tiktoken(name, alphabet):
+    ranks = buckets.Ranks(os.path.join(embedded.DIRECTORY, f"{name}.buckets"))
+    first = small_text.FirstMerges(small_text.FIRST_MERGES[name])
+    dice = random.Random(alphabet)
+    pieces = ["".join(dice.choices(alphabet, k=dice.randint(2, 30))).encode() for _ in range(300)]
+    for piece, parts in zip(pieces, first.parts_of(pieces), strict=True):
+        tokens = reference(name).decode_tokens_bytes(reference(name)._encode_single_piece(piece))
+        assert b"".join(parts) == piece
+        assert list(small_text.merged_lengths(parts, ranks)) == list(map(len, tokens))
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_the_first_merges_are_those_of_the_vocabulary(name):
+    assert compiler.first_merges(vocabulary.load(name)) == small_text.FIRST_MERGES[name]
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("run", ["letters", "signs", "nul bytes", "ideographs", "blanks and newlines"])
 def test_a_long_piece_is_left_to_tiktoken_before_it_is_merged(name, run, monkeypatch):
-    def merged(piece, _ranks):
-        raise AssertionError(f"{len(piece)} bytes were merged")
+    def merged(parts, _ranks):
+        raise AssertionError(f"{len(parts)} bytes were merged")
 
     monkeypatch.setattr(small_text, "merged_lengths", merged)
     encoder = small_text.SmallTextEncoder(name)

@@ -15,14 +15,14 @@ from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.json_text.patterns import READY as JSON_PATTERNS
 from tokcap.tokens.chunks import WORDS_AND_LINES
 from tokcap.tokens.other_pre_splits import OTHER_CLASS_PRE_SPLIT
-from tokcap.tokens.small_text import CLASS_PRE_SPLIT
+from tokcap.tokens.small_text import ASCII_PRE_SPLIT, CLASS_PRE_SPLIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # Source and flags of each pattern.
 PATTERNS = (
-    *((source, 0) for source in (*CLASS_PRE_SPLIT.values(), WORDS_AND_LINES)),
+    *((source, 0) for source in (*CLASS_PRE_SPLIT.values(), ASCII_PRE_SPLIT["o200k_base"], WORDS_AND_LINES)),
     *((pattern.pattern, pattern.flags) for pattern in JSON_PATTERNS),
 )
 MORE_PATTERNS = tuple((pattern.pattern, pattern.flags) for pattern in FINDINGS)

@@ -22,6 +22,7 @@ FORMAT = b"tokcap buckets 1"
 # A prime, so that all bytes of a token matter. A bucket has about 70 bytes in cl100k_base, 140 in o200k_base.
 BUCKETS = 16_381
 BEGIN, END = b"\xff", b"\xfe"
+MARKED = BEGIN + b"%b" + END
 RANK_BYTES = 3
 OFFSET_BYTES = 4
 BUCKETS_BEGIN = len(FORMAT) + OFFSET_BYTES * (BUCKETS + 1)
@@ -40,27 +41,22 @@ class Ranks(dict[bytes, int]):
 
     def __init__(self, path: str) -> None:
         self._file = mapped(path)
-        self._find = self._file.find
         self._offsets = memoryview(self._file)[len(FORMAT) : BUCKETS_BEGIN].cast("I")
 
     def __missing__(self, token: bytes) -> int:
         bucket = number_of(token) % BUCKETS
         offsets = self._offsets
-        place = self._find(BEGIN + token + END, offsets[bucket], offsets[bucket + 1])
-        if place < 0:
-            self[token] = NO_RANK
-            return NO_RANK
-        place += len(token) + 2
-        rank = self[token] = number_of(self._file[place : place + RANK_BYTES])
+        after = self._file[offsets[bucket] : offsets[bucket + 1]].partition(MARKED % token)[2]
+        rank = self[token] = number_of(after[:RANK_BYTES]) if after else NO_RANK
         return rank
 
     def tokens_among(self, pieces: Iterable[bytes]) -> list[bytes]:
         """Return the byte strings that are tokens. This takes half the time of looking up each rank."""
-        find, offsets = self._find, self._offsets
+        find, offsets = self._file.find, self._offsets
         found = []
         for piece in pieces:
             bucket = number_of(piece) % BUCKETS
-            if find(BEGIN + piece + END, offsets[bucket], offsets[bucket + 1]) >= 0:
+            if find(MARKED % piece, offsets[bucket], offsets[bucket + 1]) >= 0:
                 found.append(piece)
         return found
 

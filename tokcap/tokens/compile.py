@@ -16,6 +16,7 @@ import os
 import sys
 
 from tokcap.tokens import buckets, embedded, vocabulary
+from tokcap.tokens.small_text import ASCII, merged_lengths
 from tokcap.tokens.vocabulary import Vocabulary
 
 
@@ -52,6 +53,34 @@ def bucket_file(vocabulary: Vocabulary) -> bytes:
         offsets.append(offset.to_bytes(buckets.OFFSET_BYTES, "little"))
         offset += len(content)
     return b"".join((buckets.FORMAT, *offsets, *contents))
+
+
+def first_merges(vocabulary: Vocabulary) -> bytes:
+    """Return the first merges in ASCII, two bytes for each (see `small_text.FirstMerges`)."""
+    # From 128 on, a byte stands for the merge of that number. The last byte stands for none.
+    bytes_of = {bytes((number,)): bytes((number,)) for number in range(ASCII)}
+    pairs = b""
+    earlier = EarlierTokens()
+    for token, rank in vocabulary.ranks().items():
+        if len(token) > 1 and token.isascii():
+            # Without this token itself, the merges end in the two tokens that are merged to it.
+            first_bytes, _ = merged_lengths([bytes((byte,)) for byte in token], earlier)
+            pairs += bytes_of[token[:first_bytes]] + bytes_of[token[first_bytes:]]
+            bytes_of[token] = bytes((len(bytes_of),))
+        if len(bytes_of) == 0xFF:
+            break
+        earlier[token] = rank
+    return pairs
+
+
+class EarlierTokens(buckets.Ranks):
+    """The ranks of the tokens so far."""
+
+    def __init__(self) -> None:
+        """Read no file."""
+
+    def __missing__(self, token: bytes) -> int:
+        return buckets.NO_RANK
 
 
 def write_bucket_files() -> None:
