@@ -8,6 +8,7 @@ from tests.support.long_documents import ORDINARY
 from tests.support.payloads import payload_of
 from tokcap.errors import NotFound
 from tokcap.shapes import SHAPES, json_outline, json_record_outline
+from tokcap.shapes.base import RunFacts
 from tokcap.shapes.json_index import DocumentIndex, index_lines
 from tokcap.shapes.json_pieces import borders_of
 from tokcap.shapes.json_pointer import value_at
@@ -135,3 +136,82 @@ def test_a_table_of_records_inside_of_an_object_is_the_same_with_an_index_and_wi
     DocumentIndex(payload, 0, 200).build()
     found, plain = SHAPES["json"].as_table(payload), SHAPES["json"].as_table(payload_of(data))
     assert (found.data, found.shape, found.notices) == (plain.data, plain.shape, plain.notices)
+
+
+# Documents around records, as programs print them. `%s` is where the records are.
+AROUND = {
+    "rows and a total": '{"rows": [%s], "total": 3}',
+    "a list of things": '{"apiVersion": "v1",\n "items": [%s],\n "kind": "List", "metadata": {"name": ""}}\n',
+    "deep inside": '{"status":"ok","data":{"kind":"x","result":[%s],"name":null},"id":[1,2],"in":{"id":[3]}}',
+    "an array after it": '{"rows":[%s],"id":[{"name":1}]}',
+    "a key twice": '{"rows":[{"id":1}],"rows":[%s],"rows":{"id":[{"id":2,"name":{}}]}}',
+}
+FIELDS = (
+    [("rows", "id"), ("rows", "name"), ("total",)],
+    [("items", "in", "id"), ("items", "tags"), ("kind",), ("metadata", "name")],
+    [("data", "result", "in", "id"), ("id",)],
+    [("data",)],
+    [("data", "result"), ("rows",)],
+    [("nothing",), ("rows", "nothing"), ("data", "result", "name", "nothing"), ("items", "in", "nothing")],
+    [("in", "id"), ("id", "name"), ("rows", "in", "id"), ("rows", "in", "id", "name"), ("rows", "more", "a")],
+)
+
+
+def document_in(around: str, values: list[str]) -> tuple[bytes, object]:
+    data = (AROUND[around] % " , ".join(values)).encode()
+    payload = payload_of(data)
+    DocumentIndex(payload, 0, 200).build()
+    assert payload.seek_points.bytes
+    return data, payload
+
+
+def assert_same_without_index(data: bytes, payload) -> None:
+    for paths in FIELDS:
+        plain, found = SHAPES["json"].select(payload_of(data), paths), SHAPES["json"].select(payload, paths)
+        assert found.data == plain.data
+        assert (set(found.found), [*found.names]) == (set(plain.found), [*plain.names])
+    plain, found = SHAPES["json"].as_table(payload_of(data)), SHAPES["json"].as_table(payload)
+    assert (found.data, found.shape, found.notices) == (plain.data, plain.shape, plain.notices)
+    whole = whole_records(payload, "json")
+    assert b"".join(whole.document()) == compact(data)
+    facts = RunFacts()
+    assert [*SHAPES["json"].summarize(payload, facts)] == [*SHAPES["json"].summarize(payload_of(data), facts)]
+
+
+@pytest.mark.one_python
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_records_inside_of_a_document_are_read_as_they_are_without_an_index(name, around):
+    assert_same_without_index(*document_in(around, SEQUENCES[name]))
+
+
+@pytest.mark.one_python
+@pytest.mark.parametrize("name", SEQUENCES)
+@pytest.mark.parametrize(
+    "around", ['{"name":"x",\n  "packages": {%s}\n, "id":1}', "{%s}", '{"a":{"b":{%s}}}']
+)
+def test_an_object_of_many_members_is_read_as_it_is_without_an_index(name, around):
+    # The beginning that decides what the main container is takes up to a quarter.
+    values = SEQUENCES[name] * 5
+    keys = [f"node_modules/p{number}" for number in range(len(values))]
+    if name == "a key twice":
+        keys[3] = keys[2]
+    if name == "an escaped key":
+        keys[3] = "\\u0069d"
+    members = [f'\n "{key}": {value}' for key, value in zip(keys, values, strict=True)]
+    data = (around % ",".join(members)).encode()
+    payload = payload_of(data)
+    DocumentIndex(payload, 0, 200).build()
+    assert payload.seek_points.bytes
+    assert_same_without_index(data, payload)
+    for paths in ([("packages", "node_modules/p7", "in", "id")], [("packages",)], [("node_modules/p9",)]):
+        plain, found = SHAPES["json"].select(payload_of(data), paths), SHAPES["json"].select(payload, paths)
+        assert (found.data, set(found.found)) == (plain.data, set(plain.found))
+    for pointer in ("/packages/node_modules~1p7/id", "/node_modules~1p7/id", "/a/b/node_modules~1p7/id"):
+        answers = []
+        for one in (payload, payload_of(data)):
+            try:
+                answers.append(value_at(one, pointer, lines=False))
+            except NotFound as error:
+                answers.append(str(error))
+        assert answers[0] == answers[1]

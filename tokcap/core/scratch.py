@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 MEMORY_BYTES = 1 << 20
 # The size of a block when a text is read again; a multiple of the size of a page.
 BLOCK_BYTES = 1 << 20
+# After a longer read the memory of what was read is given back.
+LONG_READ_BYTES = 1 << 15
 
 
 class Scratch:
@@ -87,7 +89,11 @@ class TextPayload:
         return len(self._data)
 
     def read(self, start: int, stop: int) -> bytes:
-        return self._data[start:stop]
+        found = self._data[start:stop]
+        if len(found) >= LONG_READ_BYTES:
+            # Probably the next read is somewhere else.
+            forget(self._data, start, len(found))
+        return found
 
     def view(self) -> bytes | mmap:
         return self._data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.base import Selected
 from tokcap.shapes.json_text.scanner import (
     CLOSED,
@@ -36,16 +36,26 @@ class Level:
         self.filled = False
 
 
+class Filling(Record):
+    """What is wanted of the content of an empty container."""
+
+    # Where in the output it belongs, and how many names were seen before it.
+    place: int
+    names: int
+    # Whole paths, and what is left of each; empty: everything is wanted.
+    wanted: Sequence[tuple[FieldPath, FieldPath]] = ()
+    # The names that lead to it.
+    where: str = ""
+
+
 def select_members(payload: Payload, paths: Sequence[FieldPath], shape: str) -> Selected:
     """Return the members at these paths. A path goes through arrays."""
     if payload.seek_points.bytes:
         # Only a large payload has an index.
-        from tokcap.shapes.json_pieces import borders_of
-        from tokcap.shapes.json_record_fields import RecordFields
+        from tokcap.shapes.json_record_fields import select_from_pieces
 
-        borders = borders_of(payload, shape)
-        if borders:
-            return RecordFields(paths).select(payload, borders, shape)
+        if (selected := select_from_pieces(payload, paths, shape)) is not None:
+            return selected
     return select_from(payload.read(0, payload.size), paths)
 
 
@@ -57,11 +67,16 @@ def select_from(data: bytes, paths: Sequence[FieldPath]) -> Selected:
 
 
 class Selector:
-    """Walks over the payload once and copies what is wanted."""
+    """Walks over the payload once and copies what is wanted.
 
-    def __init__(self, data: bytes, paths: Sequence[FieldPath]) -> None:
+    `empty` is where a container begins whose content is not there. `filling` says what of it is wanted.
+    """
+
+    def __init__(self, data: bytes, paths: Sequence[FieldPath], empty: int = -1) -> None:
         self._data = data
         self._paths = paths
+        self._empty = empty
+        self.filling: Filling | None = None
         self.out: list[bytes] = []
         self.found: set[FieldPath] = set()
         # Names that were seen where one was searched for, in order.
@@ -75,6 +90,9 @@ class Selector:
         for event, key, start, end in walk(self._data, start_of_text(self._data)):
             if skipped:
                 skipped += (event == OPENED) - (event == CLOSED)
+                if start == self._empty and copied_from >= 0:
+                    self._copy_up_to_filling(copied_from)
+                    copied_from = end
                 if not skipped and copied_from >= 0:
                     self.out.append(compact(self._data[copied_from:end]))
             elif event == CLOSED:
@@ -86,14 +104,24 @@ class Selector:
                     self._begin(key)
                     if event == OPENED:
                         skipped, copied_from = 1, start
+                        if start == self._empty:
+                            self._copy_up_to_filling(copied_from)
+                            copied_from = end
                     else:
                         self.out.append(self._data[start:end])
                 elif event == OPENED and wanted:
                     self._begin(key)
                     self.out.append(self._data[start:end])
+                    if start == self._empty:
+                        self.filling = Filling(len(self.out), len(self.names), wanted, where)
                     self._levels.append(Level(CLOSERS[self._data[start:end]], wanted, where))
                 elif event == OPENED:
                     skipped, copied_from = 1, -1
+
+    def _copy_up_to_filling(self, begin: int) -> None:
+        """Copy what is before the content of the empty container. All of the content is wanted."""
+        self.out.append(compact(self._data[begin : self._empty + 1]))
+        self.filling = Filling(len(self.out), len(self.names))
 
     def _wanted(self, key: Span | None) -> tuple[Sequence[tuple[FieldPath, FieldPath]], str]:
         """Return the paths that lead to a value or through it, and its own name."""

@@ -89,8 +89,11 @@ def widest(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[
     return min(one[0], other[0]), max(one[1], other[1])
 
 
-def read(data: bytes, *, many: bool) -> Place:
-    """Return the values by their paths. `many` values side by side count as the elements of one array."""
+def read(data: bytes, *, many: bool, filling: tuple[int, Place] | None = None) -> Place:
+    """Return the values by their paths. `many` values side by side count as the elements of one array.
+
+    `filling`: where a container begins that is empty in `data`, and what it holds.
+    """
     root = Place(0)
     if many:
         root.arrays = 1
@@ -118,7 +121,12 @@ def read(data: bytes, *, many: bool) -> Place:
         else:
             place = holder.element() if open_places or many else root
         text = data[start:end]
-        if event == OPENED:
+        if filling and start == filling[0]:
+            if place is not None:
+                place.join(filling[1])
+            open_places.append((None, False))
+            counts.append(0)
+        elif event == OPENED:
             open_places.append((place, text == b"{"))
             counts.append(0)
         elif place is not None:

@@ -8,80 +8,173 @@ from __future__ import annotations
 from tokcap.core.scratch import Scratch
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.base import Selected
-from tokcap.shapes.json_fields import select_from
-from tokcap.shapes.json_pieces import PIECES
-from tokcap.shapes.json_text.compiled import Refused
-from tokcap.shapes.json_text.record_type import RecordType, compacted, has_value, keys_of
+from tokcap.shapes.json_fields import Selector, select_from
+from tokcap.shapes.json_pieces import PIECES, borders_of, main_container
+from tokcap.shapes.json_text.compiled import Refused, members_of
+from tokcap.shapes.json_text.record_type import (
+    RecordType,
+    arrays_of,
+    compacted,
+    has_value,
+    keys_of,
+    replace_column,
+    values_in,
+    written,
+)
+from tokcap.shapes.json_text.scanner import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
 
     from tokcap.core.payload import Payload
     from tokcap.shapes.base import FieldPath
-    from tokcap.shapes.json_pieces import ArrayPieces
+    from tokcap.shapes.json_pieces import ArrayPieces, MainContainer
+
+    # Whole paths, and what is left of each.
+    Wanted: TypeAlias = Sequence[tuple[FieldPath, FieldPath]]
+
+OBJECT, ARRAY = b"{", b"["
+# No more names of members are collected: a message shows only some.
+MOST_NAMES = 1000
+
+
+def select_from_pieces(payload: Payload, paths: Sequence[FieldPath], shape: str) -> Selected | None:
+    """Return the same as `json_fields.select_members` for an indexed payload; None if it has no pieces."""
+    if borders := borders_of(payload, shape):
+        fields, out, pieces = RecordFields(paths), Scratch(), PIECES[shape]
+        out.write(pieces.opener)
+        for kept in fields.selected(pieces.read(payload, borders), pieces):
+            out.write(kept)
+        out.write(pieces.closer)
+        return Selected(out.text(), fields.found, list(fields.names))
+    main = main_container(payload) if shape == "json" else None
+    return select_in_document(main, paths) if main else None
+
+
+def select_in_document(main: MainContainer, paths: Sequence[FieldPath]) -> Selected:
+    """Return the fields of a document. Only what is around its main container is walked over."""
+    around, out = Selector(main.around, paths, main.place), Scratch()
+    around.run()
+    filling = around.filling
+    if filling is None:
+        return Selected(b"".join(around.out), around.found, list(around.names))
+    out.write(b"".join(around.out[: filling.place]))
+    names = list(around.names)
+    if filling.wanted:
+        fields = RecordFields([rest for _, rest in filling.wanted])
+        for kept in fields.selected(main.read(), main.pieces):
+            out.write(kept)
+        around.found.update(path for path, rest in filling.wanted if rest in fields.found)
+        inner = [f"{filling.where}.{name}" if filling.where else name for name in fields.names]
+        names = list(dict.fromkeys([*names[: filling.names], *inner, *names[filling.names :]]))
+    else:
+        separator = b""
+        for piece in main.read():
+            out.write(separator + compacted(main.pieces.as_text(piece))[1:-1])
+            separator = b","
+    out.write(b"".join(around.out[filling.place :]))
+    return Selected(out.text(), around.found, names)
 
 
 class RecordFields:
-    """Some fields of the records of one payload."""
+    """Some fields of many records."""
 
     def __init__(self, paths: Sequence[FieldPath]) -> None:
         self._paths = paths
-        # Paths into the values of a record are left to the walk.
-        self._wanted = {path[0] for path in paths if len(path) == 1}
-        self._is_plain = len(self._wanted) == len(paths)
-        self._all: RecordType | None = None
-        self._some = RecordType(())
-        self._found: set[FieldPath] = set()
+        # The type of the objects at each path, and the same with only what is wanted.
+        self._types: dict[FieldPath, tuple[RecordType, RecordType]] = {}
+        self._has_learned = False
+        self.found: set[FieldPath] = set()
         # All names that were seen, in order.
-        self._names: dict[str, None] = {}
+        self.names: dict[str, None] = {}
 
-    def select(self, payload: Payload, borders: Sequence[int], shape: str) -> Selected:
-        """Return the payload with only these fields."""
-        pieces, out = PIECES[shape], Scratch()
-        out.write(pieces.opener)
+    def selected(self, texts: Iterator[bytes], pieces: ArrayPieces) -> Iterator[bytes]:
+        """Yield the fields of all pieces, with what separates them."""
         separator = b""
-        for piece in pieces.read(payload, borders):
+        for piece in texts:
             kept = self._selected(piece, pieces)
             if kept:
-                out.write(separator + kept)
+                yield separator + kept
                 separator = pieces.separator
-        out.write(pieces.closer)
-        return Selected(out.text(), self._found, list(self._names))
 
     def _selected(self, piece: bytes, pieces: ArrayPieces) -> bytes:
         """Return the fields of the records in a piece."""
-        if self._is_plain:
+        if pieces.has_records:
+            self._has_learned = False
             try:
-                return pieces.written(self._records(compacted(pieces.as_array(piece))))
+                records = self._objects(
+                    compacted(pieces.as_array(piece)), [(path, path) for path in self._paths]
+                )
+                kept = pieces.written(records)
             except Refused:
                 pass
+            else:
+                if not self._has_learned or all(len(path) == 1 for path in self._paths):
+                    return kept
+                # The names inside of records are met in the order of a walk.
+        elif not self._may_have_members(piece):
+            if len(self.names) < MOST_NAMES:
+                self.names.update(dict.fromkeys(map(printable, members_of(pieces.as_text(piece)))))
+            return b""
         selected = select_from(pieces.as_text(piece), self._paths)
-        self._found.update(selected.found)
-        self._names.update(dict.fromkeys(selected.names))
+        self.found.update(selected.found)
+        self.names.update(dict.fromkeys(selected.names))
         return pieces.inside(bytes(selected.data))
 
-    def _records(self, text: bytes) -> Sequence[object]:
-        """Return the records of an array with only the fields; `Refused` if they are not alike."""
-        try:
-            self._check(text)
-        except Refused:
-            self._learn(text)
-            self._check(text)
-        records = self._some.read(text)
-        for path in self._paths:
-            attribute = self._some.attributes.get(path[0])
-            if path not in self._found and attribute is not None and has_value(records, attribute):
-                self._found.add(path)
+    def _may_have_members(self, piece: bytes) -> bool:
+        """Return whether a member that is wanted may be in a piece."""
+        return b"\\" in piece or any(path[0].encode("utf-8", "replace") in piece for path in self._paths)
+
+    def _objects(self, text: bytes, wanted: Wanted, where: FieldPath = ()) -> Sequence[object]:
+        """Return the objects of an array with only the fields; `Refused` if they are not alike."""
+        _, some = self._types_of(text, wanted, where)
+        records = some.read(text)
+        for key, attribute in some.attributes.items():
+            inside = [(path, rest[1:]) for path, rest in wanted if rest[0] == key]
+            whole = [path for path, rest in inside if not rest]
+            if not whole:
+                kept = self._inside(values_in(records, attribute), inside, (*where, key))
+                replace_column(records, attribute, kept)
+            elif not self.found.issuperset(whole) and has_value(records, attribute):
+                self.found.update(whole)
         return records
 
-    def _check(self, text: bytes) -> None:
-        if self._all is None:
-            raise Refused("no record was seen yet")
-        self._all.read_faithfully(text)
+    def _inside(self, values: Sequence[bytes], wanted: Wanted, where: FieldPath) -> Sequence[bytes]:
+        """Return the fields inside of each value; nothing for a scalar, or where there is no value."""
+        kept = [b""] * len(values)
+        objects = [number for number, value in enumerate(values) if value[:1] == OBJECT]
+        if objects:
+            text = b"[" + b",".join([values[number] for number in objects]) + b"]"
+            for number, record in zip(objects, self._objects(text, wanted, where), strict=True):
+                kept[number] = written(record)
+        arrays = [number for number, value in enumerate(values) if value[:1] == ARRAY]
+        if arrays:
+            found = arrays_of(b"[" + b",".join([values[number] for number in arrays]) + b"]")
+            flat = self._inside([bytes(value) for array in found for value in array], wanted, where)
+            place = 0
+            for number, array in zip(arrays, found, strict=True):
+                own = flat[place : place + len(array)]
+                kept[number] = b"[" + b",".join(filter(None, own)) + b"]"
+                place += len(array)
+        return kept
 
-    def _learn(self, text: bytes) -> None:
-        """Find the keys of the records in a piece."""
-        keys, in_order = keys_of(text, tuple(self._all.attributes) if self._all else ())
-        self._all = RecordType(keys)
-        self._some = RecordType([key for key in keys if key in self._wanted], only=True)
-        self._names.update(dict.fromkeys(in_order))
+    def _types_of(self, text: bytes, wanted: Wanted, where: FieldPath) -> tuple[RecordType, RecordType]:
+        """Return the type of the objects at a place, and the same with only what is wanted."""
+        known = self._types.get(where)
+        if known is not None:
+            try:
+                known[0].read_faithfully(text)
+            except Refused:
+                pass
+            else:
+                return known
+        keys, in_order = keys_of(text, tuple(known[0].attributes) if known else ())
+        names = {rest[0] for _, rest in wanted}
+        everything = RecordType(keys)
+        self._types[where] = known = everything, RecordType([key for key in keys if key in names], only=True)
+        self._has_learned = True
+        if not where:
+            self.names.update(dict.fromkeys(map(printable, in_order)))
+        everything.read_faithfully(text)
+        return known

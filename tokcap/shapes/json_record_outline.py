@@ -10,16 +10,16 @@ from operator import itemgetter
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes import json_outline
 from tokcap.shapes.json_outline import DEEPEST, MOST_KEYS, Place, widest
-from tokcap.shapes.json_pieces import PIECES
-from tokcap.shapes.json_text.compiled import Refused
+from tokcap.shapes.json_pieces import PIECES, borders_of, main_container
+from tokcap.shapes.json_text.compiled import Refused, members_of, members_of_piece
 from tokcap.shapes.json_text.record_type import RecordType, arrays_of, column, compacted, keys_of, parts_of
 from tokcap.shapes.value_summary import DISTINCT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tokcap.core.payload import Payload
-    from tokcap.shapes.json_pieces import ArrayPieces
+    from tokcap.shapes.json_pieces import ArrayPieces, MainContainer
 
 OBJECT, ARRAY = b"{["
 CONTAINERS = frozenset((OBJECT, ARRAY))
@@ -42,6 +42,51 @@ def read(payload: Payload, borders: Sequence[int], shape: str) -> Place:
         count += number
     root.arrays, root.lengths = 1, (count, count)
     return root
+
+
+def read_indexed(payload: Payload, shape: str, most_bytes: int) -> tuple[Place | None, int]:
+    """Return the outline of an indexed payload, and how many bytes it is of; None if there are no pieces."""
+    borders = [place for place in borders_of(payload, shape) if place <= most_bytes]
+    if len(borders) > 1:
+        return read(payload, borders, shape), borders[-1]
+    main = main_container(payload) if shape == "json" else None
+    if main is None:
+        return None, most_bytes
+    last = max(place for place in main.borders if place <= most_bytes)
+    # Few members are not a map, and have to be named.
+    is_map = not main.pieces.has_records
+    if not last or (is_map and sum(map(len, map(members_of, texts(main, last)))) <= MOST_KEYS):
+        return None, most_bytes
+    size = payload.size if last == main.part.size else main.part.start + last
+    return read_document(main, last), size
+
+
+def texts(main: MainContainer, most_bytes: int) -> Iterator[bytes]:
+    return map(main.pieces.as_text, main.read(most_bytes))
+
+
+def read_document(main: MainContainer, most_bytes: int) -> Place:
+    """Return the values of a document by their paths; of its main container only so many bytes are read."""
+    inside, reader, count = Place(main.depth), OutlineReader(), 0
+    is_map = not main.pieces.has_records
+    for text in texts(main, most_bytes):
+        values = [bytes(value) for value in children_of(text, is_map=is_map)]
+        try:
+            reader.add(values, into := Place(main.depth + 1))
+        except Refused:
+            into = json_outline.read(b"[" + b",".join(values) + b"]", many=False).element()
+        inside.element().join(into)
+        count += len(values)
+    if is_map:
+        inside.objects, inside.sizes, inside.mapped = 1, (count, count), True
+    else:
+        inside.arrays, inside.lengths = 1, (count, count)
+    return json_outline.read(main.around, many=False, filling=(main.place, inside))
+
+
+def children_of(text: bytes, *, is_map: bool) -> Sequence[bytes | memoryview]:
+    """Return the elements of an array, or the values of the members of an object."""
+    return members_of_piece(text) if is_map else parts_of(compacted(text))
 
 
 def read_slowly(piece: bytes, pieces: ArrayPieces) -> tuple[Place, int]:

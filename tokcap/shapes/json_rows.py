@@ -55,15 +55,17 @@ def as_table(payload: Payload, name: str, *, lines: bool) -> Changed:
     data = payload.view()
     begin = start_of_text(data)
     # Only a large payload has an index.
-    table = quick_table(payload, data, begin, name, lines=lines) if payload.seek_points.bytes else None
+    is_indexed = bool(payload.seek_points.bytes)
+    table = quick_table(payload, data, begin, name, lines=lines) if is_indexed else None
     if table is not None:
         return as_changed(table)
     try:
-        table = table_of(data, begin, lines=lines)
+        if not is_indexed or may_be_table(payload, name):
+            table = table_of(data, begin, lines=lines)
     except ValueError:
         table = None
     if table is None:
-        return Changed(compacted(data, begin, lines=lines), name)
+        return Changed(compacted_payload(payload, name) or compacted(data, begin, lines=lines), name)
     return as_changed(table)
 
 
@@ -75,7 +77,7 @@ def as_changed(table: Rows) -> Changed:
 
 def quick_table(payload: Payload, data: View, begin: int, name: str, *, lines: bool) -> Rows | None:
     """Return the same as `table_of` for records in an index; None if it has to be found out slowly."""
-    from tokcap.shapes.json_pieces import array_inside, borders_of
+    from tokcap.shapes.json_pieces import borders_of, main_container
     from tokcap.shapes.json_record_rows import RecordRows
 
     start = skip_blanks(data, begin)
@@ -85,16 +87,40 @@ def quick_table(payload: Payload, data: View, begin: int, name: str, *, lines: b
             return None
         table = RecordRows(payload, borders, name).table()
         return Rows(table) if table is not None else None
-    found = array_inside(payload)
-    if found is None or not may_be_quick(data, found[0].start, lines=False):
+    main = main_container(payload)
+    if main is None or main.depth != 1 or not may_be_quick(data, main.part.start, lines=False):
         return None
-    part, borders = found
-    if part.start - start + len(data) - part.end > 10 * OUTSIDE_BYTES:
+    if len(main.around) > 10 * OUTSIDE_BYTES:
         return None
     # The document with a short array in place of the long one.
-    around = around_records(data[start : part.start] + b"[{}]" + data[part.end :], 0)
-    table = RecordRows(part, borders, name).table() if around else None
+    around = around_records(main.before + b"{}" + main.after, skip_blanks(main.before, 0))
+    table = RecordRows(main.part, main.borders, name).table() if around else None
     return Rows(table, around[1]) if around and table is not None else None
+
+
+def may_be_table(payload: Payload, name: str) -> bool:
+    """Return whether the records of an indexed payload are where `table_of` looks for them."""
+    from tokcap.shapes.json_pieces import main_container
+
+    main = main_container(payload) if name == "json" else None
+    return main is None or (main.pieces.has_records and main.depth <= 1)
+
+
+def compacted_payload(payload: Payload, name: str) -> bytes | mmap | None:
+    """Return the same as `compacted` for a payload with an index; None if it has none."""
+    if not payload.seek_points.bytes:
+        return None
+    from tokcap.core.scratch import Scratch
+    from tokcap.shapes.json_whole import whole_records
+
+    whole, out = whole_records(payload, name), Scratch()
+    if whole is None:
+        return None
+    for block in whole.lines() if name == "jsonl" else whole.document():
+        out.write(block)
+    if name != "jsonl":
+        out.write(b"\n")
+    return out.text()
 
 
 def compacted(data: View, begin: int, *, lines: bool) -> bytes:

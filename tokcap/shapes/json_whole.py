@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.shapes.json_pieces import PIECES, borders_of
-from tokcap.shapes.json_text.compiled import Refused, count_elements, members_of
+from tokcap.shapes.json_pieces import PIECES, borders_of, main_container
+from tokcap.shapes.json_text.compiled import Refused, count_elements, members_of_piece
 from tokcap.shapes.json_text.record_type import compacted, parts_of
-from tokcap.shapes.json_text.scanner import start_of_text
+from tokcap.shapes.json_text.scanner import compact, members, skip_blanks
 from tokcap.shapes.json_text.tree import ARRAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokcap.core.payload import Payload
+    from tokcap.shapes.json_pieces import MainContainer
 
 
 class WholeRecords:
@@ -44,18 +45,32 @@ class WholeRecords:
 
 
 class WholeObject:
-    """A document that is an object. It is read at once."""
+    """A document that is an object."""
 
-    def __init__(self, payload: Payload) -> None:
-        payload.check(0, payload.size)
-        source = payload.view()
-        self._source = memoryview(source)[start_of_text(source) :]
-        arrays = [value for value in members_of(self._source).values() if value[:1] == ARRAY]
-        self.count = sum(map(count_elements, arrays))
+    def __init__(self, main: MainContainer) -> None:
+        self._main = main
+        around = main.around
+        # Records are the elements of all arrays at the top.
+        tops = [slice(*span) for _, span in members(around, skip_blanks(around, 0))]
+        self.count = sum(count_elements(around[top]) for top in tops if around[top.start] == ARRAY[0])
+        # `Refused` if a piece cannot be read.
+        for piece in main.read():
+            text = compacted(main.pieces.as_text(piece))
+            if main.depth == 1 and text[:1] == ARRAY:
+                self.count += count_elements(text)
+            elif not main.depth:
+                arrays = (value for value in members_of_piece(text) if value[:1] == ARRAY)
+                self.count += sum(map(count_elements, arrays))
 
     def document(self) -> Iterator[bytes]:
         """Yield the document."""
-        yield compacted(self._source)
+        yield compact(self._main.before)
+        separator = b""
+        for piece in self._main.read():
+            text = compacted(self._main.pieces.as_text(piece))
+            yield separator + text[1:-1]
+            separator = b","
+        yield compact(self._main.after)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the document as one line."""
@@ -69,6 +84,7 @@ def whole_records(payload: Payload, shape: str) -> WholeRecords | WholeObject | 
     try:
         if borders:
             return WholeRecords(payload, borders, shape)
-        return WholeObject(payload) if shape == "json" else None
+        main = main_container(payload) if shape == "json" else None
+        return WholeObject(main) if main else None
     except Refused:
         return None

@@ -9,7 +9,7 @@ from tokcap.shapes.headline import headline, numbered, size_words
 from tokcap.shapes.text_digest import TextDigest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from tokcap.core.payload import Payload
     from tokcap.shapes.base import RunFacts, Shape
@@ -63,18 +63,13 @@ def json_lines(payload: Payload, facts: RunFacts, shape: Shape, *, lines: bool) 
         yield (whole if lines else compact(whole)).decode("utf-8", "replace").strip()
         return
     read_bytes = min(payload.size, json_outline.READ_BYTES)
-    borders: Sequence[int] = ()
+    root = None
     if payload.seek_points.bytes:
         # Only a large payload has an index.
-        from tokcap.shapes.json_pieces import borders_of
+        from tokcap.shapes.json_record_outline import read_indexed
 
-        borders = [place for place in borders_of(payload, shape.name) if place <= read_bytes]
-    if len(borders) > 1:
-        from tokcap.shapes import json_record_outline
-
-        read_bytes = borders[-1]
-        root = json_record_outline.read(payload, borders, shape.name)
-    else:
+        root, read_bytes = read_indexed(payload, shape.name, read_bytes)
+    if root is None:
         root = json_outline.read(payload.read(0, read_bytes), many=lines)
     if read_bytes < payload.size:
         yield f"(outline of the first {size_words(read_bytes)} only)"

@@ -107,8 +107,8 @@ class RecordType:
         return records
 
 
-def written(records: Sequence[object]) -> bytes:
-    """Return records as an array."""
+def written(records: object) -> bytes:
+    """Return records as an array, or one record."""
     return ENCODER.encode(records)
 
 
@@ -120,6 +120,19 @@ def written_lines(records: Sequence[object]) -> bytes:
 def has_value(records: Sequence[object], attribute: str) -> bool:
     """Return whether one of the records has a value there."""
     return any(getattr(record, attribute) is not MISSING for record in records)
+
+
+def values_in(records: Sequence[object], attribute: str) -> Sequence[bytes]:
+    """Return one value of each record; nothing where a record has none."""
+    from operator import attrgetter
+
+    return [*map(bytes, map(attrgetter(attribute), records))]
+
+
+def replace_column(records: Sequence[object], attribute: str, values: Sequence[bytes]) -> None:
+    """Give each record another value; none if the value is empty."""
+    for record, value in zip(records, values, strict=True):
+        setattr(record, attribute, msgspec.Raw(value) if value else MISSING)
 
 
 def column(records: Sequence[object], attribute: str) -> bytes:
