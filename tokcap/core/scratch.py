@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MEMORY_BYTES = 1 << 20
 # The size of a block when a text is read again; a multiple of the size of a page.
 BLOCK_BYTES = 1 << 20
-# After a longer read the memory of what was read is given back.
-LONG_READ_BYTES = 1 << 15
+# The system may map so much at once for one byte that is read.
+MAPPED_BYTES = 2 << 20
 
 
 class Scratch:
@@ -90,9 +90,8 @@ class TextPayload:
 
     def read(self, start: int, stop: int) -> bytes:
         found = self._data[start:stop]
-        if len(found) >= LONG_READ_BYTES:
-            # Probably the next read is somewhere else.
-            forget(self._data, start, len(found))
+        # Probably the next read is somewhere else.
+        forget(self._data, start, len(found))
         return found
 
     def view(self) -> bytes | mmap:
@@ -128,6 +127,6 @@ def forget(data: bytes | mmap, place: int, size: int) -> None:
     import mmap
 
     if hasattr(mmap, "MADV_DONTNEED"):
-        # Only whole pages can be given back, from the beginning of one.
-        begin = place - place % mmap.PAGESIZE
-        data.madvise(mmap.MADV_DONTNEED, begin, min(place + size, len(data)) - begin)
+        begin = place - place % MAPPED_BYTES
+        end = place + size + MAPPED_BYTES - (place + size) % MAPPED_BYTES
+        data.madvise(mmap.MADV_DONTNEED, begin, min(end, len(data)) - begin)
