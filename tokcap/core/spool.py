@@ -27,8 +27,14 @@ def open_nameless_file() -> int:
     """Return a descriptor of a temporary file that has no name and disappears when it is closed."""
     import tempfile
 
-    with tempfile.TemporaryFile(buffering=0) as file:
-        return os.dup(file.fileno())
+    try:
+        with tempfile.TemporaryFile(buffering=0) as file:
+            return os.dup(file.fileno())
+    except FileNotFoundError:
+        import errno
+
+        # The message of Python lists every directory that it has tried, and a model would pay for it.
+        raise OSError(errno.EROFS, "no directory can be written here") from None
 
 
 class Spool:

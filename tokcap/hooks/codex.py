@@ -22,7 +22,7 @@ class Codex(StartUpAgent):
     name = "codex"
     title = "Codex"
     way = START_UP_FILE
-    effect = "caps every bash command, also in its workspace-write sandbox"
+    effect = "caps every bash command, also in its sandboxes and in code mode"
     tried = "0.169.0"
     session_variable = "CODEX_SESSION_ID"
     # An identifier, the time, the exit status, a count.

@@ -24,7 +24,7 @@ class Pi(ShellAgent):
     title = "pi"
     way = AS_SHELL
     effect = "caps every shell command"
-    tried = "0.73.1"
+    tried = "0.87.1"
     tools = ("read", "grep", "find", "ls")
     keys = ("shellPath",)
 

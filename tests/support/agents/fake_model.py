@@ -22,6 +22,11 @@ SHELL_TOOLS = (
     "run_commands",
     "terminal",
 )
+# The tool of Codex's code mode: it runs JavaScript, which calls other tools.
+CODE_TOOL = "exec"
+CODE = "const ran = await tools.exec_command({}); text(`exit_code=${{ran.exit_code}}\\n${{ran.output}}`);"
+# The schema of a tool that takes a text.
+CUSTOM: dict = {}
 COMMAND_KEYS = ("command", "cmd", "commands")
 FINAL_TEXT = "That is all."
 FILLERS = {
@@ -145,17 +150,33 @@ class ChatCompletions(Protocol):
 
 
 class Responses(Protocol):
-    """OpenAI Responses."""
+    """OpenAI Responses. A tool may take any text instead of arguments (`custom`)."""
 
     path_part = "/responses"
 
     def results(self, body):
         items = [item for item in body["input"] if isinstance(item, dict)]
-        return [text_of(item.get("output")) for item in items if item.get("type") == "function_call_output"]
+        kinds = ("function_call_output", "custom_tool_call_output")
+        return [text_of(item.get("output")) for item in items if item.get("type") in kinds]
 
     def tools(self, body):
-        given = [tool for tool in body.get("tools") or () if tool.get("type") == "function"]
-        return {tool["name"]: tool.get("parameters", {}) for tool in given}
+        return {name: schema for name, (_, schema) in self.named_tools(body).items()}
+
+    def named_tools(self, body):
+        """Return the namespace and the schema of each tool."""
+        given = [*(body.get("tools") or ())]
+        for item in body["input"]:
+            # In code mode, Codex describes its tools in the conversation.
+            if isinstance(item, dict) and item.get("type") == "additional_tools":
+                given += item.get("tools", ())
+        spaces = {tool["name"]: tool["tools"] for tool in given if tool.get("type") == "namespace"}
+        found = {}
+        for space, tools in {"": given, **spaces}.items():
+            for tool in tools:
+                if tool.get("type") in ("function", "custom"):
+                    schema = CUSTOM if tool["type"] == "custom" else tool.get("parameters", {})
+                    found[tool["name"]] = space, schema
+        return found
 
     def events(self, body, say, call):
         number = len(self.results(body))
@@ -167,12 +188,16 @@ class Responses(Protocol):
             "content": [{"type": "output_text", "text": say, "annotations": []}],
         }
         if call:
+            space, schema = self.named_tools(body)[call[0]]
+            is_custom = schema is CUSTOM
+            given = {"input": call[1]["input"]} if is_custom else {"arguments": json.dumps(call[1])}
             item = {
-                "type": "function_call",
+                "type": "custom_tool_call" if is_custom else "function_call",
                 "id": f"fc_{number}",
                 "call_id": f"call_{number}",
                 "name": call[0],
-                "arguments": json.dumps(call[1]),
+                **({"namespace": space} if space else {}),
+                **given,
                 "status": "completed",
             }
         usage = {
@@ -240,6 +265,8 @@ PROTOCOLS = (Messages(), ChatCompletions(), Responses(), Gemini())
 def shell_call(tools: dict[str, dict], command: str) -> tuple[str, dict]:
     """Return the call of the agent's shell tool that runs a command; `LookupError` if it has none."""
     name = next((name for name in SHELL_TOOLS if name in tools), None)
+    if name is None and CODE_TOOL in tools:
+        return CODE_TOOL, {"input": CODE.format(json.dumps({"cmd": command}))}
     if name is None:
         raise LookupError(f"no shell tool among {sorted(tools)}")
     properties = tools[name].get("properties", {})

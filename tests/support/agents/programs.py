@@ -183,8 +183,8 @@ PROGRAMS = (
     ),
     Program(
         "pi",
-        "@mariozechner/pi-coding-agent",
-        "0.73.1",
+        "@earendil-works/pi-coding-agent",
+        "0.87.1",
         ".bin/pi",
         ("-p", "--provider", "fake", "--model", "fake-model", "go"),
         {"PI_OFFLINE": "1"},
