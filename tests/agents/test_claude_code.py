@@ -40,7 +40,7 @@ def test_commands_of_subagents_and_in_the_background_are_capped(tmp_path):
     assert first.startswith("Exit code 3\n1\n2\n")
     for text in (first, page):
         assert LIMIT // 2 < recount(text.encode()) <= LIMIT + 10
-        assert "next: tokcap show" in text
+        assert "; tokcap show" in text
     # The file of a command in the background gets what the model may read.
     in_background = ran.results[2]
     assert "\n20000\n[TRUNCATED]" in in_background

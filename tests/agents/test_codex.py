@@ -1,4 +1,4 @@
-"""Codex runs commands in more ways than one: from JavaScript (code mode of its newer models), in sandboxes."""
+"""Codex runs commands in more ways than one: from JavaScript (code mode of newer models), in sandboxes."""
 
 import pytest
 

@@ -138,6 +138,10 @@ def test_settings_lie_below_the_home_and_the_project(agent, place):
     assert agent.user_settings(place).startswith(place.home)
     assert agent.project_settings(place).startswith(place.project) or not agent.project_settings(place)
     assert not agent.is_present(place)
+    if agent.program:
+        program = Path(place.project, agent.program)
+        program.touch(mode=0o755)
+        assert agent.is_present(place.but(variables={"PATH": place.project}))
     os.makedirs(os.path.dirname(agent.user_settings(place)))
     assert agent.is_present(place)
 
@@ -307,7 +311,7 @@ class TestAnAddedAgent:
     @pytest.mark.parametrize("name", ["toy", "profile"])
     def test_it_is_listed_installed_and_removed(self, inside, name):
         agent = AGENTS[name]
-        assert f"{name}: not installed; {agent.effect}; way: " in inside("hook", "list").out.decode()
+        assert f"{name}: not found here; {agent.effect}; way: " in inside("hook", "list").out.decode()
         installed = inside("hook", "install", name, "-n", "900")
         assert installed.status == 0
         path = str(Path.home() / f".{'toy/settings.json' if name == 'toy' else 'profile-agent/rc'}")

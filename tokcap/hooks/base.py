@@ -53,8 +53,9 @@ class Agent:
     """
 
     name: str
-    # The name that people use.
+    # The name that people use, and the name of the program.
     title: str
+    program: str = ""
     # How the hook works, in a few words, and what it covers, in one line.
     way: str
     effect: str
@@ -67,7 +68,7 @@ class Agent:
     frame: str = ""
     # The variable in which commands of the agent find the name of its session; empty if there is none.
     session_variable: str = ""
-    # What to do before the hook has an effect, in one line; `{}` is the start-up file.
+    # How to start the agent so that the hook has an effect, in one line; `{}` is the start-up file.
     then: str = ""
     # What to print if an event needs no answer.
     no_answer: bytes = b""
@@ -81,8 +82,16 @@ class Agent:
         return ""
 
     def is_present(self, place: Place) -> bool:
-        """Return whether the agent has been used on this machine."""
-        return os.path.isdir(os.path.dirname(self.user_settings(place)))
+        """Return whether the agent is installed on this machine, or has been used here."""
+        import shutil
+
+        path = place.variables.get("PATH", "")
+        found = self.program and shutil.which(self.program, path=path)
+        return bool(found) or os.path.isdir(self.home_directory(place))
+
+    def home_directory(self, place: Place) -> str:
+        """Return the directory of the agent's settings, which it makes itself."""
+        return os.path.dirname(self.user_settings(place))
 
     def objections(self, place: Place) -> list[str]:
         """Return why an installed hook has no effect here, one line per reason."""

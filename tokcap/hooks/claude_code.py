@@ -24,6 +24,7 @@ TIMEOUT_SECONDS = 20
 class ClaudeCode(UserShellAgent):
     name = "claude-code"
     title = "Claude Code"
+    program = "claude"
     way = AS_SHELL
     effect = "caps every Bash command, also in plan mode"
     tried = "2.1.326"

@@ -9,12 +9,13 @@ from tokcap.hooks.file_agent import StartedWithAgent
 class Cline(StartedWithAgent):
     name = "cline"
     title = "Cline"
+    program = "cline"
     way = START_UP_FILE
     effect = "caps every shell command if it was started with BASH_ENV set to the file"
     tried = "3.0.65"
     # A JSON document with the command, the output, the exit status twice, and the name of stderr.
     frame = "34:json"
-    then = "start it with BASH_ENV={} cline"
+    then = "start it with BASH_ENV={} cline, for example by an alias"
     directory = ".cline"
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class Codex(StartUpAgent):
     name = "codex"
     title = "Codex"
+    program = "codex"
     way = START_UP_FILE
     effect = "caps every bash command, also in its sandboxes and in code mode"
     tried = "0.169.0"

@@ -30,6 +30,7 @@ TIMEOUT_SECONDS = 60
 class Copilot(FileAgent):
     name = "copilot"
     title = "Copilot CLI"
+    program = "copilot"
     way = RESULTS
     effect = "caps the result of every bash command"
     tried = "1.0.102"
@@ -40,8 +41,8 @@ class Copilot(FileAgent):
         base = place.variables.get("COPILOT_HOME") or f"{place.home}/.copilot"
         return f"{base}/hooks/tokcap.json"
 
-    def is_present(self, place: Place) -> bool:
-        return os.path.isdir(os.path.dirname(os.path.dirname(self.user_settings(place))))
+    def home_directory(self, place: Place) -> str:
+        return os.path.dirname(os.path.dirname(self.user_settings(place)))
 
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
         import json

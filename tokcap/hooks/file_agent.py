@@ -150,8 +150,8 @@ class StartedWithAgent(StartUpAgent):
     def user_settings(self, place: Place) -> str:
         return f"{place.home}/{self.directory}/tokcap/bash_env.sh"
 
-    def is_present(self, place: Place) -> bool:
-        return os.path.isdir(f"{place.home}/{self.directory}")
+    def home_directory(self, place: Place) -> str:
+        return f"{place.home}/{self.directory}"
 
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
         # There are no settings: the file itself stands for them.

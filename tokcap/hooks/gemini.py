@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class Gemini(StartUpAgent):
     name = "gemini"
     title = "Gemini CLI"
+    program = "gemini"
     way = START_UP_FILE
     effect = "caps every shell command, in every approval mode"
     tried = "0.61.0"

@@ -32,6 +32,7 @@ hooks:
 class Hermes(FileAgent):
     name = "hermes"
     title = "Hermes"
+    program = "hermes"
     way = RESULTS
     effect = "caps the result of every terminal command in the foreground"
     tried = "0.19.0"

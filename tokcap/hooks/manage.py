@@ -28,10 +28,11 @@ TEMPORARY = ("/.cache/", "/uv/archive", "/uv/cache", "/pipx/.cache/")
 
 
 def list_lines(place: Place) -> Iterator[str]:
-    """Yield one line per agent: where the hook is installed, how it works, what it was tried with."""
+    """Yield one line per agent: whether and where the hook is installed, the way, the version tried."""
     for agent in agents():
         found = [path for path in settings_paths(agent, place) if is_installed(agent, path)]
-        where = f"installed in {', '.join(found)}" if found else "not installed"
+        here = "available" if agent.is_present(place) else "not found here"
+        where = f"installed in {', '.join(found)}" if found else here
         tried = f"tried with version {agent.tried}" if agent.tried else "not tried with the real agent"
         tools = f"; --tools: {', '.join(agent.tools)}" if agent.tools else ""
         yield f"{agent.name}: {where}; {agent.effect}; way: {agent.way}; {tried}{tools}"
@@ -49,6 +50,7 @@ def install(name: str, place: Place, options: tuple[str, ...], *, project: bool)
     refuse_options(agent, wanted)
     changed = agent.install(path, wanted)
     message = f"installed in {path}; {agent.effect}" if changed else f"already installed in {path}"
+    message += "; running sessions do not change" if changed else ""
     return message + what_is_missing(agent, path, place, wanted)
 
 
@@ -67,10 +69,7 @@ def refuse_options(agent: Agent, wanted: Installation) -> None:
 
 def what_is_missing(agent: Agent, path: str, place: Place, wanted: Installation) -> str:
     """Return what the hook still needs before it has an effect."""
-    text = ""
-    if agent.then:
-        _, variables = agent.shell_words(path, "")
-        text += f"; {agent.then.format(quoted(variables.get('BASH_ENV', '')))}"
+    text = f"; {needed}" if (needed := how_to_start(agent, path)) else ""
     for objection in agent.objections(place):
         text += f"; no effect here: {objection}"
     if "--repeat" in wanted.options and "--session" not in wanted.options:
@@ -78,6 +77,12 @@ def what_is_missing(agent: Agent, path: str, place: Place, wanted: Installation)
     if wanted.program == "tokcap" and shutil.which("tokcap") is None:
         text += "; tokcap is not on PATH: the hook has no effect until it is"
     return text
+
+
+def how_to_start(agent: Agent, path: str) -> str:
+    """Return how an agent must be started; empty if as usual."""
+    _, variables = agent.shell_words(path, "")
+    return agent.then.format(quoted(variables.get("BASH_ENV", "")))
 
 
 def remove(name: str, place: Place, *, project: bool) -> str | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class OpenCode(UserShellAgent):
     name = "opencode"
     title = "opencode"
+    program = "opencode"
     way = AS_SHELL
     effect = "caps every bash command, and adds its exit status if it is not 0"
     tried = "1.18.33"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class Pi(ShellAgent):
     name = "pi"
     title = "pi"
+    program = "pi"
     way = AS_SHELL
     effect = "caps every shell command"
     tried = "0.87.1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
+from tokcap.hooks.manage import how_to_start
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.tokens import open_tokenizer
 
@@ -40,7 +41,12 @@ def prove(agent: Agent, path: str, found: Installation, place: Place) -> Proof:
         return Proof(False, f"{agent.name}: does not work: {problem}")
     if objections:
         return Proof(False, f"{agent.name}: works, but not in this directory: {objections[0]}")
-    return Proof(True, f"{agent.name}: works: {LINES} lines were capped to {tokens} of {limit} tokens")
+    needed = how_to_start(agent, path)
+    return Proof(
+        True,
+        f"{agent.name}: works: {LINES} lines were capped to {tokens} of {limit} tokens"
+        + (f"; {needed}" if needed else ""),
+    )
 
 
 def by_shell(agent: Agent, path: str, found: Installation, place: Place) -> tuple[str, str]:

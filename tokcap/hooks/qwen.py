@@ -13,13 +13,14 @@ from tokcap.hooks.file_agent import StartedWithAgent
 class Qwen(StartedWithAgent):
     name = "qwen"
     title = "Qwen Code"
+    program = "qwen"
     way = START_UP_FILE
     effect = "caps every shell command if it was started with BASH_ENV set to the file"
     tried = "0.24.4"
     session_variable = "QWEN_CODE_SESSION_ID"
     # Names of six fields, and the values of all but the command and the output.
     frame = "36"
-    then = "start it with BASH_ENV={} qwen"
+    then = "start it with BASH_ENV={} qwen, for example by an alias"
     directory = ".qwen"
 
 

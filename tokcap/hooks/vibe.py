@@ -28,6 +28,7 @@ LIMIT_TOKENS = 4000
 class Vibe(FileAgent):
     name = "vibe"
     title = "Mistral Vibe"
+    program = "vibe"
     way = RESULTS
     effect = "caps the result of every bash command"
     tried = "3.0.2"
