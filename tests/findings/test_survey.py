@@ -178,3 +178,59 @@ def test_after_a_success_the_failure_that_is_reported_most_matters_most():
     data = log_lines(50) + b"fan: ERROR it is too slow\n" + often + log_lines(50)
     values = values_by_line(survey(data, failed=False))
     assert values[51] > values[50]
+
+
+def test_the_largest_size_with_a_unit_stands_out():
+    rows = [b"%dK\tlib/part%d" % (4 + n * 7919 % 90, n) for n in range(40)]
+    rows[25] = b"84M\tlib/frames"
+    values = values_by_line(survey(b"\n".join(rows), failed=False))
+    assert max(values, key=values.__getitem__) == 25
+
+
+def test_a_row_that_lacks_a_value_stands_out():
+    rows = [b"id,owner,balance", *(b"%d,owner %d,%d" % (n, n, 50 + n * 7919 % 90) for n in range(200))]
+    rows[150] = b"150,owner 150,"
+    values = values_by_line(survey(b"\n".join(rows), failed=False))
+    assert max(values, key=values.__getitem__) == 150
+
+
+def test_a_message_is_the_same_behind_a_prefix():
+    data = b"7: cannot close file: Broken pipe\nsome other line\n\ncannot close file: Broken pipe\n"
+    first, second = (unit for unit in survey(data).units if unit.kind == "trouble")
+    assert first.repeat == second.repeat != 0
+
+
+def test_the_place_of_a_failure_is_found_in_its_paragraph():
+    record = (
+        b">> Issue: shell\n   Severity: %b   Confidence: High\n   CWE: 78\n   More: see\n   Location: %b\n\n"
+    )
+    data = record % (b"Low", b"shop/a.py:3:0") * 12 + record % (b"High", b"shop/cart.py:79:11")
+    findings = survey(data)
+    explained = {unit.first_line for unit in findings.units if unit.kind == "place"}
+    assert 12 * 6 + 4 in explained
+
+
+def test_a_heading_of_a_higher_level_and_one_that_says_something_new_matter_more():
+    text = b"".join(b"%b\n\nSome words.\n\n" % title for title in (b"### Small", b"## Large", b"## Large"))
+    text += b"".join(b"## Release %d\n\nSome words.\n\n" % n for n in range(3))
+    values = values_by_line(survey(text, failed=False))
+    small, large, same, first, second = (values[line] for line in range(0, 20, 4))
+    assert large > small > same
+    assert first > second > same
+
+
+def test_the_first_level_of_a_tree_is_its_structure():
+    data = "shop@1.0.0\n├─┬ express@5.1.0\n│ ├── accepts@2.0.0\n│ └── vary@1.1.2\n└── zod@4.0.0\n".encode()
+    assert {1, 4} <= {unit.first_line for unit in survey(data, failed=False).units if unit.kind == "heading"}
+
+
+def test_the_sums_of_a_diff_are_a_result():
+    data = (
+        b" x | 4 ++--\n 2 files changed, 6 insertions(+), 7 deletions(-)\n\ndiff --git a/x b/x\n@@ -1 +1 @@\n"
+    )
+    assert [unit.first_line for unit in survey(data, failed=False).units if unit.kind == "summary"] == [1]
+
+
+def test_a_line_of_hexadecimal_digits_says_nothing():
+    data = b"Serial number follows here\n0a:c0:ca:b9\n" + log_lines(40)
+    assert 1 not in {unit.first_line for unit in survey(data, failed=False).units if unit.kind == "example"}

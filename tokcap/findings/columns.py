@@ -14,6 +14,10 @@ LEAST_ROWS = 12
 # A largest value is an outlier if it is so many times the middle one.
 FAR = 4.0
 MOST_PER_COLUMN = 8
+# How many lines show whether it is a table, and one of how many rows may lack a value.
+SAMPLE_ROWS, RARE_ROWS = 40, 50
+# Words are in lower case.
+SUFFIXES = {b"k": 1e3, b"m": 1e6, b"g": 1e9, b"t": 1e12}
 
 
 def outliers(words: Sequence[Sequence[bytes]]) -> Iterator[tuple[int, str, float]]:
@@ -26,7 +30,7 @@ def outliers(words: Sequence[Sequence[bytes]]) -> Iterator[tuple[int, str, float
         if len(sample) < 10 or sum(map(is_number, sample)) * 10 < len(sample) * 8:
             continue
         values = [
-            (float(line[column]), n)
+            (size_of(line[column]), n)
             for n, line in enumerate(words)
             if len(line) > column and is_number(line[column])
         ]
@@ -39,8 +43,40 @@ def outliers(words: Sequence[Sequence[bytes]]) -> Iterator[tuple[int, str, float
                 yield n, "outlier", 1.0 / (1 + 0.35 * order)
 
 
+def incomplete(lines: Sequence[bytes]) -> Iterator[tuple[int, str, float]]:
+    """Yield the rows of a table in which a value is missing, if nearly all others have one."""
+    rows = len(lines)
+    separator = b"\t" if b"\t" in lines[0] else b","
+    columns = lines[0].count(separator)
+    if rows < LEAST_ROWS or not columns:
+        return
+    sample = lines[:: max(rows // SAMPLE_ROWS, 1)]
+    if sum([line.count(separator) == columns for line in sample]) * 10 < len(sample) * 8:
+        return
+    nothing = separator * 2
+    found = [
+        n
+        for n, line in enumerate(lines)
+        if (nothing in line or line[:1] == separator or line[-1:] == separator)
+        and line.count(separator) == columns
+    ]
+    if len(found) * RARE_ROWS <= rows:
+        for n in found[:MOST_PER_COLUMN]:
+            yield n, "outlier", 1.0
+
+
 def is_number(word: bytes) -> bool:
-    return word.isdigit() or (word.count(b".") == 1 and word.replace(b".", b"").isdigit())
+    """Return whether a word is a number, or a size: `84M`, `1.5k`."""
+    if word.isdigit():
+        return True
+    digits = word[:-1] if word[-1:] in SUFFIXES else word
+    return digits.replace(b".", b"", 1).isdigit()
+
+
+def size_of(word: bytes) -> float:
+    """Return the value of a number or of a size."""
+    factor = SUFFIXES.get(word[-1:])
+    return float(word[:-1]) * factor if factor else float(word)
 
 
 def is_sorted(values: Sequence[tuple[float, int]]) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import islice
 
 from tokcap.findings import rules
-from tokcap.findings.columns import outliers
+from tokcap.findings.columns import incomplete, outliers
 from tokcap.findings.draft import Draft
 from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above, subordinate
+from tokcap.findings.false_friends import PREFIX
 from tokcap.findings.groups import Groups
 from tokcap.findings.judge import judge, telling_words
 from tokcap.findings.structure import IS_DIFF, headings
-from tokcap.findings.words import count_letters, message_of, words_of
+from tokcap.findings.words import DIGITS, has_words, message_of, words_of
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -31,8 +32,8 @@ MOST_SINGLE, MOST_REPEATED = 300, 4
 MESSAGE_BYTES, MOST_MESSAGES = 400, 20_000
 # At most so many failures of a block are explained.
 MOST_EXPLAINED = 200
-# A line with fewer letters says nothing.
-LEAST_LETTERS = 4
+# How much a heading is worth that says what another one said, or the same with other digits.
+SAME_HEADING, LIKE_HEADING = 0.3, 0.75
 # Files that are rarely what somebody works on, and files of the system.
 SIDE_FILES = (
     b"tests/",
@@ -53,6 +54,8 @@ EXPLAINED = frozenset((rules.CRASH, rules.ERROR, rules.FAILED, rules.TROUBLE, "i
 # First bytes of lines that may be marked as failed, and of the lines of a diff.
 MARKS = (b" ", b"E", b"\xe2", b"\xc3", b"\t")
 DIFF_MARKERS = (b"+", b"-", b" ", b"@")
+# The result of `--stat` begins with a blank, as the lines of a diff do.
+CHANGES = (b"insertions(+)", b"insertion(+)", b"deletions(-)", b"deletion(-)")
 # Digits are equal, except zero: no errors is not the same as some.
 DIGIT_CLASSES = bytes.maketrans(b"123456789", b"1" * 9)
 
@@ -74,6 +77,8 @@ class Examination:
         self.lines = self.single_lines = 0
         self._is_diff = False
         self._judged: dict[bytes, str] = {}
+        # Headings, as they are and without digits.
+        self._headings: set[bytes] = set()
         # The number of each message, and how often it was found.
         self._repeats: dict[bytes, tuple[int, int]] = {}
 
@@ -132,7 +137,7 @@ class Examination:
             kind = ""
             if interest and interest.search(line):
                 kind = "interest"
-            elif is_diff and line[:1] in DIFF_MARKERS:
+            elif is_diff and line[:1] in DIFF_MARKERS and not line.endswith(CHANGES):
                 continue
             elif not hot.isdisjoint(words[n]):
                 kind = self._kind_of(line, words[n], telling)
@@ -157,7 +162,8 @@ class Examination:
 
     def _repeat_of(self, line: bytes) -> tuple[int, int]:
         """Return the number of a message, and how often it was found before."""
-        message = message_of(line[:MESSAGE_BYTES])
+        prefix = PREFIX.match(line)
+        message = message_of(line[prefix.end() if prefix else 0 :][:MESSAGE_BYTES])
         repeat, times = self._repeats.get(message, (len(self._repeats) + 1, 0))
         if times or len(self._repeats) < MOST_MESSAGES:
             self._repeats[message] = (repeat, times + 1)
@@ -198,9 +204,19 @@ class Examination:
         ]
         yield from headings_above(explained, titles)
         known = {draft.line for draft in failures}
-        for n, kind, strength in (*structure, *outliers(words)):
+        for n, kind, strength in (*structure, *outliers(words), *incomplete(plain)):
             if number + n not in known:
+                if kind == "heading":
+                    strength *= self._newness_of(plain[n])
                 yield Draft(number + n, kind, groups[n], strength)
+
+    def _newness_of(self, heading: bytes) -> float:
+        """Return less than 1 for a heading that stood above another part, also with other digits."""
+        mask = heading.translate(None, DIGITS)
+        is_known, is_like_known = heading in self._headings, mask in self._headings
+        if len(self._headings) < MOST_MESSAGES:
+            self._headings.update((heading, mask))
+        return SAME_HEADING if is_known else LIKE_HEADING if is_like_known else 1.0
 
     def _examples(
         self, plain: Sequence[bytes], groups: Sequence[int], number: int, novel: dict[int, int]
@@ -217,7 +233,7 @@ class Examination:
         for group, n in first.items():
             yield Draft(number + n, "example", group)
         for n in single[:MOST_SINGLE]:
-            if count_letters(plain[n]) >= LEAST_LETTERS:
+            if has_words(plain[n]):
                 yield Draft(number + n, "example", 0)
         for n, count in novel.items():
             draft = Draft(number + n, "example", 0, 1 / count**0.3)

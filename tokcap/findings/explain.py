@@ -52,6 +52,8 @@ FOREIGN = (
         b"/gems/",
         b"libc.so",
         b"vg_replace",
+        b"libsanitizer/",
+        b"sysdeps/",
         b"std::rt",
         b"core::ops",
         b"_pytest/",
@@ -85,7 +87,10 @@ def explain(draft: Draft, plain: Sequence[bytes], n: int, common: Sequence[bool]
     while first > 0 and n - first < BEFORE_LINES and plain[first - 1].strip():
         first -= 1
     draft.about_first, draft.about_end = number + first, number + end
-    yield from places(range(n + 1, end), plain, draft, number)
+    stop = end
+    while stop < last and indent > skipped and starts_at(indent, plain[stop]):
+        stop += 1
+    yield from places(range(n + 1, stop), plain, draft, number)
     if draft.kind == rules.CRASH:
         # The frames of a traceback stand before the exception.
         begin = n
@@ -94,6 +99,11 @@ def explain(draft: Draft, plain: Sequence[bytes], n: int, common: Sequence[bool]
             if plain[begin].startswith(TRACE_BEGINNINGS):
                 break
         yield from places(range(n - 1, begin - 1, -1), plain, draft, number)
+
+
+def starts_at(indent: int, line: bytes) -> bool:
+    """Return whether the text of a line starts in this column or later."""
+    return len(line) - len(line.lstrip()) >= indent and not line.isspace()
 
 
 def places(numbers: Iterable[int], plain: Sequence[bytes], draft: Draft, number: int) -> Iterator[Draft]:

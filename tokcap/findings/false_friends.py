@@ -19,7 +19,8 @@ ABSENT = later(
     rb"|(?:ignored?|handled?|fixed|fixes|avoid)\s+)%s\b"
     rb"|\b%s(?:\s+count)?[\"']?\s*[:=]\s*(?:\"\"|''|[\"']?0(?![.\d])|null\b|nil\b|none\b|false\b|\[\]|\{\})"
     rb"|\b(?:errors?|exceptions?|failures?|warnings?) (?:handl\w+|messages?|pages?|boundar\w+|types?|class\w*"
-    rb"|logs?|logging|report\w*|recovery)\b" % (WORD, WORD),
+    rb"|logs?|logging|report\w*|recovery)\b"
+    rb"|\b(?:terminated|exited|ended) (?:with success|successfully|normally)\b" % (WORD, WORD),
     IGNORECASE,
 )
 # Only lines with one of these values or words can say so.
@@ -27,13 +28,15 @@ EMPTY = (b"[]", b"{}", b'""', b"''")
 ABSENT_WORDS = frozenset(
     b"0 no zero without never not any ignore ignored handle handled fixed fixes avoid null nil none false"
     b" handling handler handlers message messages page pages types type class classes log logs logging"
-    b" report reporting recovery".split()
+    b" report reporting recovery success successfully normally".split()
 )
 
-# A test that passed, whatever its name says; a step of a configuration that looks for something.
+# A test that passed, whatever its name says; a step of a configuration that looks for something; what a
+# package manager says about itself.
 PASSED = later(
     rb"\s*(?:\xe2\x9c\x93|\xe2\x88\x9a|\xe2\x9c\x94|\xe2\x9c\x85|ok \d|ok +\S+\s|PASS(?:ED)?\b|--- PASS"
-    rb"|\[ +OK +\]|\[ RUN +\]|=== RUN|-- (?:Looking for|Performing Test|Check(?:ing)? )|checking )"
+    rb"|\[ +OK +\]|\[ RUN +\]|=== RUN|-- (?:Looking for|Performing Test|Check(?:ing)? )|checking "
+    rb"|(?:npm|gyp|node-pre-gyp) (?:ERR!|error) (?:cwd|System|not ok|node|npm|node-(?:pre-)?gyp)(?: |$))"
 )
 # The same, if one of these words is in the line.
 PASSED_WORDS = frozenset(b"passed skipped xfail xpass ok yes no done".split())
@@ -55,11 +58,14 @@ SOURCE_CODE = later(
 # A warning about a failure is still a warning.
 WARNS = later(rb"(?:\S*[\s:\[(|]){0,4}[\[(]?(?:npm )?warn(?:ing)?\b(?!.*\berror:)", IGNORECASE)
 
+# A call that looks for a file which may be elsewhere.
+SEARCHES = later(rb".{0,60}?\b(?:open|access|faccessat|[lf]?stat|newfstatat|readlink)\w*\(.*= -1 ENOENT")
+
 # The level of an entry that reports no failure.
-CALM_WORDS = frozenset(b"info notice debug trace verbose".split())
+CALM_WORDS = frozenset(b"info notice debug trace verbose verb silly sill http".split())
 CALM = later(
     rb"[^\"'{]{0,120}?(?:^|[\s\[|<(:])(?:(?:INFO|NOTICE|DEBUG|TRACE)(?:[\])|>:]|\s)|(?:info|notice|debug|verbose)[\])|>:])"
-    rb"|.{0,120}?\blevel[\"']?[=:]\s?[\"']?(?i:info|notice|debug|trace)"
+    rb"|npm (?:verb|sill|info|http)|.{0,120}?\blevel[\"']?[=:]\s?[\"']?(?i:info|notice|debug|trace)"
 )
 
 # What stands before a message: the name of a service, the number of a test, a time, the frame of a tree.
@@ -68,4 +74,4 @@ PREFIX = later(
     rb"|\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-][\d:]+)? )+"
 )
 
-READY = (ABSENT, PASSED, PASSED_IN, SOURCE_CODE, WARNS, CALM, PREFIX)
+READY = (ABSENT, PASSED, PASSED_IN, SOURCE_CODE, WARNS, SEARCHES, CALM, PREFIX)

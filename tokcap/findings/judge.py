@@ -93,6 +93,8 @@ def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, .
                 return ""
     if not false_friends.CALM_WORDS.isdisjoint(words) and false_friends.CALM.match(line):
         best = CALMER[best]
+    if b"enoent" in words and false_friends.SEARCHES.match(line):
+        return rules.WARNING
     kind = rules.KINDS[best]
     return rules.WARNING if kind != rules.SUMMARY and false_friends.WARNS.match(line) else kind
 

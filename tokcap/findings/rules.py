@@ -87,6 +87,12 @@ RULES = (
         rb"^==\d+== *(?:Invalid|Mismatched|Use of|Conditional|.* definitely lost in)",
     ),
     Rule(
+        "freed memory",
+        TROUBLE,
+        "freed free previously",
+        rb"^(?:freed|previously allocated) by thread|\bfree'd\s*$",
+    ),
+    Rule(
         "out of memory",
         CRASH,
         "memory space oomkilled oom-kill oom-killer files",
@@ -367,6 +373,12 @@ RULES = (
         TROUBLE,
         "timed reset authentication",
         rb"(?i:timed out|reset by|authentication fail)",
+    ),
+    Rule(
+        "call without an answer",
+        TROUBLE,
+        "connect",
+        rb"\bconnect\(\d+, \{sa_family=AF_INET6?,.* = -1 E",
     ),
     # What may go wrong later.
     Rule(

@@ -31,6 +31,10 @@ TITLE = later(
     rb"|\[[\w .:-]+\]$|[\w./@+ -]{1,100}:$"
 )
 INDENTS = (b" ", b"\t")
+# The strength of `#`, `##`, `###`, ….
+LEVELS = (1.0, 0.95, 0.7, 0.5)
+# The first level of a tree: a branch at the beginning of a line.
+BRANCHES = ("├".encode(), "└".encode())
 RULE_BYTES = b'=~^"*+#-'
 RULE_MARKS = tuple(RULE_BYTES[n : n + 1] for n in range(len(RULE_BYTES)))
 RULE_LINE = later(rb"[=~^\"*+#-]{3,}\s*$")
@@ -91,9 +95,12 @@ def titles(
         elif line[0] == 35:
             # Comments are no headings.
             alone = following[:1] != b"#" and (not n or lines[n - 1][:1] != b"#")
-            strength = 0.9 if alone and after_blank else 0.0
+            level = len(line) - len(line.lstrip(b"#"))
+            strength = LEVELS[min(level, len(LEVELS)) - 1] if alone and after_blank else 0.0
         elif line.startswith(BEGINNINGS):
             strength = 0.9
+        elif line.startswith(BRANCHES):
+            strength = 0.5
         elif line[0] != 32 and TITLE.match(line):
             strength = 0.8 if after_blank else 0.5
         elif after_blank and line[0] != 32 and len(line) < 100 and following[:1] in INDENTS:

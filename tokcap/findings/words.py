@@ -8,6 +8,9 @@ WORDS_TABLE = bytes.maketrans(bytes(range(65, 91)) + BLANKS, bytes(range(97, 123
 DIGITS = b"0123456789"
 # Without these, lines that differ in numbers, hashes and addresses are equal.
 HEX_DIGITS = b"0123456789abcdef"
+HEX_LETTERS = b"abcdefABCDEF"
+# A line with fewer letters says nothing, nor one with fewer that are no hexadecimal digits.
+LEAST_LETTERS, LEAST_WORD_LETTERS = 4, 2
 NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha())
 # The code of a diagnostic has at most so many letters and characters: `f821`, `ts2724`.
 CODE_LETTERS, CODE_BYTES = 4, 7
@@ -42,5 +45,7 @@ def message_of(line: bytes) -> bytes:
     return b" ".join(message.split()[-MESSAGE_WORDS:])
 
 
-def count_letters(line: bytes) -> int:
-    return len(line.translate(None, NO_LETTERS))
+def has_words(line: bytes) -> bool:
+    """Return whether a line has words: some letters, and not only hexadecimal digits."""
+    letters = line.translate(None, NO_LETTERS)
+    return len(letters) >= LEAST_LETTERS and len(letters.translate(None, HEX_LETTERS)) >= LEAST_WORD_LETTERS
