@@ -141,6 +141,10 @@ _tokcap_words() {
             flags='--pre-split -o --output -h --help'
             valued='--pre-split -o --output'
             ;;
+        'tokenizer calibrate')
+            flags='--counter --texts --timeout -o --output -h --help'
+            valued='--counter --texts --timeout -o --output'
+            ;;
         'tokenizer check')
             flags='--source -o --output -h --help'
             valued='--source -o --output'
@@ -159,7 +163,7 @@ _tokcap_words() {
             ;;
         spill) below='gc list path rm' flags='-h --help' ;;
         budget) below='check compacted end history list record reset start status turn watch' flags='-h --help' ;;
-        tokenizer) below='add check list remove show' flags='-h --help' ;;
+        tokenizer) below='add calibrate check list remove show' flags='-h --help' ;;
         hook) below='install list print print-env remove status test' flags='-h --help' ;;
         completion) below='bash fish install uninstall zsh' flags='-h --help' ;;
     esac
@@ -171,13 +175,13 @@ _tokcap_offer() {
         ' --keep' | 'show --keep' | 'hook install --keep' | 'hook print --keep' | 'mcp --keep' | 'mcp wrap --keep') offered=(head tail ends focus auto) ;;
         ' --align' | 'show --align') offered=(record token) ;;
         ' --tokenizer' | 'show --tokenizer' | 'count --tokenizer' | 'hook install --tokenizer' | 'hook print --tokenizer' | 'mcp --tokenizer' | 'mcp wrap --tokenizer') _tokcap_list tokenizers "$2" ;;
-        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget history -o' | 'budget history --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'budget watch -o' | 'budget watch --output' | 'count -o' | 'count --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output' | 'tokenizer add -o' | 'tokenizer add --output' | 'tokenizer check -o' | 'tokenizer check --output' | 'tokenizer list -o' | 'tokenizer list --output' | 'tokenizer remove -o' | 'tokenizer remove --output' | 'tokenizer show -o' | 'tokenizer show --output') offered=(text json jsonl) ;;
+        ' -o' | ' --output' | 'show -o' | 'show --output' | 'budget check -o' | 'budget check --output' | 'budget compacted -o' | 'budget compacted --output' | 'budget end -o' | 'budget end --output' | 'budget history -o' | 'budget history --output' | 'budget list -o' | 'budget list --output' | 'budget record -o' | 'budget reset -o' | 'budget reset --output' | 'budget start -o' | 'budget start --output' | 'budget status -o' | 'budget status --output' | 'budget turn -o' | 'budget turn --output' | 'budget watch -o' | 'budget watch --output' | 'count -o' | 'count --output' | 'doctor -o' | 'doctor --output' | 'spill gc -o' | 'spill gc --output' | 'spill list -o' | 'spill list --output' | 'spill path -o' | 'spill path --output' | 'spill rm -o' | 'spill rm --output' | 'stats -o' | 'stats --output' | 'tokenizer add -o' | 'tokenizer add --output' | 'tokenizer calibrate -o' | 'tokenizer calibrate --output' | 'tokenizer check -o' | 'tokenizer check --output' | 'tokenizer list -o' | 'tokenizer list --output' | 'tokenizer remove -o' | 'tokenizer remove --output' | 'tokenizer show -o' | 'tokenizer show --output') offered=(text json jsonl) ;;
         ' --shape' | 'show --shape') offered=(auto text json jsonl csv tsv) ;;
         ' --mode' | 'show --mode') offered=(raw table summary handle_only) ;;
         ' --stderr') offered=(separate merge pass drop) ;;
         ' --spill') offered=(auto always never) ;;
         ' --session' | 'show --session' | 'budget check --session' | 'budget check 0' | 'budget compacted --session' | 'budget compacted 0' | 'budget end --session' | 'budget end 0' | 'budget history 0' | 'budget record --session' | 'budget record 0' | 'budget reset --session' | 'budget reset 0' | 'budget start --parent' | 'budget start --session' | 'budget start 0' | 'budget status --session' | 'budget status 0' | 'budget turn --session' | 'budget watch 0' | 'hook install --session' | 'hook print --session' | 'mcp --session' | 'mcp wrap --session') _tokcap_list sessions "$2" ;;
-        ' --ledger-file' | 'show --ledger-file' | 'count '[0-9]* | 'stats --plot' | 'tokenizer add 1' | 'tokenizer check --source' | 'tokenizer check '[0-9]*) compopt -o default 2>/dev/null ;;
+        ' --ledger-file' | 'show --ledger-file' | 'count '[0-9]* | 'stats --plot' | 'tokenizer add 1' | 'tokenizer calibrate '[0-9]* | 'tokenizer check --source' | 'tokenizer check '[0-9]*) compopt -o default 2>/dev/null ;;
         ' --on-ledger-failure' | 'show --on-ledger-failure') offered=(closed open) ;;
         ' --repeat' | 'hook install --repeat' | 'hook print --repeat') offered=(full mark diff) ;;
         ' --model' | 'show --model' | 'budget start --model' | 'count --model') _tokcap_list models "$2" ;;

@@ -13,7 +13,7 @@ function __tokcap_command
                 return 0
             case -c
                 return 2
-            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --parent --renew --shell --every --tools --agent --etag --url --header --by --since --plot --pre-split --source
+            case -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --parent --renew --shell --every --tools --agent --etag --url --header --by --since --plot --pre-split --counter --texts --source
                 set -e words[1..2]
             case -
                 break
@@ -72,7 +72,7 @@ function __tokcap_place
             set count (math $count + 1)
         else if test $words[1] = --
             set ended yes
-        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --parent --renew --shell --every --tools --agent --etag --url --header --by --since --plot --pre-split --source
+        else if contains -- $words[1] -n --token-limit --token-offset --keep --focus --align --sentinel --tokenizer -o --output --shape --fields --mode --stderr --timeout --kill-after --spill --max-bytes --spill-days --spill-total --store --session --ledger --ledger-file --on-ledger-failure --repeat --turn --model --context-window --result-pct --turn-pct --floor-tokens --compact-hook --stream --pointer --grep --context --need --used --input --id --total --parent --renew --shell --every --tools --agent --etag --url --header --by --since --plot --pre-split --counter --texts --source
             set -e words[1]
         end
         set -e words[1]
@@ -171,9 +171,10 @@ complete -c tokcap -n '__tokcap_after budget' -a status -d 'Show the state of a 
 complete -c tokcap -n '__tokcap_after budget' -a turn -d 'Begin a turn and print the line to evaluate'
 complete -c tokcap -n '__tokcap_after budget' -a watch -d 'Show sessions and who holds what, and keep it up to date until q or Ctrl-C is typed'
 complete -c tokcap -n '__tokcap_after tokenizer' -a add -d 'Compile the vocabulary in a file into the data directory, once; --tokenizer NAME then counts with it'
+complete -c tokcap -n '__tokcap_after tokenizer' -a calibrate -d 'Fit a profile to the counts that a command of yours prints; --tokenizer NAME then estimates with it'
 complete -c tokcap -n '__tokcap_after tokenizer' -a check -d 'Compare the tokens of files with those of the package tokenizers, and say how many are the same'
 complete -c tokcap -n '__tokcap_after tokenizer' -a list -d 'List added tokenizers: name, tokens, and the digest of the file that each was compiled from'
-complete -c tokcap -n '__tokcap_after tokenizer' -a remove -d 'Remove an added tokenizer'
+complete -c tokcap -n '__tokcap_after tokenizer' -a remove -d 'Remove an added tokenizer, or a calibrated profile'
 complete -c tokcap -n '__tokcap_after tokenizer' -a show -d 'Show where a tokenizer comes from, how it splits text, and whether its compiled files are intact'
 complete -c tokcap -n '__tokcap_after hook' -a install -d 'Add the hook to the agent\'s settings; all other settings stay unchanged'
 complete -c tokcap -n '__tokcap_after hook' -a list -d 'List agents: hook installed, available, or why unsupported'
@@ -386,6 +387,12 @@ complete -c tokcap -n '__tokcap_in tokenizer add' -l pre-split -x -d 'the patter
 complete -c tokcap -n '__tokcap_in tokenizer add' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in tokenizer add' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_place 1 tokenizer add' -F
+complete -c tokcap -n '__tokcap_in tokenizer calibrate' -l counter -x -d 'a shell command that reads a text and prints its number of tokens'
+complete -c tokcap -n '__tokcap_in tokenizer calibrate' -l texts -x -d 'count at most N texts of about 4,000 characters'
+complete -c tokcap -n '__tokcap_in tokenizer calibrate' -l timeout -x -d 'how long the command may take for one text'
+complete -c tokcap -n '__tokcap_in tokenizer calibrate' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
+complete -c tokcap -n '__tokcap_in tokenizer calibrate' -s h -l help -d 'show this help'
+complete -c tokcap -n '__tokcap_in tokenizer calibrate' -F
 complete -c tokcap -n '__tokcap_in tokenizer check' -l source -r -F -d 'the file that it was compiled from, if that was moved'
 complete -c tokcap -n '__tokcap_in tokenizer check' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in tokenizer check' -s h -l help -d 'show this help'

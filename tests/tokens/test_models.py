@@ -2,11 +2,13 @@
 
 import pytest
 
+from tests.support import published
 from tests.support.reference import recount
 from tokcap import run
+from tokcap.tokens.models import find_model
 
 SEQ = "".join(f"{number}\n" for number in range(1, 1001)).encode()
-WARNING = "the tokenizer of claude is not published; counted with cl100k_base"
+WARNING = "the tokenizer of grok-4 is not published; counted with cl100k_base"
 
 
 def facts(ran) -> tuple:
@@ -22,9 +24,9 @@ def facts(ran) -> tuple:
         (["--model", "gpt-4o"], True, []),
         (["--model", "gpt-4o-2024-08-06", "--tokenizer", "o200k_base"], True, []),
         (["--model", "gpt-4o", "--tokenizer", "cl100k_base"], False, []),
-        (["--model", "claude"], False, ["TOKENIZER_SUBSTITUTED"]),
-        (["--model", "claude-sonnet-4-5"], False, ["TOKENIZER_SUBSTITUTED"]),
-        (["--model", "gemini"], False, ["TOKENIZER_SUBSTITUTED"]),
+        (["--model", "grok-4"], False, ["TOKENIZER_SUBSTITUTED"]),
+        (["--model", "x-ai/grok-code-fast-1"], False, ["TOKENIZER_SUBSTITUTED"]),
+        (["--model", "qwen3-coder-plus"], False, ["TOKENIZER_SUBSTITUTED"]),
         # Whoever names a tokenizer knows that it is another one.
         (["--model", "claude", "--tokenizer", "cl100k_base"], False, []),
         (["--model", "claude", "--tokenizer", "approx"], False, []),
@@ -37,7 +39,7 @@ def test_a_model_whose_tokenizer_is_not_published_is_not_counted_exactly(inside,
 
 
 def test_the_model_may_be_named_by_a_variable_or_by_the_config_file(inside, tmp_path):
-    assert facts(inside("-o", "json", stdin=SEQ, env={"TOKCAP_MODEL": "claude"}))[0] is False
+    assert facts(inside("-o", "json", stdin=SEQ, env={"TOKCAP_MODEL": "grok-4"}))[0] is False
     config = tmp_path / "config.toml"
     config.write_text(
         'model = "mine"\n[models.mine]\ncontext_window = 9000\ntokenizer = "o200k_base"\n'
@@ -53,17 +55,17 @@ def test_the_model_may_be_named_by_a_variable_or_by_the_config_file(inside, tmp_
 
 def test_text_form_says_it_on_stderr_where_something_was_counted(inside):
     for args in (["-n", "500"], ["--token-count"]):
-        ran = inside("--model", "claude", *args, stdin=SEQ)
+        ran = inside("--model", "grok-4", *args, stdin=SEQ)
         assert WARNING.encode() in ran.err
         assert ran.err.count(b"\n") == 1
-    ran = inside("--model", "claude", "-n", "60", stdin=SEQ)
+    ran = inside("--model", "grok-4", "-n", "60", stdin=SEQ)
     assert recount(ran.out) + recount(ran.err) <= 60 + recount(b"tokcap: warning: " + WARNING.encode())
-    assert inside("--model", "claude", "-n", "500", stdin=b"hi\n").err == b"", "nothing was counted"
+    assert inside("--model", "grok-4", "-n", "500", stdin=b"hi\n").err == b"", "nothing was counted"
     assert inside("--model", "gpt-4o", "-n", "60", stdin=SEQ).err == b""
 
 
 def test_the_library_says_it_too():
-    result = run(["seq", "1", "1000"], limit=100, model="claude", spill="never")
+    result = run(["seq", "1", "1000"], limit=100, model="grok-4", spill="never")
     assert result.meta.tokenizer_exact is False
     assert [notice.code for notice in result.warnings] == ["TOKENIZER_SUBSTITUTED"]
     assert run(["seq", "1", "1000"], limit=100, spill="never").meta.tokenizer_exact is None
@@ -71,7 +73,55 @@ def test_the_library_says_it_too():
 
 def test_a_stored_output_is_shown_with_the_same_words(inside, with_store):
     inside("-n", "50", stdin=SEQ)
-    assert facts(inside("show", "@last", "--model", "claude", "-n", "50", "-o", "json")) == (
+    assert facts(inside("show", "@last", "--model", "grok-4", "-n", "50", "-o", "json")) == (
         False,
         ["TOKENIZER_SUBSTITUTED"],
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "tokenizer"),
+    [
+        ("claude", "claude"),
+        ("claude-opus-4-7", "claude"),
+        ("claude-opus-4-8-20260901", "claude"),
+        ("claude-sonnet-5", "claude"),
+        ("opus", "claude"),
+        ("claude-opus-4-6[1m]", "claude-4.6"),
+        ("claude-sonnet-4-5-20250929", "claude-4.6"),
+        ("claude-3-7-sonnet-latest", "claude-4.6"),
+        ("us.anthropic.claude-sonnet-4-20250514-v1:0", "claude-4.6"),
+        ("openrouter/anthropic/claude-opus-4-7", "claude"),
+        ("gemini-2.5-pro", "gemini"),
+        ("models/gemini-3-flash", "gemini"),
+        ("gpt-5.4-codex", "o200k_base"),
+    ],
+)
+def test_a_model_is_counted_with_its_tokenizer_or_profile(inside, model, tokenizer):
+    meta = inside("--model", model, "-n", "50", "-o", "json", stdin=SEQ).json["meta"]
+    assert meta["tokenizer"] == tokenizer
+    assert meta["tokenizer_exact"] is (tokenizer == "o200k_base")
+    assert ("total_tokens_estimate" in meta) is (tokenizer != "o200k_base")
+
+
+def test_a_million_tokens_in_the_name_of_a_model_are_its_window():
+    assert find_model("claude-opus-4-6[1m]", {}).context_window == 1_000_000
+    assert find_model("claude-opus-4-6", {}).context_window == 200_000
+
+
+def test_an_unknown_model_is_answered_with_the_nearest_names(inside):
+    ran = inside("--model", "claud-opus", "--", "true")
+    assert ran.status == 125
+    assert b"'claud-opus' is not a known model; the nearest names are " in ran.err
+    assert b"claude-opus-4" in ran.err
+    assert inside("--model", "zzzzzz", "--", "true").err.count(b"nearest") == 0
+
+
+@published.needed
+def test_a_model_is_counted_exactly_if_its_vocabulary_was_added(inside):
+    env = {"TOKCAP_DATA_DIR": published.data_dir("qwen3")}
+    found = inside("--model", "Qwen/Qwen3-Coder-480B", "--token-count", "-o", "json", stdin=SEQ, env=env).json
+    assert (found["meta"]["tokenizer"], found["meta"]["tokenizer_exact"]) == ("qwen3", True)
+    assert found["warnings"] == []
+    ran = inside("--model", "Qwen/Qwen3-Coder-480B", "--token-count", stdin=SEQ)
+    assert b"was not added (tokcap tokenizer add qwen3 FILE); counted with cl100k_base" in ran.err

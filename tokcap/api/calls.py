@@ -21,7 +21,7 @@ from tokcap.api.results import Capped, Result
 from tokcap.core.spool import in_memory
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
 from tokcap.steps.opening import open_source
-from tokcap.tokens import Index, open_tokenizer
+from tokcap.tokens import open_index, open_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def count(text: str | bytes, tokenizer: str = "cl100k_base") -> int:
     (7, 1)
     """
     try:
-        return Index(in_memory(encoded(text)), open_tokenizer(tokenizer)).total_tokens
+        return open_index(in_memory(encoded(text)), open_tokenizer(tokenizer)).total_tokens
     except TokenizerFailed as error:
         raise TokenizerUnavailable(f"{error}; nothing was counted") from None
 

@@ -30,7 +30,8 @@ def settle_totals(sums: Sums, store: Store, env: Environment) -> bool:
     has_changed = False
     for handle, tokenizer in sums.outputs_without_total():
         try:
-            total = total_in_store(store, handle, stored_name(tokenizer, env))
+            units = total_in_store(store, handle, stored_name(tokenizer, env))
+            total = None if units is None else -(-units // units_per_token(tokenizer, env))
         except KeyError:
             sums.forget(handle, tokenizer)
             has_changed = True
@@ -43,12 +44,19 @@ def settle_totals(sums: Sums, store: Store, env: Environment) -> bool:
 
 def stored_name(tokenizer: str, env: Environment) -> str:
     """Return the name under which a tokenizer's positions are stored."""
-    added = FAMILIES["added"].open(tokenizer, env)
-    return identity_of(added) if added else tokenizer
+    for family in ("added", "profiles"):
+        if found := FAMILIES[family].open(tokenizer, env):
+            return identity_of(found)
+    return tokenizer
+
+
+def units_per_token(tokenizer: str, env: Environment) -> int:
+    found = FAMILIES["profiles"].open(tokenizer, env)
+    return found.units_per_token if found else 1
 
 
 def total_in_store(store: Store, handle: str, tokenizer: str) -> int | None:
-    """Return the tokens of a stored stdout; None if it was not counted to its end.
+    """Return the tokens, or units, of a stored stdout; None if it was not counted to its end.
 
     Raise `KeyError` if it is not stored any more.
     """

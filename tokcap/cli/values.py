@@ -55,16 +55,20 @@ def decide(
                 chosen[option.key] = read_value(option.kind, decoded(raw), option.variable)
             elif option.key in config.values:
                 chosen[option.key] = config.values[option.key]
-    return completed({**(usual or {}), **chosen, **from_flags}, form, config.models)
+    return completed({**(usual or {}), **chosen, **from_flags}, form, config.models, env)
 
 
-def completed(chosen: Mapping[str, Value], form: Form, models: Mapping[str, Model]) -> dict[str, Value]:
+def completed(
+    chosen: Mapping[str, Value], form: Form, models: Mapping[str, Model], env: Environment | None = None
+) -> dict[str, Value]:
     """Return the chosen values, completed by what is known of the model and by the defaults."""
     if chosen.get("model"):
-        from tokcap.tokens.models import find_model
+        from tokcap.tokens.models import find_model, is_here
 
         # A context window or tokenizer that was chosen explicitly overrides that of the model.
         model = find_model(str(chosen["model"]), models)
+        if chosen.get("tokenizer") is None and not is_here(model, env):
+            model = model.but(tokenizer=None)
         match = tokenizer_match(model, chosen.get("tokenizer"))
         chosen = {"tokenizer_match": match, **model.known(), **chosen}
     return {**defaults_of(form), **chosen}

@@ -34,7 +34,8 @@ MEANINGS = {
     "STORE_DAMAGED": "a stored record, index or file is damaged; what is shown was checked and is right",
     "TIMED_OUT": "in text form: the command or the input was stopped by --timeout",
     "TOKENIZER_FAILED": "the tokenizer failed on this output; each byte was counted as one token",
-    "TOKENIZER_SUBSTITUTED": "the model's own tokenizer is not published; it counts these tokens differently",
+    "TOKENIZER_SUBSTITUTED": "the model's tokenizer is not published or was not added; it counts differently",
+    "TOKENS_ESTIMATED": "tokens were counted with a profile of a vocabulary that is not published",
 }
 
 

@@ -32,7 +32,14 @@ if TYPE_CHECKING:
             """Load what is needed to count large texts."""
             ...
 
+        # 1: whole tokens are counted. More: tokens are estimated, in parts of a token that are called units.
+        units_per_token: int
+
         def count(self, text: str) -> int: ...
+
+        def units(self, text: str) -> int:
+            """Return the units of a text. They add up at safe cuts; `tokens_of` makes tokens of them."""
+            ...
 
         def token_lengths(self, text: str) -> Sequence[int]:
             """Return the bytes of each token; their sum is the size of the text.
@@ -126,6 +133,19 @@ if TYPE_CHECKING:
             ...
 
 
+class WholeTokens:
+    """The base of every tokenizer that counts whole tokens: a unit is a token."""
+
+    units_per_token = 1
+
+    if TYPE_CHECKING:
+
+        def count(self, text: str) -> int: ...
+
+    def units(self, text: str) -> int:
+        return self.count(text)
+
+
 class Cut(Record):
     """A safe cut that was found by encoding."""
 
@@ -143,6 +163,11 @@ BYTES = "bytes"
 def identity_of(tokenizer: Tokenizer) -> str:
     """Return a name under which positions can be stored: another vocabulary may get the same name later."""
     return f"{tokenizer.name}-{tokenizer.digest}" if tokenizer.digest else tokenizer.name
+
+
+def tokens_of(units: int, tokenizer: Tokenizer) -> int:
+    """Return how many tokens these units are. A token that is not full is a token too."""
+    return -(-units // tokenizer.units_per_token)
 
 
 def most_tokens(data: bytes | bytearray, tokenizer: Tokenizer) -> int:

@@ -157,9 +157,10 @@ def may_withhold(view: View, examined: Examined) -> bool:
 def make_answer(view: View, examined: Examined, continuation: Continuation) -> Answer:
     """Count or cut, and name the stored output."""
     answer = count(view, examined, continuation) if view.token_count else cut(view, examined, continuation)
-    if view.model:
-        own = view.tokenizer_match == "own" and examined.tokenizer.name != BYTES
-        answer = answer.with_meta(tokenizer_exact=own)
+    tokenizer = examined.tokenizer
+    if view.model or tokenizer.units_per_token > 1:
+        is_own = view.tokenizer_match == "own" and tokenizer.name != BYTES
+        answer = answer.with_meta(tokenizer_exact=is_own and tokenizer.units_per_token == 1)
     return name_handle(answer, continuation)
 
 

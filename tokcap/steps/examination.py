@@ -13,7 +13,7 @@ from tokcap.keep import KEEPS
 from tokcap.keep.head import HEAD
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK, MODES, SHAPES, is_plain_text, sniff
-from tokcap.tokens import Index
+from tokcap.tokens import Index, open_index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,8 +51,8 @@ class Examined(Record):
 def examine(view: View, given: Input, tokenizer: Tokenizer) -> Examined:
     """Find out what stdout is, and select from it what was asked for."""
     whole, known = not given.is_derived, given.known
-    index = Index(given.out, tokenizer, known.checkpoints if whole else None)
-    notices = notices_about_tokenizer(view)
+    index = open_index(given.out, tokenizer, known.checkpoints if whole else None)
+    notices = notices_about_tokenizer(view, tokenizer)
     keep = KEEPS[view.keep].for_call(circumstances(view, given))
     plain = Examined(given, tokenizer, given.out, index, SHAPES[FALLBACK], None, notices, whole, keep)
     if not view.fields:
@@ -83,7 +83,7 @@ def examine(view: View, given: Input, tokenizer: Tokenizer) -> Examined:
     found = sniff(payload, found.shape) if selected.data else found.but(shape=FALLBACK)
     return plain.but(
         payload=payload,
-        index=Index(payload, tokenizer),
+        index=open_index(payload, tokenizer),
         shape=SHAPES[found.shape],
         total_count=found.total_count,
         notices=notices,
@@ -98,12 +98,18 @@ def circumstances(view: View, given: Input) -> Circumstances:
     return Circumstances(view.token_offset, failed, view.focus, is_begun=given.passed.out > 0)
 
 
-def notices_about_tokenizer(view: View) -> tuple[Notice, ...]:
-    """Return a warning if the count is not that of the model that reads the output."""
-    if view.tokenizer_match != "substitute":
-        return ()
-    message = f"the tokenizer of {view.model} is not published; counted with {view.tokenizer}"
-    return (Notice("TOKENIZER_SUBSTITUTED", message),)
+def notices_about_tokenizer(view: View, tokenizer: Tokenizer) -> tuple[Notice, ...]:
+    """Return a warning if the count is not that of the model that reads the output, or is an estimate."""
+    if view.tokenizer_match == "substitute":
+        from tokcap.steps.substitution import substituted
+
+        return (substituted(view),)
+    # In a window the mark and `meta` say it. A number alone does not.
+    if tokenizer.units_per_token > 1 and view.token_count:
+        show = f"tokcap tokenizer show {tokenizer.name}"
+        message = f"{tokenizer.name} is a profile, so this count is an estimate: {show}"
+        return (Notice("TOKENS_ESTIMATED", message),)
+    return ()
 
 
 def in_mode(view: View, examined: Examined, continuation: Continuation) -> Examined:
@@ -133,7 +139,7 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
     payload = TextPayload(changed.data)
     return examined.but(
         payload=payload,
-        index=Index(payload, examined.tokenizer),
+        index=open_index(payload, examined.tokenizer),
         shape=SHAPES[changed.shape],
         notices=examined.notices + changed.notices,
         is_whole_stream=False,

@@ -6,7 +6,7 @@ import os
 import stat
 
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.tokens import Index
+from tokcap.tokens import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def count_descriptor(
         return count_blocks(blocks, tokenizer, seen)
     from tokcap.source.file_payload import FilePayload
 
-    index = Index(FilePayload(descriptor, size, begin, seen), tokenizer)
+    index = open_index(FilePayload(descriptor, size, begin, seen), tokenizer)
     return FileCount(index.total_tokens, size, index.valid_utf8)
 
 
@@ -73,17 +73,18 @@ def part_of(descriptor: int) -> tuple[int, int]:
 def count_blocks(
     blocks: Iterator[bytes], tokenizer: Tokenizer, seen: Callable[[int], None] | None
 ) -> FileCount:
+    from tokcap.core.tokenizer import tokens_of
     from tokcap.tokens.chunks import as_text, is_utf8, split
 
-    tokens = size_bytes = 0
+    units = size_bytes = 0
     valid_utf8 = True
     for chunk in split(blocks, tokenizer):
-        tokens += tokenizer.count(as_text(chunk))
+        units += tokenizer.units(as_text(chunk))
         size_bytes += len(chunk)
         valid_utf8 = valid_utf8 and is_utf8(chunk)
         if seen:
             seen(len(chunk))
-    return FileCount(tokens, size_bytes, valid_utf8)
+    return FileCount(tokens_of(units, tokenizer), size_bytes, valid_utf8)
 
 
 def blocks_of(descriptor: int) -> Iterator[bytes]:

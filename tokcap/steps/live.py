@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 
 from tokcap.core.spool import in_memory
-from tokcap.core.tokenizer import Cut, most_tokens
+from tokcap.core.tokenizer import Cut, most_tokens, tokens_of
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.beginning import BEGINNING_BYTES
-from tokcap.tokens import Index
+from tokcap.tokens import open_index
 from tokcap.tokens.chunks import LONG_STRETCH_BYTES
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class RunningCount:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        # Tokens up to the last safe cut, and the bytes after it.
-        self.at_least = 0
+        # Units up to the last safe cut, and the bytes after it.
+        self._units = 0
         self._uncounted = bytearray()
         # Number of uncounted bytes at which `is_above` counts text without a safe cut again.
         self._recount_bytes = 0
@@ -49,6 +49,11 @@ class RunningCount:
 
     def add(self, block: bytes) -> None:
         self._uncounted += block
+
+    @property
+    def at_least(self) -> int:
+        """The tokens up to the last safe cut."""
+        return tokens_of(self._units, self._tokenizer)
 
     @property
     def at_most(self) -> int:
@@ -77,7 +82,7 @@ class RunningCount:
     def count(self, enough: int) -> None:
         """Count up to the last safe cut; stop when there are more than `enough` tokens."""
         while self.at_least <= enough and (cut := self._next_cut()):
-            self.at_least += self._count(cut.place)
+            self._units += self._count(cut.place)
             del self._uncounted[: cut.place]
             self._in_piece = cut.in_piece
             self._recount_bytes = 0
@@ -85,10 +90,11 @@ class RunningCount:
     def total(self) -> int:
         """Return the tokens of the text if it is complete now."""
         size = len(self._uncounted)
-        if not self._in_piece:
-            return self.at_least + self._count(size)
-        end = self._tokenizer.piece_end(bytes(self._uncounted))
-        return self.at_least + self._count(end) + self._count(size, end)
+        units = self._units
+        end = self._tokenizer.piece_end(bytes(self._uncounted)) if self._in_piece else 0
+        if end:
+            units += self._count(end)
+        return tokens_of(units + self._count(size, end), self._tokenizer)
 
     def is_above(self, tokens: int) -> bool:
         """Return whether there are more tokens. In text without a safe cut that may be noticed late."""
@@ -99,14 +105,15 @@ class RunningCount:
         return self.total() > tokens
 
     def _count(self, end: int, begin: int = 0) -> int:
+        """Return the units of a part."""
         if not self._has_failed:
             try:
-                return self._tokenizer.count(self._uncounted[begin:end].decode("utf-8", "replace"))
+                return self._tokenizer.units(self._uncounted[begin:end].decode("utf-8", "replace"))
             except Exception:
                 # The command is running, so nothing may fail here: from now on, count bytes. The answer
                 # counts everything, and reports what is wrong.
                 self._has_failed = True
-        return most_tokens(self._uncounted[begin:end], self._tokenizer)
+        return most_tokens(self._uncounted[begin:end], self._tokenizer) * self._tokenizer.units_per_token
 
     def _next_cut(self) -> Cut | None:
         """Return a safe cut within the next step, or the last one near the end."""
@@ -258,7 +265,7 @@ class Live:
             return
         data = self.spool.read(0, min(self.spool.size, BEGINNING_BYTES))
         try:
-            index = Index(in_memory(data), self._tokenizer)
+            index = open_index(in_memory(data), self._tokenizer)
             starts = index.starts(0, index.reach(self._room.alone))
         except Exception:
             # As in `RunningCount`: the answer reports it.

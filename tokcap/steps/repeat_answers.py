@@ -12,7 +12,7 @@ from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.steps.proof import Proof
 from tokcap.store import open_store
-from tokcap.tokens import Index, count_bytes
+from tokcap.tokens import count_bytes, open_index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -163,7 +163,7 @@ def total_of(repeat: Repeat, *names: Stream) -> Total:
     """Return the tokens of these streams together."""
     streams: Mapping[Stream, Payload | None] = {"out": repeat.given.out, "err": repeat.given.err}
     totals = [
-        (repeat.answer.indexes.get(name) or Index(payload, repeat.call.tokenizer)).total
+        (repeat.answer.indexes.get(name) or open_index(payload, repeat.call.tokenizer)).total
         for name in names
         if (payload := streams[name]) is not None and payload.size
     ]

@@ -9,7 +9,7 @@ from tokcap.keep.ends import ENDS_PREFERRING_LAST
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes import FALLBACK, MODES, SHAPES
 from tokcap.steps.answer import ShownStderr, cut_stdout
-from tokcap.tokens import Index, count_bytes
+from tokcap.tokens import Index, count_bytes, open_index
 
 if TYPE_CHECKING:
     from tokcap.core.cut import Part
@@ -84,7 +84,7 @@ def cut_both(
 def surveyed_share(view: View, limit: int, shown: Examined, err: Payload, out_tokens: int) -> int | None:
     """Return how many tokens stderr should get by what both streams say; None if that is not comparable."""
     policy = shown.keep.survey
-    index = Index(err, shown.tokenizer)
+    index = open_index(err, shown.tokenizer)
     is_short = out_tokens + index.reach(limit + 1) <= limit
     # Structured output is compared as lines of text, unless that takes long.
     is_comparable = shown.shape is SHAPES[FALLBACK] or shown.payload.size <= COMPARED_BYTES
@@ -141,7 +141,7 @@ def cut_stderr(
         # The summary covers stderr too.
         return ShownStderr(withheld=True)
     tokenizer = examined.tokenizer
-    index = Index(err, tokenizer)
+    index = open_index(err, tokenizer)
     passed = examined.given.passed.err
     share = stderr_limit(limit, out_tokens, index.total_tokens) if limit > 0 else 0
     if wanted is not None:

@@ -14,7 +14,7 @@ from tokcap.shapes import FALLBACK, SHAPES, sniff
 from tokcap.steps.destinations import filtered
 from tokcap.steps.inputs import Knowledge, StoredInput
 from tokcap.store.base import SEEK_POINTS, index_name
-from tokcap.tokens import Checkpoints, Index
+from tokcap.tokens import Checkpoints, open_index
 from tokcap.tokens.index import blocks
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def matching_lines(part: StoredInput, request: ShowRequest, tokenizer: Tokenizer
     """Return the lines that match, each with its line number and its token offset."""
     from tokcap.steps.grep import grep
 
-    index = Index(part.out, tokenizer, part.known.checkpoints)
+    index = open_index(part.out, tokenizer, part.known.checkpoints)
     # A window with an offset needs all lines before it as well.
     enough_tokens = None
     if request.token_limit is not None and KEEPS[request.keep].reads_only_head and not request.token_count:

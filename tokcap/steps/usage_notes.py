@@ -138,7 +138,7 @@ def exact_tokens(answer: Answer, lost_bytes: int, stream: Stream, tokenizer: Tok
     """Return the tokens of a whole stream; None if it was not counted to its end."""
     index = answer.indexes.get(stream)
     is_exact = index and index.checkpoints.complete and index.tokenizer == tokenizer.name and not lost_bytes
-    return index.checkpoints.tokens[-1] if index and is_exact else None
+    return index.total_tokens if index and is_exact else None
 
 
 def answer_as_written(output: str, answer: Answer) -> tuple[bytes | None, int]:

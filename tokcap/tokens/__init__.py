@@ -12,6 +12,7 @@ from tokcap.tokens.chunks import count_bytes, safe_count
 from tokcap.tokens.index import Index
 
 if TYPE_CHECKING:
+    from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
     from tokcap.tokens.base import TokenizerFamily
@@ -23,6 +24,7 @@ FAMILIES: "Table[TokenizerFamily]" = Table(
     embedded="tokcap.tokens.embedded:FAMILY",
     approx="tokcap.tokens.approx:FAMILY",
     added="tokcap.tokens.added:FAMILY",
+    profiles="tokcap.tokens.profiles:FAMILY",
     plugins="tokcap.tokens.plugins:FAMILY",
     tiktoken="tokcap.tokens.tiktoken_encodings:FAMILY",
 )
@@ -37,6 +39,17 @@ def open_tokenizer(name: str, env: "Environment | None" = None) -> "Tokenizer":
         if tokenizer := FAMILIES[family].open(name, env):
             return tokenizer
     raise unknown_tokenizer(name)
+
+
+def open_index(payload: "Payload", tokenizer: "Tokenizer", known: Checkpoints | None = None) -> Index:
+    """Return where the tokens of a payload are. `known` are checkpoints from an earlier call."""
+    if tokenizer.units_per_token == 1:
+        return Index(payload, tokenizer, known)
+    from tokcap.tokens.profile_tokenizer import ProfileTokenizer
+    from tokcap.tokens.scaled_index import ScaledIndex
+
+    assert isinstance(tokenizer, ProfileTokenizer)
+    return ScaledIndex(payload, tokenizer, known)
 
 
 def examine_tokenizer_name(name: str, env: "Environment | None" = None) -> str:
@@ -67,6 +80,7 @@ __all__ = [
     "Index",
     "count_bytes",
     "examine_tokenizer_name",
+    "open_index",
     "open_tokenizer",
     "safe_count",
     "tokenizer_names",

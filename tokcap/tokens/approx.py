@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.core.tokenizer import WholeTokens
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.byte_tokenizer import next_character
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 TOKEN_CHARACTERS = 4
 
 
-class ApproxTokenizer:
+class ApproxTokenizer(WholeTokens):
     """Four characters are one token. The name says that this approximates a model's tokens."""
 
     name = "approx"

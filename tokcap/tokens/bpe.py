@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from functools import cached_property
 
-from tokcap.core.tokenizer import Cut
+from tokcap.core.tokenizer import Cut, WholeTokens
 from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.byte_tokenizer import next_character
@@ -40,7 +40,7 @@ MOST_SEARCHED_BYTES = 1 << 19
 MOST_FOUND_CUTS = 8
 
 
-class BytePairTokenizer:
+class BytePairTokenizer(WholeTokens):
     """A tiktoken encoding.
 
     `published_pattern` is its pre-split, if `encoding` has another one that is only fast in tiktoken.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.core.tokenizer import BYTES
+from tokcap.core.tokenizer import BYTES, WholeTokens
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tokcap.core.tokenizer import Cut
 
 
-class ByteTokenizer:
+class ByteTokenizer(WholeTokens):
     """Every byte is a token. No tokenizer makes more tokens, so a cap that holds in bytes holds in tokens."""
 
     name = BYTES

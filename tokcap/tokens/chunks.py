@@ -7,6 +7,7 @@ none, the chunk gets as long as it must.
 
 from __future__ import annotations
 
+from tokcap.core.tokenizer import tokens_of
 from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -160,7 +161,8 @@ class Chunks:
 
 def count_bytes(data: bytes, tokenizer: Tokenizer) -> int:
     """Count the tokens of a finished text. Invalid UTF-8 counts as its replacement text."""
-    return sum(tokenizer.count(as_text(chunk)) for chunk in split([data], tokenizer))
+    units = sum(tokenizer.units(as_text(chunk)) for chunk in split([data], tokenizer))
+    return tokens_of(units, tokenizer)
 
 
 def as_text(data: bytes) -> str:

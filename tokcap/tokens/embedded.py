@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from tokcap.core.tokenizer import WholeTokens
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ NAMES = ("cl100k_base", "o200k_base")
 DIRECTORY = os.path.join(os.path.dirname(__file__), "data")
 
 
-class EmbeddedTokenizer:
+class EmbeddedTokenizer(WholeTokens):
     """One embedded encoding. Both ways to count give the same tokens.
 
     `AddedTokenizer` is the same with the files of a vocabulary that the user has added.

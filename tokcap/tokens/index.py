@@ -17,9 +17,14 @@ from tokcap.tokens.chunks import INSIDE_A_CHARACTER, Chunks, as_text, is_utf8, s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Protocol
 
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import Tokenizer
+
+    class HasTokenLengths(Protocol):
+        def token_lengths(self, text: str) -> Sequence[int]: ...
+
 
 READ_BYTES = 1 << 18
 # The total of a larger payload is estimated, unless everything must be counted anyway.
@@ -272,9 +277,9 @@ class Index:
         if not self._was_end_asked and self._tokenizer.cuts_anywhere:
             after_byte = self.byte_at(after)
             if self._payload.size - after_byte > EXACT_TAIL_BYTES:
-                from tokcap.tokens.tail import last_starts
+                from tokcap.tokens.tail import last_starts, starts_after
 
-                starts = last_starts(self._payload, self._tokenizer, number, after_byte)
+                starts = last_starts(self._payload, self._tokenizer, number, after_byte, starts_after)
                 if starts:
                     estimated = self._estimated(self._payload.size).tokens
                     return LastTokens(Total(max(estimated, after + number + 1), exact=False), starts)
@@ -361,7 +366,7 @@ def blocks(payload: Payload, start: int = 0, stop: int | None = None) -> Iterato
         yield payload.read(place, min(place + READ_BYTES, end))
 
 
-def token_ends(chunk: bytes, tokenizer: Tokenizer, *, allowed_only: bool = True) -> Sequence[int]:
+def token_ends(chunk: bytes, tokenizer: HasTokenLengths, *, allowed_only: bool = True) -> Sequence[int]:
     """Return where each token of a chunk ends, in bytes of the chunk; -1 where no cut is allowed.
 
     With `allowed_only` off, ends inside a character are returned too, if they are known.

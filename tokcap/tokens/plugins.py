@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.core.tokenizer import WholeTokens
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ GROUP = "tokcap.tokenizers"
 ANY_LENGTH = 1 << 62
 
 
-class PluginTokenizer:
+class PluginTokenizer(WholeTokens):
     """A tokenizer made from the object that a plug-in returns.
 
     The entry point names a callable without arguments. The object that it returns needs one method,

@@ -11,10 +11,13 @@ from tokcap.tokens.chunks import INSIDE_A_CHARACTER, as_text, split
 from tokcap.tokens.index import READ_BYTES, blocks, token_ends
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import Tokenizer
+
+    AnyTokenizer = TypeVar("AnyTokenizer", bound=Tokenizer)
 
 # How far back to look first, and how that grows.
 FIRST_BYTES = 1 << 16
@@ -25,10 +28,17 @@ LOOK_BYTES = 1 << 16
 DIGITS = b"0123456789"
 
 
-def last_starts(payload: Payload, tokenizer: Tokenizer, number: int, after_byte: int) -> Sequence[int] | None:
+def last_starts(
+    payload: Payload,
+    tokenizer: AnyTokenizer,
+    number: int,
+    after_byte: int,
+    starts_after: Callable[[Payload, AnyTokenizer, int, int], Sequence[int] | None],
+) -> Sequence[int] | None:
     """Return where the last `number` tokens start, and the end; see `TokenMap.starts`.
 
-    None if no safe cut is found after `after_byte` with so many tokens behind it.
+    `starts_after` is the function of this module, or one for tokens that are estimated. None if no safe cut
+    is found after `after_byte` with so many tokens behind it.
     """
     distance = max(FIRST_BYTES, BYTES_PER_TOKEN * number)
     while distance < payload.size - after_byte:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from tokcap.core.tokenizer import WholeTokens
 
-class WordTokenizer:
+
+class WordTokenizer(WholeTokens):
     name = "toy-words"
     stable = True
     cuts_anywhere = True

@@ -71,7 +71,9 @@ def count(
 
     reply, stopwatch = Reply(env, output), env.stopwatch()
     view = view_of(tokenizer, model, env)
-    opened, notices = open_tokenizer(view.tokenizer, env), notices_of(view)
+    opened = open_tokenizer(view.tokenizer, env)
+    notices = notices_of(view, opened)
+    is_exact = opened.units_per_token == 1 and view.tokenizer_match == "own"
     counted = []
     for path, found in count_all(files or (STANDARD_INPUT,), opened, env):
         counted.append((path, found))
@@ -96,7 +98,7 @@ def count(
         duration_ms=stopwatch.milliseconds,
         tokenizer=opened.name,
         tokenizer_digest=opened.digest or None,
-        tokenizer_exact=view.tokenizer_match == "own" if view.model else None,
+        tokenizer_exact=is_exact if view.model or opened.units_per_token > 1 else None,
         token_count=total,
     )
 
@@ -116,13 +118,13 @@ def view_of(tokenizer: str | None, model: str | None, env: Environment) -> View:
     return View().but(**{key: decided[key] for key in TOKENIZER_KEYS if key in decided})
 
 
-def notices_of(view: View) -> tuple[Notice, ...]:
-    """Return a warning if the model counts differently."""
-    if not view.model:
+def notices_of(view: View, tokenizer: Tokenizer) -> tuple[Notice, ...]:
+    """Return a warning if the model counts differently, or if the counts are estimates."""
+    if not view.model and tokenizer.units_per_token == 1:
         return ()
     from tokcap.steps.examination import notices_about_tokenizer
 
-    return notices_about_tokenizer(view)
+    return notices_about_tokenizer(view.but(token_count=True), tokenizer)
 
 
 def count_all(files: Sequence[str], tokenizer: Tokenizer, env: Environment) -> Iterator[Counted]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokcap import exits
 from tokcap.cli.description import OUTPUT, Argument, Flag, Group, command
-from tokcap.cli.kinds import Name
+from tokcap.cli.kinds import Duration, Name, WholeNumber
 from tokcap.cli.reply import Reply
 from tokcap.core.units import count_of, printable
 from tokcap.errors import TokcapError
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 GROUP = Group("tokenizer", "Add the vocabulary of a model, and count with it.")
 
-NAME = Argument("NAME", "the name of an added tokenizer", names="added")
+NAME = Argument("NAME", "the name of an added tokenizer, or of a profile", names="added")
 NO_TOKENIZER = "there is no such tokenizer"
+DEFAULT_TEXTS = 200
+DEFAULT_TIMEOUT_SECONDS = 60.0
 
 
 @command(
@@ -67,11 +69,15 @@ def add(env: Environment, *, name: str, file: str, pre_split: str | None, output
     "tokenizer",
     "list",
     flags=(OUTPUT,),
-    examples=(("tokcap tokenizer list", "all added tokenizers"),),
+    examples=(("tokcap tokenizer list", "all added tokenizers, and profiles"),),
     quick=True,
 )
 def list_added(env: Environment, *, output: Output | None) -> int:
-    """List added tokenizers: name, tokens, and the digest of the file that each was compiled from."""
+    """List added tokenizers: name, tokens, and the digest of the file that each was compiled from.
+
+    Then profiles: name, base encoding, mean error, and digest.
+    """
+    from tokcap.cli.profile_records import profile_lines, profile_records
     from tokcap.tokens.added import names
 
     reply = Reply(env, output)
@@ -81,15 +87,14 @@ def list_added(env: Environment, *, output: Output | None) -> int:
             {"name": name, "error": one} if isinstance(one, str) else record_of(one, env)
             for name, one in found.items()
         ]
-        return reply.give(records)
-    if not found:
-        return reply.say("no tokenizer has been added\n")
-    width = max(map(len, found))
-    lines = [
-        f"{name.ljust(width)}  {one if isinstance(one, str) else f'{one.tokens:7} tokens  {one.digest}'}\n"
+        return reply.give([*records, *profile_records(env)])
+    lines = {
+        name: one if isinstance(one, str) else f"{one.tokens:7} tokens  {one.digest}"
         for name, one in found.items()
-    ]
-    return reply.say("".join(lines))
+    }
+    lines.update(profile_lines(env))
+    width = max(map(len, lines))
+    return reply.say("".join(f"{name.ljust(width)}  {line}\n" for name, line in lines.items()))
 
 
 @command(
@@ -101,11 +106,15 @@ def list_added(env: Environment, *, output: Output | None) -> int:
     no=NO_TOKENIZER,
 )
 def show(env: Environment, *, name: str, output: Output | None) -> int:
-    """Show where a tokenizer comes from, how it splits text, and whether its compiled files are intact."""
+    """Show where a tokenizer comes from, how it splits text, and whether its compiled files are intact.
+
+    Of a profile: its base encoding, where its factors come from, and how far its counts are off.
+    """
+    from tokcap.cli.profile_records import profile_record
     from tokcap.tokens.adding import described
 
     reply = Reply(env, output)
-    record = record_of(described(name, env), env)
+    record = profile_record(name, env) or record_of(described(name, env), env)
     if not reply.is_text:
         return reply.give(record)
     width = max(map(len, record))
@@ -122,10 +131,12 @@ def show(env: Environment, *, name: str, output: Output | None) -> int:
     no=NO_TOKENIZER,
 )
 def remove(env: Environment, *, name: str, output: Output | None) -> int:
-    """Remove an added tokenizer. The file that it was compiled from stays."""
+    """Remove an added tokenizer, or a calibrated profile. The file that it was compiled from stays."""
     from tokcap.tokens.adding import remove as remove_files
+    from tokcap.tokens.calibration import remove_profile
 
-    remove_files(name, env)
+    if not remove_profile(name, env):
+        remove_files(name, env)
     reply = Reply(env, output)
     return reply.say(f"removed {name}\n") if reply.is_text else reply.give({"removed": name})
 
@@ -183,7 +194,84 @@ def check(
     return status
 
 
-COMMANDS = (add, list_added, show, remove, check)
+@command(
+    "tokenizer",
+    "calibrate",
+    arguments=(
+        Argument("NAME", "the name for --tokenizer: a new one, or that of a profile"),
+        Argument(
+            "FILE",
+            "a text to count; none: the outputs that were stored last",
+            required=False,
+            repeatable=True,
+            names="files",
+            passed_as="files",
+        ),
+    ),
+    flags=(
+        Flag(
+            ("--counter",),
+            "a shell command that reads a text and prints its number of tokens",
+            Name(expected="a command"),
+            "COMMAND",
+            required=True,
+        ),
+        Flag(
+            ("--texts",),
+            "count at most N texts of about 4,000 characters",
+            WholeNumber(8),
+            "N",
+            DEFAULT_TEXTS,
+            str(DEFAULT_TEXTS),
+        ),
+        Flag(
+            ("--timeout",),
+            "how long the command may take for one text",
+            Duration(),
+            "DURATION",
+            DEFAULT_TIMEOUT_SECONDS,
+            f"{DEFAULT_TIMEOUT_SECONDS:g}s",
+        ),
+        OUTPUT,
+    ),
+    examples=(
+        (
+            "tokcap tokenizer calibrate claude --counter ./count-claude",
+            "fit the profile claude to the stored outputs; see the guide for such a command",
+        ),
+    ),
+    danger="writes",
+    no="the command failed, or there is too little text: nothing was stored",
+)
+def calibrate(
+    env: Environment,
+    *,
+    name: str,
+    files: Sequence[str] | None,
+    counter: str,
+    texts: int,
+    timeout: float,
+    output: Output | None,
+) -> int:
+    """Fit a profile to the counts that a command of yours prints; --tokenizer NAME then estimates with it.
+
+    COMMAND is run by sh for each text. It decides what becomes of the texts: nothing is sent anywhere unless
+    it does that. Half of the texts are held out to find the error, which is printed and kept.
+    """
+    from tokcap.cli.profile_records import error_words, record_of
+    from tokcap.steps.calibrating import calibrated
+    from tokcap.tokens.calibration import check_name, save_profile
+
+    check_name(name, env)
+    profile = calibrated(name, counter, files or (), env, timeout_seconds=timeout, most_texts=texts)
+    save_profile(profile, env)
+    reply = Reply(env, output)
+    if not reply.is_text:
+        return reply.give(record_of(profile, is_own=True))
+    return reply.say(f"{name}: {profile.source}; error {error_words(profile)}\n")
+
+
+COMMANDS = (add, list_added, show, remove, check, calibrate)
 
 
 def content_of(path: str, env: Environment) -> bytes:

@@ -12,7 +12,7 @@ from tokcap.api.calls import cap, encoded
 from tokcap.core.spool import in_memory
 from tokcap.errors import BudgetExhausted
 from tokcap.mcp.tool_results import cost_of
-from tokcap.tokens import Index, open_tokenizer
+from tokcap.tokens import open_index, open_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -124,7 +124,7 @@ class Capper:
 
     def _tokens(self, text: str, limit: int) -> int:
         """Return the tokens of a text, or `limit` + 1 if it has more, without counting a large one."""
-        return Index(in_memory(encoded(text)), open_tokenizer(self._settings.tokenizer)).reach(limit + 1)
+        return open_index(in_memory(encoded(text)), open_tokenizer(self._settings.tokenizer)).reach(limit + 1)
 
     def _cost(self, texts: Sequence[str]) -> int:
         return cost_of(texts, self._settings.tokenizer)
