@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from tests.support.mcp_client import Agent
 from tests.support.sharing import LINES, next_name, warnings_of
 from tokcap.store.bucket import reader_of
 from tokcap.store.bucket_directory import DirectoryBucket
@@ -74,7 +75,7 @@ class TestTwoHosts:
         assert [*shared.iterdir()] == []
         missing = two.call(inside, "show", handle)
         assert missing.status == 1
-        assert b"no stored output has the handle" in missing.err
+        assert b"neither this host nor file://" in missing.err
         # A copy on another host stays until that host removes it.
         assert one.call(inside, "show", handle, "-n", "50").status == 0
 
@@ -148,9 +149,20 @@ class TestTwoHosts:
         two.call(inside, "show", handle, "--token-count")
         assert len(one.store().shared.entry(handle).files["index-cl100k_base"]) > size
 
-    def test_an_agent_without_a_shell_and_the_library_read_outputs_of_other_hosts(
-        self, inside, hosts, monkeypatch
-    ):
+    def test_an_agent_without_a_shell_reads_outputs_of_other_hosts(self, inside, hosts):
+        one, two = hosts
+        handle = one.keep(inside)
+        config = two.directory / ".config" / "tokcap" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text(f'store = "{two.variables["TOKCAP_STORE"]}"\n')
+        with Agent(two.directory) as agent:
+            shown = agent.call("show", handle=handle, limit=100)
+            assert shown.text.startswith("line 0\nline 1\n")
+            assert "line 2999" in agent.call("grep", handle=handle, pattern="line 2999").text
+            stored = agent.call("run", shell="seq 1 5000", limit=100)
+        assert one.call(inside, "show", stored.handle, "-n", "50").status == 0
+
+    def test_the_library_reads_outputs_of_other_hosts(self, inside, hosts, monkeypatch):
         import tokcap
 
         one, two = hosts

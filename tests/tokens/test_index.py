@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 from tests.support.payloads import TOKENIZERS, payload_of
 from tests.support.reference import ENCODINGS, reference
 from tests.support.texts import AWKWARD
-from tokcap.core.spool import Spool
+from tokcap.core.spool import Spool, in_memory
 from tokcap.system import threads
-from tokcap.tokens import Index, chunks, count_bytes, gigatoken_counter, index, open_tokenizer, parallel
+from tokcap.tokens import (
+    Checkpoints,
+    Index,
+    chunks,
+    count_bytes,
+    gigatoken_counter,
+    index,
+    open_tokenizer,
+    parallel,
+)
 from tokcap.tokens import index as index_module
 
 
@@ -249,3 +258,45 @@ def test_a_program_with_only_fork_safe_threads_may_fork():
     assert threads.may_fork() == (before == 0)
     over.set()
     ended.wait()
+
+
+def test_a_stored_index_of_a_large_text_is_thinned_and_gives_the_same_positions(monkeypatch):
+    text = b"".join(b"%d some words, then \xc3\xa9t\xc3\xa9\n" % number for number in range(40_000))
+    whole = Index(in_memory(text), open_tokenizer("cl100k_base"))
+    whole.count_all()
+    monkeypatch.setattr("tokcap.tokens.checkpoints.MOST_STORED", 10)
+    known = Checkpoints.unpacked(whole.packed(len(text)), len(text))
+    assert len(known) < 20 < len(whole.checkpoints)
+    assert known.complete
+    thin = Index(in_memory(text), open_tokenizer("cl100k_base"), known)
+    total = whole.total_tokens
+    assert thin.total_tokens == total
+    for first in range(0, total - 20, total // 7):
+        assert [*thin.starts(first, first + 20)] == [*whole.starts(first, first + 20)]
+        assert thin.token_at(thin.byte_at(first)) == whole.token_at(whole.byte_at(first))
+
+
+def test_a_stored_index_has_the_sample_from_which_totals_are_estimated():
+    class Counting:
+        """A payload that notes what is read of it."""
+
+        lost = 0
+
+        def __init__(self, data):
+            self._data, self.size, self.reads = data, len(data), []
+
+        def read(self, start, stop):
+            self.reads.append((start, stop))
+            return self._data[start:stop]
+
+    text = b"".join(b"line %d\n" % number for number in range(50_000))
+    first = Index(in_memory(text), open_tokenizer("cl100k_base"))
+    first.reach(100)
+    expected = first.total
+    assert not expected.exact
+    payload = Counting(text)
+    known = Checkpoints.unpacked(first.packed(len(text)), len(text))
+    assert Index(payload, open_tokenizer("cl100k_base"), known).total == expected
+    assert payload.reads == []
+    # What is stored of a larger output has other places, and no sample.
+    assert Checkpoints.unpacked(first.packed(len(text) - 8), len(text) - 8).sample is None

@@ -21,6 +21,7 @@ from tokcap.store.handles import (
     match_handle,
     spelled,
     steps_back,
+    suggestion,
 )
 from tokcap.store.local import open_local_store
 from tokcap.store.shared_url import parse
@@ -132,6 +133,12 @@ class SharedStore:
                 raise
             # Better the output of this host than none.
             far = []
+        if not near and not far:
+            latest = self._latest_handles()
+            raise NotFound(
+                f"neither this host nor {self._url.title} has an output with the handle {name[:80]}"
+                + (suggestion(latest) if latest else "")
+            )
         return match_handle(name, {*near, *far}, self._latest_handles)
 
     def open(self, name: str, stream: Stream = "out", caller: Caller = ANYBODY) -> StoredOutput:

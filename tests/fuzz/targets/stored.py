@@ -65,6 +65,7 @@ def checkpoints() -> bytes:
     for _ in range(5):
         made.add(7, 30)
     made.finish()
+    made.sample = 70, 300
     return made.packed(150)
 
 

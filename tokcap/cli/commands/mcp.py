@@ -181,6 +181,8 @@ def settings_of(flags: dict[str, object], env: Environment) -> tuple[ServerSetti
     from tokcap.cli.options import BY_KEY
     from tokcap.cli.values import config_of, decide
     from tokcap.mcp.server_settings import DEFAULT_KEEP, DEFAULT_LIMIT_TOKENS, ServerSettings
+    from tokcap.store import VARIABLE as STORE_VARIABLE
+    from tokcap.store import open_store
     from tokcap.tokens import open_tokenizer
 
     given: list[tuple[Option, str]] = [(BY_KEY[key], str(value)) for key, value in flags.items() if value]
@@ -188,6 +190,10 @@ def settings_of(flags: dict[str, object], env: Environment) -> tuple[ServerSetti
     # The default of a plain call is for people, who read on by themselves.
     is_keep_chosen = flags["keep"] or BY_KEY["keep"].text_in(env.variables) or "keep" in config_of(env).values
     open_tokenizer(chosen.tokenizer, env)
+    if chosen.store:
+        # The tools are calls of the library, which reads variables and no config file.
+        open_store(env, chosen.store)
+        os.environ[STORE_VARIABLE] = chosen.store
     if {STDIN, STDOUT} & env.closed:
         raise StreamError(
             "mcp: the protocol needs standard input and standard output, and one of them is closed"
