@@ -1,8 +1,9 @@
 """What a session costs on each ledger: `python -m benchmarks.ledgers [ROUNDS]`.
 
 It starts a Redis and a PostgreSQL server on loopback, calls tokcap with each ledger in turn next to
-`python -c pass`, and lets 16 processes take steps on each server. Next to what was reached stands what two
-idle cores would do with the CPU time that clients and server took: that is less disturbed by other work.
+`python -c pass`, and lets 16 processes take steps on each server. Next to what was reached stands what the
+server's own benchmark reaches in the same run, with as many clients and one small change for each call, and
+what two idle cores would do with the CPU time that clients and server took: other work disturbs both less.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.support.engines import SERVERS, new_space, server_of
+from tests.support.engines import (
+    PASSWORD,
+    SERVERS,
+    PostgresServer,
+    RedisServer,
+    new_space,
+    server_of,
+)
 from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
@@ -93,6 +101,43 @@ def measure_steps(url: str, server: int, sessions: int) -> tuple[float, float]:
     return steps / SECONDS, CORES * steps / spent
 
 
+def redis_reference(server: RedisServer) -> float:
+    """Return the changes per second that `redis-benchmark` reaches with as many clients."""
+    words = ["redis-benchmark", "-p", str(server.port), "-a", PASSWORD, "-c", str(PROCESSES), "-n", "40000"]
+    done = subprocess.run([*words, "--csv", "incr", "n"], capture_output=True, text=True, check=True)
+    return float(done.stdout.splitlines()[-1].split(",")[1].strip('"'))
+
+
+def postgres_reference(server: PostgresServer) -> float:
+    """Return the transactions per second that `pgbench` reaches: each client changes a row of its own."""
+    server.ask("CREATE TABLE IF NOT EXISTS reference (id integer PRIMARY KEY, n bigint)")
+    rows = f"SELECT n, 0 FROM generate_series(0, {PROCESSES}) n"
+    server.ask(f"INSERT INTO reference {rows} ON CONFLICT DO NOTHING")
+    script = server.directory / "reference.sql"
+    script.write_text("UPDATE reference SET n = n + 1 WHERE id = :client_id;\n")
+    words = ["pgbench", "-h", "127.0.0.1", "-p", str(server.port), "-U", "owner", "-n", "-f", str(script)]
+    done = subprocess.run(
+        [*words, "-c", str(PROCESSES), "-j", "2", "-T", str(int(SECONDS)), "postgres"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PGPASSWORD": PASSWORD},
+        check=True,
+    )
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("tps")]
+    return float(line.split()[2])
+
+
+REFERENCES = {
+    "redis": ("redis-benchmark", redis_reference),
+    "postgresql": ("pgbench", postgres_reference),
+}
+# Ways to run each server, by what is added to the URL.
+SETTINGS = {
+    "redis": {"": ""},
+    "postgresql": {"": "", "synchronous_commit=off": "&options=-c%20synchronous_commit%3Doff"},
+}
+
+
 def server_seconds(pid: int) -> float:
     """Return the CPU time of a server and of its processes, ended or not."""
     own = [int(field) for field in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]]
@@ -109,11 +154,19 @@ def main() -> None:
         other, target = CALL_TARGETS.get(name, ("", 0.0))
         against = f"{milliseconds / calls[other]:5.2f} × {other}, target {target:g}" if other else ""
         print(f"call  {name:15} {milliseconds:6.1f} ms CPU  {against}")
+    print(f"load {os.getloadavg()[0]:.1f}")
     for name, server in servers.items():
-        for sessions in (1, PROCESSES):
-            reached, possible = measure_steps(urls[name], server.process.pid, sessions)
-            said = f"{reached:7.0f} steps/s, {possible:7.0f} on {CORES} idle cores"
-            print(f"steps {name:15} {sessions:2} sessions: {said}, target {STEP_TARGETS[name]}")
+        program, reference = REFERENCES[name]
+        for setting, query in SETTINGS[name].items():
+            for sessions in (1, PROCESSES):
+                rate = reference(server)
+                reached, possible = measure_steps(urls[name] + query, server.process.pid, sessions)
+                said = f"{reached:7.0f} steps/s, {possible:7.0f} on {CORES} idle cores"
+                against = f"{reached / rate:5.2f} × {program} ({rate:.0f}/s)"
+                print(
+                    f"steps {name:11} {sessions:2} sessions: {said}, {against}, target {STEP_TARGETS[name]}",
+                    setting,
+                )
 
 
 if __name__ == "__main__":

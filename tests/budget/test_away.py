@@ -2,72 +2,16 @@
 
 import json
 import os
-import socket
 import threading
 import time
 
 import pytest
 
 from tests.support.engines import SERVERS, new_space, server_of
+from tests.support.links import Link
 from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
-
-
-class Link:
-    """A connection to a server that can be cut, and comes back."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._sockets: list[socket.socket] = []
-        self._is_up = True
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self._threads = [threading.Thread(target=self._accept)]
-        self._threads[0].start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
-                return
-            if not self._is_up:
-                near.close()
-                continue
-            far = socket.create_connection(("127.0.0.1", self._port))
-            self._sockets += [near, far]
-            for ends in ((near, far), (far, near)):
-                self._threads.append(threading.Thread(target=self._pass_on, args=ends))
-                self._threads[-1].start()
-
-    @staticmethod
-    def _pass_on(source: socket.socket, target: socket.socket) -> None:
-        try:
-            while block := source.recv(1 << 16):
-                target.sendall(block)
-        except OSError:
-            pass
-
-    def cut(self) -> None:
-        self._is_up = False
-        for each in self._sockets:
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def mend(self) -> None:
-        self._is_up = True
-
-    def close(self) -> None:
-        self.cut()
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for thread in self._threads:
-            thread.join()
-        for each in self._sockets:
-            each.close()
 
 
 @pytest.fixture(params=list(SERVERS))

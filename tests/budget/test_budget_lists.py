@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from tests.support.engines import SERVERS, new_space, server_of
 from tests.support.program import IMPORT_PATH, ROOT
 from tests.support.terminal import Typist, on_a_terminal
 from tokcap import BudgetManager, open_session
@@ -275,3 +276,26 @@ def test_a_defect_in_noting_what_was_shown_is_told_and_changes_nothing_else(insi
     assert (ran.status, ran.out) == (0, b"x\n")
     assert b"tokcap: internal error: " in ran.err
     assert data(inside("budget", "status", "s", "-o", "json"))["used"] > 0
+
+
+@pytest.mark.parametrize("scheme", list(SERVERS))
+def test_stats_by_session_have_what_all_hosts_have_used(scheme, inside, with_account, tmp_path, monkeypatch):
+    monkeypatch.setenv("TOKCAP_LEDGER", server_of(scheme).url(new_space()))
+    inside("budget", "start", "s", "--total", "5000")
+    for host in ("one", "two"):
+        env = {"TOKCAP_DATA_DIR": str(tmp_path / host)}
+        assert inside("--session", "s", "-n", "50", "--", "echo", "x", env=env).status == 0
+    inside("budget", "reset", "s")
+    inside("budget", "record", "s", "--input", "10")
+    env = {"TOKCAP_DATA_DIR": str(tmp_path / "one")}
+    lines = inside("stats", "--by", "session", env=env).out.decode().splitlines()
+    assert "counted by the ledger, for all hosts:" in lines
+    assert lines[-1].split() == ["s", "14", "2"]
+    found = data(inside("stats", "--by", "session", "-o", "json", env=env))
+    assert found["ledger_sessions"] == [{"session": "s", "used_by_all_hosts": 14, "periods": 2}]
+    assert [row["runs"] for row in found["sessions"]] == [1], "the log of one host"
+    assert "ledger_sessions" not in data(inside("stats", "-o", "json", env=env))
+    env["TOKCAP_LEDGER"] = server_of(scheme).url(new_space(), "timeout=0.2", port=1)
+    away = inside("stats", "--by", "session", env=env)
+    assert (away.status, away.err.count(b"\n")) == (0, 1)
+    assert b"cannot be reached" in away.err

@@ -2,43 +2,35 @@
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
 
 import pytest
 
-from tests.support.engines import PostgresServer, RedisServer, new_space, server_of
-from tests.support.hosts import Host, need_hosts
+from tests.support.engines import DURABLE, ENDINGS, new_space, server_of
+from tests.support.hosts import Host, can_have_hosts, need_hosts
 from tests.support.program import IMPORT_PATH, ROOT
 from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 
-# How many processes there are, and how many steps each takes; raise them for a longer test.
-PROCESSES = int(os.environ.get("FLEET_PROCESSES", "6"))
+# How many hosts there are, how many processes on each, and how many steps each takes. The whole promise:
+# FLEET_HOSTS=4 FLEET_PROCESSES=16 FLEET_STEPS=50 FLEET_RESTARTS=10
+HOSTS = int(os.environ.get("FLEET_HOSTS", "2"))
+PROCESSES = int(os.environ.get("FLEET_PROCESSES", "3"))
 STEPS = int(os.environ.get("FLEET_STEPS", "25"))
 RESTARTS = int(os.environ.get("FLEET_RESTARTS", "2"))
 
-# Servers that lose nothing that they have acknowledged, and the signals that end them fast and at once.
-DURABLE = {
-    "redis": lambda *places: RedisServer(
-        *("--appendonly", "yes", "--appendfsync", "always", "--bind", "127.0.0.1", *places)
-    ),
-    "postgresql": lambda *places: PostgresServer(f"listen_addresses={','.join(('127.0.0.1', *places))}"),
-}
-ENDINGS = {"redis": (signal.SIGTERM, signal.SIGKILL), "postgresql": (signal.SIGINT, signal.SIGQUIT)}
 
-
-def worker(url: str, mode: str, host: Host | None = None) -> subprocess.Popen:
+def worker(url: str, mode: str, host: Host | None = None, **variables: str) -> subprocess.Popen:
     return subprocess.Popen(
         [
             *(host.words if host else ()),
             *(sys.executable, "-m", "tests.support.server_worker", url, str(STEPS), mode),
         ],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": IMPORT_PATH},
+        env={**os.environ, "PYTHONPATH": IMPORT_PATH, **variables},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -57,42 +49,81 @@ def until(condition, seconds: float = 30) -> None:
 
 
 @pytest.mark.parametrize("scheme", DURABLE)
-def test_nothing_acknowledged_is_lost_while_holders_are_killed_and_the_server_restarts(scheme):
+def test_nothing_acknowledged_is_lost_while_holders_die_links_break_and_the_server_restarts(scheme, tmp_path):
+    """A third of the processes are killed, one host is cut off and comes back, and outboxes are used."""
     server_of(scheme)
-    server = DURABLE[scheme]()
+    hosts: list[Host | None] = [Host(number) for number in range(HOSTS)] if can_have_hosts() else [None]
+    server = DURABLE[scheme](*(host.outside for host in hosts if host))
     chance = random.Random(21)
     try:
-        url = server.url(new_space(), "timeout=60&lease=2")
-        ledger = opened(url)
-        ledger.start("s", Settings())
-        workers = [worker(url, "log") for _ in range(PROCESSES)]
+        if scheme == "postgresql":
+            server.admit_everyone()
+        space = new_space()
+        ledger = opened(server.url(space, "timeout=60"))
+        ledger.start("team", Settings())
+        ledger.start("s", Settings(parent="team"))
+
+        def url(host: Host | None) -> str:
+            found = server.url(space, "timeout=1&lease=3")
+            return found.replace("127.0.0.1", host.outside) if host else found
+
+        def place(host: Host | None) -> str:
+            return str(tmp_path / (host.name if host else "here"))
+
+        workers = [
+            worker(url(host), "log", host, TOKCAP_DATA_DIR=place(host))
+            for host in hosts
+            for _ in range(PROCESSES)
+        ]
         for process in workers:
             assert process.stdout.readline() == "ready\n"
         for process in workers:
             process.stdin.close()
-        killed = workers[: PROCESSES // 3]
+        killed = chance.sample(workers, len(workers) // 3)
         for number in range(RESTARTS):
             time.sleep(chance.random() * 0.2)
             for process in killed[number::RESTARTS]:
                 process.kill()
+            if hosts[0]:
+                hosts[0].mend() if number % 2 else hosts[0].cut()
             server.stop(ENDINGS[scheme][number % 2])
             server.start()
         for process in killed:
             process.kill()
+        if hosts[0]:
+            hosts[0].mend()
         acknowledged = 0
         for process in workers:
             lines = [line for line in process.stdout.read().splitlines() if line.isdigit()]
             acknowledged += sum(map(int, lines))
             process.stdout.close()
             process.wait()
+        assert all(process.returncode == 0 for process in workers if process not in killed)
+        for host in hosts:
+            subprocess.run(
+                [
+                    *(host.words if host else ()),
+                    *(sys.executable, "-m", "tests.support.server_worker", url(host), "0", "deliver"),
+                ],
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": IMPORT_PATH, "TOKCAP_DATA_DIR": place(host)},
+                check=True,
+            )
+            assert (
+                not os.listdir(f"{place(host)}/outbox") if os.path.exists(f"{place(host)}/outbox") else True
+            )
         until(lambda: ledger.read("s").reserved == 0)
         # A killed process may have settled once more than it could say.
         used = ledger.read("s").used
         assert acknowledged <= used <= acknowledged + 10 * len(killed)
-        assert all(process.returncode == 0 for process in workers if process not in killed)
+        assert ledger.read("team").used == used
+        assert ledger.read("team").reserved == 0
         ledger.close()
     finally:
         server.close()
+        for host in hosts:
+            if host:
+                host.close()
 
 
 @pytest.mark.parametrize("scheme", DURABLE)

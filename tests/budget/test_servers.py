@@ -11,7 +11,7 @@ import time
 import pytest
 
 from tests.support.engines import PASSWORD, PASSWORD_IN_URL, SERVERS, new_space, server_of
-from tests.support.lossy_proxy import LossyProxy
+from tests.support.links import Link
 from tests.support.program import IMPORT_PATH, ROOT
 from tokcap import BudgetManager
 from tokcap.budget import open_ledger
@@ -160,7 +160,7 @@ class TestLeases:
 class TestFaults:
     def test_a_step_whose_answer_is_lost_counts_once(self, server, space):
         """The same steps, with and without losses, lead to the same numbers."""
-        proxy = LossyProxy(server.port, 21, server.login_answers)
+        proxy = Link(server.port, seed=21, lost=0.3, spared=server.login_answers)
         through, reference = opened(server.url(space, port=proxy.port)), MemoryLedger()
         for each in (through, reference):
             each.start("s", Settings(2000, 10_000))

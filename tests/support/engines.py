@@ -33,9 +33,18 @@ def not_root() -> dict[str, object]:
     return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
 
-def own_directory() -> Path:
-    """Make a directory that the user of the servers can write. Sockets in it need a short path."""
+def own_directory(room: str = "") -> Path:
+    """Make a directory that the user of the servers can write. Sockets in it need a short path.
+
+    `room` is the size of a file system of its own, such as 100m.
+    """
     place = Path(tempfile.mkdtemp(prefix="tokcap-", dir="/tmp"))
+    if room:
+        words = ["mount", "-t", "tmpfs", "-o", f"size={room}", "none", str(place)]
+        if os.geteuid() != 0 or subprocess.run(words, capture_output=True, check=False).returncode:
+            place.rmdir()
+            pytest.skip("a small file system cannot be mounted here")
+        atexit.register(subprocess.run, ["umount", "--lazy", str(place)], capture_output=True, check=False)
     place.chmod(0o755)
     if os.geteuid() == 0:
         shutil.chown(place, "nobody", "nogroup")
@@ -49,8 +58,8 @@ class RedisServer:
     # How many answers there are to the login.
     login_answers = 1
 
-    def __init__(self, *settings: str, encrypted: bool = False) -> None:
-        self.directory = own_directory()
+    def __init__(self, *settings: str, encrypted: bool = False, room: str = "") -> None:
+        self.directory = own_directory(room)
         self.port = free_port()
         self.encrypted_port = free_port() if encrypted else 0
         self.socket = self.directory / "s"
@@ -165,9 +174,9 @@ class PostgresServer:
 
     login_answers = 3
 
-    def __init__(self, *settings: str) -> None:
+    def __init__(self, *settings: str, room: str = "") -> None:
         self._programs = postgres_programs()
-        self.directory = own_directory()
+        self.directory = own_directory(room)
         self.port = free_port()
         self._settings = [word for setting in settings for word in ("-c", setting)]
         self.process: subprocess.Popen | None = None
@@ -178,6 +187,7 @@ class PostgresServer:
                 *initdb,
                 *("-A", "scram-sha-256", "--pwfile", str(self.directory / "password")),
                 *("--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"),
+                *(("--wal-segsize=1",) if room else ()),
             ],
             check=True,
             capture_output=True,
@@ -263,6 +273,15 @@ SERVERS = {
     "redis": (RedisServer, ("redis-server", "redis-cli")),
     "postgresql": (PostgresServer, (f"{postgres_programs()}/initdb", "psql")),
 }
+# Servers that lose nothing that they have acknowledged, and the signals that end them fast and at once.
+DURABLE = {
+    "redis": lambda *places: RedisServer(
+        *("--appendonly", "yes", "--appendfsync", "always", "--bind", "127.0.0.1", *places)
+    ),
+    "postgresql": lambda *places: PostgresServer(f"listen_addresses={','.join(('127.0.0.1', *places))}"),
+}
+ENDINGS = {"redis": (signal.SIGTERM, signal.SIGKILL), "postgresql": (signal.SIGINT, signal.SIGQUIT)}
+
 _running: dict[str, RedisServer | PostgresServer] = {}
 _spaces = itertools.count()
 

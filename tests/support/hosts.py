@@ -50,13 +50,21 @@ class Host:
 NO_HOSTS = "this system does not allow network namespaces"
 
 
-def need_hosts() -> None:
-    """Skip the test where hosts cannot be made."""
+def can_have_hosts() -> bool:
     if os.geteuid() != 0 or not shutil.which("ip"):
-        pytest.skip("only root can make network namespaces, with the program ip")
+        return False
     probe = f"tokcap{os.getpid()}probe"
     try:
         ip("netns", "add", probe)
         ip("netns", "del", probe)
     except subprocess.CalledProcessError:
+        return False
+    return True
+
+
+def need_hosts() -> None:
+    """Skip the test where hosts cannot be made."""
+    if os.geteuid() != 0 or not shutil.which("ip"):
+        pytest.skip("only root can make network namespaces, with the program ip")
+    if not can_have_hosts():
         pytest.skip(NO_HOSTS)

@@ -1,7 +1,8 @@
-"""A process that uses a ledger on a server: `URL STEPS [hold|log]`. It prints what it has used.
+"""A process that uses a ledger on a server: `URL STEPS [hold|log|deliver]`. It prints what it has used.
 
 With `hold` it reserves tokens and settles them after the next line of its input. With `log` it prints every
-settlement that was acknowledged.
+settlement that was acknowledged, or kept in the outbox because the server was away. With `deliver` it only
+delivers what waits there.
 """
 
 from __future__ import annotations
@@ -9,10 +10,20 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 
 from tokcap.budget import open_ledger
 from tokcap.environment import Environment
-from tokcap.errors import BudgetExhausted
+from tokcap.errors import BudgetExhausted, LedgerUnreachable
+
+
+def until_reached(step):
+    """Take a step, as often as the server is away."""
+    while True:
+        try:
+            return step()
+        except LedgerUnreachable:
+            time.sleep(0.05)
 
 
 def main() -> None:
@@ -25,19 +36,25 @@ def main() -> None:
         sys.stdin.readline()
         print(ledger.settle("s", grant, 250).used, flush=True)
         return
+    if mode == "deliver":
+        until_reached(ledger.list)
+        return
     print("ready", flush=True)
     sys.stdin.readline()
     spent = refused = 0
     for number in range(int(steps)):
         try:
-            grant = ledger.reserve("s", 10)
+            grant = until_reached(lambda: ledger.reserve("s", 10))
         except BudgetExhausted:
             refused += 1
             continue
         account = grant.account
         assert account.total is None or account.used + account.reserved <= account.total, account
         actual = number % 11 if account.total is None else grant.tokens or 0
-        ledger.settle("s", grant, actual)
+        try:
+            ledger.settle("s", grant, actual)
+        except LedgerUnreachable:
+            assert ledger.defer("s", grant, actual)
         spent += actual
         if mode == "log":
             print(actual, flush=True)

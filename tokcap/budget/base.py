@@ -93,6 +93,10 @@ if TYPE_CHECKING:
             """
             ...
 
+        def was_unknown(self, grant: Grant) -> bool:
+            """Return whether the ledger did not know a grant when it was settled: it has lost writes."""
+            ...
+
         def defer(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> bool:
             """Keep a settlement that failed because the ledger was away; a later step delivers it, once.
 
@@ -241,6 +245,9 @@ class SessionView:
 
     def settle(self, grant: Grant | None, actual: int, kind: str = "run") -> Account:
         return self._store.settle(self.name, grant, actual, kind)
+
+    def was_unknown(self, grant: Grant) -> bool:
+        return self._store.was_unknown(grant)
 
     def defer(self, grant: Grant | None, actual: int, kind: str = "run") -> bool:
         return self._store.defer(self.name, grant, actual, kind)

@@ -202,6 +202,10 @@ class MemoryLedger:
             is_settled = grant.id <= self._last_id
             return self._account(states) if is_settled else self._use(states, grant.turn, actual)
 
+    def was_unknown(self, grant: Grant) -> bool:
+        """Return False: this ledger forgets nothing."""
+        return False
+
     def defer(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> bool:
         """Keep nothing: this ledger is never away."""
         return False

@@ -85,6 +85,8 @@ class ServerLedger:
         self.lease_seconds = lease_seconds
         self._lock = allocate_lock()
         self._process = os.getpid()
+        # Grants that the server did not know when they were settled.
+        self._unknown: set[int] = set()
 
     def start(self, name: str, settings: Settings) -> bool:
         from tokcap.budget.trees import check_start, no_parent, too_deep
@@ -197,7 +199,13 @@ class ServerLedger:
         tokens_of(actual, "actual")
         number = grant.id if grant else new_grant_id()
         turn = grant.turn if grant else None
-        return self._account(name, "settle", number, turn, actual, kind)
+        status, *texts = self._need(name, "settle", number, turn, actual, kind)
+        if status == "unknown":
+            self._unknown.add(number)
+        return account_of(texts)
+
+    def was_unknown(self, grant: Grant) -> bool:
+        return grant.id in self._unknown
 
     def defer(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> bool:
         self._is_delivered = self._outbox is None

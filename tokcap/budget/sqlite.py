@@ -181,6 +181,10 @@ class SqliteLedger:
             turn, number = (grant.turn, grant.id) if grant else (None, None)
             return rows.use(found.session, turn, actual, kind, number, found.above)
 
+    def was_unknown(self, grant: Grant) -> bool:
+        """Return False: this ledger forgets nothing."""
+        return False
+
     def defer(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> bool:
         """Keep nothing: this ledger is never away."""
         return False

@@ -8,7 +8,7 @@ from tokcap.lean.record import Record
 MEANINGS = {
     "BESIDE_TABLE": "the document has values outside the table; the message shows them",
     "BUDGET_EXHAUSTED": "the total is used up; the next run is refused",
-    "CHARGED_LATER": "the ledger could not be reached after the run; a later call charges the session",
+    "CHARGED_LATER": "the ledger could not be used after the run; a later call charges the session",
     "COMMAND_STOPPED": "tokcap stopped the command: the window was full, or the call was interrupted",
     "COMPACTION_ADVISED": "the model's context window is nearly full; compact it",
     "CUT_FAILED": "no window could be cut; the beginning of the output is shown instead",
@@ -25,6 +25,7 @@ MEANINGS = {
     "OFFSET_PAST_END": "the offset is at or after the end of the output; nothing is shown",
     "OUTPUT_OPEN": "a process in the background still has the output open; what it writes later is lost",
     "REPEAT_FAILED": "the output could not be compared with what was shown before; it is shown as usual",
+    "RESERVATION_LOST": "the server of the ledger has lost this reservation, and maybe other usage too",
     "SECRETS_MASKED": "--redact masked this many secrets",
     "SETTING_IGNORED": "in a shell for agents: a setting does not work and was ignored",
     "SHAPE_MISMATCH": "the output is not what --shape says; it was treated as text",

@@ -6,7 +6,7 @@ Without a session, a context window alone limits the answer. A refusal is raised
 from __future__ import annotations
 
 from tokcap.core.notice import Notice
-from tokcap.errors import LedgerUnreachable, SessionNotStarted, TokcapError, UsageError
+from tokcap.errors import LedgerError, LedgerUnreachable, SessionNotStarted, TokcapError, UsageError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.steps.allowance import (
     limit_of,
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
 
     AnyView = TypeVar("AnyView", bound=View)
+
+
+RESERVATION_LOST = (
+    "the ledger has lost the reservation of this call, so it may have lost other usage too;"
+    " this call is counted. Compare: tokcap budget history"
+)
 
 
 class Charge:
@@ -153,7 +159,10 @@ class Charge:
             return self._defer(self._ledger, tokens, kind, "the ledger could not be reached")
         try:
             self._ledger.settle(self._grant, tokens, kind)
-        except LedgerUnreachable as error:
+            if self._grant is not None and self._ledger.was_unknown(self._grant):
+                return (Notice("RESERVATION_LOST", RESERVATION_LOST),)
+        except LedgerError as error:
+            # The server is away, its disk is full, or it refuses the user now.
             return self._defer(self._ledger, tokens, kind, str(error))
         except Exception as error:
             # A problem of the ledger must not withhold the output.

@@ -136,7 +136,7 @@ end
 -- Note that the model was shown tokens of a session, or take it back.
 local function show(session, turn, tokens)
   local place = key('session', session)
-  if redis.call('EXISTS', place) == 0 then return end
+  if redis.call('HEXISTS', place, 'name') == 0 then return end
   -- A context that was compacted since holds less than what is taken back.
   if redis.call('HINCRBY', place, 'window_used', tokens) < 0 then redis.call('HSET', place, 'window_used', 0) end
   if turn ~= '' then redis.call('HINCRBY', key('turns', session), turn, tokens) end
@@ -157,7 +157,7 @@ end
 local function hold(sessions, turn, tokens)
   for place, each in ipairs(sessions) do
     -- A session that ended long ago is forgotten.
-    if redis.call('EXISTS', key('session', each)) == 1 then
+    if redis.call('HEXISTS', key('session', each), 'name') == 1 then
       redis.call('HINCRBY', key('session', each), 'reserved', tokens)
       if place > 1 then redis.call('HINCRBY', key('session', each), 'reserved_below', tokens) end
       if place == 1 and turn ~= '' then redis.call('HINCRBY', key('held', each), turn, tokens) end

@@ -5,10 +5,12 @@ from __future__ import annotations
 from tokcap.cli.description import OUTPUT, Flag, command
 from tokcap.cli.kinds import Choice, LineOfText
 from tokcap.cli.reply import Reply
+from tokcap.core.notice import Notice
 from tokcap.errors import UsageError
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tokcap.cli.ledger_usage import SessionUse
     from tokcap.core.request import Output
     from tokcap.environment import Environment
     from tokcap.usage.report import Report
@@ -45,7 +47,9 @@ def stats(
     """Show how many tokens were shown, withheld and saved, by day, command and session.
 
     Saved is what runs withheld, minus what reading it later with tokcap show has cost. It is negative if
-    reading cost more. Outputs that were not counted are listed as runs, but add no tokens to any sum.
+    reading cost more. Outputs that were not counted are listed as runs, but add no tokens to any sum. These
+    are the calls of this machine. If sessions are kept on a server, --by session also shows what all hosts
+    have used of each.
     """
     from tokcap.cli.usage_history import read_history
     from tokcap.usage.report import make_report
@@ -61,11 +65,24 @@ def stats(
     found = make_report(history.sums, (by,) if by else GROUPS, first_day, history.full_days)
     if plot and found.totals:
         plots.plot(found, plot)
+    uses: list[SessionUse] = []
+    problem = ""
+    if by == "session":
+        from tokcap.cli.ledger_usage import sessions_of_all_hosts, uses_text
+
+        uses, problem = sessions_of_all_hosts(env, first_day)
+    notices = (Notice("LEDGER_UNREACHABLE", problem),) if problem else ()
     if reply.is_text:
-        return reply.say(text_for_people(found, env, all_rows=by is not None))
+        text = text_for_people(found, env, all_rows=by is not None)
+        status = reply.say(f"{text}\n{uses_text(uses)}" if uses else text)
+        if problem:
+            env.tell(f"warning: {problem}")
+        return status
+    more = [use.as_json() for use in uses]
     if reply.has_record_lines:
-        return reply.give([row.as_json(group) for group, rows in found.by.items() for row in rows])
-    return reply.give(report_numbers(found))
+        rows = [row.as_json(group) for group, rows in found.by.items() for row in rows]
+        return reply.give([*rows, *more], notices)
+    return reply.give({**report_numbers(found), **({"ledger_sessions": more} if more else {})}, notices)
 
 
 COMMANDS = (stats,)

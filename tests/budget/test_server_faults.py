@@ -1,0 +1,338 @@
+"""Servers that lose writes or run out of disk, hosts with a wrong clock, a pooler, users with few rights."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from tests.support.engines import (
+    PASSWORD,
+    PostgresServer,
+    RedisServer,
+    free_port,
+    need,
+    new_space,
+    not_root,
+    own_directory,
+    server_of,
+)
+from tests.support.program import IMPORT_PATH, ROOT
+from tokcap.budget import open_ledger, postgres
+from tokcap.budget.arithmetic import Settings
+from tokcap.environment import Environment
+from tokcap.errors import BudgetExhausted, LedgerError, SessionNotStarted
+
+pytestmark = pytest.mark.one_python
+
+
+def opened(url):
+    return open_ledger(Environment(os.environ), url=url)
+
+
+@pytest.fixture
+def space():
+    return new_space()
+
+
+class Restored:
+    """A server that goes back to an earlier state while a command runs."""
+
+    def __init__(self, scheme: str, space: str) -> None:
+        server_of(scheme)
+        self.space = space
+        self.server = RedisServer("--appendonly", "no") if scheme == "redis" else server_of(scheme)
+        self.is_own = scheme == "redis"
+
+    def remember(self) -> None:
+        if self.is_own:
+            assert self.server.ask("SAVE") == "OK"
+        else:
+            self.dump = self._run("pg_dump", "-n", self.space)
+
+    def go_back(self) -> None:
+        if self.is_own:
+            self.server.stop(signal.SIGKILL)
+            self.server.start()
+        else:
+            self.server.forget(self.space)
+            self._run("psql", "-q", "-v", "ON_ERROR_STOP=1", given=self.dump)
+
+    def _run(self, *words: str, given: bytes = b"") -> bytes:
+        return subprocess.run(
+            [*words, "-h", "127.0.0.1", "-p", str(self.server.port), "-U", "owner", "postgres"],
+            input=given,
+            capture_output=True,
+            env={**os.environ, "PGPASSWORD": PASSWORD},
+            check=True,
+        ).stdout
+
+    def close(self) -> None:
+        if self.is_own:
+            self.server.close()
+
+
+@pytest.mark.parametrize("scheme", ["redis", "postgresql"])
+def test_a_server_that_lost_its_last_writes_goes_on_and_the_call_says_so(
+    scheme, space, inside, monkeypatch, tmp_path
+):
+    fault = Restored(scheme, space)
+    try:
+        url = fault.server.url(space)
+        monkeypatch.setenv("TOKCAP_LEDGER", url)
+        inside("budget", "start", "s", "--total", "1000")
+        inside("budget", "record", "s", "--input", "100")
+        fault.remember()
+        inside("budget", "record", "s", "--input", "200")
+        inside("budget", "start", "later", "--total", "1000")
+        ran = {}
+        flag = tmp_path / "restored"
+        script = f"touch {tmp_path}/runs; while [ ! -e {flag} ]; do sleep 0.05; done; echo x"
+        thread = threading.Thread(
+            target=lambda: ran.update(
+                it=inside("--session", "s", "-n", "50", "-o", "json", "--", "sh", "-c", script)
+            )
+        )
+        thread.start()
+        while not (tmp_path / "runs").exists():
+            time.sleep(0.02)
+        fault.go_back()
+        flag.touch()
+        thread.join()
+        assert (ran["it"].status, ran["it"].json["data"]) == (0, ["x\n"])
+        (warning,) = ran["it"].json["warnings"]
+        assert warning["code"] == "RESERVATION_LOST"
+        assert "the ledger has lost the reservation of this call" in warning["message"]
+        after = inside("budget", "status", "s", "-o", "json").json["data"]
+        assert 100 < after["used"] < 300
+        assert after["reserved"] == 0
+        gone = inside("--session", "later", "--", "true")
+        assert (gone.status, gone.err.count(b"\n")) == (125, 1)
+        assert b"has not been started" in gone.err
+        assert inside("--session", "s", "-n", "50", "--", "echo", "x").err == b""
+    finally:
+        fault.close()
+
+
+FULL = {
+    "redis": (
+        lambda: RedisServer("--appendonly", "yes", "--appendfsync", "everysec", room="2m"),
+        "it cannot save its data; its disk may be full",
+    ),
+    "postgresql": (
+        lambda: PostgresServer("min_wal_size=2MB", "max_wal_size=4MB", "shared_buffers=1MB", room="70m"),
+        "its disk is full",
+    ),
+}
+
+
+@pytest.mark.parametrize("scheme", FULL)
+def test_a_full_disk_is_one_line_and_nothing_acknowledged_is_lost(scheme, space, inside, with_store):
+    server_of(scheme)
+    start, message = FULL[scheme]
+    server = start()
+    try:
+        url = server.url(space, "timeout=10")
+        ledger = opened(url)
+        ledger.start("s", Settings(10**9))
+        held = ledger.reserve("s", 100)
+        with open(server.directory / "fill", "wb") as file:
+            free = shutil.disk_usage(server.directory).free
+            file.write(b"x" * max(free - 40_000, 0))
+        used, problem = 0, ""
+        while not problem:
+            try:
+                ledger.settle("s", ledger.reserve("s", 10), 10)
+                used += 10
+            except LedgerError as error:
+                problem = str(error)
+        assert problem.endswith(message)
+        assert "\n" not in problem
+        ran = inside("--session", "s", "-n", "50", "--", "echo", "x", env={"TOKCAP_LEDGER": url})
+        # The server may have found a little room for such a small step.
+        assert ran.status in (0, 125)
+        assert ran.err.count(b"\n") <= 1
+        (server.directory / "fill").unlink()
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                ledger.settle("s", held, 7)
+                break
+            except LedgerError:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        # A step that failed may have been done: its grant is free when its lease ends.
+        assert used + 7 <= ledger.read("s").used <= used + 7 + 10 + 2
+        ledger.close()
+    finally:
+        server.close()
+
+
+def test_what_cannot_be_charged_because_the_disk_is_full_is_charged_later(
+    space, inside, with_store, monkeypatch
+):
+    url = server_of("redis").url(space)
+    monkeypatch.setenv("TOKCAP_LEDGER", url)
+    inside("budget", "start", "s", "--total", "1000")
+    from tokcap.budget.server import ServerLedger
+
+    def full(*_):
+        raise LedgerError("its disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ServerLedger, "settle", full)
+        ran = inside("--session", "s", "-n", "50", "--", "echo", "x")
+    assert (ran.status, ran.out) == (0, b"x\n")
+    assert b"2 tokens are charged by a later call: its disk is full" in ran.err
+    assert inside("budget", "list").status == 0
+    assert inside("budget", "status", "s", "-o", "json").json["data"]["used"] == 2
+
+
+@pytest.mark.parametrize("scheme", ["redis", "postgresql"])
+@pytest.mark.parametrize("offset", ["+1h", "-1h"])
+def test_a_host_whose_clock_is_an_hour_off_loses_and_takes_nothing(scheme, space, offset):
+    need("faketime")
+    server = server_of(scheme)
+    ledger = opened(server.url(space))
+    ledger.start("s", Settings(1000))
+    process = subprocess.Popen(
+        [
+            *("faketime", "-f", offset, sys.executable, "-m", "tests.support.server_worker"),
+            *(server.url(space, "timeout=20&lease=600"), "0", "hold"),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": IMPORT_PATH},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "holds\n"
+    assert (ledger.read("s").reserved, ledger.read("s").used) == (600, 0)
+    assert ledger.reserve("s", 1000).tokens == 400
+    with pytest.raises(BudgetExhausted):
+        ledger.reserve("s", 1)
+    (held, _) = ledger.held()
+    assert 0 <= held.age_seconds < 300
+    answer, _ = process.communicate("\n")
+    assert (answer, process.returncode) == ("250\n", 0)
+    assert ledger.read("s").used == 250
+
+
+class Pooler:
+    """A pgbouncer in transaction mode, with two connections for all clients."""
+
+    def __init__(self, server: PostgresServer) -> None:
+        self.directory = own_directory()
+        self.port = free_port()
+        (self.directory / "users").write_text(f'"owner" "{PASSWORD}"\n')
+        (self.directory / "ini").write_text(
+            f"[databases]\npostgres = host=127.0.0.1 port={server.port}\n[pgbouncer]\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nauth_type = plain\n"
+            f"auth_file = {self.directory}/users\npool_mode = transaction\ndefault_pool_size = 2\n"
+            f"unix_socket_dir =\nlogfile = {self.directory}/log\npidfile = {self.directory}/pid\n"
+        )
+        self.process = subprocess.Popen(
+            ["pgbouncer", "-q", str(self.directory / "ini")], stderr=subprocess.DEVNULL, **not_root()
+        )
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.directory)
+
+
+def test_a_pooler_in_transaction_mode_sits_in_between(space):
+    os.environ["PATH"] += os.pathsep + "/usr/sbin"
+    need("pgbouncer")
+    server = server_of("postgresql")
+    pooler = Pooler(server)
+    try:
+        urls = [server.url(space, "timeout=30", port=pooler.port)] * 6
+        ledgers = [postgres.ledger_of(url, os.environ["HOME"]) for url in urls]
+        ledgers[0].start("team", Settings(300))
+        ledgers[0].start("s", Settings(250, parent="team", renew="day"))
+        spent, problems = [], []
+
+        def spend(ledger):
+            try:
+                while True:
+                    grant = ledger.reserve("s", 7)
+                    ledger.settle("s", grant, grant.tokens)
+                    spent.append(grant.tokens)
+            except BudgetExhausted:
+                pass
+            except Exception as error:
+                problems.append(error)
+
+        threads = [threading.Thread(target=spend, args=(ledger,)) for ledger in ledgers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not problems
+        assert sum(spent) == 250 == ledgers[0].read("team").used
+        for ledger in ledgers:
+            ledger.close()
+    finally:
+        pooler.close()
+
+
+def documented(pattern: str) -> str:
+    """Return a line of docs/fleet.md."""
+    return re.search(pattern, (ROOT / "docs" / "fleet.md").read_text(), re.MULTILINE)[0]
+
+
+def every_step(ledger) -> None:
+    """Take every step that there is."""
+    ledger.start("team", Settings(5000, renew="day"))
+    ledger.start("s", Settings(1000, 5000, parent="team", renew="week"))
+    grants = [ledger.reserve("s", 100, turn="t") for _ in range(3)]
+    ledger.announce("s", grants[0], 10)
+    ledger.renew(grants[0])
+    ledger.settle("s", grants[0], 20)
+    ledger.release("s", grants[1])
+    ledger.settle("s", grants[1], 5)
+    ledger.record("s", 1, 2, key="k")
+    context = ledger.shown("s", ["a"]).context
+    ledger.note_shown("s", context, {"a": "111111111111"})
+    ledger.turn("s", "t")
+    assert ledger.read("s").used == 28
+    assert len(ledger.list()) == 2
+    assert len(ledger.held()) == 1
+    ledger.compacted("s", 5)
+    ledger.reset("s")
+    ledger.end("team", tree=True)
+    assert len(ledger.history()) == 3
+    with pytest.raises(SessionNotStarted):
+        ledger.read("s")
+
+
+def test_a_user_of_redis_needs_only_the_documented_rights(space):
+    server = server_of("redis")
+    words = documented(r"^ACL SETUSER .*$").replace("tokcap on", f"{space} on").replace("PASSWORD", "secret")
+    assert server.ask(*words.replace("{tokcap}", f"{{{space}}}").split()) == "OK"
+    url = server.url(space).replace(":correct%20horse@", f"{space}:secret@")
+    every_step(opened(url))
+    with pytest.raises(LedgerError, match="the user may not do this"):
+        opened(url.replace(f"prefix={space}", "prefix=another")).read("s")
+
+
+def test_a_user_of_postgresql_needs_only_the_documented_rights(space):
+    server = server_of("postgresql")
+    owner = postgres.ledger_of(server.url(space), os.environ["HOME"])
+    owner.start("first", Settings())
+    owner.end("first")
+    server.ask(f"DELETE FROM {space}.sessions")
+    assert documented(r"^CREATE ROLE .*$") == "CREATE ROLE agents LOGIN;"
+    assert documented(r"^GRANT .*$") == "GRANT USAGE ON SCHEMA tokcap TO agents;"
+    server.ask(f"CREATE ROLE {space}_agent LOGIN PASSWORD '{PASSWORD}'")
+    server.ask(f"GRANT USAGE ON SCHEMA {space} TO {space}_agent")
+    agent = postgres.ledger_of(server.url(space).replace("//owner:", f"//{space}_agent:"), os.environ["HOME"])
+    every_step(agent)
+    agent.close()
+    owner.close()
