@@ -189,7 +189,7 @@ def test_the_largest_size_with_a_unit_stands_out():
 
 def test_a_row_that_lacks_a_value_stands_out():
     rows = [b"id,owner,balance", *(b"%d,owner %d,%d" % (n, n, 50 + n * 7919 % 90) for n in range(200))]
-    rows[150] = b"150,owner 150,"
+    rows[150] = b"150,,70"
     values = values_by_line(survey(b"\n".join(rows), failed=False))
     assert max(values, key=values.__getitem__) == 150
 
@@ -234,3 +234,11 @@ def test_the_sums_of_a_diff_are_a_result():
 def test_a_line_of_hexadecimal_digits_says_nothing():
     data = b"Serial number follows here\n0a:c0:ca:b9\n" + log_lines(40)
     assert 1 not in {unit.first_line for unit in survey(data, failed=False).units if unit.kind == "example"}
+
+
+def test_all_lines_of_a_rare_kind_are_examples():
+    frames = [b'  File "/srv/shop/wait.py", line %d in wait_for_work' % (n % 3 + 7) for n in range(90)]
+    frames[30] = b'  File "/srv/shop/locks.py", line 20 in rebuild_index'
+    frames[60] = b'  File "/srv/shop/locks.py", line 14 in post_entry'
+    values = values_by_line(survey(b"\n".join(frames)))
+    assert min(values[30], values[60]) > values[0]

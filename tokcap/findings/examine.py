@@ -12,7 +12,7 @@ from tokcap.findings.false_friends import PREFIX
 from tokcap.findings.groups import Groups
 from tokcap.findings.judge import judge, telling_words
 from tokcap.findings.structure import IS_DIFF, headings
-from tokcap.findings.words import DIGITS, has_words, message_of, words_of
+from tokcap.findings.words import HEX_DIGITS, has_words, message_of, words_of
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -30,9 +30,11 @@ MOST_INTERESTING = 200
 MOST_SINGLE, MOST_REPEATED = 300, 4
 # So much of a message is compared, and so many messages are remembered.
 MESSAGE_BYTES, MOST_MESSAGES = 400, 20_000
+# All lines of a kind are examples if there are no more of them.
+RARE_LINES = 3
 # At most so many failures of a block are explained.
 MOST_EXPLAINED = 200
-# How much a heading is worth that says what another one said, or the same with other digits.
+# How much a heading is worth that says what another one said, or the same with other numbers.
 SAME_HEADING, LIKE_HEADING = 0.3, 0.75
 # Files that are rarely what somebody works on, and files of the system.
 SIDE_FILES = (
@@ -211,8 +213,8 @@ class Examination:
                 yield Draft(number + n, kind, groups[n], strength)
 
     def _newness_of(self, heading: bytes) -> float:
-        """Return less than 1 for a heading that stood above another part, also with other digits."""
-        mask = heading.translate(None, DIGITS)
+        """Return less than 1 for a heading that stood above another part, also with other numbers."""
+        mask = heading.translate(None, HEX_DIGITS)
         is_known, is_like_known = heading in self._headings, mask in self._headings
         if len(self._headings) < MOST_MESSAGES:
             self._headings.update((heading, mask))
@@ -221,17 +223,22 @@ class Examination:
     def _examples(
         self, plain: Sequence[bytes], groups: Sequence[int], number: int, novel: dict[int, int]
     ) -> Iterator[Draft]:
-        """Yield the first line of each group, and lines that are like no other."""
+        """Yield the first line of each group, all lines of rare groups, and lines that are like no other."""
         first: dict[int, int] = {}
-        single = []
+        single, rare = [], []
+        counts = self.groups.counts
         for n, group in enumerate(groups):
             if not group:
                 single.append(n)
             elif group not in first:
                 first[group] = n
+            elif counts[group] <= RARE_LINES:
+                rare.append(n)
         self.single_lines += len(single)
         for group, n in first.items():
             yield Draft(number + n, "example", group)
+        for n in rare[:MOST_SINGLE]:
+            yield Draft(number + n, "example", groups[n])
         for n in single[:MOST_SINGLE]:
             if has_words(plain[n]):
                 yield Draft(number + n, "example", 0)
