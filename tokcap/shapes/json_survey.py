@@ -12,11 +12,12 @@ from tokcap.shapes.json_text.scanner import compact
 from tokcap.shapes.json_text.tree import ARRAY, OBJECT
 from tokcap.shapes.json_writer import Hidden, Unit
 from tokcap.shapes.line_map import BLOCK_BYTES, LineMap
+from tokcap.shapes.record_survey import RecordSurvey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tokcap.core.cut import Choice, Cost, Part, Ranges, SurveyPolicy
+    from tokcap.core.cut import Cost, Part, Ranges, SurveyPolicy
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
     from tokcap.shapes.json_text.scanner import View
@@ -97,12 +98,9 @@ def one_mark_in_an_object(pieces: Sequence[Unit | Hidden]) -> Sequence[Unit | Hi
     return found
 
 
-class JsonSurvey:
-    """The units of a JSON payload and one limit. Implements `core.cut.WholeMaterial`."""
+class JsonSurvey(RecordSurvey):
+    """The units of a JSON payload and one limit."""
 
-    both_ends_required = False
-    one_end_allowed = True
-    gaps_are_marked = True
     gap_tokens = GAP_TOKENS
 
     def __init__(
@@ -115,14 +113,9 @@ class JsonSurvey:
         parts_of: Callable[[Ranges], tuple[Part, ...]],
         cost: Cost,
     ) -> None:
-        self.payload = payload
-        self.limit = limit
-        self.count = len(units)
+        super().__init__(payload, len(units), tokens, limit, parts_of, cost)
         self._data = data
-        self._tokens = tokens
         self._units = units
-        self._parts_of = parts_of
-        self._cost = cost
         self._paths: dict[Node, bytes] = {}
         self._known: dict[int, int] = {}
         self._names = names_of_records(units)
@@ -204,18 +197,6 @@ class JsonSurvey:
     def text_of(self, unit: int) -> bytes:
         node = self._units[unit].node
         return self._data[node.begin : node.end]
-
-    def head_ends(self) -> range:
-        return range(1, self.count)
-
-    def tail_starts(self, hidden_from: int) -> range:
-        return range(self.count - 1, hidden_from, -1)
-
-    def price(self, shown: Ranges) -> int:
-        return self._cost(self._parts_of(shown))
-
-    def price_of(self, choice: Choice) -> int:
-        return self.price(self.with_names(choice.shown))
 
 
 def step_to(node: Node, *, is_first: bool) -> bytes:

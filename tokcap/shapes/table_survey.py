@@ -5,12 +5,13 @@ from __future__ import annotations
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.csv_text import end_of_row
 from tokcap.shapes.line_map import BLOCK_BYTES, LineMap
+from tokcap.shapes.record_survey import RecordSurvey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Protocol
 
-    from tokcap.core.cut import Choice, Cost, Part, Ranges
+    from tokcap.core.cut import Cost, Part, Ranges
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
     from tokcap.shapes.csv_text import Dialect
@@ -59,12 +60,9 @@ def rows_of(payload: Payload, data: View, first_byte: int, dialect: Dialect) -> 
     return Starts(data, first_byte, dialect) if len(data) - first_byte <= QUOTED_BYTES else None
 
 
-class TableSurvey:
-    """The rows of a table and one limit. Implements `core.cut.WholeMaterial`."""
+class TableSurvey(RecordSurvey):
+    """The rows of a table and one limit."""
 
-    both_ends_required = False
-    one_end_allowed = True
-    gaps_are_marked = True
     gap_tokens = GAP_TOKENS
 
     def __init__(
@@ -76,13 +74,8 @@ class TableSurvey:
         parts_of: Callable[[Ranges], tuple[Part, ...]],
         cost: Cost,
     ) -> None:
-        self.payload = payload
-        self.limit = limit
-        self.count = rows.count
+        super().__init__(payload, rows.count, tokens, limit, parts_of, cost)
         self._rows = rows
-        self._tokens = tokens
-        self._parts_of = parts_of
-        self._cost = cost
         self._known: dict[tuple[int, int], int] = {}
 
     def landmarks(self) -> Sequence[tuple[int, float]]:
@@ -106,15 +99,3 @@ class TableSurvey:
             text = self.payload.read(self._rows.byte_of(first), self._rows.byte_of(end))
             known = self._known[first, end] = self._tokens.count_alone(text)
         return known
-
-    def head_ends(self) -> range:
-        return range(1, self.count)
-
-    def tail_starts(self, hidden_from: int) -> range:
-        return range(self.count - 1, hidden_from, -1)
-
-    def price(self, shown: Ranges) -> int:
-        return self._cost(self._parts_of(shown))
-
-    def price_of(self, choice: Choice) -> int:
-        return self.price(choice.shown)
