@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from itertools import chain
 
 from tokcap.core.scratch import Scratch, forget
 from tokcap.core.seek_points import STRIDE_BYTES
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.base import Selected
 from tokcap.shapes.csv_text import cell_text, cells_of, end_of_row, pass_rows, start_of_table
+from tokcap.shapes.table_cells import BLOCK_BYTES, RowCells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,10 +34,9 @@ def select_columns(payload: Payload, paths: Sequence[FieldPath], dialect: Dialec
     if header:
         out.write(columns.slowly(header))
     while place < len(data):
-        border = (place // STRIDE_BYTES + 1) * STRIDE_BYTES
-        end, _ = pass_rows(data, place, min(border, len(data)), dialect)
+        end, _ = pass_rows(data, place, min(place + BLOCK_BYTES, len(data)), dialect)
         out.write(b"".join(columns.of_rows(data[place:end])))
-        forget(data, border - STRIDE_BYTES, STRIDE_BYTES)
+        forget(data, place, end - place)
         place = end
     return Selected(out.text(), {path for path in paths if ".".join(path) in names}, names)
 
@@ -68,26 +68,22 @@ class Columns:
     def __init__(self, numbers: Sequence[int], count: int, dialect: Dialect) -> None:
         self._numbers = numbers
         self._dialect = dialect
-        cell = dialect.cell.pattern
-        cells = [b"(%s)" % cell if number in numbers else cell for number in range(count)]
-        # A whole row at once: the cells that are wanted, and the line end.
-        self._row = re.compile(dialect.delimiter.join(cells) + rb"(\r\n|\n|\r|\Z)")
+        cell, delimiter = dialect.cell.pattern, dialect.delimiter
+        cells = [cell] * count
+        for number in numbers:
+            # With the delimiter that follows it, if another column follows.
+            cells[number] = b"(%s)" % cell if number == numbers[-1] else b"(%s%s)" % (cell, delimiter)
+        parts = [one if one.endswith(delimiter + b")") else one + delimiter for one in cells]
+        if parts:
+            parts[-1] = cells[-1]
+        self._rows = RowCells([b"".join(parts)], dialect)
 
     def of_rows(self, block: bytes) -> Iterator[bytes]:
-        """Yield the columns of each row in a block of whole rows."""
-        join, place = self._dialect.delimiter.join, 0
-        while place < len(block):
-            for found in self._row.finditer(block, place):
-                if found.start() != place or found.end() == place:
-                    break
-                *cells, line_end = found.groups()
-                yield join(cells) + line_end
-                place = found.end()
-            if place < len(block):
-                # This row has more cells or fewer.
-                end = end_of_row(block, place, self._dialect)
-                yield self.slowly(block[place:end])
-                place = end
+        """Yield the columns of the rows in a block of whole rows."""
+        for rows, other in self._rows.read(block):
+            yield b"".join(chain.from_iterable(rows))
+            if other:
+                yield self.slowly(other)
 
     def slowly(self, row: bytes) -> bytes:
         """Return the columns of any row."""
