@@ -23,9 +23,10 @@ from tokcap.tokens import adding, open_tokenizer
 VARIABLE = "TOKCAP_TESTS_VOCABULARIES"
 PLACE = os.environ.get(VARIABLE, "")
 # `gpt2` is an encoding of tiktoken.
-NAMES = ("deepseek_v3", "gpt_2", "llama3", "mistral_nemo", "qwen3")
-# The contract suite takes long, so it gets one that normalizes, and one that splits several times.
-IN_CONTRACT = ("deepseek_v3", "qwen3")
+NAMES = ("deepseek_v3", "gemma3", "gpt_2", "llama2", "llama3", "mistral_nemo", "qwen3")
+# The contract suite takes long, so it gets one that normalizes, one that splits several times, one whose
+# tokens are characters, and one that puts a blank before every text.
+IN_CONTRACT = ("deepseek_v3", "gemma3", "llama2", "qwen3")
 
 needed = pytest.mark.skipif(not PLACE, reason=f"{VARIABLE} does not name a directory of .ci/vocabularies")
 every_name = pytest.mark.parametrize("name", [pytest.param(name, marks=needed) for name in NAMES])
@@ -66,6 +67,16 @@ def reference(name: str) -> Tokenizer:
     return reference_from(json.loads(source_of(name).read_bytes()))
 
 
+BYTE_NAMES = {f"<0x{byte:02X}>" for byte in range(0x100)}
+
+
 def lengths_by(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the bytes of each token. Every character of a written token stands for one byte."""
-    return list(map(len, tokenizer.encode(text, add_special_tokens=False).tokens))
+    """Return the bytes of each token.
+
+    Every character of a written token stands for one byte, or for itself, and `▁` for a blank. The first
+    token may have a blank that is not in the text.
+    """
+    tokens = tokenizer.encode(text, add_special_tokens=False).tokens
+    if not hasattr(tokenizer.model, "byte_fallback") or not tokenizer.model.byte_fallback:
+        return list(map(len, tokens))
+    return [1 if token in BYTE_NAMES else len(token.replace("\u2581", " ").encode()) for token in tokens]

@@ -151,7 +151,8 @@ REFUSED = {
     "a byte is missing": (without(toy(), "model", "vocab", "a"), "it has no token for the byte 0x61"),
     "merges of what is not there": (changed(merges=[["q", "zz"]]), "merge 1 is not a pair of its tokens"),
     "merges that are numbers": (changed(merges=[7]), "merge 1 is not a pair of its tokens"),
-    "a byte fallback": (changed(byte_fallback=True), "its model has byte_fallback"),
+    "a byte fallback without bytes": (changed(byte_fallback=True), "it has no token for the byte 0x00"),
+    "a token for the unknown": (changed(unk_token="<unk>"), "its model has unk_token"),
     "another normalizer": (changed(normalizer={"type": "Lowercase"}), "its normalizer is Lowercase"),
     "another split": (changed(pre_tokenizer={"type": "Metaspace"}), "the part 'Metaspace'"),
     "an unknown pattern": (
@@ -350,6 +351,9 @@ def test_ranks_of_pairs_become_ranks_of_tokens(merges, texts, whole, tmp_path_fa
 def assert_same(tokenizer, reference, text: str) -> None:
     """Compare every token; in a text that is normalized first, their number."""
     lengths, expected = list(tokenizer.token_lengths(text)), lengths_by(reference, text)
+    if tokenizer.prefix_tokens and expected:
+        # The blank before the text.
+        expected[0] -= 1
     if sum(expected) == len(text.encode()) and text == nfc.normalized(text):
         assert lengths == expected, ascii(text[:200])
     assert (len(lengths), tokenizer.count(text)) == (len(expected), len(expected)), ascii(text[:200])

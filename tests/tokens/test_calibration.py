@@ -20,7 +20,6 @@ import pytest
 from tests.support import published
 from tests.support.program import PACKAGE
 from tokcap.environment import Environment
-from tokcap.tokens import open_tokenizer
 from tokcap.tokens.calibration import CountedText, pieces_of, profile_of, save_profile
 
 GUIDE = (PACKAGE.parent / "docs" / "calibrating.md").read_text()

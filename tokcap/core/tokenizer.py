@@ -22,11 +22,19 @@ if TYPE_CHECKING:
         # A text that is not ASCII has at most this many tokens for each of its bytes; other texts have one.
         most_tokens_per_byte: int
 
+        # How many tokens every text can have besides those: a tokenizer may put a blank before it.
+        prefix_tokens: int
+
         # The beginning of the digest of its source file; empty unless the user has added it.
         digest: str
 
         # Digits are split into groups of this many, counted from the beginning of a run; 0: they are not.
         digit_group: int
+
+        @property
+        def continued(self) -> Tokenizer | None:
+            """What encodes text after a safe cut, if that gets no blank; None: the tokenizer itself."""
+            ...
 
         def prepare(self) -> None:
             """Load what is needed to count large texts."""
@@ -45,7 +53,7 @@ if TYPE_CHECKING:
             """Return the bytes of each token; their sum is the size of the text.
 
             If `most_tokens_per_byte` is 1, every token has a byte. Else a token may have none; it begins
-            inside a character then.
+            inside a character then. With `prefix_tokens` the first token may have none too.
             """
             ...
 
@@ -137,6 +145,8 @@ class WholeTokens:
     """The base of every tokenizer that counts whole tokens: a unit is a token."""
 
     units_per_token = 1
+    prefix_tokens = 0
+    continued: Tokenizer | None = None
 
     if TYPE_CHECKING:
 
@@ -173,8 +183,14 @@ def tokens_of(units: int, tokenizer: Tokenizer) -> int:
 def most_tokens(data: bytes | bytearray, tokenizer: Tokenizer) -> int:
     """Return how many tokens a text can have at most, without counting them."""
     if data.isascii():
-        return len(data)
-    return len(data.decode("utf-8", "replace").encode()) * tokenizer.most_tokens_per_byte
+        return len(data) + tokenizer.prefix_tokens
+    replaced = data.decode("utf-8", "replace").encode()
+    return len(replaced) * tokenizer.most_tokens_per_byte + tokenizer.prefix_tokens
+
+
+def after_cut(tokenizer: Tokenizer) -> Tokenizer:
+    """Return what encodes text that follows a safe cut."""
+    return tokenizer.continued or tokenizer
 
 
 class Total(Record):

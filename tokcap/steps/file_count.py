@@ -74,12 +74,13 @@ def count_blocks(
     blocks: Iterator[bytes], tokenizer: Tokenizer, seen: Callable[[int], None] | None
 ) -> FileCount:
     from tokcap.core.tokenizer import tokens_of
-    from tokcap.tokens.chunks import as_text, is_utf8, split
+    from tokcap.tokens.chunks import Chunks, as_text, is_utf8
 
     units = size_bytes = 0
     valid_utf8 = True
-    for chunk in split(blocks, tokenizer):
-        units += tokenizer.units(as_text(chunk))
+    chunks = Chunks(blocks, tokenizer)
+    for chunk in chunks:
+        units += chunks.tokenizer.units(as_text(chunk))
         size_bytes += len(chunk)
         valid_utf8 = valid_utf8 and is_utf8(chunk)
         if seen:

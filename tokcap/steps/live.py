@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from tokcap.core.spool import in_memory
-from tokcap.core.tokenizer import Cut, most_tokens, tokens_of
+from tokcap.core.tokenizer import Cut, after_cut, most_tokens, tokens_of
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.beginning import BEGINNING_BYTES
 from tokcap.tokens import open_index
@@ -84,6 +84,7 @@ class RunningCount:
         while self.at_least <= enough and (cut := self._next_cut()):
             self._units += self._count(cut.place)
             del self._uncounted[: cut.place]
+            self._tokenizer = after_cut(self._tokenizer)
             self._in_piece = cut.in_piece
             self._recount_bytes = 0
 

@@ -9,18 +9,23 @@ import os
 
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
 from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.lean.table import Table
 from tokcap.tokens.embedded import EmbeddedTokenizer, byte_pair_of
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from tokcap.core.tokenizer import Cut
+    from tokcap.core.tokenizer import Cut, Tokenizer
     from tokcap.environment import Environment
     from tokcap.tokens.bpe import BytePairTokenizer
+    from tokcap.tokens.buckets import Ranks
     from tokcap.tokens.small_text import SmallTextEncoder
+    from tokcap.tokens.vocabulary import Vocabulary
 
 FORMAT = "tokcap tokenizer 1"
+# The encoder and the prefix of descriptions that name none.
+BYTE_PAIR, NO_PREFIX = "byte_pair", "none"
 DESCRIPTION, BUCKETS, VOCABULARY = "description", "buckets", "vocabulary"
 LONGEST_NAME = 64
 # The digits of a digest that are shown.
@@ -42,6 +47,10 @@ class Description(Record):
     pre_split: str
     # "nfc" or "none".
     normalizer: str
+    # A name in `ENCODERS`.
+    encoder: str
+    # "none", or a name in `sentencepiece.PREFIXES`.
+    prefix: str
     tokens: int
     longest_token_bytes: int
     digit_group: int
@@ -58,7 +67,8 @@ class Description(Record):
         form, *lines = data.decode().splitlines()
         if form != FORMAT:
             raise ValueError(f"not a tokenizer of this version: {form[:40]!r}")
-        values = dict(line.split(" ", 1) for line in lines)
+        values = {"encoder": BYTE_PAIR, "prefix": NO_PREFIX}
+        values |= dict(line.split(" ", 1) for line in lines)
         numbers = {key: int(values.pop(key, "")) for key in ("tokens", "longest_token_bytes", "digit_group")}
         return cls(**values, **numbers)  # type: ignore[arg-type]  # mypy does not know which key is which
 
@@ -82,6 +92,19 @@ class AddedEncoding(Record):
         if self.pre_split in CLASS_PRE_SPLIT:
             return compiled(CLASS_PRE_SPLIT[self.pre_split])
         return compiled(OTHER_CLASS_PRE_SPLIT[self.pre_split], ready_file=PRE_SPLITS_READY_FILE)
+
+    def pieces(self, text: str, split: re.Pattern[bytes]) -> list[bytes] | None:
+        """Return the pieces of a text that is not ASCII; None if a character has no known class."""
+        from tokcap.tokens.small_text import cut_like
+
+        classes = self.classes_of(text)
+        return None if classes is None else cut_like(split.findall(classes), text)
+
+    def first_parts(self, piece: bytes, ranks: Ranks) -> list[bytes]:
+        """Return the parts that merging starts with."""
+        from tokcap.tokens.small_text import SINGLE
+
+        return [*map(SINGLE.__getitem__, piece)]
 
     def classes_of(self, text: str) -> bytes | None:
         """Return one byte per character; None if a character has no known class."""
@@ -116,21 +139,27 @@ class AddedTokenizer(EmbeddedTokenizer):
         described = self.described
         try:
             table = vocabulary.read(os.path.join(self._directory, VOCABULARY))
-            if (len(table.lengths), sum(table.lengths)) != (described.tokens, len(table.joined)):
+            if len(table.lengths) < described.tokens or sum(table.lengths) != len(table.joined):
                 raise ValueError("a part is missing")
         except (OSError, ValueError):
             raise TokenizerFailed(
                 f"the files of {self.name} are damaged; remove it and add it again: "
                 f"tokcap tokenizer remove {self.name}"
             ) from None
-        return byte_pair_of(self.name, table, self.pre_split, described.longest_token_bytes)
+        return self._byte_pair_of(table)
+
+    def _byte_pair_of(self, table: Vocabulary) -> BytePairTokenizer:
+        return byte_pair_of(self.name, table, self.pre_split, self.described.longest_token_bytes)
 
     def _open_small_text(self) -> SmallTextEncoder:
         from tokcap.tokens.small_text import SmallTextEncoder
 
         path = os.path.join(self._directory, BUCKETS)
         allowance = ALLOWANCE_PER_TOKEN * self.described.tokens
-        return SmallTextEncoder(self.name, AddedEncoding(path, allowance, self.pre_split))
+        return SmallTextEncoder(self.name, self._encoding(path, allowance))
+
+    def _encoding(self, path: str, allowance: int) -> AddedEncoding:
+        return AddedEncoding(path, allowance, self.pre_split)
 
     def are_digits_alike(self) -> bool:
         from tokcap.tokens.buckets import Ranks
@@ -185,8 +214,13 @@ class AddedTokenizer(EmbeddedTokenizer):
         return cut if is_normalized(data) and is_between_characters(data, cut) else None
 
 
+# How a tokenizer is opened that has been added: a function of its directory and its description.
+ENCODERS: Table[Callable[[str, Description], Tokenizer]] = Table(
+    byte_pair="tokcap.tokens.added:AddedTokenizer",
+    sentencepiece="tokcap.tokens.sentencepiece:opened",
+)
 # As for the embedded ones. By directory: another data directory may have another tokenizer of the same name.
-_opened: dict[str, tuple[bytes, AddedTokenizer]] = {}
+_opened: dict[str, tuple[bytes, Tokenizer]] = {}
 
 
 class AddedFamily:
@@ -195,36 +229,55 @@ class AddedFamily:
     # They are different on every machine.
     names = ()
 
-    def open(self, name: str, env: Environment | None = None) -> AddedTokenizer | None:
-        if not is_name(name):
+    def open(self, name: str, env: Environment | None = None) -> Tokenizer | None:
+        packed = packed_description(name, env)
+        if packed is None:
             return None
         directory = os.path.join(place_of(env), name)
-        try:
-            with open(os.path.join(directory, DESCRIPTION), "rb", buffering=0) as file:
-                packed = file.read()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise TokenizerUnavailable(
-                f"--tokenizer: {name!r} cannot be read: {error.strerror}; "
-                f"add it again: tokcap tokenizer remove {name}"
-            ) from None
         before = _opened.get(directory)
         if before and before[0] == packed:
             return before[1]
-        try:
-            described = Description.unpacked(packed)
-        except (ValueError, TypeError):
-            raise TokenizerUnavailable(
-                f"--tokenizer: {name!r} is damaged or of another version of tokcap; "
-                f"remove it and add it again: tokcap tokenizer remove {name}"
-            ) from None
-        tokenizer = AddedTokenizer(directory, described)
+        described = unpacked_description(name, packed)
+        tokenizer = ENCODERS[described.encoder](directory, described)
         _opened[directory] = (packed, tokenizer)
         return tokenizer
 
     def examine(self, name: str, env: Environment | None = None) -> str | None:
-        return None if self.open(name, env) is None else ""
+        return None if description_of(name, env) is None else ""
+
+
+def description_of(name: str, env: Environment | None = None) -> Description | None:
+    """Return what is known about an added tokenizer; None if there is none of this name."""
+    packed = packed_description(name, env)
+    return None if packed is None else unpacked_description(name, packed)
+
+
+def packed_description(name: str, env: Environment | None) -> bytes | None:
+    if not is_name(name):
+        return None
+    try:
+        with open(os.path.join(place_of(env), name, DESCRIPTION), "rb", buffering=0) as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise TokenizerUnavailable(
+            f"--tokenizer: {name!r} cannot be read: {error.strerror}; "
+            f"add it again: tokcap tokenizer remove {name}"
+        ) from None
+
+
+def unpacked_description(name: str, packed: bytes) -> Description:
+    try:
+        described = Description.unpacked(packed)
+        if described.encoder not in ENCODERS:
+            raise ValueError(described.encoder)
+    except (ValueError, TypeError):
+        raise TokenizerUnavailable(
+            f"--tokenizer: {name!r} is damaged or of another version of tokcap; "
+            f"remove it and add it again: tokcap tokenizer remove {name}"
+        ) from None
+    return described
 
 
 def place_of(env: Environment | None) -> str:

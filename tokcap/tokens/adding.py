@@ -14,6 +14,7 @@ from tokcap.tokens import FAMILIES, added
 from tokcap.tokens.added import BUCKETS, DESCRIPTION, VOCABULARY, Description
 from tokcap.tokens.compile import bucket_file
 from tokcap.tokens.other_pre_splits import DIGIT_GROUPS
+from tokcap.tokens.small_text import SINGLE
 from tokcap.tokens.sources import FORMATS
 from tokcap.tokens.sources.base import Refused
 from tokcap.tokens.sources.reachable import ordered_tokens
@@ -21,6 +22,8 @@ from tokcap.tokens.sources.source_file import SourceFile
 from tokcap.tokens.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tokcap.environment import Environment
 
 
@@ -32,10 +35,9 @@ def add(name: str, path: str, env: Environment, pre_split: str = "") -> Descript
     check_name(name, env)
     try:
         with SourceFile(path) as file:
-            described, vocabulary = compiled(name, file, pre_split)
+            described, files = compiled(name, file, pre_split)
     except Refused as error:
         raise TokenizerRefused(f"{path}: {error}") from None
-    files = {VOCABULARY: vocabulary.packed(), BUCKETS: bucket_file(vocabulary)}
     described = described.but(compiled_sha256=digest_of(files))
     files[DESCRIPTION] = described.packed()
     place = added.place_of(env)
@@ -67,8 +69,8 @@ def check_name(name: str, env: Environment) -> None:
             raise TokenizerRefused(f"{name!r} is a tokenizer already; choose another name")
 
 
-def compiled(name: str, file: SourceFile, pre_split: str) -> tuple[Description, Vocabulary]:
-    """Return what both compiled files have, and what is known about them except their digest."""
+def compiled(name: str, file: SourceFile, pre_split: str) -> tuple[Description, dict[str, bytes]]:
+    """Return both compiled files, and what is known about them except their digest."""
     for format_name in FORMATS:
         source = FORMATS[format_name]
         if source.recognizes(file):
@@ -76,7 +78,8 @@ def compiled(name: str, file: SourceFile, pre_split: str) -> tuple[Description, 
     else:
         raise Refused("it is not a vocabulary that can be compiled")
     published = source.read(file, pre_split)
-    tokens = ordered_tokens(published)
+    ordered = ordered_tokens(published)
+    tokens = ordered.tokens
     described = Description(
         name=name,
         source_format=format_name,
@@ -84,12 +87,22 @@ def compiled(name: str, file: SourceFile, pre_split: str) -> tuple[Description, 
         source_sha256=file.sha256,
         pre_split=published.pre_split,
         normalizer=published.normalizer,
+        encoder=published.encoder,
+        prefix=published.prefix,
         tokens=len(tokens),
         longest_token_bytes=max(map(len, tokens)),
         digit_group=DIGIT_GROUPS[published.pre_split],
         compiled_sha256="",
     )
-    return described, Vocabulary(name, file.sha256, bytes(map(len, tokens)), b"".join(tokens))
+    with_helpers = [*tokens[: len(SINGLE)], *ordered.helpers, *tokens[len(SINGLE) :]]
+    return described, {
+        VOCABULARY: vocabulary_of(name, file.sha256, with_helpers).packed(),
+        BUCKETS: bucket_file(vocabulary_of(name, file.sha256, tokens)),
+    }
+
+
+def vocabulary_of(name: str, sha256: str, tokens: Sequence[bytes]) -> Vocabulary:
+    return Vocabulary(name, sha256, bytes(map(len, tokens)), b"".join(tokens))
 
 
 def written_path(path: str) -> str:
@@ -106,10 +119,10 @@ def digest_of(files: dict[str, bytes]) -> str:
 
 def described(name: str, env: Environment) -> Description:
     """Return what is known about an added tokenizer; `TokenizerUnavailable` if it is damaged."""
-    found = added.FAMILY.open(name, env)
+    found = added.description_of(name, env)
     if found is None:
         raise NotFound(f"there is no added tokenizer {name!r}; tokcap tokenizer list shows all")
-    return found.described
+    return found
 
 
 def source_path_of(described: Description) -> str:

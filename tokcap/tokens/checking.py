@@ -11,12 +11,15 @@ from tokcap.tokens import adding
 from tokcap.tokens.added import FAMILY
 from tokcap.tokens.chunks import as_text
 from tokcap.tokens.nfc import normalized
+from tokcap.tokens.sentencepiece import WRITTEN_BLANK
 from tokcap.tokens.sources.base import Refused
+from tokcap.tokens.sources.character_bpe import BYTE_NAMES
 from tokcap.tokens.sources.source_file import SourceFile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tokcap.environment import Environment
-    from tokcap.tokens.added import AddedTokenizer
 
 
 class Comparison(Record):
@@ -34,7 +37,8 @@ class Checker:
         described = adding.described(name, env)
         opened = FAMILY.open(name, env)
         assert opened is not None
-        self._compiled: AddedTokenizer = opened
+        self._compiled = opened
+        self._described = described
         path = source or adding.source_path_of(described)
         try:
             with SourceFile(path) as file:
@@ -50,14 +54,27 @@ class Checker:
 
     def compare(self, data: bytes) -> Comparison:
         text = as_text(data)
-        if self._compiled.described.normalizer == "nfc":
+        if self._described.normalizer == "nfc":
             # So that positions are the same in both.
             text = normalized(text)
-        # Every character of a written token stands for one byte.
-        reference = ends(map(len, self._reference.encode(text, add_special_tokens=False).tokens))
+        tokens = self._reference.encode(text, add_special_tokens=False).tokens
+        if self._described.encoder == "sentencepiece":
+            text = text.replace(WRITTEN_BLANK, " ")
+        reference = ends(map(LENGTH_OF[self._described.encoder], tokens))
         compiled = ends(self._compiled.token_lengths(text))
+        if reference and reference[-1] > len(text.encode()):
+            # The first token has a blank that is not in the text.
+            reference = [end - 1 for end in reference]
         same = len(set(spans(reference)) & set(spans(compiled)))
         return Comparison(len(reference), len(compiled), same)
+
+
+def length_of_characters(token: str) -> int:
+    return 1 if token in BYTE_NAMES else len(token.replace(WRITTEN_BLANK, " ").encode())
+
+
+# The bytes of a written token: every character stands for one byte, or for itself.
+LENGTH_OF: dict[str, Callable[[str], int]] = {"byte_pair": len, "sentencepiece": length_of_characters}
 
 
 def ends(lengths: Any) -> list[int]:

@@ -7,7 +7,7 @@ none, the chunk gets as long as it must.
 
 from __future__ import annotations
 
-from tokcap.core.tokenizer import tokens_of
+from tokcap.core.tokenizer import after_cut, tokens_of
 from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -50,8 +50,14 @@ WORDS_AND_LINES = WORD_END + rb"|" + LINE_START
 # before a word. So the start of a line is not safe.
 WORDS_ONLY = WORD_END
 
+# See `pre_split.SENTENCEPIECE`. What is before a blank must be ASCII: `\u2581` is a blank too.
+BETWEEN_CHARACTERS = (
+    rb"[A-Za-z](?=[\x00-@\[-`{-\x7f])|[0-9](?=[\x00-\xff])|\n(?=[^\n])|[^\n](?=\n)|[^ >\x80-\xff](?= )"
+)
+
 # Matches end at safe cuts.
 PATTERNS = {
+    "sentencepiece": BETWEEN_CHARACTERS,
     **dict.fromkeys(("cl100k_base", "o200k_base", "o200k_harmony"), WORDS_AND_LINES),
     **dict.fromkeys(("llama3", "qwen2", "tekken", "deepseek3"), WORDS_AND_LINES),
     **dict.fromkeys(("gpt2", "r50k_base", "p50k_base", "p50k_edit"), WORDS_ONLY),
@@ -111,12 +117,13 @@ class Chunks:
 
     def __init__(self, blocks: Iterable[bytes], tokenizer: Tokenizer, *, in_piece: bool = False) -> None:
         self._blocks = blocks
-        self._tokenizer = tokenizer
+        # What encodes the last chunk.
+        self.tokenizer = tokenizer
         # Whether the cut after the last chunk has it.
         self.in_piece = in_piece
 
     def __iter__(self) -> Iterator[bytes]:
-        tokenizer = self._tokenizer
+        tokenizer = self.tokenizer
         buffer = bytearray()
         # Never search the same bytes twice: a stretch without a cut may be very long.
         search_from = FIRST_CHUNK_BYTES
@@ -143,6 +150,7 @@ class Chunks:
                     break
                 self.in_piece = in_piece
                 yield bytes(buffer[begin:cut])
+                tokenizer = self.tokenizer = after_cut(tokenizer)
                 begin = cut
                 stretch_bytes = LONG_STRETCH_BYTES
                 if in_piece or (seen is not None and seen < begin + CHUNK_BYTES):
@@ -154,6 +162,7 @@ class Chunks:
             self.in_piece = False
             end = tokenizer.piece_end(bytes(buffer))
             yield bytes(buffer[:end])
+            self.tokenizer = after_cut(tokenizer)
             del buffer[:end]
         if buffer:
             yield bytes(buffer)
@@ -161,7 +170,8 @@ class Chunks:
 
 def count_bytes(data: bytes, tokenizer: Tokenizer) -> int:
     """Count the tokens of a finished text. Invalid UTF-8 counts as its replacement text."""
-    units = sum(tokenizer.units(as_text(chunk)) for chunk in split([data], tokenizer))
+    chunks = Chunks([data], tokenizer)
+    units = sum(chunks.tokenizer.units(as_text(chunk)) for chunk in chunks)
     return tokens_of(units, tokenizer)
 
 

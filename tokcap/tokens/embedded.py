@@ -108,7 +108,13 @@ class EmbeddedTokenizer(WholeTokens):
         return self.byte_pair.cut_in_middle(data, is_end=is_end)
 
 
-def byte_pair_of(name: str, table: Vocabulary, pre_split: str, longest_bytes: int) -> BytePairTokenizer:
+def byte_pair_of(
+    name: str,
+    table: Vocabulary,
+    pre_split: str,
+    longest_bytes: int,
+    kind: type[BytePairTokenizer] | None = None,
+) -> BytePairTokenizer:
     """Build a tiktoken encoding from a vocabulary, without the network."""
     import tiktoken
 
@@ -119,7 +125,8 @@ def byte_pair_of(name: str, table: Vocabulary, pre_split: str, longest_bytes: in
     encoding = tiktoken.Encoding(
         name, pat_str=faster_for_tiktoken(pattern), mergeable_ranks=table.ranks(), special_tokens={}
     )
-    return BytePairTokenizer(name, encoding, longest_bytes, pattern, table.lengths, pre_split)
+    kind = kind or BytePairTokenizer
+    return kind(name, encoding, longest_bytes, pattern, table.lengths, pre_split)
 
 
 # A program that uses tokcap as a library reads each vocabulary once. Threads may share the tokenizers.

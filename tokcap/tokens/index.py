@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
-from tokcap.core.tokenizer import LastTokens, Total, identity_of
+from tokcap.core.tokenizer import LastTokens, Total, after_cut, identity_of
 from tokcap.errors import DamagedOutput
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.checkpoints import Checkpoints, last_at_most
-from tokcap.tokens.chunks import INSIDE_A_CHARACTER, Chunks, as_text, is_utf8, split
+from tokcap.tokens.chunks import INSIDE_A_CHARACTER, Chunks, as_text, is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,14 +63,19 @@ class Index:
         self._stretch_ends: Sequence[int] = ()
         # As in the checkpoints, but perhaps of a damaged payload.
         self._sample: tuple[int, int] | None = None
-        self._last_chunk, self._last_counted = b"", (0, True)
+        self._last_chunk, self._last_counted = (b"", tokenizer), (0, True)
         # Whether this call has asked for the end of the payload (see `total`).
         self._was_end_asked = False
 
     def _continue_after_checkpoints(self) -> None:
-        rest = blocks(self._payload, self.checkpoints.bytes[-1])
-        self._chunks = Chunks(rest, self._tokenizer, in_piece=self.checkpoints.in_piece)
+        begin = self.checkpoints.bytes[-1]
+        rest = blocks(self._payload, begin)
+        self._chunks = Chunks(rest, self._encoder_at(begin), in_piece=self.checkpoints.in_piece)
         self._unread = iter(self._chunks)
+
+    def _encoder_at(self, byte: int) -> Tokenizer:
+        """Return what encodes text that begins at a safe cut."""
+        return after_cut(self._tokenizer) if byte else self._tokenizer
 
     @property
     def valid_utf8(self) -> bool:
@@ -102,10 +107,13 @@ class Index:
             self.checkpoints.finish()
             return
         # A long run often repeats the same chunk.
-        if chunk != self._last_chunk:
+        encoder = self._chunks.tokenizer
+        if (chunk, encoder) != self._last_chunk:
             valid_utf8 = is_utf8(chunk)
-            tokens = count(chunk) if count and valid_utf8 else self._tokenizer.count(as_text(chunk))
-            self._last_chunk, self._last_counted = chunk, (tokens, valid_utf8)
+            # `count` is for text after a safe cut.
+            is_countable = valid_utf8 and encoder is after_cut(self._tokenizer)
+            tokens = count(chunk) if count and is_countable else encoder.count(as_text(chunk))
+            self._last_chunk, self._last_counted = (chunk, encoder), (tokens, valid_utf8)
         tokens, valid_utf8 = self._last_counted
         self.checkpoints.add(tokens, len(chunk), valid_utf8=valid_utf8, in_piece=self._chunks.in_piece)
 
@@ -149,10 +157,13 @@ class Index:
         from tokcap.tokens.far_counter import FarCounter
 
         # `bulk` was tried before. It must not run in a process that was forked.
-        found, count = Checkpoints(), FarCounter(self._tokenizer, may_use_bulk=False).count
-        for chunk in split(blocks(self._payload, begin, end), self._tokenizer):
+        usual = after_cut(self._tokenizer)
+        found, count = Checkpoints(), FarCounter(usual, may_use_bulk=False).count
+        chunks = Chunks(blocks(self._payload, begin, end), self._encoder_at(begin))
+        for chunk in chunks:
             valid_utf8 = is_utf8(chunk)
-            tokens = count(chunk) if valid_utf8 else self._tokenizer.count(as_text(chunk))
+            is_countable = valid_utf8 and chunks.tokenizer is usual
+            tokens = count(chunk) if is_countable else chunks.tokenizer.count(as_text(chunk))
             found.add(tokens, len(chunk), valid_utf8=valid_utf8)
         return found
 
@@ -160,7 +171,7 @@ class Index:
         """Count up to a token that is far ahead, or to the end."""
         from tokcap.tokens.far_counter import FarCounter
 
-        known, counter, is_parallel = self.checkpoints, FarCounter(self._tokenizer), False
+        known, counter, is_parallel = self.checkpoints, FarCounter(after_cut(self._tokenizer)), False
         while known.tokens[-1] < token and not known.complete:
             if counter.is_slow and not is_parallel and known.tokens[-1]:
                 # The bytes that are missing, as far as can be told from what was counted. The rest is counted
@@ -207,7 +218,7 @@ class Index:
                     is_damaged = True
                     continue
                 text = self._between_cuts(data)
-                tokens += self._tokenizer.count(as_text(text))
+                tokens += after_cut(self._tokenizer).count(as_text(text))
                 sampled += len(text)
             sample = self._sample = tokens, sampled
             if not is_damaged:
@@ -257,7 +268,7 @@ class Index:
         byte = self.checkpoints.bytes[place]
         found: list[int] = []
         for chunk in self._known_chunks(place):
-            ends = token_ends(chunk, self._tokenizer)
+            ends = token_ends(chunk, self._encoder_at(byte))
             # Tokens of this chunk start at its beginning, and at every end except the last.
             begin = max(first - token, 0)
             stop = min(last - token + 1, len(ends))
@@ -293,8 +304,10 @@ class Index:
         if byte >= self._payload.size:
             return self.total_tokens
         place = last_at_most(self.checkpoints.bytes, byte)
-        ends = self._ends_after(place)
-        return self.checkpoints.tokens[place] + last_at_most(ends, byte - self.checkpoints.bytes[place]) + 1
+        distance = byte - self.checkpoints.bytes[place]
+        # The first token may have no bytes, and then a second one begins there.
+        number = last_at_most(self._ends_after(place), distance) + 1 if distance else 0
+        return self.checkpoints.tokens[place] + number
 
     def position(self, byte: int) -> Total:
         """Return the token that contains the byte (see `TokenMap`)."""
@@ -314,7 +327,8 @@ class Index:
         token, begin = self.checkpoints.tokens[known], self.checkpoints.bytes[known]
         found: list[tuple[int, bool]] = []
         for chunk in self._known_chunks(known):
-            ends = known_ends(token_ends(chunk, self._tokenizer, allowed_only=False))
+            encoder = self._encoder_at(begin)
+            ends = known_ends(token_ends(chunk, encoder, allowed_only=False))
             while len(found) < len(places) and places[len(found)] < begin + len(chunk):
                 place = places[len(found)] - begin
                 # An unknown end equals the one before it, so the first token that ends here is the known one.
@@ -349,7 +363,8 @@ class Index:
         if place != self._stretch:
             start, stop = self.checkpoints.bytes[place : place + 2]
             chunk = self._payload.read(start, stop)
-            self._stretch_ends = known_ends(token_ends(chunk, self._tokenizer, allowed_only=False))
+            encoder = self._encoder_at(start)
+            self._stretch_ends = known_ends(token_ends(chunk, encoder, allowed_only=False))
             self._stretch = place
         return self._stretch_ends
 
@@ -372,10 +387,13 @@ def token_ends(chunk: bytes, tokenizer: HasTokenLengths, *, allowed_only: bool =
     With `allowed_only` off, ends inside a character are returned too, if they are known.
     """
     ends = list(accumulate(tokenizer.token_lengths(as_text(chunk))))
-    if is_utf8(chunk):
-        if not allowed_only or chunk.isascii():
-            return ends
-        return [end if end == len(chunk) or chunk[end] & 0xC0 != 0x80 else INSIDE_A_CHARACTER for end in ends]
-    from tokcap.tokens.replacement import ends_in_source
+    if not is_utf8(chunk):
+        from tokcap.tokens.replacement import ends_in_source
 
-    return ends_in_source(chunk, ends)
+        ends = ends_in_source(chunk, ends)
+    elif allowed_only and not chunk.isascii():
+        ends = [end if end == len(chunk) or chunk[end] & 0xC0 != 0x80 else INSIDE_A_CHARACTER for end in ends]
+    if allowed_only and ends and ends[0] == 0:
+        # A blank that is put before the text. Nothing may be cut between it and what follows.
+        ends[0] = INSIDE_A_CHARACTER
+    return ends

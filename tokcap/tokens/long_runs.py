@@ -40,6 +40,7 @@ RUNS = {
         r"|[^\s\p{L}\p{N}\p{M}]+" + BLANKS,
     ),
     **dict.fromkeys(GPT2_FAMILY, OF_ANY_LENGTH),
+    "sentencepiece": r"[^\x00-@\[-`{-\x7f]+|[\x00-\t\x0b-\x1f!-/:-@\[-`{-\x7f]+| +|\n+",
 }
 # Ends of pieces that can be seen without their beginnings. `chunks.PATTERNS` finds those in ASCII text.
 PIECE_ENDS = {
@@ -49,6 +50,7 @@ PIECE_ENDS = {
         r"\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])|\p{Ll}{3}(?=\p{Lu})",
     ),
     **dict.fromkeys(GPT2_FAMILY, r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})"),
+    "sentencepiece": r"[A-Za-z](?=[\x00-@\[-`{-\x7f])|[0-9](?=[\s\S])|\n(?=[^\n])|[^\n](?=\n)|[^ >](?= )",
 }
 # Pieces with a small letter, up to any character of theirs: they end before the next capital. Letters without
 # case after them, if counted alone, would take the next word in. So a cut inside such a piece has `in_piece`.

@@ -55,17 +55,23 @@ DEEPSEEK3 = (
     rf"|(?:[{_CONTROL}](?![{LETTER}\x83]))+"
 )
 
+# Over the bytes of a text: what is not ASCII needs no class.
+_SIGNS = r"(?:[^A-Za-z0-9 \n>\x80-\xff]++|>(?: </)?+)++"
+_OTHERS = rf"[\x80-\xff]++(?:[A-Za-z]++|{_SIGNS})?+"
+SENTENCEPIECE = rf" *+(?:(?:[A-Za-z]++|{_SIGNS})(?:{_OTHERS})*+|(?:{_OTHERS})++)| ++|\n++|[0-9]"
+
 OTHER_CLASS_PRE_SPLIT = {
     "llama3": with_groups_of_digits(rf"[{NUMBER}]{{1,3}}+"),
     "qwen2": with_groups_of_digits(rf"[{NUMBER}]"),
     "tekken": TEKKEN.encode(),
     "gpt2": GPT2.encode(),
     "deepseek3": DEEPSEEK3.encode(),
+    "sentencepiece": SENTENCEPIECE.encode(),
 }
 # How many digits a piece has at most; 0: any number.
 DIGIT_GROUPS = {
     **dict.fromkeys(("cl100k_base", "o200k_base", "llama3", "deepseek3"), 3),
-    **dict.fromkeys(("qwen2", "tekken"), 1),
+    **dict.fromkeys(("qwen2", "tekken", "sentencepiece"), 1),
     "gpt2": 0,
 }
 # Pre-splits that tell signs from controls, and Chinese and Japanese from other letters.

@@ -30,6 +30,13 @@ DEEPSEEK3 = (
     rf"|(?:[{ASIAN_REST}](?![{ASIAN_LETTER}]))+"
 )
 
+# The whole text is one piece in SentencePiece. No token of Gemma, Llama 2, Yi or Baichuan 2 has a digit and
+# another character, a letter next to a sign, a line break next to anything else, or a blank after anything
+# else, except `> </` of Gemma. What joins nothing else can be a piece. The compiler proves it for each file.
+_SIGNS = r"(?:[\x00-\t\x0b-\x1f!-/:-=?@\[-`{-\x7f]|>(?: </)?)+"
+_OTHERS = rf"[^\x00-\x7f]+(?:[A-Za-z]+|{_SIGNS})?"
+SENTENCEPIECE = rf" *(?:(?:[A-Za-z]+|{_SIGNS})(?:{_OTHERS})*|(?:{_OTHERS})+)| +|\n+|[0-9]"
+
 PRE_SPLIT = {
     "cl100k_base": (
         r"'(?i:[sdmt]|ll|ve|re)"
@@ -64,6 +71,7 @@ PRE_SPLIT = {
     ),
     "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     "deepseek3": DEEPSEEK3,
+    "sentencepiece": SENTENCEPIECE,
 }
 
 POSSESSIVE = re.compile(r"([?*+]|\{\d+,\d+\})\+")

@@ -48,6 +48,8 @@ class ProfileTokenizer:
     stable = True
     cuts_anywhere = True
     most_tokens_per_byte = 1
+    prefix_tokens = 0
+    continued = None
     units_per_token = UNITS_PER_TOKEN
 
     def __init__(self, profile: Profile, base: EmbeddedTokenizer) -> None:

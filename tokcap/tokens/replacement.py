@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 REPLACEMENT_BYTES = len("\ufffd".encode())
 
 
-def ends_in_source(chunk: bytes, ends: Sequence[int]) -> Sequence[int]:
+def ends_in_source(chunk: bytes, ends: Sequence[int]) -> list[int]:
     """Translate ends in the replacement text to ends in the bytes that it replaces."""
     text = as_text(chunk).encode()
     begins, stops = invalid_spans(chunk)

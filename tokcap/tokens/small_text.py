@@ -170,11 +170,10 @@ class SmallTextEncoder:
                 self._ascii_split = compiled(known) if known else self._class_split()
             return self._ascii_split.findall(text.encode())
         if self._added:
-            classes = self._added.classes_of(text)
-        else:
-            from tokcap.tokens.character_classes import classes_of
+            return self._added.pieces(text, self._class_split())
+        from tokcap.tokens.character_classes import classes_of
 
-            classes = classes_of(text)
+        classes = classes_of(text)
         return None if classes is None else cut_like(self._class_split().findall(classes), text)
 
     def _class_split(self) -> re.Pattern[bytes]:
@@ -202,7 +201,10 @@ class SmallTextEncoder:
 
     def _first_parts(self, pieces: list[bytes]) -> Iterable[list[bytes]]:
         """Return the parts to start merging from, for each piece."""
-        if self._added is None and len(pieces) >= MANY_PIECES and all(map(bytes.isascii, pieces)):
+        if self._added:
+            assert self._ranks is not None
+            return (self._added.first_parts(piece, self._ranks) for piece in pieces)
+        if len(pieces) >= MANY_PIECES and all(map(bytes.isascii, pieces)):
             if self._first_merges is None:
                 self._first_merges = FirstMerges(FIRST_MERGES[self._name])
             return self._first_merges.parts_of(pieces)

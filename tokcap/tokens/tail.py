@@ -5,6 +5,7 @@ Reading starts at a safe cut near the end. It is searched for further and furthe
 
 from __future__ import annotations
 
+from tokcap.core.tokenizer import after_cut
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.checkpoints import last_at_most
 from tokcap.tokens.chunks import INSIDE_A_CHARACTER, as_text, split
@@ -51,6 +52,7 @@ def last_starts(
 
 def starts_after(payload: Payload, tokenizer: Tokenizer, cut: int, number: int) -> Sequence[int] | None:
     """Return where the last `number` tokens start; None if there are fewer after the safe cut."""
+    tokenizer = after_cut(tokenizer)
     places, counts = [cut], [0]
     for chunk in split(blocks(payload, cut), tokenizer):
         counts.append(counts[-1] + tokenizer.count(as_text(chunk)))

@@ -53,8 +53,9 @@ def add(env: Environment, *, name: str, file: str, pre_split: str | None, output
 
     FILE is a tokenizer.json of Hugging Face, a tekken.json of Mistral, or a .tiktoken table. Byte-level
     byte-pair encoding is compiled, with the pre-splits of GPT-2, GPT-4, GPT-4o, Llama 3, Qwen 2 to 3,
-    DeepSeek V3 and Mistral (Tekken), and with NFC. What cannot be compiled so that every token is the same
-    is refused, with the reason. After that, only check needs FILE.
+    DeepSeek V3 and Mistral (Tekken), and with NFC; and encoding over characters with bytes as a fallback, as
+    SentencePiece trains it (Gemma, Llama 2, Mistral 7B). What cannot be compiled so that every token is the
+    same is refused, with the reason. After that, only check needs FILE.
     """
     from tokcap.tokens.adding import add as compile_file
 

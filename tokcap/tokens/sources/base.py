@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tokcap.lean.record import Record
+from tokcap.tokens.added import BYTE_PAIR, NO_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 MOST_TOKENS = 1 << 20
 # No published tokenizer has more merges for each of its tokens.
 MOST_MERGES = 1 << 22
+# Bytes that never occur in UTF-8. Text that is not UTF-8 is replaced before it is counted.
+NEVER_IN_TEXT = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 
 class Refused(Exception):
@@ -36,6 +39,9 @@ class Published(Record):
     pre_split: str
     # "nfc" or "none".
     normalizer: str
+    # What a compiled tokenizer is opened with (see `added.ENCODERS`), and when a text gets a blank before it.
+    encoder: str = BYTE_PAIR
+    prefix: str = NO_PREFIX
 
 
 def from_json(content: bytes) -> Any:

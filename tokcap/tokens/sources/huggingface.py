@@ -1,22 +1,28 @@
-"""`tokenizer.json` of Hugging Face: byte-pair encoding over bytes that are written as visible characters."""
+"""`tokenizer.json` of Hugging Face: byte-pair encoding over bytes, which are written as visible characters.
+
+Where the model has a fallback to bytes, `character_bpe` reads it.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tokcap.tokens.sources.base import MOST_MERGES, MOST_TOKENS, Published, Refused, from_json, member
+from tokcap.tokens.sources.base import MOST_TOKENS, Published, Refused, from_json, member
+from tokcap.tokens.sources.character_bpe import character_bpe
+from tokcap.tokens.sources.merges import merges_of
+from tokcap.tokens.sources.parts import parts_of
 from tokcap.tokens.sources.split_names import GPT2, name_of_splits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokcap.tokens.sources.source_file import SourceFile
 
 # Normalizers that change nothing that reaches the model, and those that tokcap has.
 NORMALIZERS = {"NFC": "nfc"}
 # Parts of a model that must be absent: they would change tokens.
-ABSENT = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback")
+ABSENT = ("dropout", "continuing_subword_prefix", "end_of_word_suffix")
 
 
 class HuggingFaceFormat:
@@ -38,6 +44,11 @@ class HuggingFaceFormat:
         for part in ABSENT:
             if model.get(part):
                 raise Refused(f"its model has {part}")
+        if model.get("byte_fallback"):
+            # Every character has a token or bytes, so the token for unknown ones is never used.
+            return character_bpe(content, model)
+        if model.get("unk_token"):
+            raise Refused("its model has unk_token")
         name = name_of_splits(splits_of(content.get("pre_tokenizer")))
         tokens = tokens_of(model)
         return Published(
@@ -48,16 +59,6 @@ class HuggingFaceFormat:
             pre_split=name,
             normalizer=normalizer_of(content.get("normalizer")),
         )
-
-
-def parts_of(part: object, members: str) -> Iterator[Mapping[str, Any]]:
-    """Return the parts of a sequence, or the part itself; nothing for null."""
-    is_sequence = isinstance(part, dict) and part.get("type") == "Sequence"
-    for inner in member(part, members, list) if is_sequence else [part]:
-        if isinstance(inner, dict):
-            yield inner
-        elif inner is not None:
-            raise Refused("a part of it is not an object")
 
 
 def normalizer_of(part: object) -> str:
@@ -122,24 +123,6 @@ def tokens_of(model: Mapping[str, Any]) -> Mapping[str, bytes]:
             found[written] = bytes(map(byte_of, written))
         except KeyError:
             continue
-    return found
-
-
-def merges_of(model: Mapping[str, Any], tokens: Mapping[str, bytes]) -> Mapping[tuple[bytes, ...], int]:
-    """Return the rank of each pair that is merged."""
-    merges = member(model, "merges", list)
-    if len(merges) > MOST_MERGES:
-        raise Refused(f"it has {len(merges)} merges; no vocabulary has more than {MOST_MERGES}")
-    found: dict[tuple[bytes, ...], int] = {}
-    for rank, merge in enumerate(merges):
-        pair = merge.split(" ") if isinstance(merge, str) else merge
-        try:
-            left, right = pair
-            # A merge of tokens that do not exist, or to one, is an error in `tokenizers` too.
-            found[tokens[left], tokens[right]] = rank
-            _ = tokens[left + right]
-        except (KeyError, TypeError, ValueError):
-            raise Refused(f"merge {rank + 1} is not a pair of its tokens") from None
     return found
 
 

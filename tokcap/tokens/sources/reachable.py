@@ -15,13 +15,14 @@ from __future__ import annotations
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING
 
+from tokcap.lean.record import Record
 from tokcap.tokens.buckets import NO_RANK
 from tokcap.tokens.pre_split import PRE_SPLIT
 from tokcap.tokens.small_text import SINGLE
-from tokcap.tokens.sources.base import Refused
+from tokcap.tokens.sources.base import NEVER_IN_TEXT, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokcap.tokens.sources.base import Published
 
@@ -30,37 +31,101 @@ if TYPE_CHECKING:
 # Encoding a token takes time by the square of its length. Real vocabularies have a tenth of this in all.
 MOST_SQUARED_BYTES = 1 << 28
 LONGEST_TOKEN_BYTES = 255
-# Bytes that never occur in UTF-8. Text that is not UTF-8 is replaced before it is counted.
-NEVER_IN_TEXT = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 
-def ordered_tokens(published: Published) -> list[bytes]:
-    """Return the tokens that text can have, in order of rank: first all bytes, then what is merged."""
+class Ordered(Record):
+    """The tokens that text can have, in order of rank."""
+
+    # All bytes, then what is merged.
+    tokens: Sequence[bytes]
+    # What no text has, for tiktoken only: it gets a rank after the bytes and before all others.
+    helpers: Sequence[bytes] = ()
+
+
+def ordered_tokens(published: Published) -> Ordered:
+    """Return the tokens that text can have."""
+    return ORDERS[published.encoder](published)
+
+
+def ordered_by_bytes(published: Published) -> Ordered:
+    """Return the tokens of an encoding that merges bytes."""
     tokens = published.tokens
     missing = [byte for byte in range(0x100) if SINGLE[byte] not in tokens and byte not in NEVER_IN_TEXT]
     if missing:
         raise Refused(f"it has no token for the byte {missing[0]:#04x}")
     longer = [token for token in tokens if len(token) > 1 and NEVER_IN_TEXT.isdisjoint(token)]
+    check_lengths(longer)
+    return Ordered([*SINGLE, *longer_tokens(published, longer)])
+
+
+def check_lengths(longer: Sequence[bytes]) -> None:
     if sum(len(token) ** 2 for token in longer) > MOST_SQUARED_BYTES or not longer:
         raise Refused("its tokens are too long, or there are none")
     if max(map(len, longer)) > LONGEST_TOKEN_BYTES:
         raise Refused(f"it has a token of more than {LONGEST_TOKEN_BYTES} bytes")
+
+
+def longer_tokens(published: Published, longer: Sequence[bytes]) -> list[bytes]:
     if published.merges is None:
         assert published.ranks is not None
-        return [*SINGLE, *sorted(longer, key=published.ranks.__getitem__)]
+        return sorted(longer, key=published.ranks.__getitem__)
     pattern = PRE_SPLIT[published.pre_split] if published.whole_pieces_first else ""
-    return [*SINGLE, *merged_tokens(longer, published.merges, pattern)]
+    return merged_tokens(longer, published.merges, pattern)
 
 
-def merged_tokens(tokens: Iterable[bytes], merges: Merges, pattern: str) -> list[bytes]:
+def ordered_by_characters(published: Published) -> Ordered:
+    """Return the tokens of an encoding that merges characters.
+
+    tiktoken merges bytes. With the beginnings of all characters as tokens of low rank it makes characters
+    first.
+    """
+    check_lengths([token for token in published.tokens if len(token) > 1])
+    characters = sorted(token for token in published.tokens if len(token) > 1 and len(token.decode()) == 1)
+    known = frozenset(characters)
+    longer = [token for token in published.tokens if is_made_of(token, known)]
+    assert published.merges is not None
+    merged = merged_tokens(longer, published.merges, "", parts_of=characters_of)
+    pattern = PRE_SPLIT[published.pre_split]
+    import regex
+
+    one_piece = regex.compile(pattern).match
+    for token in merged:
+        text = token.decode()
+        if one_piece(text).end() != len(text):
+            raise Refused(f"its token {text!r} joins what other vocabularies divide")
+    helpers = {character[:size] for character in characters for size in range(2, len(character))}
+    return Ordered([*SINGLE, *characters, *merged], sorted(helpers, key=len))
+
+
+def is_made_of(token: bytes, known: frozenset[bytes]) -> bool:
+    """Return whether a token has several characters, and each of them is a token or ASCII."""
+    characters = characters_of(token)
+    return len(characters) > 1 and all(len(one) == 1 or one in known for one in characters)
+
+
+def characters_of(token: bytes) -> list[bytes]:
+    return [character.encode() for character in token.decode()]
+
+
+def bytes_of(token: bytes) -> list[bytes]:
+    return [*map(SINGLE.__getitem__, token)]
+
+
+def merged_tokens(
+    tokens: Iterable[bytes],
+    merges: Merges,
+    pattern: str,
+    parts_of: Callable[[bytes], list[bytes]] = bytes_of,
+) -> list[bytes]:
     """Return the tokens that can be merged, by the rank of the pair that makes them; then those found whole.
 
-    `pattern` is the pre-split if a piece that is a token is not merged, else empty.
+    `pattern` is the pre-split if a piece that is a token is not merged, else empty. `parts_of` returns what
+    merging starts with.
     """
     rank_of: dict[bytes, int] = {}
     found_whole = []
     for token in tokens:
-        pair = last_pair(token, merges)
+        pair = last_pair(parts_of(token), merges)
         if pair in merges:
             rank_of[token] = merges[pair]
         elif pattern and can_be_piece(token, pattern):
@@ -84,10 +149,9 @@ def can_be_piece(token: bytes, pattern: str) -> bool:
     return text.isspace() or match is None or bool(match.end() == len(text))
 
 
-def last_pair(token: bytes, merges: Merges) -> tuple[bytes, ...]:
-    """Encode a token by itself. Return its last two parts; empty if it always has more than two."""
+def last_pair(parts: list[bytes], merges: Merges) -> tuple[bytes, ...]:
+    """Encode the parts of a token by themselves. Return the last two; empty if there are always more."""
     rank = merges.get
-    parts = [*map(SINGLE.__getitem__, token)]
     pairs = [*map(rank, pairwise(parts), repeat(NO_RANK))]
     while len(parts) > 2:
         lowest = min(pairs)
@@ -101,3 +165,7 @@ def last_pair(token: bytes, merges: Merges) -> tuple[bytes, ...]:
         if place:
             pairs[place - 1] = rank((parts[place - 1], part), NO_RANK)
     return parts[0], parts[1]
+
+
+# By the encoder of a vocabulary.
+ORDERS = {"byte_pair": ordered_by_bytes, "sentencepiece": ordered_by_characters}

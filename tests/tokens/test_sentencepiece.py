@@ -1,0 +1,162 @@
+"""Vocabularies of characters, as SentencePiece trains them, have the tokens of the package `tokenizers`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support import published
+from tests.support.published import lengths_by, needed, reference_from
+from tokcap.core.tokenizer import after_cut
+from tokcap.environment import Environment
+from tokcap.errors import TokenizerRefused
+from tokcap.tokens import adding, chunks, count_bytes, open_tokenizer
+
+BLANK_REPLACED = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+BLANK_BEFORE = {"type": "Prepend", "prepend": "▁"}
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": False}
+MERGES = (
+    *(("▁", "▁"), ("▁▁", "▁▁"), ("t", "h"), ("▁", "th"), ("▁th", "e"), ("th", "e"), ("\n", "\n")),
+    *(("é", "t"), ("ét", "é"), ("漢", "字"), ("-", "-"), ("--", ">"), ("▁", "é")),
+)
+
+
+def toy(merges=MERGES, *, normalizers=(BLANK_REPLACED,), pre_tokenizer=None, characters="") -> dict:
+    """A whole tokenizer.json: some characters, all bytes, and what the merges make."""
+    parts = [character for pair in merges for part in pair for character in part]
+    tokens = [*(f"<0x{byte:02X}>" for byte in range(256)), "<unk>", *parts, *characters, *"abc,.>1"]
+    tokens += [left + right for left, right in merges]
+    return {
+        "version": "1.0",
+        "normalizer": {"type": "Sequence", "normalizers": list(normalizers)} if normalizers else None,
+        "pre_tokenizer": pre_tokenizer,
+        "decoder": None,
+        "model": {
+            "type": "BPE",
+            "unk_token": "<unk>",
+            "fuse_unk": True,
+            "byte_fallback": True,
+            "vocab": {token: number for number, token in enumerate(dict.fromkeys(tokens))},
+            "merges": [list(pair) for pair in merges],
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Compile a model, once each; return the tokenizer and the package's."""
+    known = {}
+
+    def both(model: dict):
+        content = json.dumps(model)
+        if content not in known:
+            directory = tmp_path_factory.mktemp("one")
+            (directory / "tokenizer.json").write_text(content)
+            env = Environment({"TOKCAP_DATA_DIR": str(directory / "data")})
+            adding.add("one", str(directory / "tokenizer.json"), env)
+            known[content] = open_tokenizer("one", env), reference_from(model)
+        return known[content]
+
+    return both
+
+
+PREFIXES = {
+    "none": toy(),
+    "always": toy(normalizers=(BLANK_BEFORE, BLANK_REPLACED)),
+    "unless blank": toy(normalizers=(), pre_tokenizer=METASPACE),
+}
+PARTS = (
+    " ",
+    "  ",
+    "▁",
+    "the",
+    "été",
+    "漢字",
+    "漢",
+    "-->",
+    "\n",
+    "\n\n",
+    "1",
+    "x",
+    "ж",
+    "\0",
+    "<0x0A>",
+    "</s>",
+)
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@settings(max_examples=60, deadline=None)
+@given(parts=st.lists(st.one_of(st.sampled_from(PARTS), st.text(max_size=3)), max_size=10))
+def test_any_text_has_the_tokens_of_the_package(compiled, prefix, parts):
+    tokenizer, reference = compiled(PREFIXES[prefix])
+    text = "".join(parts)
+    expected = lengths_by(reference, text)
+    lengths = list(tokenizer.token_lengths(text))
+    assert (len(lengths), tokenizer.count(text)) == (len(expected), len(expected))
+    assert sum(lengths) == len(text.encode())
+    plain = text.replace("▁", " ")
+    if plain == text and expected:
+        expected[0] -= sum(expected) - len(text.encode())
+        assert lengths == expected
+    loaded = after_cut(tokenizer).byte_pair
+    assert list(loaded.token_lengths(plain)) == list(after_cut(tokenizer).token_lengths(plain))
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("text", [" ", "▁", "the", "ж", "漢字", "-- ", "\n", "> </"])
+def test_a_long_run_is_counted_in_parts_as_it_is_whole(compiled, prefix, text):
+    tokenizer, reference = compiled(PREFIXES[prefix])
+    run = text * 60_000
+    expected = len(lengths_by(reference, run))
+    assert count_bytes(run.encode(), tokenizer) == expected
+    pieces = list(chunks.split([run.encode()], tokenizer))
+    assert b"".join(pieces) == run.encode()
+
+
+def test_a_text_of_one_character_may_have_two_tokens(compiled, inside, monkeypatch):
+    tokenizer, _ = compiled(PREFIXES["always"])
+    assert list(tokenizer.token_lengths("1")) == [0, 1]
+    place = tokenizer.continued._directory.rpartition("/tokenizers/")[0]
+    monkeypatch.setenv("TOKCAP_DATA_DIR", place)
+    assert inside("--tokenizer", "one", "--token-count", stdin=b"1").out == b"2\n"
+    page = inside("--tokenizer", "one", "-n", "1", "-o", "json", stdin=b"1").json
+    assert (page["data"], page["meta"]["truncated"]) == ([], True)
+
+
+def test_a_token_that_joins_what_is_divided_is_refused(compiled):
+    for pair in (("1", "1"), ("a", ","), ("a", "▁"), ("\n", "a"), (",", "\n")):
+        with pytest.raises(TokenizerRefused, match="joins what other vocabularies divide"):
+            compiled(toy((*MERGES, pair)))
+
+
+def test_tokens_with_plain_blanks_or_unknown_characters_are_never_made(compiled):
+    model = toy()
+    model["model"]["vocab"] |= {" a": 900, "жб": 901}
+    tokenizer, reference = compiled(model)
+    for text in (" a a", "жбжб a"):
+        assert list(tokenizer.token_lengths(text)) == lengths_by(reference, text)
+
+
+def test_other_normalizers_and_splits_are_refused(compiled):
+    for model, reason in (
+        (toy(normalizers=(BLANK_REPLACED, {"type": "NFC"})), "Replace, NFC"),
+        (toy(normalizers=()), "not at all"),
+        (toy(normalizers=(), pre_tokenizer={**METASPACE, "split": True}), "splits texts at every blank"),
+    ):
+        with pytest.raises(TokenizerRefused, match=reason):
+            compiled(model)
+
+
+@needed
+@pytest.mark.parametrize("name", ["gemma3", "llama2"])
+@pytest.mark.parametrize("run", [" ", "\u2581", "ж中", "\U0001f9ff\u0378", "-> "])
+def test_a_long_line_is_divided_into_parts_of_bounded_size(name, run):
+    tokenizer = published.opened(name)
+    data = (run * 700_000).encode()[:1_000_000]
+    pieces = list(chunks.split([data], tokenizer))
+    assert b"".join(pieces) == data
+    assert max(map(len, pieces)) <= 1 << 19
