@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import random
 import subprocess
@@ -20,43 +21,12 @@ from tests.support import published
 from tests.support.published import every_name, lengths_by, needed, reference_from
 from tests.support.reference import reference as tiktoken_reference
 from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS
+from tests.support.toy_models import toy, written
 from tokcap.environment import Environment
 from tokcap.errors import TokenizerRefused, TokenizerUnavailable
 from tokcap.tokens import added, adding, count_bytes, nfc, open_tokenizer, vocabulary
 from tokcap.tokens.pre_split import PRE_SPLIT
-from tokcap.tokens.sources.huggingface import byte_of_character
-
-CHARACTER_OF = {byte: character for character, byte in byte_of_character().items()}
-
-
-def written(data: bytes) -> str:
-    return "".join(map(CHARACTER_OF.__getitem__, data))
-
-
-def toy(merges=(("t", "h"), ("th", "e")), *, more_tokens=(), split="qwen2", **model) -> dict:
-    """A whole tokenizer.json: every byte, and what the merges make."""
-    pairs = [(written(left.encode()), written(right.encode())) for left, right in merges]
-    tokens = [*map(written, (bytes((byte,)) for byte in range(256)))]
-    tokens += [left + right for left, right in pairs] + [written(token.encode()) for token in more_tokens]
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    pattern = {
-        "type": "Split",
-        "pattern": {"Regex": PRE_SPLIT[split]},
-        "behavior": "Isolated",
-        "invert": False,
-    }
-    return {
-        "version": "1.0",
-        "normalizer": None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [pattern, byte_level]},
-        "decoder": None,
-        "model": {
-            "type": "BPE",
-            "vocab": {token: number for number, token in enumerate(dict.fromkeys(tokens))},
-            "merges": [list(pair) for pair in pairs],
-            **model,
-        },
-    }
+from tokcap.tokens.sources import split_names
 
 
 @pytest.fixture
@@ -163,7 +133,10 @@ REFUSED = {
         changed(pre_tokenizer={"type": "ByteLevel", "add_prefix_space": True}),
         "it puts a space before every text",
     ),
-    "a long token": (toy(more_tokens=["x" * 300]), "it has a token of more than 255 bytes"),
+    "a long token": (
+        toy(more_tokens=["x" * 300], ignore_merges=True),
+        "it has a token of more than 255 bytes",
+    ),
     "a whole token of two": (
         toy(more_tokens=["ab"], ignore_merges=True),
         "is found whole, but (b'a', b'b') is not merged to it",
@@ -491,3 +464,37 @@ def test_a_small_text_loads_neither_tiktoken_nor_re(monkeypatch):
         },
     )
     assert (ran.stdout, ran.stderr) == (b"[]\n", b"")
+
+
+@pytest.mark.parametrize("pre_split", ["kimi", "qwen35"])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=ANYTHING)
+@example(text="漢字かな々〇⺀12〇 'ſ e\u0301x A漢'LL\n\n /\n⼀a 한국어 \U00016ff0")
+def test_a_table_with_another_pattern_has_the_tokens_of_tiktoken(place, table_of, pre_split, text):
+    if "own" not in added.names(place):
+        adding.add("own", table_of(), place, pre_split)
+    tokenizer, encoding = open_tokenizer("own", place), published_encoding(pre_split)
+    assert tokenizer.count(text) == len(encoding.encode_ordinary(text))
+    assert tokenizer.byte_pair.count(text) == tokenizer.count(text)
+
+
+@functools.cache
+def published_encoding(pre_split: str) -> tiktoken.Encoding:
+    """Return o200k_base with another pattern, as it is published."""
+    ranks = vocabulary.load("o200k_base").ranks()
+    pattern = {"kimi": split_names.KIMI}.get(pre_split, PRE_SPLIT[pre_split])
+    return tiktoken.Encoding(pre_split, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=ANYTHING)
+def test_single_digits_before_the_split_of_gpt_2_are_those_of_the_package(place, file_of, text):
+    model = toy((("t", "h"), (" ", " "), (" ", "th"), ("1", "2"), (" ", "1"), ("\n", "\n")))
+    model["pre_tokenizer"]["pretokenizers"] = [
+        {"type": "Digits", "individual_digits": True},
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+    ]
+    if "own" not in added.names(place):
+        adding.add("own", file_of(model), place)
+    text = f"th  12 th{text}  1\n\nth"
+    assert list(open_tokenizer("own", place).token_lengths(text)) == lengths_by(reference_from(model), text)

@@ -10,39 +10,11 @@ from hypothesis import strategies as st
 
 from tests.support import published
 from tests.support.published import lengths_by, needed, reference_from
+from tests.support.toy_models import BLANK_BEFORE, BLANK_REPLACED, MERGES, METASPACE, toy_of_characters
 from tokcap.core.tokenizer import after_cut
 from tokcap.environment import Environment
 from tokcap.errors import TokenizerRefused
 from tokcap.tokens import adding, chunks, count_bytes, open_tokenizer
-
-BLANK_REPLACED = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
-BLANK_BEFORE = {"type": "Prepend", "prepend": "▁"}
-METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": False}
-MERGES = (
-    *(("▁", "▁"), ("▁▁", "▁▁"), ("t", "h"), ("▁", "th"), ("▁th", "e"), ("th", "e"), ("\n", "\n")),
-    *(("é", "t"), ("ét", "é"), ("漢", "字"), ("-", "-"), ("--", ">"), ("▁", "é")),
-)
-
-
-def toy(merges=MERGES, *, normalizers=(BLANK_REPLACED,), pre_tokenizer=None, characters="") -> dict:
-    """A whole tokenizer.json: some characters, all bytes, and what the merges make."""
-    parts = [character for pair in merges for part in pair for character in part]
-    tokens = [*(f"<0x{byte:02X}>" for byte in range(256)), "<unk>", *parts, *characters, *"abc,.>1"]
-    tokens += [left + right for left, right in merges]
-    return {
-        "version": "1.0",
-        "normalizer": {"type": "Sequence", "normalizers": list(normalizers)} if normalizers else None,
-        "pre_tokenizer": pre_tokenizer,
-        "decoder": None,
-        "model": {
-            "type": "BPE",
-            "unk_token": "<unk>",
-            "fuse_unk": True,
-            "byte_fallback": True,
-            "vocab": {token: number for number, token in enumerate(dict.fromkeys(tokens))},
-            "merges": [list(pair) for pair in merges],
-        },
-    }
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +36,9 @@ def compiled(tmp_path_factory):
 
 
 PREFIXES = {
-    "none": toy(),
-    "always": toy(normalizers=(BLANK_BEFORE, BLANK_REPLACED)),
-    "unless blank": toy(normalizers=(), pre_tokenizer=METASPACE),
+    "none": toy_of_characters(),
+    "always": toy_of_characters(normalizers=(BLANK_BEFORE, BLANK_REPLACED)),
+    "unless blank": toy_of_characters(normalizers=(), pre_tokenizer=METASPACE),
 }
 PARTS = (
     " ",
@@ -130,11 +102,11 @@ def test_a_text_of_one_character_may_have_two_tokens(compiled, inside, monkeypat
 def test_a_token_that_joins_what_is_divided_is_refused(compiled):
     for pair in (("1", "1"), ("a", ","), ("a", "▁"), ("\n", "a"), (",", "\n")):
         with pytest.raises(TokenizerRefused, match="joins what other vocabularies divide"):
-            compiled(toy((*MERGES, pair)))
+            compiled(toy_of_characters((*MERGES, pair)))
 
 
 def test_tokens_with_plain_blanks_or_unknown_characters_are_never_made(compiled):
-    model = toy()
+    model = toy_of_characters()
     model["model"]["vocab"] |= {" a": 900, "жб": 901}
     tokenizer, reference = compiled(model)
     for text in (" a a", "жбжб a"):
@@ -143,9 +115,12 @@ def test_tokens_with_plain_blanks_or_unknown_characters_are_never_made(compiled)
 
 def test_other_normalizers_and_splits_are_refused(compiled):
     for model, reason in (
-        (toy(normalizers=(BLANK_REPLACED, {"type": "NFC"})), "Replace, NFC"),
-        (toy(normalizers=()), "not at all"),
-        (toy(normalizers=(), pre_tokenizer={**METASPACE, "split": True}), "splits texts at every blank"),
+        (toy_of_characters(normalizers=(BLANK_REPLACED, {"type": "NFC"})), "Replace, NFC"),
+        (toy_of_characters(normalizers=()), "not at all"),
+        (
+            toy_of_characters(normalizers=(), pre_tokenizer={**METASPACE, "split": True}),
+            "splits texts at every blank",
+        ),
     ):
         with pytest.raises(TokenizerRefused, match=reason):
             compiled(model)

@@ -108,12 +108,12 @@ class AddedEncoding(Record):
 
     def classes_of(self, text: str) -> bytes | None:
         """Return one byte per character; None if a character has no known class."""
-        from tokcap.tokens.other_pre_splits import WITH_SCRIPTS
+        from tokcap.tokens.other_pre_splits import CLASSES
 
-        if self.pre_split in WITH_SCRIPTS:
-            from tokcap.tokens.script_classes import classes_of
-        else:
-            from tokcap.tokens.character_classes import classes_of
+        if self.pre_split in CLASSES:
+            return CLASSES[self.pre_split](text)
+        from tokcap.tokens.character_classes import classes_of
+
         return classes_of(text)
 
 

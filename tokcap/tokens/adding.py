@@ -78,13 +78,14 @@ def compiled(name: str, file: SourceFile, pre_split: str) -> tuple[Description, 
     else:
         raise Refused("it is not a vocabulary that can be compiled")
     published = source.read(file, pre_split)
+    sha256 = published.sha256 or file.sha256
     ordered = ordered_tokens(published)
     tokens = ordered.tokens
     described = Description(
         name=name,
         source_format=format_name,
         source_path=written_path(file.path),
-        source_sha256=file.sha256,
+        source_sha256=sha256,
         pre_split=published.pre_split,
         normalizer=published.normalizer,
         encoder=published.encoder,
@@ -96,8 +97,8 @@ def compiled(name: str, file: SourceFile, pre_split: str) -> tuple[Description, 
     )
     with_helpers = [*tokens[: len(SINGLE)], *ordered.helpers, *tokens[len(SINGLE) :]]
     return described, {
-        VOCABULARY: vocabulary_of(name, file.sha256, with_helpers).packed(),
-        BUCKETS: bucket_file(vocabulary_of(name, file.sha256, tokens)),
+        VOCABULARY: vocabulary_of(name, sha256, with_helpers).packed(),
+        BUCKETS: bucket_file(vocabulary_of(name, sha256, tokens)),
     }
 
 

@@ -42,10 +42,10 @@ class Checker:
         path = source or adding.source_path_of(described)
         try:
             with SourceFile(path) as file:
-                if file.sha256 != described.source_sha256:
-                    raise TokenizerRefused(f"{path} is not the file that {name!r} was compiled from")
                 if described.source_format != "huggingface":
                     raise TokenizerRefused(f"the package tokenizers cannot read {path}: not a tokenizer.json")
+                if file.sha256 != described.source_sha256:
+                    raise TokenizerRefused(f"{path} is not the file that {name!r} was compiled from")
                 self._reference = reference_from(file.content)
         except FileNotFoundError:
             raise TokenizerRefused(f"{path} does not exist any more; name it with --source") from None

@@ -59,8 +59,8 @@ BETWEEN_CHARACTERS = (
 PATTERNS = {
     "sentencepiece": BETWEEN_CHARACTERS,
     **dict.fromkeys(("cl100k_base", "o200k_base", "o200k_harmony"), WORDS_AND_LINES),
-    **dict.fromkeys(("llama3", "qwen2", "tekken", "deepseek3"), WORDS_AND_LINES),
-    **dict.fromkeys(("gpt2", "r50k_base", "p50k_base", "p50k_edit"), WORDS_ONLY),
+    **dict.fromkeys(("llama3", "qwen2", "qwen35", "tekken", "deepseek3", "kimi"), WORDS_AND_LINES),
+    **dict.fromkeys(("gpt2", "gpt2_digits", "r50k_base", "p50k_base", "p50k_edit"), WORDS_ONLY),
 }
 
 

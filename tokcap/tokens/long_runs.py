@@ -40,6 +40,8 @@ RUNS = {
         r"|[^\s\p{L}\p{N}\p{M}]+" + BLANKS,
     ),
     **dict.fromkeys(GPT2_FAMILY, OF_ANY_LENGTH),
+    "gpt2_digits": r"\p{L}+|[^\s\p{L}\p{N}]+|\s+",
+    "qwen35": r"[\p{L}\p{M}]+|[^\s\p{L}\p{M}\p{N}]+" + BLANKS,
     "sentencepiece": r"[^\x00-@\[-`{-\x7f]+|[\x00-\t\x0b-\x1f!-/:-@\[-`{-\x7f]+| +|\n+",
 }
 # Ends of pieces that can be seen without their beginnings. `chunks.PATTERNS` finds those in ASCII text.
@@ -49,7 +51,8 @@ PIECE_ENDS = {
         O200K_FAMILY,
         r"\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])|\p{Ll}{3}(?=\p{Lu})",
     ),
-    **dict.fromkeys(GPT2_FAMILY, r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})"),
+    **dict.fromkeys((*GPT2_FAMILY, "gpt2_digits"), r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})"),
+    "qwen35": r"[\p{L}\p{M}](?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{M}\p{N}](?=[^\S\r\n])",
     "sentencepiece": r"[A-Za-z](?=[\x00-@\[-`{-\x7f])|[0-9](?=[\s\S])|\n(?=[^\n])|[^\n](?=\n)|[^ >](?= )",
 }
 # Pieces with a small letter, up to any character of theirs: they end before the next capital. Letters without

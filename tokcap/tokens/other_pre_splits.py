@@ -6,7 +6,12 @@ A pre-split has one name in all tables: here, `PATTERNS` in `tokens.chunks`, `PR
 
 from __future__ import annotations
 
+from tokcap.lean.record import TYPE_CHECKING
+from tokcap.lean.table import Table
 from tokcap.tokens.small_text import BLANK, LETTER, LOWER, NUMBER, UPPER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CONTRACTION = r"'(?:[SDMTsdmt\x87]|[Ll][Ll]|[Vv][Ee]|[Rr][Ee])"
 
@@ -55,6 +60,33 @@ DEEPSEEK3 = (
     rf"|(?:[{_CONTROL}](?![{LETTER}\x83]))+"
 )
 
+GPT2_DIGITS = (
+    rf"[{NUMBER}]|'(?:[sdmt]|ll|ve|re)"
+    rf"| ?[{LETTER}]+| ?[^{BLANK}{LETTER}{NUMBER}]+"
+    rf"|[{BLANK}]+(?![^{BLANK}{NUMBER}])"
+    rf"|[{BLANK}]+"
+)
+
+QWEN35 = (
+    CONTRACTION + rf"|[^\r\n{LETTER}{NUMBER}]?[{LETTER}\x83]+"
+    rf"|[{NUMBER}]"
+    rf"| ?[^{BLANK}{LETTER}\x83{NUMBER}]+[\r\n]*"
+    rf"|[{BLANK}]*[\r\n]+"
+    rf"|[{BLANK}]+(?![^{BLANK}])"
+    rf"|[{BLANK}]+"
+)
+
+# Over the classes of `tokens.han_classes`.
+KIMI = (
+    rf"\x89+|[^\r\n{LETTER}\x89{NUMBER}]?[{UPPER}]*[{LOWER}]+(?:{CONTRACTION})?"
+    rf"|[^\r\n{LETTER}\x89{NUMBER}]?[{UPPER}]+[{LOWER}]*(?:{CONTRACTION})?"
+    rf"|[{NUMBER}]{{1,3}}"
+    rf"| ?[^{BLANK}{LETTER}\x89{NUMBER}]+[\r\n]*"
+    rf"|[{BLANK}]*[\r\n]+"
+    rf"|[{BLANK}]+(?![^{BLANK}])"
+    rf"|[{BLANK}]+"
+)
+
 # Over the bytes of a text: what is not ASCII needs no class.
 _SIGNS = r"(?:[^A-Za-z0-9 \n>\x80-\xff]++|>(?: </)?+)++"
 _OTHERS = rf"[\x80-\xff]++(?:[A-Za-z]++|{_SIGNS})?+"
@@ -65,14 +97,21 @@ OTHER_CLASS_PRE_SPLIT = {
     "qwen2": with_groups_of_digits(rf"[{NUMBER}]"),
     "tekken": TEKKEN.encode(),
     "gpt2": GPT2.encode(),
+    "gpt2_digits": GPT2_DIGITS.encode(),
+    "qwen35": QWEN35.encode(),
+    "kimi": KIMI.encode(),
     "deepseek3": DEEPSEEK3.encode(),
     "sentencepiece": SENTENCEPIECE.encode(),
 }
 # How many digits a piece has at most; 0: any number.
 DIGIT_GROUPS = {
-    **dict.fromkeys(("cl100k_base", "o200k_base", "llama3", "deepseek3"), 3),
-    **dict.fromkeys(("qwen2", "tekken", "sentencepiece"), 1),
+    **dict.fromkeys(("cl100k_base", "o200k_base", "llama3", "deepseek3", "kimi"), 3),
+    **dict.fromkeys(("qwen2", "qwen35", "tekken", "gpt2_digits", "sentencepiece"), 1),
     "gpt2": 0,
 }
-# Pre-splits that tell signs from controls, and Chinese and Japanese from other letters.
-WITH_SCRIPTS = ("deepseek3",)
+# What finds the classes of a pre-split, if not `tokens.character_classes`: signs differ from controls, and
+# Chinese from other letters.
+CLASSES: Table[Callable[[str], bytes | None]] = Table(
+    deepseek3="tokcap.tokens.script_classes:classes_of",
+    kimi="tokcap.tokens.han_classes:classes_of",
+)

@@ -30,6 +30,17 @@ DEEPSEEK3 = (
     rf"|(?:[{ASIAN_REST}](?![{ASIAN_LETTER}]))+"
 )
 
+# Kimi splits Chinese from other letters. Not every engine has intersections of classes, so they are written
+# as alternatives.
+_CASELESS = r"[^\P{Lm}\p{Han}]|[^\P{Lo}\p{Han}]|[^\P{M}\p{Han}]"
+_UPPER, _LOWER = rf"(?:[\p{{Lu}}\p{{Lt}}]|{_CASELESS})", rf"(?:\p{{Ll}}|{_CASELESS})"
+_CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+KIMI = (
+    rf"\p{{Han}}+|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTION}"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
 # The whole text is one piece in SentencePiece. No token of Gemma, Llama 2, Yi or Baichuan 2 has a digit and
 # another character, a letter next to a sign, a line break next to anything else, or a blank after anything
 # else, except `> </` of Gemma. What joins nothing else can be a piece. The compiler proves it for each file.
@@ -70,6 +81,14 @@ PRE_SPLIT = {
         r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
     ),
     "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    # StarCoder, Command R and others: every digit is a piece, and what is between them is split as in GPT-2.
+    "gpt2_digits": (r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"),
+    # Qwen 3.5: marks belong to words.
+    "qwen35": (
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"
+        r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+    "kimi": KIMI,
     "deepseek3": DEEPSEEK3,
     "sentencepiece": SENTENCEPIECE,
 }

@@ -1,6 +1,6 @@
 """Character classes that tell signs from controls, and Chinese and Japanese from everything else.
 
-As `tokens.character_classes`, with three more classes, for the pre-splits in `WITH_SCRIPTS`.
+As `tokens.character_classes`, with three more classes, for the pre-split of DeepSeek.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ DEFAULT_TIMEOUT_SECONDS = 60.0
     "add",
     arguments=(
         Argument("NAME", "the name for --tokenizer: letters, digits, dots, dashes, underscores"),
-        Argument("FILE", "a tokenizer.json, a tekken.json or a .tiktoken table", names="files"),
+        Argument("FILE", "a tokenizer.json, a tekken.json, a .tiktoken table or a GGUF model", names="files"),
     ),
     flags=(
         Flag(
@@ -51,11 +51,12 @@ DEFAULT_TIMEOUT_SECONDS = 60.0
 def add(env: Environment, *, name: str, file: str, pre_split: str | None, output: Output | None) -> int:
     """Compile the vocabulary in a file into the data directory, once; --tokenizer NAME then counts with it.
 
-    FILE is a tokenizer.json of Hugging Face, a tekken.json of Mistral, or a .tiktoken table. Byte-level
-    byte-pair encoding is compiled, with the pre-splits of GPT-2, GPT-4, GPT-4o, Llama 3, Qwen 2 to 3,
-    DeepSeek V3 and Mistral (Tekken), and with NFC; and encoding over characters with bytes as a fallback, as
-    SentencePiece trains it (Gemma, Llama 2, Mistral 7B). What cannot be compiled so that every token is the
-    same is refused, with the reason. After that, only check needs FILE.
+    FILE is a tokenizer.json of Hugging Face, a tekken.json of Mistral, a .tiktoken table, or a GGUF model, of
+    which only the metadata is read. Byte-level byte-pair encoding is compiled, with the pre-splits of GPT-2,
+    StarCoder, GPT-4, GPT-4o, Llama 3, GLM, Qwen 2 to 3.5, DeepSeek V3, Kimi and Mistral (Tekken), and with
+    NFC; and encoding over characters with bytes as a fallback, as SentencePiece trains it (Gemma, Llama 2,
+    Mistral 7B). What cannot be compiled so that every token is the same is refused, with the reason. After
+    that, only check needs FILE.
     """
     from tokcap.tokens.adding import add as compile_file
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
 # Asked in this order; the first one that recognizes a file reads it.
 FORMATS: "Table[SourceFormat]" = Table(
+    gguf="tokcap.tokens.sources.gguf:FORMAT",
     tekken="tokcap.tokens.sources.tekken:FORMAT",
     huggingface="tokcap.tokens.sources.huggingface:FORMAT",
     tiktoken="tokcap.tokens.sources.tiktoken_table:FORMAT",

@@ -42,6 +42,8 @@ class Published(Record):
     # What a compiled tokenizer is opened with (see `added.ENCODERS`), and when a text gets a blank before it.
     encoder: str = BYTE_PAIR
     prefix: str = NO_PREFIX
+    # The digest of what was read, if that is not all of the file.
+    sha256: str = ""
 
 
 def from_json(content: bytes) -> Any:

@@ -10,7 +10,7 @@ from tokcap.tokens.sources.merges import merges_of
 from tokcap.tokens.sources.parts import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
 # The tokens of bytes.
 BYTE_NAMES = {f"<0x{byte:02X}>": byte for byte in range(0x100)}
@@ -32,13 +32,7 @@ def character_bpe(content: Mapping[str, Any], model: Mapping[str, Any]) -> Publi
     vocabulary = member(model, "vocab", dict)
     if len(vocabulary) > MOST_TOKENS:
         raise Refused(f"it has {len(vocabulary)} tokens; no vocabulary has more than {MOST_TOKENS}")
-    for name, byte in BYTE_NAMES.items():
-        if (
-            name not in vocabulary
-            and byte not in NEVER_IN_TEXT
-            and (byte >= 0x80 or chr(byte) not in vocabulary)
-        ):
-            raise Refused(f"it has no token for the byte {byte:#04x}")
+    check_bytes(vocabulary)
     prefix = prefix_of(content)
     tokens = tokens_of(vocabulary)
     return Published(
@@ -51,6 +45,14 @@ def character_bpe(content: Mapping[str, Any], model: Mapping[str, Any]) -> Publi
         encoder="sentencepiece",
         prefix=prefix,
     )
+
+
+def check_bytes(vocabulary: Container[str]) -> None:
+    """Refuse a vocabulary without a token for a byte that a character can become."""
+    for name, byte in BYTE_NAMES.items():
+        is_character = byte < 0x80 and chr(byte) in vocabulary
+        if name not in vocabulary and byte not in NEVER_IN_TEXT and not is_character:
+            raise Refused(f"it has no token for the byte {byte:#04x}")
 
 
 def prefix_of(content: Mapping[str, Any]) -> str:

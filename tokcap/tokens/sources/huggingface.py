@@ -12,10 +12,10 @@ from tokcap.tokens.sources.base import MOST_TOKENS, Published, Refused, from_jso
 from tokcap.tokens.sources.character_bpe import character_bpe
 from tokcap.tokens.sources.merges import merges_of
 from tokcap.tokens.sources.parts import parts_of
-from tokcap.tokens.sources.split_names import GPT2, name_of_splits
+from tokcap.tokens.sources.split_names import DIGIT, GPT2, name_of_splits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tokcap.tokens.sources.source_file import SourceFile
 
@@ -85,6 +85,8 @@ def splits_of(part: object) -> Sequence[str]:
             if inner.get("use_regex", True):
                 patterns.append(GPT2)
             is_byte_level = True
+        elif kind == "Digits" and inner.get("individual_digits") is True:
+            patterns.append(DIGIT)
         else:
             raise Refused(f"its pre-tokenizer has the part {kind!r}, which cannot be compiled")
     if not is_byte_level:
@@ -116,6 +118,11 @@ def tokens_of(model: Mapping[str, Any]) -> Mapping[str, bytes]:
     vocabulary = member(model, "vocab", dict)
     if len(vocabulary) > MOST_TOKENS:
         raise Refused(f"it has {len(vocabulary)} tokens; no vocabulary has more than {MOST_TOKENS}")
+    return bytes_of_tokens(vocabulary)
+
+
+def bytes_of_tokens(vocabulary: Iterable[str]) -> Mapping[str, bytes]:
+    """Return the bytes of those tokens whose characters all stand for bytes."""
     byte_of = byte_of_character().__getitem__
     found = {}
     for written in vocabulary:

@@ -12,7 +12,8 @@ makes the token by merging.
 
 from __future__ import annotations
 
-from itertools import pairwise, repeat
+from collections import UserDict
+from itertools import groupby, pairwise, repeat
 from typing import TYPE_CHECKING
 
 from tokcap.lean.record import Record
@@ -44,7 +45,10 @@ class Ordered(Record):
 
 def ordered_tokens(published: Published) -> Ordered:
     """Return the tokens that text can have."""
-    return ORDERS[published.encoder](published)
+    found = ORDERS[published.encoder](published)
+    if max(map(len, found.tokens)) > LONGEST_TOKEN_BYTES:
+        raise Refused(f"it has a token of more than {LONGEST_TOKEN_BYTES} bytes")
+    return found
 
 
 def ordered_by_bytes(published: Published) -> Ordered:
@@ -59,10 +63,9 @@ def ordered_by_bytes(published: Published) -> Ordered:
 
 
 def check_lengths(longer: Sequence[bytes]) -> None:
+    """Refuse tokens that would take too long to encode."""
     if sum(len(token) ** 2 for token in longer) > MOST_SQUARED_BYTES or not longer:
         raise Refused("its tokens are too long, or there are none")
-    if max(map(len, longer)) > LONGEST_TOKEN_BYTES:
-        raise Refused(f"it has a token of more than {LONGEST_TOKEN_BYTES} bytes")
 
 
 def longer_tokens(published: Published, longer: Sequence[bytes]) -> list[bytes]:
@@ -83,18 +86,57 @@ def ordered_by_characters(published: Published) -> Ordered:
     characters = sorted(token for token in published.tokens if len(token) > 1 and len(token.decode()) == 1)
     known = frozenset(characters)
     longer = [token for token in published.tokens if is_made_of(token, known)]
-    assert published.merges is not None
-    merged = merged_tokens(longer, published.merges, "", parts_of=characters_of)
-    pattern = PRE_SPLIT[published.pre_split]
+    merged = merged_tokens(longer, merges_by_characters(published), "", parts_of=characters_of)
+    if published.ranks is not None:
+        merged = without_ties(merged, published.ranks)
     import regex
 
-    one_piece = regex.compile(pattern).match
+    one_piece = regex.compile(PRE_SPLIT[published.pre_split]).match
     for token in merged:
         text = token.decode()
         if one_piece(text).end() != len(text):
             raise Refused(f"its token {text!r} joins what other vocabularies divide")
     helpers = {character[:size] for character in characters for size in range(2, len(character))}
     return Ordered([*SINGLE, *characters, *merged], sorted(helpers, key=len))
+
+
+def merges_by_characters(published: Published) -> Merges:
+    if published.merges is not None:
+        return published.merges
+    assert published.ranks is not None
+    return EveryPair(published.ranks)
+
+
+def without_ties(tokens: Sequence[bytes], ranks: Mapping[bytes, int]) -> list[bytes]:
+    """Put tokens of the same rank in an order that makes the same tokens; `Refused` if there may be none.
+
+    Of pairs with the same rank, the first one in the text is merged, so a run of blanks grows from its
+    beginning until it is as long as the longest token. The same tokens come of merging equal halves first, if
+    there are runs of all lengths up to a power of two.
+    """
+    found: list[bytes] = []
+    for _, group in groupby(tokens, key=ranks.__getitem__):
+        tied = sorted(group, key=lambda token: (len(token).bit_count() > 1, len(token)))
+        longest = max(map(len, tied))
+        runs = {tied[0][:1] * size for size in range(2, longest + 1)}
+        if len(tied) > 1 and (runs != set(tied) or longest.bit_count() > 1):
+            raise Refused(f"its tokens {tied[0].decode()!r} and {tied[1].decode()!r} have the same score")
+        found += tied
+    return found
+
+
+class EveryPair(UserDict[tuple[bytes, ...], int]):
+    """Merges of every pair that makes a token, whose rank is that of the token."""
+
+    def __init__(self, ranks: Mapping[bytes, int]) -> None:
+        super().__init__()
+        self._ranks = ranks
+
+    def __contains__(self, pair: object) -> bool:
+        return isinstance(pair, tuple) and b"".join(pair) in self._ranks
+
+    def __getitem__(self, pair: tuple[bytes, ...]) -> int:
+        return self._ranks[b"".join(pair)]
 
 
 def is_made_of(token: bytes, known: frozenset[bytes]) -> bool:

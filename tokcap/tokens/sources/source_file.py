@@ -6,6 +6,7 @@ import hashlib
 import os
 import stat
 from functools import cached_property
+from typing import BinaryIO
 
 from tokcap.tokens.sources.base import Refused
 
@@ -40,6 +41,11 @@ class SourceFile:
     def beginning(self) -> bytes:
         self._file.seek(0)
         return self._file.read(BEGINNING_BYTES)
+
+    def from_beginning(self) -> tuple[BinaryIO, int]:
+        """Return the file to read a part of it, and its size."""
+        self._file.seek(0)
+        return self._file, os.fstat(self._file.fileno()).st_size
 
     @cached_property
     def content(self) -> bytes:

@@ -25,9 +25,29 @@ DEEPSEEK3 = (
     "|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
 )
 
+# Kimi publishes its table without a `tokenizer.json`; this is the pattern of its code.
+KIMI = "|".join(
+    (
+        r"[\p{Han}]+",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+        r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+        r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+DIGIT = r"\p{N}"
+
 # All patterns of a tokenizer, in order.
+BY_THEMSELVES = ("llama3", "qwen2", "qwen35", "o200k_base", "tekken", "gpt2")
 NAMES: dict[tuple[str, ...], str] = {
-    **{(PRE_SPLIT[name],): name for name in ("llama3", "qwen2", "o200k_base", "tekken", "gpt2")},
+    **{(PRE_SPLIT[name],): name for name in BY_THEMSELVES},
+    (KIMI,): "kimi",
+    (DIGIT, GPT2): "gpt2_digits",
     DEEPSEEK3: "deepseek3",
 }
 
