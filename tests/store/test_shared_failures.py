@@ -2,10 +2,15 @@
 
 import os
 import re
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
 from tests.support.buckets import SECRET, s3_server, variables
+from tests.support.processes import wait_for
 from tests.support.reference import recount
 from tests.support.sharing import LINES, Host, warnings_of
 from tokcap.environment import Environment
@@ -81,6 +86,41 @@ class TestFailures:
                 two.directory.with_name("three"), one.variables["TOKCAP_STORE"], variables(s3_server().port)
             )
             assert other.pages(inside, handle) == data
+
+    @pytest.mark.provokes("INTERNAL_ERROR")
+    def test_even_a_defect_in_an_upload_does_not_cost_the_output(self, inside, hosts, monkeypatch):
+        one, _ = hosts
+
+        def fail(*_):
+            raise TypeError("a detail that may be secret")
+
+        for step in ("entry", "upload"):
+            monkeypatch.setattr(f"tokcap.store.shared_outputs.SharedOutputs.{step}", fail)
+            ran = one.call(inside, "-n", "100", "-o", "json", stdin=LINES + step.encode())
+            assert ran.status == 0
+            assert warnings_of(ran)["NOT_SHARED"].endswith(
+                "cannot read this output: internal error: TypeError"
+            )
+            assert ran.json["data"][0].startswith("line 0\n")
+
+    def test_ctrl_c_ends_a_call_that_waits_for_the_store(self, cloud, link):
+        _, two = cloud
+        link.hangs = True
+        two.variables["TOKCAP_STORE"] = two.variables["TOKCAP_STORE"].replace("=30", "=3000")
+        with subprocess.Popen(
+            [sys.executable, "-m", "tokcap", "-n", "100", "--", "seq", "1", "5000"],
+            env={**os.environ, **two.variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        ) as called:
+            wait_for(lambda: bool(link.requests))
+            while called.poll() is None:
+                called.send_signal(signal.SIGINT)
+                time.sleep(0.05)
+            _, err = called.communicate()
+        assert called.returncode in (130, -signal.SIGINT)
+        assert b"Traceback" not in err
 
     def test_damage_in_the_bucket_is_said_and_never_shown(self, inside, cloud):
         one, two = cloud

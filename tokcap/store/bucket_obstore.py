@@ -12,6 +12,7 @@ from tokcap.errors import PackageMissing, StoreError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.store.bucket import PART_BYTES, Content, StoredObject, parts
 from tokcap.store.bucket_problems import problem_of
+from tokcap.system.threads import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -169,7 +170,7 @@ class ObstoreBucket:
                 f"{self._url.title} cannot be used in a process that was forked from one that used it"
             )
         try:
-            return ask(obstore, self._client())
+            return in_thread(lambda: ask(obstore, self._client()))
         except (StoreError, PackageMissing):
             raise
         except FileNotFoundError as error:
@@ -215,6 +216,30 @@ class ObstoreBucket:
             },
             retry_config={"max_retries": RETRIES, "retry_timeout": timeout},
         )
+
+
+def in_thread(work: Callable[[], Found]) -> Found:
+    """Do something in a thread, and wait for it: meanwhile, Ctrl-C reaches the main thread."""
+    found: list[Found] = []
+    failures: list[BaseException] = []
+
+    def attempt() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            # It is raised where the caller waits.
+            failures.append(error)
+
+    try:
+        worker = Worker(attempt)
+    except RuntimeError:
+        # The user has too many processes.
+        return work()
+    if not worker.wait():
+        raise MemoryError
+    if failures:
+        raise failures[0]
+    return found[0]
 
 
 class MissingObject(Exception):

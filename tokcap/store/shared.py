@@ -6,7 +6,7 @@ bucket never cost an output: it stays local, and `SharedDraft.not_shared` says w
 
 from __future__ import annotations
 
-from tokcap.errors import NotFound, StoreError, TokcapError
+from tokcap.errors import NotFound, TokcapError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.store.base import ANYBODY
 from tokcap.store.handles import (
@@ -214,8 +214,8 @@ class SharedStore:
             known = self.entry(record.handle)
             read = {stream: streams[stream].read for stream in record.stored_bytes}
             self.shared.upload(record, read, files, known, self._env.now())
-        except TokcapError as error:
-            return str(error)
+        except Exception as error:
+            return reason(error)
         return ""
 
     def share_files(self, handle: str, files: Mapping[str, bytes]) -> None:
@@ -233,8 +233,8 @@ class SharedStore:
             return False
         try:
             entry = self.entry(handle)
-        except TokcapError as error:
-            self.failure = str(error)
+        except Exception as error:
+            self.failure = reason(error)
             return False
         return bool(entry and entry.record and entry.record.digest != digest)
 
@@ -276,13 +276,15 @@ class SharedDraft:
         self, record: StoredRecord, streams: Mapping[Stream, Spool], files: Mapping[str, bytes]
     ) -> None:
         self._draft.commit(record, streams, files)
-        try:
-            self.not_shared = self._store.upload(record, streams, files)
-        except StoreError as error:
-            self.not_shared = str(error)
+        self.not_shared = self._store.upload(record, streams, files)
 
     def close(self) -> None:
         self._draft.close()
+
+
+def reason(error: Exception) -> str:
+    """Return why the bucket cannot be used. A defect must not cost the output either."""
+    return str(error) if isinstance(error, TokcapError) else f"internal error: {type(error).__name__}"
 
 
 def is_complete(name: str) -> bool:
