@@ -81,15 +81,15 @@ _tokcap_words() {
             valued='-o --output'
             ;;
         'hook install')
-            flags='-n --token-limit --keep --repeat --session --tokenizer --tools --project -h --help'
-            valued='-n --token-limit --keep --repeat --session --tokenizer --tools'
+            flags='-n --token-limit --keep --repeat --session --tokenizer --model --tools --project -h --help'
+            valued='-n --token-limit --keep --repeat --session --tokenizer --model --tools'
             ;;
         'hook list')
             flags='-h --help'
             ;;
         'hook print')
-            flags='-n --token-limit --keep --repeat --session --tokenizer --tools --project -h --help'
-            valued='-n --token-limit --keep --repeat --session --tokenizer --tools'
+            flags='-n --token-limit --keep --repeat --session --tokenizer --model --tools --project -h --help'
+            valued='-n --token-limit --keep --repeat --session --tokenizer --model --tools'
             ;;
         'hook print-env')
             flags='-h --help'
@@ -184,7 +184,7 @@ _tokcap_offer() {
         ' --ledger-file' | 'show --ledger-file' | 'count '[0-9]* | 'stats --plot' | 'tokenizer add 1' | 'tokenizer calibrate '[0-9]* | 'tokenizer check --source' | 'tokenizer check '[0-9]*) compopt -o default 2>/dev/null ;;
         ' --on-ledger-failure' | 'show --on-ledger-failure') offered=(closed open) ;;
         ' --repeat' | 'hook install --repeat' | 'hook print --repeat') offered=(full mark diff) ;;
-        ' --model' | 'show --model' | 'budget start --model' | 'count --model') _tokcap_list models "$2" ;;
+        ' --model' | 'show --model' | 'budget start --model' | 'count --model' | 'hook install --model' | 'hook print --model') _tokcap_list models "$2" ;;
         'show --stream' | 'spill path --stream') offered=(out err) ;;
         'show 0' | 'spill path 0' | 'spill rm '[0-9]*) _tokcap_list handles "$2" ;;
         'budget start --renew') offered=(day week month) ;;

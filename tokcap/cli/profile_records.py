@@ -42,7 +42,7 @@ def error_words(profile: Profile) -> str:
         f"{value / 10:g} %" for value in (profile.mean_error, profile.most_error, profile.most_above)
     )
     if profile.held_out_texts:
-        return f"mean {mean}, at most {most} for a file, at most {above} too low for a text; held out"
+        return f"mean {mean}, at most {most} for a file; a limit may be passed by up to {above}"
     return f"about {mean}, up to {most}: how far the sources differ; not measured here"
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+from tokcap.cli.values import config_of
+from tokcap.core.request import DEFAULTS
 from tokcap.doctor.finding import Finding, note, ok, wrong
-from tokcap.errors import HookRefused
+from tokcap.errors import HookRefused, TokcapError
 from tokcap.hooks import manage
 from tokcap.hooks.base import Place
+from tokcap.hooks.reader_tokenizer import reader_of
 from tokcap.system.quoting import quoted
+from tokcap.tokens.models import find_model, is_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokcap.cli.values import Config
     from tokcap.environment import Environment
     from tokcap.hooks.base import Agent, Installation
 
@@ -22,7 +27,7 @@ def check(env: Environment) -> Iterator[Finding]:
     """Check every supported agent."""
     place = place_of(env)
     for agent in manage.agents():
-        yield from check_agent(agent, place)
+        yield from check_agent(agent, place, env)
 
 
 def place_of(env: Environment) -> Place:
@@ -33,7 +38,7 @@ def place_of(env: Environment) -> Place:
         return Place(env.home(), env.home(), env.variables)
 
 
-def check_agent(agent: Agent, place: Place) -> Iterator[Finding]:
+def check_agent(agent: Agent, place: Place, env: Environment) -> Iterator[Finding]:
     """Check the user's and the project's settings of an agent."""
     installed = False
     for path in manage.settings_paths(agent, place):
@@ -46,6 +51,7 @@ def check_agent(agent: Agent, place: Place) -> Iterator[Finding]:
         if installation is not None:
             installed = True
             yield check_installation(agent, path, installation, place)
+            yield from check_tokenizer(agent, path, installation, place, env)
     if installed:
         for objection in agent.objections(place):
             yield note(agent.name, f"the hook does not cap commands: {objection}", "tokcap hook list")
@@ -65,3 +71,43 @@ def check_installation(agent: Agent, path: str, installation: Installation, plac
     words = ["tokcap", "hook", "install", agent.name, *where, *installation.options]
     message = f"the hook in {path} calls {program or 'nothing'}, which does not exist"
     return wrong(agent.name, message, " ".join(map(quoted, words)))
+
+
+def check_tokenizer(
+    agent: Agent, path: str, installation: Installation, place: Place, env: Environment
+) -> Iterator[Finding]:
+    """Compare the tokenizer of a hook with that of the model that the agent uses."""
+    try:
+        config = config_of(env)
+        counts_with = installation.option("--tokenizer") or configured_tokenizer(config, env)
+        reader = reader_of(agent, place, config.models, env)
+    except TokcapError:
+        # Reported where the settings are checked.
+        return
+    if reader is None or reader.tokenizer in (None, counts_with):
+        return
+    message = f"counts with {counts_with}, but its model {reader.model} has the tokenizer {reader.tokenizer}"
+    if not reader.is_here:
+        if reader.is_named:
+            add = f"tokcap tokenizer add {reader.tokenizer} FILE"
+            yield note(agent.name, f"{message}, whose vocabulary was not added", add)
+        return
+    where = ["--project"] if path == agent.project_settings(place) else []
+    others = [
+        word
+        for flag, value in zip(installation.options[::2], installation.options[1::2], strict=True)
+        if flag != "--tokenizer"
+        for word in (flag, value)
+    ]
+    words = ["tokcap", "hook", "install", agent.name, *where, *others, "--tokenizer", str(reader.tokenizer)]
+    yield note(agent.name, message, " ".join(map(quoted, words)))
+
+
+def configured_tokenizer(config: Config, env: Environment) -> str:
+    """Return the tokenizer that variables, the config file or the default choose."""
+    named = env.variables.get("TOKCAP_TOKENIZER") or config.values.get("tokenizer")
+    model = env.variables.get("TOKCAP_MODEL") or config.values.get("model")
+    if not named and model:
+        found = find_model(str(model), config.models)
+        named = found.tokenizer if is_here(found, env) else None
+    return str(named or DEFAULTS["tokenizer"])

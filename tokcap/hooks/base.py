@@ -70,6 +70,8 @@ class Agent:
     session_variable: str = ""
     # How to start the agent so that the hook has an effect, in one line; `{}` is the start-up file.
     then: str = ""
+    # The model that it uses if its settings name none; empty if that is not known.
+    usual_model: str = ""
     # What to print if an event needs no answer.
     no_answer: bytes = b""
 
@@ -79,6 +81,10 @@ class Agent:
 
     def project_settings(self, place: Place) -> str:
         """Return the path of the settings that one user has for a project; empty if there are none."""
+        return ""
+
+    def model(self, place: Place) -> str:
+        """Return the model that the agent's settings name; empty if they name none or cannot be read."""
         return ""
 
     def is_present(self, place: Place) -> bool:

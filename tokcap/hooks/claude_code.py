@@ -31,6 +31,7 @@ class ClaudeCode(UserShellAgent):
     session_variable = "CLAUDE_CODE_SESSION_ID"
     tools = ("Read", "Grep", "Glob", "WebFetch", "mcp__.*")
     keys = ("env", "CLAUDE_CODE_SHELL")
+    usual_model = "claude"
 
     def user_settings(self, place: Place) -> str:
         base = place.variables.get("CLAUDE_CONFIG_DIR") or f"{place.home}/.claude"
@@ -39,6 +40,17 @@ class ClaudeCode(UserShellAgent):
     def project_settings(self, place: Place) -> str:
         # The other settings of a project are shared with people whose tokcap is elsewhere.
         return f"{place.project}/.claude/settings.local.json"
+
+    def model(self, place: Place) -> str:
+        from tokcap.hooks.agent_models import in_json, in_variables
+
+        shared = f"{place.project}/.claude/settings.json"
+        paths = (self.project_settings(place), shared, self.user_settings(place))
+        return (
+            in_variables(place.variables, "ANTHROPIC_MODEL")
+            or in_json(paths, "env", "ANTHROPIC_MODEL")
+            or in_json(paths, "model")
+        )
 
     def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
         from tokcap.hooks.settings_entry import HookEntry

@@ -28,10 +28,16 @@ class Codex(StartUpAgent):
     session_variable = "CODEX_SESSION_ID"
     # An identifier, the time, the exit status, a count.
     frame = "34"
+    usual_model = "gpt-5"
 
     def user_settings(self, place: Place) -> str:
         base = place.variables.get("CODEX_HOME") or f"{place.home}/.codex"
         return f"{base}/config.toml"
+
+    def model(self, place: Place) -> str:
+        from tokcap.hooks.agent_models import in_toml
+
+        return in_toml(self.user_settings(place), "model")
 
     def objections(self, place: Place) -> list[str]:
         shell = place.variables.get("SHELL", "")

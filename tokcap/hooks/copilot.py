@@ -44,6 +44,12 @@ class Copilot(FileAgent):
     def home_directory(self, place: Place) -> str:
         return os.path.dirname(os.path.dirname(self.user_settings(place)))
 
+    def model(self, place: Place) -> str:
+        from tokcap.hooks.agent_models import in_json, in_variables
+
+        named = in_variables(place.variables, "COPILOT_MODEL")
+        return named or in_json((f"{self.home_directory(place)}/config.json",), "model")
+
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
         import json
 

@@ -25,9 +25,18 @@ class Gemini(StartUpAgent):
     way = START_UP_FILE
     effect = "caps every shell command, in every approval mode"
     tried = "0.61.0"
+    usual_model = "gemini"
 
     def user_settings(self, place: Place) -> str:
         return f"{place.home}/.gemini/.env"
+
+    def model(self, place: Place) -> str:
+        from tokcap.hooks.agent_models import in_json, in_variables
+
+        paths = [f"{base}/.gemini/settings.json" for base in (place.project, place.home)]
+        named = in_variables(place.variables, "GEMINI_MODEL") or in_json(paths, "model", "name")
+        # Older versions have the name itself there.
+        return named or in_json(paths, "model")
 
     def objections(self, place: Place) -> list[str]:
         nearer = nearer_file(place)

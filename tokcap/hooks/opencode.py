@@ -36,6 +36,12 @@ class OpenCode(UserShellAgent):
         names = [f"{base}/opencode/{name}" for name in ("opencode.json", "opencode.jsonc")]
         return next((name for name in reversed(names) if os.path.exists(name)), names[0])
 
+    def model(self, place: Place) -> str:
+        from tokcap.hooks.agent_models import in_json
+
+        own = [f"{place.project}/{name}" for name in ("opencode.json", "opencode.jsonc")]
+        return in_json((*own, self.user_settings(place)), "model")
+
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
         from tokcap.hooks.plugin import plugin_file
 

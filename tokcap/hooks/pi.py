@@ -33,6 +33,11 @@ class Pi(ShellAgent):
         base = place.variables.get("PI_CODING_AGENT_DIR") or f"{place.home}/.pi/agent"
         return f"{base}/settings.json"
 
+    def model(self, place: Place) -> str:
+        from tokcap.hooks.agent_models import in_json
+
+        return in_json((self.user_settings(place),), "defaultModel")
+
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
         from tokcap.hooks.plugin import plugin_file
 

@@ -6,7 +6,7 @@ somebody else. So the user starts it with the variable.
 
 from __future__ import annotations
 
-from tokcap.hooks.base import START_UP_FILE
+from tokcap.hooks.base import START_UP_FILE, Place
 from tokcap.hooks.file_agent import StartedWithAgent
 
 
@@ -22,6 +22,13 @@ class Qwen(StartedWithAgent):
     frame = "36"
     then = "start it with BASH_ENV={} qwen, for example by an alias"
     directory = ".qwen"
+    usual_model = "qwen3-coder"
+
+    def model(self, place: Place) -> str:
+        from tokcap.hooks.agent_models import in_json
+
+        paths = [f"{base}/.qwen/settings.json" for base in (place.project, place.home)]
+        return in_json(paths, "model", "name") or in_json(paths, "model")
 
 
 QWEN = Qwen()

@@ -26,6 +26,8 @@ TEXT_CHARACTERS = 4096
 # A shorter rest of a file is left out: in so few tokens chance decides.
 LEAST_CHARACTERS = 1024
 LEAST_TEXTS = 8
+# In a window that is shorter than these texts, chance matters more.
+SHORT_WINDOWS = 1.25
 
 
 class CountedText(Record):
@@ -69,7 +71,7 @@ def profile_of(name: str, texts: Sequence[CountedText], source: str) -> Profile:
     return made(name, source, fit(samples)).but(
         mean_error=errors.mean,
         most_error=errors.most,
-        most_above=errors.most_above,
+        most_above=round(SHORT_WINDOWS * max(errors.most_above, errors.most)),
         fitted_texts=len(texts) - len(held_out),
         held_out_texts=len(held_out),
     )

@@ -40,7 +40,7 @@ class Profile(Record):
     # Where the factors come from, in one line.
     source: str
     # How far a count is off, in thousandths of the true count: the mean over kinds of text, and the most for
-    # a kind; and how many more tokens than 1,000 a text may have that is estimated at 1,000.
+    # a kind; and by how much a limit may be passed.
     mean_error: int
     most_error: int
     most_above: int

@@ -22,7 +22,10 @@ GROUP = Group("hook", "Cap what a coding agent sends to its model.")
 AGENT = Argument("NAME", "an agent listed by tokcap hook list", names="agents")
 LIMIT = flag_like("token_limit", "tokens per result", shown_default="as configured, else 4000")
 KEEP = flag_like("keep", "which part of an output to show", shown_default="as configured, else auto")
-TOKENIZER = flag_like("tokenizer", "the tokenizer to count with", shown_default="as configured")
+TOKENIZER = flag_like(
+    "tokenizer", "the tokenizer to count with", shown_default="as configured, else that of the agent's model"
+)
+MODEL = flag_like("model", "count with the tokenizer of this model", shown_default="that of the agent")
 TOOLS = Flag(
     ("--tools",),
     "other tools whose results are capped too, with commas: Read,Grep",
@@ -43,7 +46,7 @@ PROJECT = Flag(
 )
 
 
-OPTIONS = (LIMIT, KEEP, REPEAT, SESSION, TOKENIZER, TOOLS, PROJECT)
+OPTIONS = (LIMIT, KEEP, REPEAT, SESSION, TOKENIZER, MODEL, TOOLS, PROJECT)
 COMMAND = Argument("COMMAND", "a command as an agent would run it")
 ONLY = Flag(
     ("--agent",),
@@ -83,11 +86,17 @@ def list_agents(env: Environment) -> int:
     no="there is no way in for this agent, or its settings cannot be changed",
 )
 def install(env: Environment, *, name: str, project: bool, **options: Value) -> int:
-    """Add the hook to the agent's settings; all other settings stay unchanged."""
+    """Add the hook to the agent's settings; all other settings stay unchanged.
+
+    It counts with the tokenizer of the model that the agent uses, unless another one is named or configured.
+    """
+    from tokcap.cli.hook_reader import with_reader
     from tokcap.hooks import manage
 
-    message = manage.install(name, manage.place_here(env), words_of(options), project=project)
-    env.tell(f"hook: {message}")
+    place = manage.place_here(env)
+    chosen, remark = with_reader(name, place, options, env)
+    message = manage.install(name, place, words_of(chosen), project=project)
+    env.tell(f"hook: {message}{remark}")
     return exits.OK
 
 
@@ -119,9 +128,12 @@ def remove(env: Environment, *, name: str, project: bool) -> int:
 )
 def print_entry(env: Environment, *, name: str, project: bool, **options: Value) -> int:
     """Print what install would write, or a paragraph for the rules of an agent without a way in."""
+    from tokcap.cli.hook_reader import with_reader
     from tokcap.hooks import manage
 
-    shown = manage.printed(name, manage.place_here(env), words_of(options), project=project)
+    place = manage.place_here(env)
+    chosen, _ = with_reader(name, place, options, env)
+    shown = manage.printed(name, place, words_of(chosen), project=project)
     return Reply(env, "text").say(shown)
 
 

@@ -7,7 +7,7 @@ most_error 200
 most_above 200
 fitted_texts 0
 held_out_texts 0
-digest 6646891fadb4d005
+digest 36cf3292a1e18220
 kind 1180 0 arabic
 kind 1180 0 armenian
 kind 1270 0 blank
@@ -23,6 +23,8 @@ kind 1180 0 hebrew
 kind 1180 0 kana
 kind 1270 0 latin
 kind 1000 0 lower 1
+kind 1180 0 more arabic
+kind 1180 0 more cyrillic
 kind 1270 0 newline
 kind 1000 0 newline 1
 kind 1270 0 other

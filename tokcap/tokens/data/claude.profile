@@ -7,7 +7,7 @@ most_error 200
 most_above 200
 fitted_texts 0
 held_out_texts 0
-digest 2d605b666ef48c29
+digest cae5747c854ef8a4
 kind 1180 0 arabic
 kind 1180 0 armenian
 kind 1700 0 blank
@@ -23,6 +23,8 @@ kind 1180 0 hebrew
 kind 1180 0 kana
 kind 2000 0 latin
 kind 1000 0 lower 1
+kind 1180 0 more arabic
+kind 1180 0 more cyrillic
 kind 1300 0 newline
 kind 1000 0 newline 1
 kind 1800 0 other
