@@ -212,6 +212,46 @@ def test_many_threads_run_and_cap_at_once():
     assert not wrong
 
 
+# The first thread to fork lets the second one fork before it, if that is possible. The child of the second
+# does not execute its command before the first thread has its result.
+TWO_STARTS = """
+import os, threading
+from tokcap import run
+
+go, forked = threading.Event(), threading.Event()
+first = threading.Thread(target=lambda: results.append(run(["true"], limit=50)))
+second = threading.Thread(target=lambda: (go.wait(), run(["true"], limit=50)))
+results = []
+wait, end = os.pipe()
+
+def before():
+    if threading.current_thread() is first:
+        go.set()
+        forked.wait(1)
+
+def in_child():
+    if threading.current_thread() is second:
+        os.read(wait, 1)
+
+def in_parent():
+    if threading.current_thread() is second:
+        forked.set()
+
+os.register_at_fork(before=before, after_in_child=in_child, after_in_parent=in_parent)
+first.start()
+second.start()
+first.join()
+os.write(end, b".")
+second.join()
+print([warning.code for warning in results[0].warnings])
+"""
+
+
+def test_a_command_that_another_thread_starts_does_not_keep_the_output_open():
+    done = subprocess.run([sys.executable, "-c", TWO_STARTS], capture_output=True, check=True, timeout=60)
+    assert done.stdout == b"[]\n"
+
+
 def caller_state():
     numbers = set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}
     return (

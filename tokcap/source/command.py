@@ -6,6 +6,7 @@ import errno
 import os
 import select
 import time
+from _thread import allocate_lock
 
 from tokcap.environment import INSIDE
 from tokcap.errors import StreamError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import StderrMode, Stream
     from tokcap.environment import Environment, Inside
+    from tokcap.source.process import Process
     from tokcap.source.terminal import Terminal
 
 READ_BYTES = 1 << 16
@@ -43,6 +45,10 @@ FIRST_CHECK_SECONDS = 0.05
 LAST_CHECK_SECONDS = 1.0
 # On a terminal somebody watches: after such a pause, show what there is in any case.
 PAUSE_SECONDS = 0.2
+
+# Held from opening the pipes of a command until it is executed and has the only copies of their ends. A
+# process that another thread forks in between would have copies too, and keep the output open for a while.
+_starting = allocate_lock()
 
 
 class StandIn(Record):
@@ -93,31 +99,19 @@ class Command:
         self._poll = select.poll()
         self._signals = SignalWatch(hold=env.is_program)
         try:
-            self._connections = Connections(stderr, env, pty=pty)
+            with _starting:
+                self._connections = Connections(stderr, env, pty=pty)
+                try:
+                    self._process = self._spawn(argv, own_session=pty)
+                except BaseException:
+                    self._connections.close()
+                    raise
+                finally:
+                    self._connections.close_lent()
         except BaseException:
             self._signals.close()
             raise
         self._terminal = self._connections.terminal
-        try:
-            launch = Launch(
-                argv=tuple(argv),
-                changes=self._connections.changes,
-                variables=self._variables(),
-                mask=self._signals.inherited_mask,
-                dispositions=self._signals.dispositions,
-                restored=restored_signals() if env.is_program else RESTORED_SIGNALS,
-                own_session=pty,
-                directory=env.directory,
-                path=stand_in.path if stand_in else "",
-                dies_with_parent=stand_in is not None,
-            )
-            self._process = spawn(launch)
-        except BaseException:
-            self._connections.close()
-            self._signals.close()
-            raise
-        finally:
-            self._connections.close_lent()
         try:
             self._termination = Termination(self._process, timeout_seconds, kill_after_seconds)
             if self._terminal:
@@ -129,6 +123,23 @@ class Command:
             self._connections.close()
             self._signals.close()
             raise
+
+    def _spawn(self, argv: Sequence[str], *, own_session: bool) -> Process:
+        stand_in = self._stand_in
+        return spawn(
+            Launch(
+                argv=tuple(argv),
+                changes=self._connections.changes,
+                variables=self._variables(),
+                mask=self._signals.inherited_mask,
+                dispositions=self._signals.dispositions,
+                restored=restored_signals() if self._env.is_program else RESTORED_SIGNALS,
+                own_session=own_session,
+                directory=self._env.directory,
+                path=stand_in.path if stand_in else "",
+                dies_with_parent=stand_in is not None,
+            )
+        )
 
     def _variables(self) -> Mapping[str, str]:
         variables = self._connections.variables
