@@ -114,8 +114,16 @@ class OnAnotherHost(Subject):
 # No server of these is installed for the tests.
 WITHOUT_A_SERVER = {"gs", "az"}
 # Made when tests are collected, so a store that is added to the table is tested without another line.
-STORED = [*(name for name in STORES if name not in WITHOUT_A_SERVER), "toy", "two directories"]
-ELSEWHERE = [f"{name}, another host" for name in STORED if name in STORES]
+WITH_A_SERVER = [name for name in STORES if name not in WITHOUT_A_SERVER]
+
+
+def named(name):
+    """What a server does not depend on the Python of its client."""
+    return pytest.param(name, marks=[] if name.startswith("file") else [pytest.mark.one_python])
+
+
+STORED = [*map(named, WITH_A_SERVER), "toy", "two directories"]
+ELSEWHERE = [named(f"{name}, another host") for name in WITH_A_SERVER]
 
 
 @pytest.fixture(params=STORED)

@@ -89,7 +89,8 @@ class SharedOutputs:
         now: float,
     ) -> None:
         """Make an output readable for all hosts. `known` is its entry, if it has been there before."""
-        if known and known.record and now - known.modified < FRESH_SECONDS:
+        # Not by the age of the entry, which is written more often than the bytes.
+        if known and known.record and now - known.record.stored_at < FRESH_SECONDS:
             self.share_files(known, {**files, RECORD: record.packed()})
             return
         for stream, size in record.stored_bytes.items():
