@@ -138,7 +138,7 @@ _tokcap_words() {
             valued='--by --since --plot -o --output'
             ;;
         'tokenizer add')
-            flags='--pre-split -o --output -h --help'
+            flags='--pre-split --slow -o --output -h --help'
             valued='--pre-split -o --output'
             ;;
         'tokenizer calibrate')

@@ -386,6 +386,7 @@ complete -c tokcap -n '__tokcap_in stats' -l plot -r -F -d 'also draw a chart, t
 complete -c tokcap -n '__tokcap_in stats' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in stats' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_in tokenizer add' -l pre-split -x -d 'the pattern of a .tiktoken table: cl100k_base, o200k_base, llama3, qwen2, gpt2, ...'
+complete -c tokcap -n '__tokcap_in tokenizer add' -l slow -d 'do not compile it: the package tokenizers counts, and takes seconds to load'
 complete -c tokcap -n '__tokcap_in tokenizer add' -s o -l output -x -a 'text json jsonl' -d 'format of the response'
 complete -c tokcap -n '__tokcap_in tokenizer add' -s h -l help -d 'show this help'
 complete -c tokcap -n '__tokcap_place 1 tokenizer add' -F

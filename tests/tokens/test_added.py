@@ -61,10 +61,11 @@ def test_an_added_vocabulary_is_used_by_its_name(inside, place, file_of):
 
 
 def test_added_tokenizers_are_listed_shown_checked_and_removed(inside, place, file_of, tmp_path):
-    assert inside("tokenizer", "list").out == b"no tokenizer has been added\n"
+    assert b"one" not in inside("tokenizer", "list").out
     source = file_of(toy())
     inside("tokenizer", "add", "one", source)
-    assert inside("tokenizer", "list").out.split() == [b"one", b"258", b"tokens", digest_of(inside)]
+    lines = map(bytes.split, inside("tokenizer", "list").out.splitlines())
+    assert [b"one", b"258", b"tokens", digest_of(inside)] in [*lines]
     assert b"intact               yes\n" in inside("tokenizer", "show", "one").out
     (tmp_path / "text").write_text("the 99")
     checked = inside("tokenizer", "check", "one", str(tmp_path / "text"))
@@ -79,7 +80,7 @@ def test_added_tokenizers_are_listed_shown_checked_and_removed(inside, place, fi
 
 
 def digest_of(inside) -> bytes:
-    return inside("tokenizer", "list", "-o", "json").json["data"][0]["source_sha256"][:16].encode()
+    return inside("tokenizer", "show", "one", "-o", "json").json["data"]["source_sha256"][:16].encode()
 
 
 @pytest.mark.parametrize("name", ["../up", ".hidden", "a/b", "", "x" * 65, "a b", "é"])

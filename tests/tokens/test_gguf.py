@@ -71,7 +71,7 @@ def test_only_the_metadata_is_read_and_makes_the_digest(inside, add, with_store,
     assert inside("tokenizer", "add", "two", str(tmp_path / "model.gguf")).status == 0
     add(gguf_file({**values, "general.name": "another"}), "three")
     listed = inside("tokenizer", "list", "-o", "json").json["data"]
-    assert len({one["source_sha256"] for one in listed}) == 1
+    assert len({one["source_sha256"] for one in listed if one["name"] in ("one", "two", "three")}) == 1
     ran = inside("tokenizer", "check", "one", stdin=b"the")
     assert (ran.status, b"not a tokenizer.json" in ran.err) == (1, True)
 

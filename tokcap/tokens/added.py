@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 FORMAT = "tokcap tokenizer 1"
 # The encoder and the prefix of descriptions that name none.
 BYTE_PAIR, NO_PREFIX = "byte_pair", "none"
+# The copy of a file that the package `tokenizers` reads.
+SOURCE = "source.json"
 DESCRIPTION, BUCKETS, VOCABULARY = "description", "buckets", "vocabulary"
 LONGEST_NAME = 64
 # The digits of a digest that are shown.
@@ -218,6 +220,7 @@ class AddedTokenizer(EmbeddedTokenizer):
 ENCODERS: Table[Callable[[str, Description], Tokenizer]] = Table(
     byte_pair="tokcap.tokens.added:AddedTokenizer",
     sentencepiece="tokcap.tokens.sentencepiece:opened",
+    package="tokcap.tokens.package_tokenizer:PackageTokenizer",
 )
 # As for the embedded ones. By directory: another data directory may have another tokenizer of the same name.
 _opened: dict[str, tuple[bytes, Tokenizer]] = {}

@@ -7,16 +7,16 @@ import os
 import shutil
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from tokcap.errors import NotFound, TokenizerRefused, UsageError
+from tokcap.errors import NotFound, PackageMissing, TokenizerRefused, UsageError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.system import private_files
 from tokcap.tokens import FAMILIES, added
-from tokcap.tokens.added import BUCKETS, DESCRIPTION, VOCABULARY, Description
+from tokcap.tokens.added import BUCKETS, DESCRIPTION, SOURCE, VOCABULARY, Description
 from tokcap.tokens.compile import bucket_file
 from tokcap.tokens.other_pre_splits import DIGIT_GROUPS
 from tokcap.tokens.small_text import SINGLE
 from tokcap.tokens.sources import FORMATS
-from tokcap.tokens.sources.base import Refused
+from tokcap.tokens.sources.base import NotExact, Refused
 from tokcap.tokens.sources.reachable import ordered_tokens
 from tokcap.tokens.sources.source_file import SourceFile
 from tokcap.tokens.vocabulary import Vocabulary
@@ -27,17 +27,22 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
 
 
-def add(name: str, path: str, env: Environment, pre_split: str = "") -> Description:
+def add(name: str, path: str, env: Environment, pre_split: str = "", *, slowly: bool = False) -> Description:
     """Compile the vocabulary in a file, so that `--tokenizer NAME` counts with it.
 
-    `pre_split` names the pre-split of a file that does not say it.
+    `pre_split` names the pre-split of a file that does not say it. `slowly`: do not compile it; the package
+    `tokenizers` counts. If there is no such file, `path` is the name of a model.
     """
     check_name(name, env)
+    if not os.path.lexists(path):
+        from tokcap.tokens.sources import caches
+
+        path = caches.find(path, env)
     try:
         with SourceFile(path) as file:
-            described, files = compiled(name, file, pre_split)
+            described, files = kept(name, file) if slowly else compiled(name, file, pre_split)
     except Refused as error:
-        raise TokenizerRefused(f"{path}: {error}") from None
+        raise TokenizerRefused(f"{path}: {error}{way_out(error)}") from None
     described = described.but(compiled_sha256=digest_of(files))
     files[DESCRIPTION] = described.packed()
     place = added.place_of(env)
@@ -67,6 +72,41 @@ def check_name(name: str, env: Environment) -> None:
     for family in FAMILIES:
         if FAMILIES[family].examine(name, env) is not None:
             raise TokenizerRefused(f"{name!r} is a tokenizer already; choose another name")
+
+
+def way_out(error: Refused) -> str:
+    """Return what can be done with a file that the package `tokenizers` may be able to read."""
+    return "; --slow uses it through the package tokenizers" if isinstance(error, NotExact) else ""
+
+
+def kept(name: str, file: SourceFile) -> tuple[Description, dict[str, bytes]]:
+    """Return a copy of a tokenizer.json for the package `tokenizers`, if that can read it."""
+    from tokcap.tokens.checking import reference_from
+
+    if not FORMATS["huggingface"].recognizes(file):
+        raise Refused("the package tokenizers reads only a tokenizer.json")
+    try:
+        tokens = reference_from(file.content).get_vocab_size()
+    except PackageMissing:
+        raise
+    except Exception as error:
+        # Code of another package can raise anything.
+        raise Refused(f"the package tokenizers cannot read it: {str(error)[:200]}") from None
+    described = Description(
+        name=name,
+        source_format="huggingface",
+        source_path=written_path(file.path),
+        source_sha256=file.sha256,
+        pre_split="its own",
+        normalizer="its own",
+        encoder="package",
+        prefix="none",
+        tokens=tokens,
+        longest_token_bytes=0,
+        digit_group=0,
+        compiled_sha256="",
+    )
+    return described, {SOURCE: file.content}
 
 
 def compiled(name: str, file: SourceFile, pre_split: str) -> tuple[Description, dict[str, bytes]]:
@@ -113,8 +153,8 @@ def written_path(path: str) -> str:
 
 def digest_of(files: dict[str, bytes]) -> str:
     found = hashlib.sha256()
-    for name in (VOCABULARY, BUCKETS):
-        found.update(files[name])
+    for content in files.values():
+        found.update(content)
     return found.hexdigest()
 
 
@@ -134,9 +174,10 @@ def source_path_of(described: Description) -> str:
 def is_intact(name: str, env: Environment) -> bool:
     """Return whether the compiled files are what was written."""
     directory = os.path.join(added.place_of(env), name)
+    file_names = (SOURCE,) if described(name, env).encoder == "package" else (VOCABULARY, BUCKETS)
     try:
         files = {}
-        for file_name in (VOCABULARY, BUCKETS):
+        for file_name in file_names:
             with open(os.path.join(directory, file_name), "rb") as file:
                 files[file_name] = file.read()
     except OSError:

@@ -35,6 +35,8 @@ class Checker:
 
     def __init__(self, name: str, source: str, env: Environment) -> None:
         described = adding.described(name, env)
+        if described.encoder not in LENGTH_OF:
+            raise TokenizerRefused(f"{name!r} is not compiled: the package tokenizers counts itself")
         opened = FAMILY.open(name, env)
         assert opened is not None
         self._compiled = opened

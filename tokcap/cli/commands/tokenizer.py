@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokcap import exits
 from tokcap.cli.description import OUTPUT, Argument, Flag, Group, command
-from tokcap.cli.kinds import Duration, Name, WholeNumber
+from tokcap.cli.kinds import Duration, Name, Switch, WholeNumber
 from tokcap.cli.reply import Reply
 from tokcap.core.units import count_of, printable
 from tokcap.errors import TokcapError
@@ -30,7 +30,11 @@ DEFAULT_TIMEOUT_SECONDS = 60.0
     "add",
     arguments=(
         Argument("NAME", "the name for --tokenizer: letters, digits, dots, dashes, underscores"),
-        Argument("FILE", "a tokenizer.json, a tekken.json, a .tiktoken table or a GGUF model", names="files"),
+        Argument(
+            "FILE",
+            "a tokenizer.json, a tekken.json, a .tiktoken table, a GGUF model, or the name of a model",
+            names="files",
+        ),
     ),
     flags=(
         Flag(
@@ -39,28 +43,40 @@ DEFAULT_TIMEOUT_SECONDS = 60.0
             Name(expected="the name of a pre-split"),
             "NAME",
         ),
+        Flag(
+            ("--slow",),
+            "do not compile it: the package tokenizers counts, and takes seconds to load",
+            Switch(),
+            default=False,
+        ),
         OUTPUT,
     ),
     examples=(
         ("tokcap tokenizer add qwen3 tokenizer.json", "compile a vocabulary, for --tokenizer qwen3"),
+        ("tokcap tokenizer add qwen3 Qwen/Qwen3-8B", "the same, of a model that is on this machine"),
         ("tokcap tokenizer add own own.tiktoken --pre-split o200k_base", "a table has no pattern of its own"),
     ),
     danger="writes",
     no="the file cannot be compiled exactly, or the name is taken: nothing was added",
 )
-def add(env: Environment, *, name: str, file: str, pre_split: str | None, output: Output | None) -> int:
+def add(
+    env: Environment, *, name: str, file: str, pre_split: str | None, slow: bool, output: Output | None
+) -> int:
     """Compile the vocabulary in a file into the data directory, once; --tokenizer NAME then counts with it.
 
     FILE is a tokenizer.json of Hugging Face, a tekken.json of Mistral, a .tiktoken table, or a GGUF model, of
     which only the metadata is read. Byte-level byte-pair encoding is compiled, with the pre-splits of GPT-2,
     StarCoder, GPT-4, GPT-4o, Llama 3, GLM, Qwen 2 to 3.5, DeepSeek V3, Kimi and Mistral (Tekken), and with
     NFC; and encoding over characters with bytes as a fallback, as SentencePiece trains it (Gemma, Llama 2,
-    Mistral 7B). What cannot be compiled so that every token is the same is refused, with the reason. After
-    that, only check needs FILE.
+    Mistral 7B). What cannot be compiled so that every token is the same is refused, with the reason; with
+    --slow, the package tokenizers counts (extra tokcap[tokenizers]). After that, only check needs FILE.
+
+    Instead of FILE, the name of a model is searched for in the caches of Hugging Face, llama.cpp, Ollama and
+    LM Studio. Nothing is ever downloaded.
     """
     from tokcap.tokens.adding import add as compile_file
 
-    described = compile_file(name, file, env, pre_split or "")
+    described = compile_file(name, file, env, pre_split or "", slowly=slow)
     reply = Reply(env, output)
     if not reply.is_text:
         return reply.give(record_of(described, env))

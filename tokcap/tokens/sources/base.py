@@ -24,6 +24,10 @@ class Refused(Exception):
     """The file is damaged, or cannot be compiled exactly. The message says why, in a few words."""
 
 
+class NotExact(Refused):
+    """The file can be read, but what it does with texts cannot be compiled."""
+
+
 class Published(Record):
     """A byte-pair vocabulary as a file has it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokcap.tokens.sentencepiece import WRITTEN_BLANK
-from tokcap.tokens.sources.base import MOST_TOKENS, NEVER_IN_TEXT, Published, Refused, member
+from tokcap.tokens.sources.base import MOST_TOKENS, NEVER_IN_TEXT, NotExact, Published, Refused, member
 from tokcap.tokens.sources.merges import merges_of
 from tokcap.tokens.sources.parts import parts_of
 
@@ -68,14 +68,14 @@ def prefix_of(content: Mapping[str, Any]) -> str:
     if not normalizers and len(splits) == 1 and splits[0].get("type") == "Metaspace":
         return prefix_of_metaspace(splits[0])
     found = [str(part.get("type")) for part in (*normalizers, *splits)]
-    raise Refused(f"it changes texts in a way that cannot be compiled ({', '.join(found) or 'not at all'})")
+    raise NotExact(f"it changes texts in a way that cannot be compiled ({', '.join(found) or 'not at all'})")
 
 
 def prefix_of_metaspace(part: Mapping[str, Any]) -> str:
     """Return the same for `Metaspace`, which replaces blanks too."""
     scheme = part.get("prepend_scheme", "always")
     if part.get("replacement") != WRITTEN_BLANK or part.get("split", True) or scheme not in PREPEND_SCHEMES:
-        raise Refused("it splits texts at every blank, which cannot be compiled")
+        raise NotExact("it splits texts at every blank, which cannot be compiled")
     return PREPEND_SCHEMES[scheme]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tokcap.tokens.sources.base import MOST_TOKENS, Published, Refused, from_json, member
+from tokcap.tokens.sources.base import MOST_TOKENS, NotExact, Published, Refused, from_json, member
 from tokcap.tokens.sources.character_bpe import character_bpe
 from tokcap.tokens.sources.merges import merges_of
 from tokcap.tokens.sources.parts import parts_of
@@ -40,15 +40,15 @@ class HuggingFaceFormat:
         model = member(content, "model", dict)
         kind = model.get("type", "BPE" if "merges" in model else "unknown")
         if kind != "BPE":
-            raise Refused(f"its model is {kind!r}, and only byte-pair encoding (BPE) can be compiled")
+            raise NotExact(f"its model is {kind!r}, and only byte-pair encoding (BPE) can be compiled")
         for part in ABSENT:
             if model.get(part):
-                raise Refused(f"its model has {part}")
+                raise NotExact(f"its model has {part}")
         if model.get("byte_fallback"):
             # Every character has a token or bytes, so the token for unknown ones is never used.
             return character_bpe(content, model)
         if model.get("unk_token"):
-            raise Refused("its model has unk_token")
+            raise NotExact("its model has unk_token")
         name = name_of_splits(splits_of(content.get("pre_tokenizer")))
         tokens = tokens_of(model)
         return Published(
@@ -67,7 +67,7 @@ def normalizer_of(part: object) -> str:
     if not found:
         return "none"
     if len(found) > 1 or found[0] not in NORMALIZERS:
-        raise Refused(f"its normalizer is {', '.join(map(str, found))}, and only NFC can be compiled")
+        raise NotExact(f"its normalizer is {', '.join(map(str, found))}, and only NFC can be compiled")
     return NORMALIZERS[str(found[0])]
 
 
@@ -81,16 +81,16 @@ def splits_of(part: object) -> Sequence[str]:
             patterns.append(pattern_of(inner))
         elif kind == "ByteLevel":
             if inner.get("add_prefix_space"):
-                raise Refused("it puts a space before every text")
+                raise NotExact("it puts a space before every text")
             if inner.get("use_regex", True):
                 patterns.append(GPT2)
             is_byte_level = True
         elif kind == "Digits" and inner.get("individual_digits") is True:
             patterns.append(DIGIT)
         else:
-            raise Refused(f"its pre-tokenizer has the part {kind!r}, which cannot be compiled")
+            raise NotExact(f"its pre-tokenizer has the part {kind!r}, which cannot be compiled")
     if not is_byte_level:
-        raise Refused("its tokens are characters, and only tokens that are bytes can be compiled")
+        raise NotExact("its tokens are characters, and only tokens that are bytes can be compiled")
     return patterns
 
 
@@ -100,7 +100,7 @@ def pattern_of(split: Mapping[str, Any]) -> str:
     behavior = (split.get("behavior"), bool(split.get("invert")))
     # Either what is between matches becomes a piece too, or it is dropped; there is nothing between them.
     if not isinstance(pattern, str) or behavior not in (("Isolated", False), ("Removed", True)):
-        raise Refused(f"it splits in a way that cannot be compiled ({behavior[0]})")
+        raise NotExact(f"it splits in a way that cannot be compiled ({behavior[0]})")
     return pattern
 
 

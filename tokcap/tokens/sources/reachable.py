@@ -20,7 +20,7 @@ from tokcap.lean.record import Record
 from tokcap.tokens.buckets import NO_RANK
 from tokcap.tokens.pre_split import PRE_SPLIT
 from tokcap.tokens.small_text import SINGLE
-from tokcap.tokens.sources.base import NEVER_IN_TEXT, Refused
+from tokcap.tokens.sources.base import NEVER_IN_TEXT, NotExact, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ def ordered_tokens(published: Published) -> Ordered:
     """Return the tokens that text can have."""
     found = ORDERS[published.encoder](published)
     if max(map(len, found.tokens)) > LONGEST_TOKEN_BYTES:
-        raise Refused(f"it has a token of more than {LONGEST_TOKEN_BYTES} bytes")
+        raise NotExact(f"it has a token of more than {LONGEST_TOKEN_BYTES} bytes")
     return found
 
 
@@ -56,7 +56,7 @@ def ordered_by_bytes(published: Published) -> Ordered:
     tokens = published.tokens
     missing = [byte for byte in range(0x100) if SINGLE[byte] not in tokens and byte not in NEVER_IN_TEXT]
     if missing:
-        raise Refused(f"it has no token for the byte {missing[0]:#04x}")
+        raise NotExact(f"it has no token for the byte {missing[0]:#04x}")
     longer = [token for token in tokens if len(token) > 1 and NEVER_IN_TEXT.isdisjoint(token)]
     check_lengths(longer)
     return Ordered([*SINGLE, *longer_tokens(published, longer)])
@@ -95,7 +95,7 @@ def ordered_by_characters(published: Published) -> Ordered:
     for token in merged:
         text = token.decode()
         if one_piece(text).end() != len(text):
-            raise Refused(f"its token {text!r} joins what other vocabularies divide")
+            raise NotExact(f"its token {text!r} joins what other vocabularies divide")
     helpers = {character[:size] for character in characters for size in range(2, len(character))}
     return Ordered([*SINGLE, *characters, *merged], sorted(helpers, key=len))
 
@@ -173,7 +173,7 @@ def merged_tokens(
         elif pattern and can_be_piece(token, pattern):
             if pair:
                 # The encoders would merge the two wherever they meet.
-                raise Refused(f"the token {token!r} is found whole, but {pair!r} is not merged to it")
+                raise NotExact(f"the token {token!r} is found whole, but {pair!r} is not merged to it")
             found_whole.append(token)
     return [*sorted(rank_of, key=rank_of.__getitem__), *sorted(found_whole)]
 

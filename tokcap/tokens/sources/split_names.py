@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokcap.tokens.pre_split import PRE_SPLIT
-from tokcap.tokens.sources.base import Refused
+from tokcap.tokens.sources.base import NotExact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,5 +57,5 @@ def name_of_splits(patterns: Sequence[str]) -> str:
     name = NAMES.get(tuple(patterns))
     if name is None:
         shown = " then ".join(patterns) or "none"
-        raise Refused(f"its pre-split is not one that can be compiled: {shown[:200]}")
+        raise NotExact(f"its pre-split is not one that can be compiled: {shown[:200]}")
     return name
