@@ -239,7 +239,8 @@ class TestEnding:
         first = family.reserve("ann", 100)
         family.announce("ann", first, 20)
         family.reserve("company", 5)
-        found = [(held.session, held.tokens, held.announced) for held in family.held()]
+        # Both may have been granted in the same millisecond.
+        found = sorted((held.session, held.tokens, held.announced) for held in family.held())
         assert found == [("ann", 100, 20), ("company", 5, 0)]
         assert {held.holder for held in family.held()} == {f"{os.uname().nodename}:{os.getpid()}"}
         assert all(0 <= held.age_seconds < 600 for held in family.held())

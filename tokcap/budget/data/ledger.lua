@@ -95,14 +95,20 @@ local function account(session)
 end
 
 -- An answer ends with the account of a session, and of those above it.
-local function answer_of(found, session, above)
-  local values = account(session)
-  for place = 1, #values do found[#found + 1] = values[place] end
+local function answer_with(found, values, above)
+  for place = 1, #ACCOUNT do
+    values[place] = values[place] or ''
+    found[#found + 1] = values[place]
+  end
   for _, each in ipairs(above) do
     local row = redis.call('HMGET', key('session', each), 'name', 'total', 'used', 'reserved')
     for place = 1, 4 do found[#found + 1] = row[place] or '' end
   end
   return found
+end
+
+local function answer_of(found, session, above)
+  return answer_with(found, account(session), above)
 end
 
 local function answer(status, session, ...)
@@ -119,7 +125,10 @@ end
 
 local function remember(id)
   redis.call('ZADD', prefix .. 'settled', now_ms, id)
-  redis.call('ZREMRANGEBYSCORE', prefix .. 'settled', '-inf', now_ms - REMEMBERED_MS)
+  -- Now and then is enough.
+  if now_ms % 50 == 0 then
+    redis.call('ZREMRANGEBYSCORE', prefix .. 'settled', '-inf', now_ms - REMEMBERED_MS)
+  end
 end
 
 local function is_settled(id) return redis.call('ZSCORE', prefix .. 'settled', id) end
@@ -224,6 +233,145 @@ local function turn_taken(session, turn)
     + (number(redis.call('HGET', key('held', session), turn)) or 0)
 end
 
+local steps = {}
+
+function steps.reserve(name, id, requested, turn, lease_ms, ...)
+  local session = session_of(name)
+  if not session then return {'none'} end
+  local held = redis.call('HGET', key('grant', id), 'granted')
+  if held then return answer('again', session, held, '') end
+  local place, above, lost = key('session', session), {}, nil
+  local row = redis.call('HMGET', place, unpack(ACCOUNT))
+  local is_plain = not row[10] and not row[11]
+  if not is_plain then
+    above, lost = above_of(renewed(session))
+    if not above then return {'orphan', name, lost} end
+    row = redis.call('HMGET', place, unpack(ACCOUNT))
+  end
+  local given, used, reserved = {...}, number(row[6]), number(row[7])
+  local taken = turn ~= '' and turn_taken(session, turn) or nil
+  local least = number(requested)
+  local function limit(tokens) if not least or tokens < least then least = tokens end end
+  local refused = answer_with({'refused', '', taken and text(taken) or ''}, row, above)
+  if row[1] ~= '' then
+    local left = number(row[1]) - used - reserved
+    if left <= 0 then return refused end
+    limit(left)
+  end
+  for _, each in ipairs(above) do
+    local numbers = redis.call('HMGET', key('session', each), 'total', 'used', 'reserved')
+    if numbers[1] then
+      local left = tonumber(numbers[1]) - tonumber(numbers[2]) - tonumber(numbers[3])
+      if left <= 0 then return refused end
+      limit(left)
+    end
+  end
+  -- The window of the call replaces that of the session; its shares fill in what the session was not given.
+  local window, result, of_turn, floor = number(given[1]), number(given[2]), number(given[3]), number(given[4])
+  if not window and row[2] ~= '' then
+    local own = redis.call('HMGET', place, 'result_millionths', 'turn_millionths')
+    window = number(row[2])
+    result = number(own[1]) or number(given[5])
+    of_turn = number(own[2]) or number(given[6])
+    floor = number(row[5]) or number(given[7])
+  end
+  if window then
+    local left = math.max(window - number(row[8]) - reserved + (number(row[9]) or 0), 0)
+    if taken then
+      local left_of_turn = share_of(window, of_turn) - taken
+      if left_of_turn <= 0 then return refused end
+      limit(left_of_turn)
+    end
+    limit(math.max(floor, math.min(share_of(window, result), left)))
+  end
+  if least == 0 and requested ~= '0' then return refused end
+  local granted, tokens = least and text(least) or '', text(least or 0)
+  -- The numbers before this grant: the client adds it itself, and compares.
+  local found = refused
+  found[1], found[2] = 'ok', granted
+  redis.call('HSET', key('grant', id), 'session', session, 'tokens', tokens, 'granted', granted, 'turn', turn,
+    'announced', '0', 'lease_ms', lease_ms, 'above', table.concat(above, ' '), 'holder', given[8] or '',
+    'since_ms', text(now_ms), 'plain', is_plain and '1' or '')
+  redis.call('ZADD', prefix .. 'leases', now_ms + lease_ms, id)
+  table.insert(above, 1, session)
+  hold(above, turn, tokens)
+  return found
+end
+
+function steps.renew(id)
+  local lease_ms = redis.call('HGET', key('grant', id), 'lease_ms')
+  if lease_ms then redis.call('ZADD', prefix .. 'leases', now_ms + lease_ms, id) end
+  return {'ok'}
+end
+
+function steps.announce(id, tokens)
+  local announced = number(redis.call('HGET', key('grant', id), 'announced'))
+  if announced and announced < tonumber(tokens) then redis.call('HSET', key('grant', id), 'announced', tokens) end
+  return steps.renew(id)
+end
+
+-- Settle a grant whose session has none above and is not renewed, with as few commands as possible. Nil if it is
+-- another one, or its session has ended.
+local function settle_plain(id, turn, tokens)
+  local found = redis.call('HMGET', key('grant', id), 'plain', 'session', 'tokens')
+  if found[1] ~= '1' then return end
+  local place = key('session', found[2])
+  if redis.call('HEXISTS', place, 'ended_ms') == 1 then return end
+  redis.call('DEL', key('grant', id))
+  redis.call('ZREM', prefix .. 'leases', id)
+  local row = redis.call('HMGET', place, unpack(ACCOUNT))
+  row[6] = redis.call('HINCRBY', place, 'used', tokens)
+  row[7] = redis.call('HINCRBY', place, 'reserved', minus(found[3]))
+  row[8] = redis.call('HINCRBY', place, 'window_used', tokens)
+  for number = 6, 8 do row[number] = text(row[number]) end
+  if turn ~= '' then
+    redis.call('HINCRBY', key('turns', found[2]), turn, tokens)
+    redis.call('HINCRBY', key('held', found[2]), turn, minus(found[3]))
+  end
+  return row
+end
+
+function steps.settle(name, id, turn, tokens)
+  if is_settled(id) then return answer_named(name) end
+  local row = settle_plain(id, turn, tokens)
+  if row then
+    remember(id)
+    return answer_with({'ok'}, row, {})
+  end
+  local sessions, status = free(id), 'ok'
+  if sessions then
+    use(sessions, turn, tokens)
+  else
+    local before = redis.call('HMGET', key('unsettled', id), 'counted_in', 'turn', 'tokens', 'session')
+    -- Version 1 had only one session, without periods.
+    before[1] = before[1] or (before[4] and before[4] .. '.0')
+    if before[1] then
+      sessions = correct(before[1], before[2], before[3], tokens)
+      redis.call('DEL', key('unsettled', id))
+    else
+      local session, above, lost = session_of(name), nil, nil
+      if not session then return {'none'} end
+      above, lost = above_of(session)
+      if not above then return {'orphan', name, lost} end
+      sessions, status = {session, unpack(above)}, 'unknown'
+      use(sessions, turn, tokens)
+    end
+  end
+  remember(id)
+  return answer_of({status}, sessions[1], {unpack(sessions, 2)})
+end
+
+-- Take the step that was asked for.
+local function run()
+  local version = meta[1]
+  if version and tonumber(version) > VERSION then return {'newer', version, text(VERSION)} end
+  free_expired()
+  return steps[ARGV[1]](unpack(ARGV, 2))
+end
+
+-- The script runs from its beginning each time: the steps of every call do not wait for the rest of it.
+if steps[ARGV[1]] then return run() end
+
 local function forget_shown(session)
   redis.call('DEL', key('shown', session), key('shown_order', session))
 end
@@ -275,8 +423,6 @@ local function names_below(name)
   table.remove(found, 1)
   return found
 end
-
-local steps = {}
 
 function steps.start(name, ...)
   local found = session_of(name)
@@ -363,102 +509,6 @@ function steps.history(name)
   return found
 end
 
-function steps.reserve(name, id, requested, turn, lease_ms, ...)
-  local session = session_of(name)
-  if not session then return {'none'} end
-  local above, lost = above_of(renewed(session))
-  if not above then return {'orphan', name, lost} end
-  local held = redis.call('HGET', key('grant', id), 'granted')
-  if held then return answer('again', session, held, '') end
-  local given = {...}
-  local row = redis.call('HMGET', key('session', session), 'total', 'used', 'reserved', 'window_used', 'window',
-    'result_millionths', 'turn_millionths', 'floor', 'reserved_below')
-  local used, reserved = number(row[2]), number(row[3])
-  local taken = turn ~= '' and turn_taken(session, turn) or nil
-  local least = number(requested)
-  local function limit(tokens) if not least or tokens < least then least = tokens end end
-  local refused = answer_of({'refused', '', taken and text(taken) or ''}, session, above)
-  if row[1] then
-    local left = number(row[1]) - used - reserved
-    if left <= 0 then return refused end
-    limit(left)
-  end
-  for _, each in ipairs(above) do
-    local numbers = redis.call('HMGET', key('session', each), 'total', 'used', 'reserved')
-    if numbers[1] then
-      local left = tonumber(numbers[1]) - tonumber(numbers[2]) - tonumber(numbers[3])
-      if left <= 0 then return refused end
-      limit(left)
-    end
-  end
-  -- The window of the call replaces that of the session; its shares fill in what the session was not given.
-  local window, result, of_turn, floor = number(given[1]), number(given[2]), number(given[3]), number(given[4])
-  if not window and row[5] then
-    window = number(row[5])
-    result = number(row[6]) or number(given[5])
-    of_turn = number(row[7]) or number(given[6])
-    floor = number(row[8]) or number(given[7])
-  end
-  if window then
-    local left = math.max(window - number(row[4]) - reserved + (number(row[9]) or 0), 0)
-    if taken then
-      local left_of_turn = share_of(window, of_turn) - taken
-      if left_of_turn <= 0 then return refused end
-      limit(left_of_turn)
-    end
-    limit(math.max(floor, math.min(share_of(window, result), left)))
-  end
-  if least == 0 and requested ~= '0' then return refused end
-  local granted, tokens = least and text(least) or '', text(least or 0)
-  -- The numbers before this grant: the client adds it itself, and compares.
-  local found = refused
-  found[1], found[2] = 'ok', granted
-  redis.call('HSET', key('grant', id), 'session', session, 'tokens', tokens, 'granted', granted, 'turn', turn,
-    'announced', '0', 'lease_ms', lease_ms, 'above', table.concat(above, ' '), 'holder', given[8] or '',
-    'since_ms', text(now_ms))
-  redis.call('ZADD', prefix .. 'leases', now_ms + lease_ms, id)
-  table.insert(above, 1, session)
-  hold(above, turn, tokens)
-  return found
-end
-
-function steps.renew(id)
-  local lease_ms = redis.call('HGET', key('grant', id), 'lease_ms')
-  if lease_ms then redis.call('ZADD', prefix .. 'leases', now_ms + lease_ms, id) end
-  return {'ok'}
-end
-
-function steps.announce(id, tokens)
-  local announced = number(redis.call('HGET', key('grant', id), 'announced'))
-  if announced and announced < tonumber(tokens) then redis.call('HSET', key('grant', id), 'announced', tokens) end
-  return steps.renew(id)
-end
-
-function steps.settle(name, id, turn, tokens)
-  if is_settled(id) then return answer_named(name) end
-  local sessions, status = free(id), 'ok'
-  if sessions then
-    use(sessions, turn, tokens)
-  else
-    local before = redis.call('HMGET', key('unsettled', id), 'counted_in', 'turn', 'tokens', 'session')
-    -- Version 1 had only one session, without periods.
-    before[1] = before[1] or (before[4] and before[4] .. '.0')
-    if before[1] then
-      sessions = correct(before[1], before[2], before[3], tokens)
-      redis.call('DEL', key('unsettled', id))
-    else
-      local session, above, lost = session_of(name), nil, nil
-      if not session then return {'none'} end
-      above, lost = above_of(session)
-      if not above then return {'orphan', name, lost} end
-      sessions, status = {session, unpack(above)}, 'unknown'
-      use(sessions, turn, tokens)
-    end
-  end
-  remember(id)
-  return answer_of({status}, sessions[1], {unpack(sessions, 2)})
-end
-
 function steps.release(name, id)
   give_up(id)
   return answer_named(name)
@@ -534,7 +584,4 @@ function steps.read(name)
   return answer_named(name)
 end
 
-local version = meta[1]
-if version and tonumber(version) > VERSION then return {'newer', version, text(VERSION)} end
-free_expired()
-return steps[ARGV[1]](unpack(ARGV, 2))
+return run()

@@ -372,10 +372,26 @@ BEGIN
   RETURN ARRAY['ok'] || accounts(s, s.above);
 END $$;
 
+-- The account of a session without any lock, so that nothing has to be written; null if something is due before.
+CREATE FUNCTION read_only(of_name text, at timestamptz) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE s sessions;
+BEGIN
+  SELECT * INTO s FROM sessions WHERE name = of_name AND ended IS NULL;
+  IF NOT FOUND THEN RETURN ARRAY['none']; END IF;
+  IF EXISTS (SELECT FROM grants WHERE root = coalesce(s.above[cardinality(s.above)], s.id) AND expires <= at) THEN
+    RETURN NULL;
+  END IF;
+  IF s.renew IS NOT NULL OR s.above IS NOT NULL THEN
+    PERFORM FROM sessions WHERE id = ANY (s.id || s.above) AND renew IS NOT NULL AND start_of(renew, at) > period_began;
+    IF FOUND THEN RETURN NULL; END IF;
+  END IF;
+  RETURN ARRAY['ok'] || accounts(s, s.above);
+END $$;
+
 -- One step: its name, and its arguments; an empty argument means none.
 CREATE OR REPLACE FUNCTION step(known integer, w text[]) RETURNS text[] LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = @SCHEMA@, pg_temp AS $$
-DECLARE s sessions; g grants; number bigint; found_version integer; shift interval; row_id bigint;
+DECLARE s sessions; g grants; number bigint; found_version integer; shift interval; row_id bigint; answer text[];
 BEGIN
   SELECT version, clock_offset INTO found_version, shift FROM meta;
   IF found_version > known THEN RETURN ARRAY['newer', found_version::text, known::text]; END IF;
@@ -389,6 +405,9 @@ BEGIN
     RETURN ARRAY['ok'];
   WHEN 'list', 'held', 'history' THEN RETURN listed(w[1], coalesce(w[2], ''), clock_timestamp() + shift);
   WHEN 'start' THEN RETURN start_session(w, shift);
+  WHEN 'read' THEN
+    answer := read_only(w[2], clock_timestamp() + shift);
+    IF answer IS NOT NULL THEN RETURN answer; END IF;
   WHEN 'end' THEN
     -- The answer to the first attempt may have been lost.
     SELECT * INTO s FROM sessions WHERE ended_by = w[3]::bigint;
