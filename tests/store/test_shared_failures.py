@@ -156,6 +156,8 @@ class TestFailures:
             two.call(inside, "stats"),
             two.call(inside, "spill", "list", "--shared"),
         ]
+        two.variables["TOKCAP_STORE"] = f"s3://someone:{SECRET}@bucket"
+        asked.append(two.call(inside, "doctor"))
         assert SECRET.encode() not in b"".join(ran.out + ran.err for ran in asked)
 
     def test_a_bucket_that_does_not_exist_is_named(self, inside, cloud):

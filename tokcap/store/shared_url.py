@@ -43,7 +43,7 @@ def parse(scheme: str, rest: str, known: tuple[str, ...] = ()) -> SharedUrl:
     place, _, prefix = rest.partition("/")
     if "@" in place:
         raise UsageError(
-            "the store's URL must not contain a user or a password, which others may see; they are taken"
+            "the store's URL must not contain a user or a password, which others may see; credentials come"
             " from where the provider's own programs look for them"
         )
     if not place and scheme != "file":
@@ -69,10 +69,3 @@ def seconds_of(text: str) -> float:
             f"the store's URL: {TIMEOUT} must be seconds, from {LEAST_SECONDS:g} to {MOST_SECONDS:g}"
         )
     return seconds
-
-
-def title_of(url: str) -> str:
-    """Return a URL without user, password and parameters. It may be wrong in any way."""
-    scheme, separator, rest = url.partition("?")[0].partition("://")
-    place, slash, path = rest.partition("/")
-    return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}" if separator else "(not a URL)"
