@@ -19,6 +19,8 @@ from tokcap.hooks import AGENTS
 
 LIMIT = 1000
 DOCUMENT = Path(__file__).parents[1] / "docs" / "agents.md"
+# The words of agents for an exit status.
+STATUS = r"(?i)(?:exit\w*(?: with)? (?:code|status):?|\"exit_code\":|\"returncode\":) ?{}\b"
 TABLES = {"without tokcap": None, "with tokcap": ("--token-limit", str(LIMIT))}
 
 
@@ -28,7 +30,7 @@ def cell(name: str, text: str) -> str:
     command, status = OUTPUTS[name]
     if "oops" in command and "oops" not in text:
         lost.append("stderr lost")
-    if status and not re.search(rf"(?i)exit\w*( with)? (code|status):? {status}\b", text):
+    if status and not re.search(STATUS.format(status), text):
         lost.append("status lost")
     if "build" in command and ERROR_LINE not in text:
         lost.append("error lost")

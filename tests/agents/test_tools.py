@@ -8,6 +8,7 @@ import pytest
 
 from tests.support import fake_mcp_server
 from tests.support.agents import box
+from tests.support.agents.fake_model import LONG_PAGE
 from tests.support.agents.programs import BY_NAME
 from tests.support.reference import recount
 
@@ -65,8 +66,13 @@ CASES = {
         },
     ),
     "opencode": Case(
-        "read,table_.*",
-        [("read", {"filePath": "PROJECT/big.txt"}), ("table_text", SOME), ("table_json", SOME)],
+        "read,webfetch,table_.*",
+        [
+            ("read", {"filePath": "PROJECT/big.txt"}),
+            ("webfetch", {"url": f"URL{LONG_PAGE}", "format": "text"}),
+            ("table_text", SOME),
+            ("table_json", SOME),
+        ],
         numbers=r"(\d+): ",
         files={".config/opencode/opencode.json": json.dumps(opencode_settings())},
     ),
@@ -75,6 +81,7 @@ CASES = {
         [("read", {"path": "PROJECT/big.txt"}), ("ls", {"path": "PROJECT/many"})],
         arguments=(*BY_NAME["pi"].arguments[:-1], "--tools", "read,bash,ls", "go"),
     ),
+    "vibe": Case("read_file", [("read_file", {"path": "PROJECT/big.txt"})]),
 }
 FILES = {
     "project/big.txt": "".join(f"line {number} of the big file\n" for number in range(1, 1901)),

@@ -33,7 +33,7 @@ class Vibe(FileAgent):
     effect = "caps the result of every bash command"
     tried = "3.0.2"
     # Tools of MCP servers are named SERVER_TOOL.
-    tools = ("read_file", "read", "grep", "web_fetch", ".+_.+")
+    tools = ("read_file", ".+_.+")
 
     def user_settings(self, place: Place) -> str:
         base = place.variables.get("VIBE_HOME") or f"{place.home}/.vibe"

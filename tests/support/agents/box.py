@@ -76,7 +76,7 @@ def run(
     files: dict[str, str] | None = None,
 ) -> Run:
     """Let an agent run a script of shell commands and calls of other tools in a new project. `PROJECT` in
-    the arguments of a call is the directory of the project.
+    the arguments of a call is the directory of the project, and `URL` the address of the model.
 
     `install`: options for `tokcap hook install`; None: without tokcap. `arguments` replace those of the
     program, and `files` are more files below the home directory; `{url}` in them is the address of the model.
@@ -113,10 +113,12 @@ def main() -> None:
     home = Path(order["home"])
     project = home / "project"
     project.mkdir()
-    model = FakeModel(json.loads(json.dumps(order["script"]).replace("PROJECT", str(project))))
+    model = FakeModel([])
     server = model.server()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_address[1]}"
+    script = json.dumps(order["script"]).replace("PROJECT", str(project)).replace("URL", url)
+    model.script = json.loads(script)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     for path, text in {**program.settings(url), **order["files"]}.items():
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_text(text.replace("{url}", url))

@@ -28,6 +28,8 @@ CODE = "const ran = await tools.exec_command({}); text(`exit_code=${{ran.exit_co
 # The schema of a tool that takes a text.
 CUSTOM: dict = {}
 COMMAND_KEYS = ("command", "cmd", "commands")
+# What the server has besides the model, for tools that fetch pages.
+LONG_PAGE = "/long.txt"
 FINAL_TEXT = "That is all."
 FILLERS = {
     "string": "as asked",
@@ -339,6 +341,9 @@ class FakeModel:
                 """Say nothing."""
 
             def do_GET(self):
+                if self.path == LONG_PAGE:
+                    self.send("text/plain", "".join(f"line {number} of the page\n" for number in range(3000)))
+                    return
                 names = ("fake-model", "gpt-5.1", "gpt-4o")
                 models = [{"id": name, "object": "model", "created": 1, "owned_by": "fake"} for name in names]
                 self.send("application/json", json.dumps({"object": "list", "data": models, "models": []}))

@@ -10,7 +10,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from tests.support.agents.programs import BY_NAME, QUIET
+from tests.support.agents.programs import BY_NAME, HERMES_SETTINGS, QUIET, VIBE_SETTINGS
 
 COMMANDS = (
     "git status --short",
@@ -38,7 +38,7 @@ RULES = {
 }
 # What agents say about a command that they did not run.
 REFUSED = re.compile(
-    r"(?i)denied|rejected|not permitted|requires approval|require approval|prevents you|was blocked|forbids"
+    r"(?i)denied|rejected|not permitted|requires? approval|prevents you|was blocked|forbids|blocked:"
 )
 
 
@@ -112,6 +112,24 @@ def copilot(rules: dict[str, tuple[str, ...]]) -> Start:
     return Start(("-p", "go", *given))
 
 
+def vibe(rules: dict[str, tuple[str, ...]]) -> Start:
+    # It asks about everything else.
+    settings = f"""{VIBE_SETTINGS}
+[tools.bash]
+permission = "ask"
+allowlist = {json.dumps(rules["allow"])}
+denylist = {json.dumps(rules["deny"])}
+"""
+    return Start(("--trust", "-p", "go"), {".vibe/config.toml": settings})
+
+
+def hermes(rules: dict[str, tuple[str, ...]]) -> Start:
+    # It has patterns of commands that are denied, and asks about those that it takes for dangerous.
+    denied = [f"{prefix}*" for prefix in rules["deny"]]
+    settings = f"{HERMES_SETTINGS}approvals:\n  deny: {json.dumps(denied)}\n"
+    return Start(("chat", "-Q", "-q", "go"), {".hermes/config.yaml": settings})
+
+
 # pi and Cline have no rules about commands.
 STARTS = {
     "claude-code": claude_code,
@@ -120,6 +138,8 @@ STARTS = {
     "gemini": gemini,
     "qwen": qwen,
     "copilot": copilot,
+    "hermes": hermes,
+    "vibe": vibe,
 }
 
 
