@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+# Importing `operator` would load one more file.
+from _operator import le, neg
 
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -29,17 +30,19 @@ def outliers(words: Sequence[Sequence[bytes]]) -> Iterator[tuple[int, str, float
         sample = [line[column] for line in words[1 :: max(rows // 40, 1)] if len(line) > column]
         if len(sample) < 10 or sum(map(is_number, sample)) * 10 < len(sample) * 8:
             continue
-        values = [
-            (size_of(line[column]), n)
+        places = [
+            n
             for n, line in enumerate(words)
-            if len(line) > column and is_number(line[column])
+            if len(line) > column and (line[column].isdigit() or is_number(line[column]))
         ]
+        values = [size_of(words[n][column]) for n in places]
         if len(values) * 2 < rows or is_sorted(values):
             continue
-        ranked = sorted(values, key=lambda item: -item[0])
-        middle = ranked[len(ranked) // 2][0]
-        for order, (value, n) in enumerate(ranked[:MOST_PER_COLUMN]):
-            if value > FAR * max(middle, 0.1):
+        # The largest first; of equal ones, the first.
+        ranked = sorted(zip(map(neg, values), places, strict=True))
+        middle = -ranked[len(ranked) // 2][0]
+        for order, (negative, n) in enumerate(ranked[:MOST_PER_COLUMN]):
+            if -negative > FAR * max(middle, 0.1):
                 yield n, "outlier", 1.0 / (1 + 0.35 * order)
 
 
@@ -83,7 +86,7 @@ def size_of(word: bytes) -> float:
     return float(word[:-1]) * factor if factor else float(word)
 
 
-def is_sorted(values: Sequence[tuple[float, int]]) -> bool:
+def is_sorted(values: Sequence[float]) -> bool:
     """Return whether nearly all values are in order, as those of a counter or a clock."""
-    rising = sum(1 for one, two in pairwise(values) if one[0] <= two[0])
+    rising: int = sum(map(le, values, values[1:]))
     return rising * 20 > len(values) * 19 or rising * 20 < len(values)

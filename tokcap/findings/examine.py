@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import islice
+# `collections.Counter` counts with it. Importing `collections` would load more than is saved.
+from _collections import _count_elements  # type: ignore[import-not-found]
+from itertools import chain, islice
 
 from tokcap.findings import rules
 from tokcap.findings.columns import incomplete, outliers
@@ -11,7 +13,7 @@ from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, hea
 from tokcap.findings.false_friends import PREFIX
 from tokcap.findings.groups import Groups
 from tokcap.findings.judge import judge, telling_words
-from tokcap.findings.structure import IS_DIFF, headings
+from tokcap.findings.structure import headings, is_diff
 from tokcap.findings.words import HEX_DIGITS, has_words, message_of, words_of
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
@@ -109,13 +111,11 @@ class Examination:
         plain = data.split(b"\n")
         words = [line.split() for line in words_of(data).split(b"\n")]
         word_counts: dict[bytes, int] = {}
-        for line in words:
-            for word in line:
-                word_counts[word] = word_counts.get(word, 0) + 1
+        _count_elements(word_counts, chain.from_iterable(words))
         groups = self.groups.learn(words, word_counts)
         novel = self.groups.novel(words, groups, word_counts)
         self.lines += len(lines)
-        self._is_diff = self._is_diff or (in_context and IS_DIFF.search(data) is not None)
+        self._is_diff = self._is_diff or (in_context and is_diff(data))
         drafts = list(self._failures(plain, words, groups, numbers, telling_words(word_counts)))
         for draft in drafts:
             draft.is_novel = draft.line - numbers[0] in novel

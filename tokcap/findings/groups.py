@@ -41,10 +41,10 @@ class Groups:
         """Return the group of each line."""
         if self._frequent is None:
             self._frequent = self._frequent_words(len(words), word_counts)
-        frequent, numbers, counts = self._frequent, self._numbers, self.counts
+        is_frequent, numbers, counts = self._frequent.__contains__, self._numbers, self.counts
         found = []
         for line in words:
-            key = b" ".join([word for word in line[:KEY_WORDS] if word in frequent])
+            key = b" ".join(filter(is_frequent, line[:KEY_WORDS]))
             if line and b"/" in line[0]:
                 # Files of one directory are of one kind.
                 directory = line[0].lstrip(b"./").partition(b"/")[0]
@@ -78,7 +78,7 @@ class Groups:
         unique = {
             word
             for word, count in word_counts.items()
-            if count == 1 and len(word) >= UNIQUE_LETTERS and is_constant(word)
+            if count == 1 and len(word) >= UNIQUE_LETTERS and (word.isalpha() or is_constant(word))
         }
         by_group: dict[int, list[int]] = {}
         for place, group in enumerate(groups):

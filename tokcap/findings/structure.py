@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 MULTILINE = 8
 IS_DIFF = later(rb"^(?:diff --git |@@ -\d)", MULTILINE)
+# The search for these takes a tenth of the time.
+IN_DIFFS = (b"diff --git ", b"@@ -")
 
 # Beginnings of lines that start a part.
 BEGINNINGS = (
@@ -49,6 +51,11 @@ DEFINING = frozenset(
 )
 
 READY = (IS_DIFF, TITLE, RULE_LINE, DEFINITION)
+
+
+def is_diff(data: bytes) -> bool:
+    """Return whether a part of the text is a diff."""
+    return any(mark in data for mark in IN_DIFFS) and IS_DIFF.search(data) is not None
 
 
 def headings(

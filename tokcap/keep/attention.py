@@ -6,7 +6,8 @@ its kind are shown, the less it is worth. The ends compete with them, so that no
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+# The engine of `heapq`, without its module.
+from _heapq import heapify, heappop, heappush
 
 from tokcap.keep.shown_lines import ShownLines
 from tokcap.lean.record import TYPE_CHECKING, Record

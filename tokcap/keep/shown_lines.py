@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+# The engine of `bisect`, without its module.
+from _bisect import bisect_right
 
 from tokcap.lean.record import TYPE_CHECKING
 

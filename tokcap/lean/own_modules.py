@@ -47,6 +47,13 @@ NEEDED_BY = {
     ),
     "tokcap.shapes.text": ("core.cut core.tokenizer core.mark shapes.text_window"),
     "tokcap.tokens.small_text": ("lean.patterns tokens.buckets tokens.embedded"),
+    "tokcap.shapes.text_survey": "core.cut core.tokenizer core.mark shapes.line_map",
+    "tokcap.keep.focused_call": (
+        "core core.cut findings findings.found lean.patterns findings.rules findings.columns "
+        "findings.draft findings.false_friends findings.explain findings.words findings.groups "
+        "findings.judge findings.structure findings.examine findings.weigh findings.survey "
+        "keep.shown_lines keep.attention"
+    ),
     "tokcap.store.local": (
         "exits errors store.base store.handles lean.digest core core.request store.record system "
         "system.descriptors system.private_files store.local_layout store.local_draft"

@@ -320,7 +320,7 @@ class Index:
     def positions(self, places: Sequence[int]) -> Sequence[tuple[int, bool]]:
         """Return for each byte, in order, the token that contains it (see `TokenMap`)."""
         # Most calls need no positions, and do not load this.
-        from bisect import bisect_left
+        from _bisect import bisect_left
 
         self.count_all()
         known = last_at_most(self.checkpoints.bytes, places[0])
