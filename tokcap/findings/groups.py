@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.findings.words import is_constant
+from tokcap.findings.words import constant_words
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,17 +69,15 @@ class Groups:
         # One of these words alone can be a name of something else.
         self.source = sum(source) / total if len(source) >= LEAST_SOURCE_WORDS else 0.0
         least = max(LEAST_FREQUENT, min(lines // FREQUENT_SHARE, MOST_FREQUENT))
-        return {word for word, count in word_counts.items() if count >= least and is_constant(word)}
+        return constant_words([word for word, count in word_counts.items() if count >= least])
 
     def novel(
         self, words: Sequence[Sequence[bytes]], groups: Sequence[int], word_counts: dict[bytes, int]
     ) -> dict[int, int]:
         """Return lines that differ from their group by a word of their own, with the number of such lines."""
-        unique = {
-            word
-            for word, count in word_counts.items()
-            if count == 1 and len(word) >= UNIQUE_LETTERS and (word.isalpha() or is_constant(word))
-        }
+        unique = constant_words(
+            [word for word, count in word_counts.items() if count == 1 and len(word) >= UNIQUE_LETTERS]
+        )
         by_group: dict[int, list[int]] = {}
         for place, group in enumerate(groups):
             if group and self.counts[group] >= NOVEL_SHARE and not unique.isdisjoint(words[place]):

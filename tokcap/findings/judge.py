@@ -50,7 +50,14 @@ ALL_ENDINGS = tuple(ENDINGS)
 def telling_words(words: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
     """Return the words that call for rules, with the numbers of these rules."""
     found = {}
-    for word in words:
+    candidates = [
+        word
+        for word in words
+        if word in WORDS
+        or word.endswith(ALL_ENDINGS)
+        or (word[-1:].isdigit() and word[0] in CODE_LETTERS and is_code(word))
+    ]
+    for word in candidates:
         rows = WORDS.get(word, ())
         if word.endswith(ALL_ENDINGS):
             for ending, more in ENDINGS.items():

