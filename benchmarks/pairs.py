@@ -127,7 +127,7 @@ def row_of(pair: Pair, found: list[tuple[Cost, Cost]]) -> tuple[str, ...]:
 
 
 def as_markdown(rows: list[tuple[str, ...]]) -> str:
-    head = ("work", "processor time", "ratio", "target", "peak memory")
+    head = ("work", "processor time", "ratio", "target", "peak memory, at most")
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ("---",) * len(head), *rows))
 
 
