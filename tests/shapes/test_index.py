@@ -8,7 +8,7 @@ from tests.support.json_documents import CONTAINERS, DOCUMENTS
 from tests.support.long_documents import ORDINARY
 from tests.support.payloads import payload_of
 from tokcap.core.seek_points import ShapeSeekPoints
-from tokcap.shapes import sniff
+from tokcap.shapes import json_sniff, sniff
 from tokcap.shapes.json_index import DocumentIndex, index_document, index_lines
 from tokcap.shapes.json_sniff import LARGE_BYTES, count_in_source
 from tokcap.shapes.json_text.compiled import Refused
@@ -143,3 +143,36 @@ def test_large_json_lines_are_counted_whatever_the_length_of_the_first_line():
     lines = [b'{"a":"' + b"x" * 20_000 + b'"}', *[b'{"a":[1,2]}'] * 200_000]
     found = sniff(payload_of(b"\n".join(lines)), "auto")
     assert (found.shape, found.total_count) == ("jsonl", len(lines))
+
+
+RECORDS = ",".join(f'{{"id": {n}, "name": "n {n}", "in": [{n}, {{}}]}}' for n in range(1800)).encode()
+DEEP = b"[" * 3000 + b"]" * 3000
+ENDINGS = {
+    "whole": b"]}",
+    "cut off": b"",
+    "cut in a string": b',{"id": "',
+    "closed twice": b"]}}",
+    "a wrong sign": b"}}",
+    "another value": b']}\n{"a":1}',
+    "a bare value": b"]}\n5",
+    "half a pair": b',"\\ud800"]}',
+    "deep": b"," + DEEP + b"]}",
+    "no UTF-8": b',"\xff"]}',
+    "a comma too many": b",]}",
+    "a bad number": b'],"n":01}',
+    "more members": b'],"n":[1,2],"m":{}}',
+    "records after half a pair": b',"\\ud800",' + RECORDS + b"]}",
+}
+
+
+@pytest.mark.one_python
+@pytest.mark.parametrize("bare_lines", [False, True])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_document_that_the_parser_refuses_is_what_the_grammar_says(ending, bare_lines, monkeypatch):
+    """Only what comes after the last piece that was accepted is read again."""
+    data = b'{"a":1,"rows":[' + RECORDS + ENDINGS[ending]
+    found = []
+    for large_bytes in (1 << 10, 1 << 40):
+        monkeypatch.setattr(json_sniff, "LARGE_BYTES", large_bytes)
+        found.append(json_sniff.sniff_values(payload_of(data), bare_lines=bare_lines))
+    assert found[0] == found[1]

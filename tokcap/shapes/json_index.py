@@ -70,6 +70,8 @@ class DocumentIndex:
         self._piece_bytes = piece_bytes
         # The beginnings of containers that were tried.
         self._tried: set[tuple[int, ...]] = set()
+        # See `Refused`.
+        self.accepted: tuple[int, bytes] | None = None
 
     def build(self) -> Indexed:
         """Check and count all of it, and give the payload its seek points; `Refused` if that fails."""
@@ -96,8 +98,12 @@ class DocumentIndex:
         self._tried.add(starts)
         try:
             pieces = Pieces(self._payload, self._begin, self._piece_bytes, head, path)
+        except Refused:
+            return None
+        try:
             total = pieces.check()
         except Refused:
+            self.accepted = max(pieces.accepted, self.accepted or (0, b""))
             return None
         points = ShapeSeekPoints(self._payload.seek_points, "json", PayloadBytes(self._payload))
         for place, count in pieces.ends:
@@ -129,6 +135,13 @@ class Pieces:
         # How many members of an object at the top are arrays, and how long the last one is, if that is known.
         self._array_length: int | None = None
         self._arrays = main.arrays if len(path) == 1 else path[0].arrays
+
+    @property
+    def accepted(self) -> tuple[int, bytes]:
+        """See `Refused`."""
+        return self.ends[-1][0] if self.ends else self._first_end, b"".join(
+            level.kind for level in self._path
+        )
 
     def check(self) -> int | None:
         """Check all pieces and what follows them. Return the number of records in the document."""
@@ -228,10 +241,16 @@ def index_lines(payload: Payload, begin: int, piece_bytes: int = PIECE_BYTES) ->
 
 def index_document(payload: Payload, begin: int, piece_bytes: int = PIECE_BYTES) -> Indexed:
     """Index one document; `Refused` if the parser does not accept it."""
+    index = DocumentIndex(payload, begin, piece_bytes)
     try:
-        return DocumentIndex(payload, begin, piece_bytes).build()
+        return index.build()
     except Refused:
+        pass
+    try:
         return check_whole(payload, begin)
+    except Refused as refused:
+        refused.accepted = index.accepted
+        raise
 
 
 def check_whole(payload: Payload, begin: int) -> Indexed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokcap.lean.plainjson import quoted
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.base import Sniffed
-from tokcap.shapes.json_text.grammar import beginning_of_values, validated_values
+from tokcap.shapes.json_text.grammar import beginning_of_values, validated_value, validated_values
 from tokcap.shapes.json_text.scanner import BYTE_ORDER_MARK, start_of_text
 from tokcap.shapes.json_text.tree import ARRAY, Reader
 
@@ -50,10 +50,12 @@ def sniff_values(payload: Payload, *, bare_lines: bool = False) -> Sniffed | Non
     if payload.size >= LARGE_BYTES:
         try:
             return index_values(payload, place, many=many)
-        except ValueError:
+        except ValueError as refused:
             # The parser is stricter than the grammar.
             payload.seek_points.clear()
             many = True
+            if accepted := getattr(refused, "accepted", None):
+                return walk_on(payload, *accepted, bare_lines=bare_lines)
     data = payload.view()
     payload.check(0, payload.size)
     if not many:
@@ -72,14 +74,19 @@ def index_values(payload: Payload, place: int, *, many: bool) -> Sniffed:
     from tokcap.shapes.json_index import index_document, index_lines
     from tokcap.shapes.json_text.compiled import Refused
 
+    accepted = None
     if not many:
         try:
             return Sniffed("json", total_count=index_document(payload, place).total_count)
-        except Refused:
+        except Refused as refused:
             # The first of many values may be longer than the sample.
-            pass
+            accepted = refused.accepted
     begin = start_of_text(payload.read(0, len(BYTE_ORDER_MARK)))
-    return Sniffed("jsonl", total_count=index_lines(payload, begin).total_count)
+    try:
+        return Sniffed("jsonl", total_count=index_lines(payload, begin).total_count)
+    except Refused as refused:
+        refused.accepted = accepted
+        raise
 
 
 def is_endless_word(payload: Payload) -> bool:
@@ -99,11 +106,28 @@ def parsed(data: View, place: int) -> object:
     return orjson.loads(memoryview(data)[place:])
 
 
-def walk_values(data: View, *, bare_lines: bool) -> Sniffed | None:
-    """Return the same as `sniff_values`, by walking over the whole payload value by value."""
-    count, bare = 0, False
+def walk_on(payload: Payload, place: int, inside: bytes, *, bare_lines: bool) -> Sniffed | None:
+    """Return the same as `walk_values` if the compiled parser has accepted what is before `place`."""
+    from tokcap.shapes.json_text.compiled import check_encoding
+
+    data = payload.view()
+    payload.check(0, payload.size)
     try:
-        for span in validated_values(data):
+        check_encoding(memoryview(data)[place:])
+        _, end = validated_value(data, place, inside=inside)
+    except ValueError:
+        return None
+    return walk_values(data, bare_lines=bare_lines, first_end=end)
+
+
+def walk_values(data: View, *, bare_lines: bool, first_end: int | None = None) -> Sniffed | None:
+    """Return the same as `sniff_values`, by walking over the whole payload value by value.
+
+    `first_end`: the first value is a container that ends there, and is valid.
+    """
+    count, bare = int(first_end is not None), False
+    try:
+        for span in validated_values(data, first_end):
             count += 1
             bare = bare or is_bare(data, span)
             if bare and count > 1 and not bare_lines:

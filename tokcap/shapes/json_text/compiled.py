@@ -28,7 +28,13 @@ REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Refused(ValueError):
-    """The parser does not accept the text. It may be JSON all the same."""
+    """The parser does not accept the text. It may be JSON all the same.
+
+    If some of it was accepted, `accepted` says where that ends and which containers are open there, by their
+    opening signs.
+    """
+
+    accepted: tuple[int, bytes] | None = None
 
 
 def check_document(text: Text) -> None:

@@ -59,13 +59,16 @@ def beginning_of_values(sample: bytes) -> Beginning:
     return Beginning(values, more=False)
 
 
-def validated_values(data: View) -> Iterator[Span]:
-    """Yield the values of a sequence of JSON texts; `ValueError` where the text is not valid."""
+def validated_values(data: View, begin: int | None = None) -> Iterator[Span]:
+    """Yield the values of a sequence of JSON texts; `ValueError` where the text is not valid.
+
+    `begin`: leave out the values before it.
+    """
     import orjson
 
     view = memoryview(data)
     end = without_trailing(data, b" \t\n\r")
-    place = skip_blanks(data, start_of_text(data))
+    place = skip_blanks(data, start_of_text(data) if begin is None else begin)
     # Up to here the text is known not to have one value per line.
     refused = 0
     while place < end:
@@ -101,18 +104,20 @@ def check_separated(data: View, end: int) -> None:
         raise NotJson(end)
 
 
-def validated_value(data: View, position: int, *, tolerant: bool = False) -> Span:
+def validated_value(data: View, position: int, *, tolerant: bool = False, inside: bytes = b"") -> Span:
     """Return the span of the value after `position`, checked by the grammar.
 
-    `tolerant` accepts comments and a comma after the last element, as settings files have them.
+    `tolerant` accepts comments and a comma after the last element, as settings files have them. `inside`: the
+    opening signs of the containers around `position`, which is after a child of the last one. Then the end of
+    the first one is returned, and the beginning is `position`.
     """
     pattern = TOLERANT_LEXEME if tolerant else STRICT_LEXEME
     value = (OPEN, STRING, SCALAR)
     after_comma = (CLOSE,) if tolerant else ()
     # The kinds of lexemes that may come next, and the closing signs of the containers that are open.
-    expected: tuple[int, ...] = value
-    open_containers = bytearray()
-    begin = -1
+    expected: tuple[int, ...] = (COMMA, CLOSE) if inside else value
+    open_containers = bytearray(CLOSERS[inside[place : place + 1]][0] for place in range(len(inside)))
+    begin, in_key = position if inside else -1, False
     while True:
         match = pattern.match(data, position)
         if match is None:
