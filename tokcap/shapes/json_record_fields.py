@@ -113,18 +113,24 @@ class RecordFields:
                 if not self._has_learned or all(len(path) == 1 for path in self._paths):
                     return kept
                 # The names inside of records are met in the order of a walk.
-        elif not self._may_have_members(piece):
-            if len(self.names) < MOST_NAMES:
-                self.names.update(dict.fromkeys(map(printable, members_of(pieces.as_text(piece)))))
+        elif not self._has_member(pieces.as_text(piece)):
             return b""
         selected = select_from(pieces.as_text(piece), self._paths)
         self.found.update(selected.found)
         self.names.update(dict.fromkeys(selected.names))
         return pieces.inside(bytes(selected.data))
 
-    def _may_have_members(self, piece: bytes) -> bool:
-        """Return whether a member that is wanted may be in a piece."""
-        return b"\\" in piece or any(path[0].encode("utf-8", "replace") in piece for path in self._paths)
+    def _has_member(self, text: bytes) -> bool:
+        """Return whether an object has a member that is wanted."""
+        try:
+            keys = members_of(text)
+        except Refused:
+            return True
+        if any(path[0] in keys for path in self._paths):
+            return True
+        if len(self.names) < MOST_NAMES:
+            self.names.update(dict.fromkeys(map(printable, keys)))
+        return False
 
     def _objects(self, text: bytes, wanted: Wanted, where: FieldPath = ()) -> Sequence[object]:
         """Return the objects of an array with only the fields; `Refused` if they are not alike."""
