@@ -100,6 +100,9 @@ class RecordFields:
 
     def _selected(self, piece: bytes, pieces: ArrayPieces) -> bytes:
         """Return the fields of the records in a piece."""
+        if pieces.has_records and OBJECT not in piece and ARRAY not in piece:
+            # Scalars have no fields.
+            return b""
         if pieces.has_records:
             self._has_learned = False
             try:
