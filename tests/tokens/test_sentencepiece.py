@@ -99,6 +99,19 @@ def test_a_text_of_one_character_may_have_two_tokens(compiled, inside, monkeypat
     assert (page["data"], page["meta"]["truncated"]) == ([], True)
 
 
+def test_blanks_that_are_merged_first_are_one_token_before_any_word(compiled):
+    runs = [("▁" * first, "▁" * (size - first)) for size in range(2, 9) for first in range(1, size)]
+    words = [("t", "h"), ("▁", "th"), ("▁th", "e"), ("th", "e"), ("▁", "é")]
+    for merges, known in ((runs + words, 8), (words + runs, 0), ([*runs, *words, ("▁▁", "th")], 0)):
+        model = toy_of_characters(merges)
+        tokenizer, reference = compiled(model)
+        assert tokenizer.described.blank_run == known
+        for size in range(20):
+            for word in ("the", "th", "t", "é", "ж", "x", "1", "\n", "", "漢"):
+                text = " " * size + word + "  " + word
+                assert list(tokenizer.token_lengths(text)) == lengths_by(reference, text), repr(text)
+
+
 def test_a_token_that_joins_what_is_divided_is_refused(compiled):
     for pair in (("1", "1"), ("a", ","), ("a", "▁"), ("\n", "a"), (",", "\n")):
         with pytest.raises(TokenizerRefused, match="joins what other vocabularies divide"):

@@ -58,6 +58,8 @@ class Description(Record):
     digit_group: int
     # The digest of both compiled files, so that damage can be noticed.
     compiled_sha256: str
+    # A run of so many blanks, or fewer, is one token whatever follows it; 0: that is not known.
+    blank_run: int = 0
 
     def packed(self) -> bytes:
         lines = [FORMAT, *(f"{key} {value}" for key, value in self.__dict__.items())]
@@ -71,7 +73,9 @@ class Description(Record):
             raise ValueError(f"not a tokenizer of this version: {form[:40]!r}")
         values = {"encoder": BYTE_PAIR, "prefix": NO_PREFIX}
         values |= dict(line.split(" ", 1) for line in lines)
-        numbers = {key: int(values.pop(key, "")) for key in ("tokens", "longest_token_bytes", "digit_group")}
+        values.setdefault("blank_run", "0")
+        keys = ("tokens", "longest_token_bytes", "digit_group", "blank_run")
+        numbers = {key: int(values.pop(key, "")) for key in keys}
         return cls(**values, **numbers)  # type: ignore[arg-type]  # mypy does not know which key is which
 
     @property

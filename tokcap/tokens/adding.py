@@ -134,6 +134,7 @@ def compiled(name: str, file: SourceFile, pre_split: str) -> tuple[Description, 
         longest_token_bytes=max(map(len, tokens)),
         digit_group=DIGIT_GROUPS[published.pre_split],
         compiled_sha256="",
+        blank_run=ordered.blank_run,
     )
     with_helpers = [*tokens[: len(SINGLE)], *ordered.helpers, *tokens[len(SINGLE) :]]
     return described, {

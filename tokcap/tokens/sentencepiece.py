@@ -31,10 +31,22 @@ LONGER_BY = len(WRITTEN_BLANK_BYTES) - 1
 class CharacterEncoding(AddedEncoding):
     """What the encoder for small texts has to know. Pieces are found in bytes; characters are merged."""
 
+    # See `Description`.
+    blank_run: int = 0
+
     def pieces(self, text: str, split: re.Pattern[bytes]) -> list[bytes] | None:
         return split.findall(text.encode())
 
     def first_parts(self, piece: bytes, ranks: Ranks) -> list[bytes]:
+        word = piece.lstrip(b" ")
+        blanks = len(piece) - len(word)
+        if 1 < blanks <= self.blank_run:
+            # Indented code has the same words after many runs of blanks.
+            is_known = len(word) == 1 or ranks[word] != NO_RANK
+            return [piece[:blanks], *([word] if is_known else self._characters(word, ranks))]
+        return self._characters(piece, ranks)
+
+    def _characters(self, piece: bytes, ranks: Ranks) -> list[bytes]:
         if piece.isascii():
             return [*map(SINGLE.__getitem__, piece)]
         parts: list[bytes] = []
@@ -55,7 +67,7 @@ class SentencePieceTokenizer(AddedTokenizer):
         self.longest_token_bytes *= 1 + LONGER_BY
 
     def _encoding(self, path: str, allowance: int) -> AddedEncoding:
-        return CharacterEncoding(path, allowance, self.pre_split)
+        return CharacterEncoding(path, allowance, self.pre_split, self.described.blank_run)
 
     def _byte_pair_of(self, table: Vocabulary) -> BytePairTokenizer:
         from tokcap.tokens.characters_bpe import byte_pair_of_characters

@@ -41,6 +41,8 @@ class Ordered(Record):
     tokens: Sequence[bytes]
     # What no text has, for tiktoken only: it gets a rank after the bytes and before all others.
     helpers: Sequence[bytes] = ()
+    # See `added.Description`.
+    blank_run: int = 0
 
 
 def ordered_tokens(published: Published) -> Ordered:
@@ -97,7 +99,21 @@ def ordered_by_characters(published: Published) -> Ordered:
         if one_piece(text).end() != len(text):
             raise NotExact(f"its token {text!r} joins what other vocabularies divide")
     helpers = {character[:size] for character in characters for size in range(2, len(character))}
-    return Ordered([*SINGLE, *characters, *merged], sorted(helpers, key=len))
+    return Ordered([*SINGLE, *characters, *merged], sorted(helpers, key=len), blank_run_of(merged))
+
+
+def blank_run_of(merged: Sequence[bytes]) -> int:
+    """Return how many blanks are one token, whatever follows them; 0 if that depends on it.
+
+    All tokens of blanks must come before those with a blank and something else, which must have only one.
+    """
+    runs = [place for place, token in enumerate(merged) if not token.strip(b" ")]
+    mixed = [(place, token) for place, token in enumerate(merged) if b" " in token and token.strip(b" ")]
+    sizes = {len(merged[place]) for place in runs}
+    is_first = not mixed or not runs or max(runs) < min(mixed)[0]
+    if sizes != set(range(2, len(sizes) + 2)) or not is_first or any(b"  " in token for _, token in mixed):
+        return 0
+    return max(sizes, default=0)
 
 
 def merges_by_characters(published: Published) -> Merges:
