@@ -13,6 +13,8 @@ from tests.support.world import world
 from tokcap.exits import Ending
 from tokcap.steps import live
 
+pytestmark = pytest.mark.one_python
+
 # Certainly text, so that it is passed on at once.
 BEGIN = [("out", b"begin\n")]
 # Cheap next to each other, dear with a piece of the other stream between them.

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tests.support.marks import way_in
 from tests.support.reference import recount
 
+pytestmark = pytest.mark.one_python
+
 SEQ = b"".join(b"%d\n" % n for n in range(1, 3001))
 LIST = json.dumps([{"id": n, "name": f"item {n}"} for n in range(200)]).encode()
 OBJECT = json.dumps({"shop": "north", "orders": [{"id": n, "state": "open"} for n in range(99)]}).encode()

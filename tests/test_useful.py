@@ -17,6 +17,8 @@ from tests.support.program import ROOT
 from tests.support.reference import recount
 from tokcap.keep import KEEPS
 
+pytestmark = pytest.mark.one_python
+
 OUTPUTS = {output.id: output for output in load(OWN)}
 RESULTS = json.loads(written.RESULTS.read_text())
 # Small ones of different kinds: two streams, one stream, CSV, JSON.
@@ -224,7 +226,6 @@ def test_a_directory_of_outputs_can_be_measured_from_the_command_line(tmp_path):
     assert results["policies"]["head-c"]["found"] == {"300": {"tcl-trace": 0}}
 
 
-@pytest.mark.one_python
 def test_the_results_are_those_of_the_outputs_and_policies_of_today(replays):
     """If this fails, run `python -m benchmarks.useful --write`."""
     assert RESULTS["outputs"] == {

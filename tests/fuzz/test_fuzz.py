@@ -8,6 +8,8 @@ import pytest
 from tests.fuzz import engine, found
 from tests.fuzz.target import load_all
 
+pytestmark = pytest.mark.one_python
+
 TARGETS = load_all()
 # Every run has the same inputs, unless another seed is given. A failure names the seed.
 SEED = int(os.environ.get("TOKCAP_FUZZ_SEED", "0")) or 1
@@ -18,7 +20,6 @@ def test_what_was_found_once_stays_mended(name, path):
     TARGETS[name](path.read_bytes())
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_short_attack_breaks_nothing(name):
     number = random.Random(f"{SEED} {name}").getrandbits(64)

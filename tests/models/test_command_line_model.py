@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from tests.support.program import ROOT, Ran, checked
 from tests.support.randomness import effort
 from tests.support.reference import recount
 from tokcap.filters.clean import Cleaner
+
+pytestmark = pytest.mark.one_python
 
 PAYLOADS = (
     b"",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -23,6 +24,8 @@ from tests.support.program import ROOT
 from tests.support.randomness import effort
 from tests.support.session_model import Exhausted, Held, Session
 from tokcap.budget.sqlite import SqliteLedger
+
+pytestmark = pytest.mark.one_python
 
 NAMES = st.sampled_from(["one", "two"])
 WORKERS = st.integers(0, 2)

@@ -10,12 +10,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.support.program import ROOT
 from tests.support.randomness import effort
 from tests.support.world import World
+
+pytestmark = pytest.mark.one_python
 
 HOUR, DAY = 3600, 24 * 3600
 KEPT_DAYS = 14

@@ -20,6 +20,8 @@ from tokcap.shapes.json_text.patterns import LEXEME
 from tokcap.shapes.json_text.scanner import end_of_value
 from tokcap.shapes.json_text.tree import Reader
 
+pytestmark = pytest.mark.one_python
+
 # So far apart that most documents here have many.
 STRIDE = 16
 DEEP = st.tuples(DOCUMENTS, st.integers(0, 9)).map(lambda pair: "[0," * pair[1] + pair[0] + ",1]" * pair[1])
@@ -75,7 +77,6 @@ def state_of(reader):
     return levels, reader.next_begin
 
 
-@pytest.mark.one_python
 @settings(max_examples=60, deadline=None)
 @given(source=SOURCES)
 def test_at_every_byte_a_glance_finds_what_a_look_at_each_lexeme_finds(source):

@@ -22,6 +22,8 @@ from tests.support.reference import recount
 from tokcap import cap
 from tokcap.forms import FORMS
 
+pytestmark = pytest.mark.one_python
+
 LIMITS = (20, 50, 200)
 
 

@@ -21,7 +21,7 @@ from tokcap.budget.sqlite import SqliteLedger
 from tokcap.errors import TokenizerFailed
 from tokcap.tokens.embedded import EmbeddedTokenizer
 
-pytestmark = pytest.mark.usefixtures("with_store")
+pytestmark = [pytest.mark.usefixtures("with_store"), pytest.mark.one_python]
 
 LONG = "".join(f"line {number} of the output\n" for number in range(200)).encode()
 LINE = re.compile(rb"\[UNCHANGED\] [^\n]*tokcap show ([a-z]{4}\d{9,})( --stream err)?\n")

@@ -28,6 +28,8 @@ from tokcap.tokens import added, adding, count_bytes, nfc, open_tokenizer, vocab
 from tokcap.tokens.pre_split import PRE_SPLIT
 from tokcap.tokens.sources import split_names
 
+pytestmark = pytest.mark.one_python
+
 
 @pytest.fixture
 def place(with_store):
@@ -353,7 +355,6 @@ def test_emoji_and_marks_have_the_tokens_of_the_package(name, text):
     assert_same(published.opened(name), published.reference(name), text)
 
 
-@pytest.mark.one_python
 @every_name
 def test_code_points_of_every_block_have_the_tokens_of_the_package(name):
     tokenizer, reference = published.opened(name), published.reference(name)
@@ -369,7 +370,6 @@ def test_code_points_of_every_block_have_the_tokens_of_the_package(name):
         assert_same(tokenizer, reference, "".join(map("a{0}A{0}\n{0}1 {0}{0}'{0}\u0301".format, characters)))
 
 
-@pytest.mark.one_python
 @every_name
 def test_sources_of_this_python_have_the_tokens_of_the_package(name):
     library = Path(sysconfig.get_path("stdlib"))

@@ -23,6 +23,8 @@ from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS
 from tokcap.doctor import packages
 from tokcap.tokens import Index, character_classes, chunks, count_bytes, gigatoken_counter, index, parallel
 
+pytestmark = pytest.mark.one_python
+
 needs_gigatoken = pytest.mark.skipif(
     importlib.util.find_spec("gigatoken") is None,
     reason="gigatoken is not installed: pip install 'tokcap[bulk]'",
@@ -78,7 +80,6 @@ def in_surroundings(character):
     return (FEW_SURROUNDINGS if many_alike else SURROUNDINGS).format(character)
 
 
-@pytest.mark.one_python
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):

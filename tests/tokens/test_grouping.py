@@ -14,6 +14,8 @@ from tests.support.texts import ANYTHING, SURROUNDINGS
 from tokcap.tokens import vocabulary
 from tokcap.tokens.pre_split import PRE_SPLIT, faster_for_tiktoken
 
+pytestmark = pytest.mark.one_python
+
 
 @functools.cache
 def fast(name: str) -> tiktoken.Encoding:
@@ -38,7 +40,6 @@ def test_any_text_with_any_blanks_around_it_has_the_tokens_of_the_published_patt
         assert fast(name).encode_ordinary(whole) == reference(name).encode_ordinary(whole)
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_has_the_tokens_of_the_published_pattern(name):
     # After the second plane there are ideographs, private use, or nothing: a sample is enough.

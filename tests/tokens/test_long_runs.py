@@ -16,6 +16,8 @@ from tokcap.tokens.bpe import BytePairTokenizer
 from tokcap.tokens.checkpoints import Checkpoints
 from tokcap.tokens.piece_cuts import PieceCuts
 
+pytestmark = pytest.mark.one_python
+
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 ALPHABETS = {
     "one emoji": "👍",

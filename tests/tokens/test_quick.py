@@ -22,6 +22,8 @@ from tokcap.steps import patterns as start_up_patterns
 from tokcap.tokens import buckets, character_classes, embedded, open_tokenizer, small_text, vocabulary
 from tokcap.tokens import compile as compiler
 
+pytestmark = pytest.mark.one_python
+
 WITHOUT_END = 1 << 62
 
 
@@ -61,7 +63,6 @@ def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, text):
         assert found is None
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
     """The pieces of each text, merged by tiktoken, are what tiktoken itself makes of the text."""
@@ -79,7 +80,6 @@ def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
             assert apart == encoding.encode_ordinary(text), ascii(characters)
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, unlimited):
     encoder = small_text.SmallTextEncoder(name)
@@ -90,7 +90,6 @@ def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, un
         assert list(encoder.token_lengths(text)) == lengths_of(name, text), hex(start)
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_all_sources_of_this_python_have_the_tokens_of_tiktoken(name, unlimited):
     library = Path(sysconfig.get_path("stdlib"))
