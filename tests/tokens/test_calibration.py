@@ -198,15 +198,12 @@ def providers():
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("jq")), reason="curl and jq are needed")
 @pytest.mark.parametrize(("script", "extra"), [("count-claude", 7), ("count-gemini", 0), ("count-llama", 0)])
 def test_the_commands_of_the_guide_count_with_servers_that_answer_so(providers, tmp_path, script, extra):
-    block = next(
-        block for block in re.findall(r"```sh\n(#!/bin/sh\n.*?)```", GUIDE, re.DOTALL) if script in block
-    )
+    block = re.search(rf"^`{script}` .*?```sh\n(.*?)```", GUIDE, re.DOTALL | re.MULTILINE)[1]
     path = tmp_path / script
     path.write_text(block)
-    path.chmod(0o755)
     bases = dict.fromkeys(("ANTHROPIC_BASE_URL", "GEMINI_BASE_URL", "LLAMA_BASE_URL"), providers)
     env = {**os.environ, **bases, "ANTHROPIC_API_KEY": "secret", "GEMINI_API_KEY": "secret", "no_proxy": "*"}
     done = subprocess.run(
-        [path], input=b'four "quoted" words\nhere \\n', env=env, capture_output=True, check=False
+        ["sh", path], input=b'four "quoted" words\nhere \\n', env=env, capture_output=True, check=False
     )
     assert (done.stdout, done.stderr) == (b"%d\n" % (5 + extra), b"")

@@ -52,6 +52,8 @@ SURE_SHARE = 0.9
 class Index:
     """Token positions of one payload with one tokenizer. Counts only as far as asked."""
 
+    far_tokens = FAR_TOKENS
+
     def __init__(self, payload: Payload, tokenizer: Tokenizer, known: Checkpoints | None = None) -> None:
         self._payload = payload
         self._tokenizer = tokenizer
@@ -252,7 +254,7 @@ class Index:
 
     def reach(self, token: int) -> int:
         """Return `token`, or the number of tokens if there are fewer."""
-        if token - self.checkpoints.tokens[-1] > FAR_TOKENS and not self.checkpoints.complete:
+        if token - self.checkpoints.tokens[-1] > self.far_tokens and not self.checkpoints.complete:
             self._reach_far(token)
         while self.checkpoints.tokens[-1] < token and not self.checkpoints.complete:
             self._read_on()

@@ -26,8 +26,21 @@ SCRIPTS = {
 BLOCK = "block "
 FRAGMENT = "fragment"
 
+# What white space of one byte is.
+ONE_BYTE = {
+    **dict.fromkeys((b"\n", b"\r"), "newline 1"),
+    **dict.fromkeys((b" ", b"\t", b"\v", b"\f"), "blank 1"),
+}
 # Kinds of one byte. A tokenizer that falls back to bytes makes at most one token of it.
 ONE_BYTE_KINDS = ("blank 1", "newline 1", "sign 1", "lower 1", "capital 1")
+
+
+CASES = ("lower", "capital", "upper")
+LENGTHS = ("", "1", "2", "3", "4-6", "4-6", "4-6", "7+")
+# A word begins with a blank. In names, and in random letters, parts of words have none. By case and length.
+WORDS, PARTS = (
+    {case: [f"{kind} {case} {length}" for length in LENGTHS] for case in CASES} for kind in ("word", "part")
+)
 
 
 def kind_of(token: bytes) -> str:
@@ -37,35 +50,23 @@ def kind_of(token: bytes) -> str:
             return script_of(token.decode())
         except UnicodeDecodeError:
             return FRAGMENT
-    text = token.decode()
-    size = len(text)
-    if text.isspace():
-        kind = "newline" if "\n" in text or "\r" in text else "blank"
-        return f"{kind} 1" if size == 1 else kind
-    word = text.lstrip(" ")
-    if word.isdigit():
-        return "digits"
+    size = len(token)
+    word = token.lstrip(b" ")
+    length = len(word)
     if word.isalpha():
         if size == 1:
             return "lower 1" if word.islower() else "capital 1"
-        # A word begins with a blank. In identifiers, and in random letters, parts of words have none.
-        return f"{'word' if size > len(word) else 'part'} {case_of(word)} {length_of(word)}"
+        case = "lower" if word.islower() else "upper" if length > 1 and word.isupper() else "capital"
+        return (PARTS if size == length else WORDS)[case][min(length, 7)]
     if size == 1:
-        return "sign 1"
-    if text[-1].isalpha():
+        return ONE_BYTE.get(token, "sign 1") if not token.isdigit() else "digits"
+    if word.isdigit():
+        return "digits"
+    if not length or token.isspace():
+        return "newline" if b"\n" in token or b"\r" in token else "blank"
+    if token[-1:].isalpha():
         return "sign and word"
-    return "signs and newline" if text[-1] == "\n" else "signs"
-
-
-def case_of(word: str) -> str:
-    if word.islower():
-        return "lower"
-    return "upper" if word.isupper() and len(word) > 1 else "capital"
-
-
-def length_of(word: str) -> str:
-    size = len(word)
-    return str(size) if size < 4 else "4-6" if size < 7 else "7+"
+    return "signs and newline" if token.endswith(b"\n") else "signs"
 
 
 def script_of(text: str) -> str:

@@ -9,8 +9,8 @@ from tokcap.core.tokenizer import LastTokens, Total, tokens_of
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.checkpoints import last_at_most
 from tokcap.tokens.chunks import INSIDE_A_CHARACTER, as_text, split
-from tokcap.tokens.index import EXACT_TAIL_BYTES, Index, blocks, known_ends, token_ends
-from tokcap.tokens.profile_tokenizer import After
+from tokcap.tokens.index import EXACT_TAIL_BYTES, FAR_TOKENS, Index, blocks, known_ends, token_ends
+from tokcap.tokens.profile_tokenizer import UNITS_PER_TOKEN, After
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 class ScaledIndex(Index):
     """Token positions of one payload with a profile. What the base class counts are units."""
+
+    far_tokens = FAR_TOKENS * UNITS_PER_TOKEN
 
     def __init__(
         self, payload: Payload, tokenizer: ProfileTokenizer, known: Checkpoints | None = None

@@ -254,7 +254,7 @@ def check(
     ),
     examples=(
         (
-            "tokcap tokenizer calibrate claude --counter ./count-claude",
+            "tokcap tokenizer calibrate claude --counter 'sh count-claude'",
             "fit the profile claude to the stored outputs; see the guide for such a command",
         ),
     ),
