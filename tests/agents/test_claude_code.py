@@ -6,7 +6,7 @@ from tests.support.agents import box
 from tests.support.reference import recount
 
 LIMIT = 1000
-INSTALL = ("--token-limit", str(LIMIT))
+INSTALL = ("--token-limit", str(LIMIT), "--tokenizer", "cl100k_base")
 LONG = "seq 1 20000; exit 3"
 SUBAGENT = {
     "tool": "Agent",

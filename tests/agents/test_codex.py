@@ -9,7 +9,7 @@ from tests.support.reference import recount
 
 LIMIT = 1000
 FRAME_TOKENS = 40
-INSTALL = ("--token-limit", str(LIMIT))
+INSTALL = ("--token-limit", str(LIMIT), "--tokenizer", "cl100k_base")
 SCRIPT = ["python3 build.py", "{next}", "touch made.txt; echo $?"]
 # Models with and without code mode.
 MODELS = {"direct": "gpt-5.1", "code mode": "gpt-6-sol"}

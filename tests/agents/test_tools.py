@@ -96,7 +96,7 @@ def test_results_of_other_tools_are_capped_stored_and_can_be_paged(agent, tmp_pa
     if reason := box.reason_to_skip(agent):
         pytest.skip(reason)
     case = CASES[agent]
-    install = ("--token-limit", str(LIMIT), "--tools", case.tools)
+    install = ("--token-limit", str(LIMIT), "--tokenizer", "cl100k_base", "--tools", case.tools)
     ran = box.run(agent, case.script, tmp_path / "home", install, case.arguments, {**FILES, **case.files})
     assert len(ran.results) == len(case.script), ran.said
     for call, result in zip(case.script, ran.results, strict=True):
