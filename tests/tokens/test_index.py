@@ -89,6 +89,7 @@ def test_a_deep_range_encodes_only_what_lies_around_it():
 
     class Watched:
         name = "watched"
+        continued = None
 
         def count(self, text):
             return TOKENIZERS["cl100k_base"].count(text)
