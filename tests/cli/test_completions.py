@@ -143,7 +143,7 @@ def test_the_values_of_options_are_completed(shell, home):
         "tokcap --output=j": {"json", "jsonl"},
         "tokcap -o js": {"json", "jsonl"},
         "tokcap --tokenizer ": set(tokenizer_names()),
-        "tokcap --tokenizer=cl": {"cl100k_base"},
+        "tokcap --tokenizer=cl1": {"cl100k_base"},
         "tokcap -n ": set(),
     }
     answers = offered(shell, home, *apart, *attached, *begun)

@@ -168,9 +168,9 @@ def test_a_bar_is_drawn_while_a_long_count_runs_and_erased_before_the_answer(fil
 
 def test_a_model_whose_tokenizer_is_not_published_is_named_in_a_warning(inside, files):
     ran = inside("count", "--model", "claude", "b c.md")
-    assert b"warning: the tokenizer of claude is not published" in ran.err
+    assert b"warning: claude is a profile, so this count is an estimate" in ran.err
     envelope = inside("count", "--model", "claude", "-o", "json", "b c.md").json
-    assert [warning["code"] for warning in envelope["warnings"]] == ["TOKENIZER_SUBSTITUTED"]
+    assert [warning["code"] for warning in envelope["warnings"]] == ["TOKENS_ESTIMATED"]
     assert envelope["meta"]["tokenizer_exact"] is False
     published = inside("count", "--model", "gpt-4o", "-o", "json", "b c.md").json
     assert published["meta"]["tokenizer_exact"] is True

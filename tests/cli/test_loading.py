@@ -28,9 +28,9 @@ IN_LOOPS = [
 
 
 def loaded_commands(loaded):
-    """The modules of subcommands among all that were loaded."""
+    """The subcommands whose modules were loaded. A large one has a second module, `budget_lists`."""
     prefix = "tokcap.cli.commands."
-    return {name.removeprefix(prefix) for name in loaded if name.startswith(prefix)}
+    return {name.removeprefix(prefix).partition("_")[0] for name in loaded if name.startswith(prefix)}
 
 
 def other_front_doors(loaded):

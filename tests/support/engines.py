@@ -210,6 +210,8 @@ class PostgresServer:
                 [
                     *(f"{self._programs}/postgres", "-D", str(self.directory / "data"), "-p", str(self.port)),
                     *("-k", str(self.directory), "-c", "listen_addresses=127.0.0.1"),
+                    # A process keeps one connection for each ledger, and every test has a ledger of its own.
+                    *("-c", "max_connections=500"),
                     # The last one of the same name counts.
                     *self._settings,
                 ],

@@ -18,18 +18,18 @@ from pathlib import Path
 import pytest
 
 from tests.support import published
-from tests.support.program import PACKAGE
+from tests.support.program import PACKAGE, ROOT
 from tokcap.environment import Environment
 from tokcap.tokens.calibration import CountedText, pieces_of, profile_of, save_profile
 
-GUIDE = (PACKAGE.parent / "docs" / "calibrating.md").read_text()
+GUIDE = (ROOT / "docs" / "calibrating.md").read_text()
 # Counts in quarters of characters, and adds three, as the frame of a message would.
 COUNTER = f"{sys.executable} -c 'import sys; print(len(sys.stdin.read()) // 4 + 4)'"
 
 
 def texts_by_kind() -> dict[str, str]:
     chance = random.Random(20)
-    prose = "\n".join(path.read_text() for path in sorted((PACKAGE.parent / "docs").glob("*.md"))[:6])
+    prose = "\n".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))[:6])
     return {
         "prose": prose,
         "code": "\n".join(path.read_text() for path in sorted((PACKAGE / "tokens").glob("*.py"))),
