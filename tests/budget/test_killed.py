@@ -80,8 +80,8 @@ def test_what_killed_processes_wrote_is_used(ledger, total, limit):
     for number in range(KILLS):
         script = [*SCRIPTS.values()][number % len(SCRIPTS)]
         limited = ["-n", str(limit)] if limit else []
-        # On a busy machine a process may be killed before it has written anything, but not always. When little
-        # is left of a total, nothing is passed on.
+        # On a busy machine a process may be killed before it has written anything, but not always. When
+        # little is left of a total, nothing is passed on.
         after_output = number == 0 or (number % 2 == 0 and "done" in script and not total)
         seconds = (0 if after_output else 0.15) + 0.4 * chance.random()
         written = run_and_kill([*limited, "--", "sh", "-c", script], seconds, after_output=after_output)
