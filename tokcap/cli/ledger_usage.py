@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from tokcap.budget import open_ledger
 from tokcap.cli.ledger import with_ledger
+from tokcap.cli.moments import local_time
 from tokcap.cli.session_history import laid_out, periods_of
 from tokcap.core.units import printable
 from tokcap.errors import TokcapError
@@ -52,7 +51,7 @@ def sessions_of_all_hosts(env: Environment, first_day: str) -> tuple[list[Sessio
 
 
 def day_of(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(seconds))
+    return local_time(seconds, "%Y-%m-%d")
 
 
 def uses_text(uses: Sequence[SessionUse]) -> str:

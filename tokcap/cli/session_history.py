@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from tokcap.cli.moments import utc_time
 from tokcap.core.units import printable
 from tokcap.lean.record import TYPE_CHECKING, Record
 
@@ -78,4 +77,4 @@ def laid_out(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def minute_of(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds))
+    return utc_time(seconds, "%Y-%m-%d %H:%M")

@@ -91,9 +91,9 @@ def account_text(name: str, account: Account, screen: Screen) -> str:
     if account.settings.context_window is not None:
         lines.append(f"context window: {account.window_used} of {account.settings.context_window} tokens")
     if (period := period_numbers(account)) and account.settings.renew:
-        import time
+        from tokcap.cli.moments import utc_time
 
-        ends = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(int(str(period["period_ends"]))))
+        ends = utc_time(int(str(period["period_ends"])), "%Y-%m-%d %H:%M UTC")
         lines.append(f"the next {account.settings.renew} begins {ends}")
     if account.remaining is not None:
         lines.append(f"answers are shown as {account.mode()}")

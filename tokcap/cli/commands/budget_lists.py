@@ -37,9 +37,8 @@ EMPTY = "no session is running; start one: tokcap budget start NAME --total N\n"
 )
 def list_sessions(env: Environment, *, tree: bool, ledger: str | None, output: Output | None) -> int:
     """List all running sessions."""
-    import time
-
     from tokcap.budget import open_ledger
+    from tokcap.cli.moments import local_time
     from tokcap.cli.session_status import account_numbers, in_tree_order, sessions_text
     from tokcap.system.screen import screen_of
 
@@ -64,7 +63,7 @@ def list_sessions(env: Environment, *, tree: bool, ledger: str | None, output: O
     now = env.now()
     lines = []
     for depth, each in levels:
-        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(min(each.created, now)))
+        started = local_time(min(each.created, now), "%Y-%m-%d %H:%M")
         lines.append(("  " * depth + each.name, started, each.account))
     return reply.say(sessions_text(lines, screen_of(env, env.stdout)))
 
