@@ -23,7 +23,19 @@ def die_quietly(kind: type[BaseException], error: BaseException, trace: Tracebac
     sys.__excepthook__(kind, error, trace)
 
 
+def die_of_ignored(problem: sys.UnraisableHookArgs) -> None:
+    """End the program at a Ctrl-C that Python caught where it can only be ignored, in a callback.
+
+    Python would print a traceback and go on, as if nobody had pressed a key.
+    """
+    if issubclass(problem.exc_type, KeyboardInterrupt):
+        # `exits.INTERRUPTED`, which may not be loaded yet.
+        os._exit(130)
+    report_ignored(problem)
+
+
 sys.excepthook = die_quietly
+report_ignored, sys.unraisablehook = sys.unraisablehook, die_of_ignored
 
 # ruff: noqa: E402  # the imports take most of the start-up time, and can be interrupted
 import gc

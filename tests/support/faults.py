@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.program import Ran, checked
+from tests.support.program import PACKAGE, Ran, checked
 from tests.support.reference import recount
 
 TOKCAP = (sys.executable, "-m", "tokcap")
@@ -41,10 +41,35 @@ def run_tokcap(*args, prefix=(), stdin=b"", env=None, without=(), timeout=120, *
     return ran if never_began(ran) else judged(args, ran)
 
 
-# The hook for errors, or a frame of the package, except those before the hook is set.
-TOKCAP_AT_WORK = re.compile(
-    rb'tokcap: |sys\.excepthook|tokcap/(?!__init__|record|__main__.py", line (?:1?\d|2[0-6]),)'
+FRAME = re.compile(rb'tokcap/([a-z_/]+)\.py", line (\d+),')
+# Where the entry point begins to handle errors.
+HOOKS_ARE_SET = next(
+    number
+    for number, line in enumerate((PACKAGE / "__main__.py").read_text().splitlines(), 1)
+    if line.startswith("report_ignored, sys.unraisablehook =")
 )
+
+
+def was_at_work(err: bytes) -> bool:
+    """Return whether stderr shows tokcap itself, later than the lines that set its hooks for errors."""
+    return b"tokcap: " in err or b"sys.excepthook" in err or has_late_frame(err)
+
+
+def has_late_frame(err: bytes) -> bool:
+    """Return whether a traceback has a frame of the package that runs after the hooks are set."""
+    return any(
+        module != b"__init__" and (module != b"__main__" or int(line) > HOOKS_ARE_SET)
+        for module, line in FRAME.findall(err)
+    )
+
+
+# Python goes on after an interrupt in a callback of its own imports. tokcap does not, once its hooks are set.
+IGNORED_BY_PYTHON = re.compile(rb"Exception ignored in: .*\nTraceback .*\n(?:  .*\n)+KeyboardInterrupt: ?\n")
+
+
+def without_ignored(err: bytes) -> bytes:
+    """Return stderr without what Python says of an interrupt that it ignored before tokcap was loaded."""
+    return IGNORED_BY_PYTHON.sub(lambda found: found[0] if b"tokcap" in found[0] else b"", err)
 
 
 def never_began(ran: Ran) -> bool:
@@ -56,9 +81,7 @@ def never_began(ran: Ran) -> bool:
         # Python had not even the memory for a MemoryError.
         b"returned NULL without setting an exception",
     )
-    return (
-        ran.status != 0 and any(cause in ran.err for cause in causes) and not TOKCAP_AT_WORK.search(ran.err)
-    )
+    return ran.status != 0 and any(cause in ran.err for cause in causes) and not was_at_work(ran.err)
 
 
 def judged(args, ran: Ran) -> Ran:
