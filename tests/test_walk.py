@@ -8,7 +8,7 @@ from tests.support.program import IMPORT_PATH
 
 # What `seq 1 100000 | tokcap -n 100` counts now. Lower these numbers when the flow gets shorter.
 MODULES = 60
-SWITCHES = 552
+SWITCHES = 512
 # Python versions differ a little in what they call.
 MARGIN_MODULES = 2
 MARGIN_SWITCHES = 12

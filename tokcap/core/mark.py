@@ -1,9 +1,12 @@
-"""The wording of marks. The same cut gives the same words: no clock, no counter, no path."""
+"""The wording of marks and of numbers of tokens.
+
+The same cut gives the same words: no clock, no counter, no path.
+"""
 
 from __future__ import annotations
 
 from tokcap.core.cut import NAMING_LIMIT, Mark
-from tokcap.core.tokenizer import Total, rounded
+from tokcap.core.tokenizer import Total
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,7 +48,7 @@ def note_of(shown: Total, total: Total, gap: Gap, ask: Ask) -> str:
         # Without the blanks around a word this costs two tokens less.
         amount = f"{shown.tokens}/{total.tokens}"
     else:
-        amount = f"{words_of(shown, ask)} of {words_of(total, ask)}"
+        amount = f"{words_of(shown, exact=ask.exact)} of {words_of(total, exact=ask.exact)}"
     remark = f"{ask.remark}; " if ask.remark and not gap.lost else ""
     return f"{ask.label}{amount} tokens; {remark}{command_note(gap, ask)}"
 
@@ -59,8 +62,17 @@ def shown_between(gaps: Sequence[Gap], first_token: int, total: Total) -> Total:
     return Total(max(end.tokens - first_token - hidden, 0), exact)
 
 
-def words_of(number: Total, ask: Ask) -> str:
-    return number.but(exact=number.exact and ask.exact).words
+def words_of(number: Total, *, exact: bool = True) -> str:
+    """Return `4217`, or `about 1.2M`: an estimate shows two significant digits. `exact`: it may be exact."""
+    return str(number.tokens) if number.exact and exact else f"about {rounded(number.tokens)}"
+
+
+def rounded(number: int) -> str:
+    """Format a number with two significant digits, in thousands, millions or billions."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:.{1 if number < 10 * size else 0}f}{unit}"
+    return str(number)
 
 
 def command_note(gap: Gap, ask: Ask) -> str:

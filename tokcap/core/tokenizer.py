@@ -199,11 +199,6 @@ class Total(Record):
     tokens: int
     exact: bool = True
 
-    @property
-    def words(self) -> str:
-        """`4217`, or `about 1.2M`: an estimate shows two significant digits."""
-        return str(self.tokens) if self.exact else f"about {rounded(self.tokens)}"
-
 
 class LastTokens(Record):
     """Where the last tokens of a payload start, and its end; see `TokenMap.starts`."""
@@ -211,11 +206,3 @@ class LastTokens(Record):
     # The number of the last token, plus one. It may be an estimate; then the other numbers follow from it.
     end: Total
     starts: Sequence[int]
-
-
-def rounded(number: int) -> str:
-    """Format a number with two significant digits, in thousands, millions or billions."""
-    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
-        if number >= size:
-            return f"{number / size:.{1 if number < 10 * size else 0}f}{unit}"
-    return str(number)

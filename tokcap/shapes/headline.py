@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.core.mark import words_of
 from tokcap.core.tokenizer import Total
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ def headline(facts: RunFacts, what: str, count: str, search_option: str = "") ->
         phrases = [what, count, size_words(facts.out_bytes)] if count else [what, size_words(facts.out_bytes)]
         if facts.out_tokens is not None:
             total = Total(facts.out_tokens, facts.out_tokens_exact)
-            phrases.append(f"{total.words} {'token' if total == Total(1) else 'tokens'}")
+            phrases.append(f"{words_of(total)} {'token' if total == Total(1) else 'tokens'}")
     if facts.err_bytes:
         phrases.append(f"stderr {size_words(facts.err_bytes)}")
     if facts.signal is not None:

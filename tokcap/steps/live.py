@@ -36,8 +36,8 @@ class RunningCount:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        # Units up to the last safe cut, and the bytes after it.
-        self._units = 0
+        # Units and tokens up to the last safe cut, and the bytes after it.
+        self._units = self.at_least = 0
         self._uncounted = bytearray()
         # Number of uncounted bytes at which `is_above` counts text without a safe cut again.
         self._recount_bytes = 0
@@ -49,11 +49,6 @@ class RunningCount:
 
     def add(self, block: bytes) -> None:
         self._uncounted += block
-
-    @property
-    def at_least(self) -> int:
-        """The tokens up to the last safe cut."""
-        return tokens_of(self._units, self._tokenizer)
 
     @property
     def at_most(self) -> int:
@@ -83,6 +78,7 @@ class RunningCount:
         """Count up to the last safe cut; stop when there are more than `enough` tokens."""
         while self.at_least <= enough and (cut := self._next_cut()):
             self._units += self._count(cut.place)
+            self.at_least = tokens_of(self._units, self._tokenizer)
             del self._uncounted[: cut.place]
             self._tokenizer = after_cut(self._tokenizer)
             self._in_piece = cut.in_piece

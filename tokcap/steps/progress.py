@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tokcap.core.tokenizer import rounded
 from tokcap.core.units import size_of
 from tokcap.errors import TokenizerFailed
 from tokcap.lean.record import TYPE_CHECKING
@@ -78,6 +77,9 @@ class ProgressLine(RedrawnLine):
             f"{seconds} s",
         ]
         if tokens is not None:
+            # Most calls have ended before there is anything to say.
+            from tokcap.core.mark import rounded
+
             about = rounded(tokens)
             wordings = [
                 f"tokcap: {seconds} s, {many}, about {about} tokens",

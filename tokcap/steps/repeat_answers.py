@@ -6,6 +6,7 @@ They cost what they cost: the caller compares that with the usual answer. The le
 from __future__ import annotations
 
 from tokcap.core.cut import Kept, Mark
+from tokcap.core.mark import words_of
 from tokcap.core.tokenizer import Total
 from tokcap.errors import TokcapError
 from tokcap.forms import FORMS
@@ -77,7 +78,7 @@ def unchanged(repeat: Repeat, *, is_last: bool) -> ShortAnswer:
     way = way_to(repeat, "out" if repeat.given.out.size or not repeat.given.err else "err")
     notes: tuple[str, ...]
     if is_last:
-        tokens = total_of(repeat, "out", "err").words
+        tokens = words_of(total_of(repeat, "out", "err"))
         notes = (f"{tokens} tokens as before: {way}", f"{tokens} tokens: {way}", f"as before: {way}", way)
     else:
         notes = (f"same as another output: {way}", f"as another output: {way}", way)

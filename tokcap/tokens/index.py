@@ -211,6 +211,7 @@ class Index:
         sample = self.checkpoints.sample or self._sample
         if sample is None:
             size, tokens, sampled, is_damaged = self._payload.size, 0, 0, False
+            encoder = after_cut(self._tokenizer)
             for number in range(1, PLACES + 1):
                 place = size * number // (PLACES + 1)
                 try:
@@ -220,7 +221,7 @@ class Index:
                     is_damaged = True
                     continue
                 text = self._between_cuts(data)
-                tokens += after_cut(self._tokenizer).count(as_text(text))
+                tokens += encoder.count(as_text(text))
                 sampled += len(text)
             sample = self._sample = tokens, sampled
             if not is_damaged:
