@@ -24,6 +24,11 @@ NO_SKIP = bool(os.environ.get("TOKCAP_TESTS_NO_SKIP"))
 # The coding agents are large, and installed only where this names their directory.
 WITHOUT_AGENTS = not os.environ.get("TOKCAP_AGENTS_DIR")
 
+LOADING_VOCABULARIES = (
+    *("test_added.py", "test_bulk_extra.py", "test_calibration.py", "test_gguf.py"),
+    *("test_package_tokenizer.py", "test_sentencepiece.py", "test_fuzz.py"),
+)
+
 randomness.choose_profile()
 
 # A shell lets background jobs ignore some signals, and so does nohup. Every child would ignore them too.
@@ -43,6 +48,23 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "one_python: the result does not depend on the version of Python, so one of them is enough"
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Several workers divide the tests by the groups that `pytest_collection_modifyitems` makes."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "loadgroup"
+
+
+def pytest_collection_modifyitems(items):
+    """Let one worker run the tests that load vocabularies of models.
+
+    They take a gigabyte. A process of that size forks slowly, and nearly every test starts a command.
+    """
+    for item in items:
+        if item.path.name in LOADING_VOCABULARIES or " (added)" in item.name:
+            item.add_marker(pytest.mark.xdist_group("vocabularies"))
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
+import random
 import shutil
 import signal
 import socket
@@ -22,10 +23,21 @@ PASSWORD = "correct horse"
 PASSWORD_IN_URL = "correct%20horse"
 
 
+# Below the ports that the system gives to clients, which could take one while its server is down.
+SERVER_PORTS = range(15_000, 32_000)
+STARTING_SECONDS = 120
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Return a port that nobody uses. Processes that ask at the same time hardly get the same one."""
+    chance = random.SystemRandom()
+    while True:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port := chance.choice(SERVER_PORTS)))
+            except OSError:
+                continue
+            return port
 
 
 def not_root() -> dict[str, object]:
@@ -92,7 +104,7 @@ class RedisServer:
             stderr=subprocess.DEVNULL,
             **not_root(),
         )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + STARTING_SECONDS
         while self.ask("PING") != "PONG":
             assert self.process.poll() is None, self.log()
             assert time.monotonic() < deadline, self.log()
@@ -220,7 +232,7 @@ class PostgresServer:
                 cwd=self.directory,
                 **not_root(),
             )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + STARTING_SECONDS
         while self.ask("SELECT 1") != "1":
             assert self.process.poll() is None, self.log()
             assert time.monotonic() < deadline, self.log()
