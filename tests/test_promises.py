@@ -312,6 +312,7 @@ def test_no_command_and_a_terminal_gives_a_short_usage():
     assert done.returncode == 125
     assert done.stdout == b""
     assert done.stderr.startswith(b"usage: tokcap [OPTIONS] [--] COMMAND [ARG]...")
+    assert done.stderr.endswith(b"tokcap --help\n")
 
 
 @pytest.mark.provokes("INTERNAL_ERROR")

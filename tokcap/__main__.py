@@ -134,10 +134,10 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
 
         if FORMS[invocation.output].has_envelope:
             raise UsageError("no command was given, and standard input is a terminal; see tokcap --help")
-        from tokcap.cli.help import usage
+        from tokcap.cli.help import short_help
         from tokcap.system.screen import screen_of
 
-        env.write_stderr(usage(screen_of(env, env.stderr)).encode())
+        env.write_stderr(short_help(screen_of(env, env.stderr)).encode())
         return exits.OWN_FAILURE
 
     from tokcap.pipeline import run

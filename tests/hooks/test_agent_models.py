@@ -69,7 +69,7 @@ def test_install_takes_a_model_or_a_tokenizer_that_is_named(inside, tmp_path):
     assert "TOKCAP_TOKENIZER='approx'" in installed_options(tmp_path)
     refused = inside("hook", "install", "claude-code", "--model", "claud-opus", env=env)
     assert refused.status == 2
-    assert b"the nearest names are" in refused.err
+    assert b"did you mean" in refused.err
     missing = inside("hook", "install", "claude-code", "--model", "qwen3-coder", env=env)
     assert b"tokcap tokenizer add qwen3 FILE" in missing.err
 

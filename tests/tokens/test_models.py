@@ -112,9 +112,9 @@ def test_a_million_tokens_in_the_name_of_a_model_are_its_window():
 def test_an_unknown_model_is_answered_with_the_nearest_names(inside):
     ran = inside("--model", "claud-opus", "--", "true")
     assert ran.status == 125
-    assert b"'claud-opus' is not a known model; the nearest names are " in ran.err
+    assert b"'claud-opus' is not a known model; did you mean " in ran.err
     assert b"claude-opus-4" in ran.err
-    assert inside("--model", "zzzzzz", "--", "true").err.count(b"nearest") == 0
+    assert inside("--model", "zzzzzz", "--", "true").err.count(b"did you mean") == 0
 
 
 @published.needed

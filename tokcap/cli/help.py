@@ -20,7 +20,7 @@ FORMS = (
     ("tokcap [OPTIONS] [--] COMMAND [ARG]...", "run COMMAND and cap its output"),
     ("tokcap [OPTIONS] -c STRING [ARG]...", "the same for a shell string"),
     ("COMMAND | tokcap [OPTIONS]", "cap standard input"),
-    ("tokcap SUBCOMMAND [OPTIONS] ...", "see below; each has a --help"),
+    ("tokcap SUBCOMMAND [OPTIONS] ...", "each has a --help of its own"),
 )
 
 CLOSING = (
@@ -63,6 +63,11 @@ def usage(screen: Screen) -> str:
         below = "".join(f"  {form}\n    {meaning}\n" for form, meaning in FORMS)
         return f"{screen.heading('usage:')}\n{below}"
     return screen.heading("usage:") + " " + "\n       ".join(lines) + "\n"
+
+
+def short_help(screen: Screen) -> str:
+    """Return what `tokcap` without a command prints on a terminal."""
+    return usage(screen) + paragraph("To list all options and subcommands: tokcap --help", screen)
 
 
 def usage_of(form: str, screen: Screen) -> str:

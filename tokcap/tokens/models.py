@@ -121,11 +121,12 @@ def spellings_of(name: str) -> Iterator[str]:
 
 
 def suggestion(name: str, own: Mapping[str, Model]) -> str:
+    """Return a question with the known names that are most like this one, or nothing."""
     import difflib
 
     plain = [*spellings_of(name)][-1]
     near = difflib.get_close_matches(plain, {**own, **MODELS}, n=MOST_SUGGESTIONS, cutoff=0.5)
-    return f"the nearest names are {', '.join(near)}; " if near else ""
+    return f"did you mean {' or '.join(near)}? If not, " if near else ""
 
 
 def is_here(model: Model, env: Environment | None) -> bool:
