@@ -6,13 +6,12 @@ Prints one table of medians, ratios and targets, draws two pictures, and writes 
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
 from pathlib import Path
 
 from benchmarks import plots, report, startup
-from benchmarks.environments import Environments, SetUpFailed, default_cache, set_up
+from benchmarks.command_line import parser_of, status_of, tell
+from benchmarks.environments import Environments, set_up
 from benchmarks.inputs import LARGE, OTHER_SIZES, SIZES, make_inputs
 from benchmarks.measure import Work, interleaved, peak_bytes
 from benchmarks.subcommands import subcommand_works
@@ -30,10 +29,6 @@ BARS = (
     "tokcap -n 500 -o json, 35 KB JSON",
     "tokcap -n 500, 5 MB",
 )
-
-
-def tell(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
 
 
 def run(rounds: int, cache: Path, *, large: bool) -> None:
@@ -103,19 +98,10 @@ def draw_bars(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("rounds", nargs="?", type=int, default=15, metavar="ROUNDS", help="default: 15")
+    parser = parser_of("benchmarks", __doc__, rounds=15)
     parser.add_argument("--no-large", action="store_true", help="skip the input of 1 GB")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="directory of the virtualenvs")
     given = parser.parse_args()
-    if given.rounds < 1:
-        parser.error("at least one round")
-    try:
-        run(given.rounds, given.cache, large=not given.no_large)
-    except SetUpFailed as failure:
-        tell(f"benchmarks: {failure}")
-        return 1
-    return 0
+    return status_of(lambda: run(given.rounds, given.cache, large=not given.no_large))
 
 
 if __name__ == "__main__":

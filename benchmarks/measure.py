@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,6 +85,35 @@ def interleaved(
             skipped = work.slow and number % SLOW_EVERY
             times[work.name].append(None if skipped else seconds(work, variables))
     return times
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one call took."""
+
+    # Processor time of all its processes.
+    seconds: float
+    # At most this much memory: mapped pages count, and so does what this program has when it starts the call.
+    peak_bytes: int
+
+
+def cost_of(command: Sequence[str], given: Path | None, variables: dict[str, str]) -> Cost:
+    """Run a command and return its processor time and its peak memory."""
+    with open(given or os.devnull, "rb") as source:
+        process = subprocess.Popen(
+            command,
+            stdin=source,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=variables,
+            cwd=os.path.sep,
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)}: exit status {process.returncode}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
 
 
 def peak_bytes(work: Work, variables: dict[str, str]) -> int:

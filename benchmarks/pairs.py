@@ -8,24 +8,25 @@ call.
 
 from __future__ import annotations
 
-import argparse
-import datetime
 import random
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.environments import ROOT, Environments, SetUpFailed, default_cache, set_up_tokcap
+from benchmarks.command_line import parser_of, status_of, tell
+from benchmarks.environments import ROOT, Environments, set_up_tokcap
 from benchmarks.inputs import library_text
-from benchmarks.report import README, machine
-from benchmarks.structured import Cost, cost_of
+from benchmarks.measure import Cost, cost_of
+from benchmarks.report import Section, as_markdown
 
-BEGIN = "<!-- results of a run: python -m benchmarks.pairs writes them -->"
-END = "<!-- end of the results of pairs -->"
+RESULTS = Section(
+    "<!-- results of a run: python -m benchmarks.pairs writes them -->",
+    "<!-- end of the results of pairs -->",
+)
+HEAD = ("work", "processor time", "ratio", "target", "peak memory, at most")
 OUTPUTS = ROOT / "benchmarks" / "useful" / "outputs" / "raw"
 # The outputs that are shown with `focus`: their first 35 KB.
 LOGS = {
@@ -126,43 +127,19 @@ def row_of(pair: Pair, found: list[tuple[Cost, Cost]]) -> tuple[str, ...]:
     return (pair.name, f"{seconds * 1000:.0f} ms", f"{ratio:.2f}", target, f"{peak:.0f} MB")
 
 
-def as_markdown(rows: list[tuple[str, ...]]) -> str:
-    head = ("work", "processor time", "ratio", "target", "peak memory, at most")
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ("---",) * len(head), *rows))
-
-
-def write_readme(rows: list[tuple[str, ...]], rounds: int) -> None:
-    """Replace these results in the README and nothing else."""
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    before, _, rest = README.read_text().partition(BEGIN)
-    results = (
-        f"{BEGIN}\n\n- Machine: {machine()}\n- Date: {today}, {rounds} rounds\n\n{as_markdown(rows)}\n\n{END}"
-    )
-    README.write_text(before + results + rest.partition(END)[2])
-
-
-def tell(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
+def run(rounds: int, cache: Path, *, large: bool) -> None:
+    programs = set_up_tokcap(cache)
+    with tempfile.TemporaryDirectory(prefix="tokcap-benchmarks-") as place:
+        table = as_markdown(HEAD, measure(programs, rounds, Path(place), large=large))
+    print(table)
+    RESULTS.write(rounds, table)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.pairs", description=__doc__)
-    parser.add_argument("rounds", nargs="?", type=int, default=15, metavar="ROUNDS", help="default: 15")
+    parser = parser_of("benchmarks.pairs", __doc__, rounds=15)
     parser.add_argument("--no-large", action="store_true", help="skip the input of 100 MB")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="directory of the virtualenv")
     given = parser.parse_args()
-    if given.rounds < 1:
-        parser.error("at least one round")
-    try:
-        programs = set_up_tokcap(given.cache)
-    except SetUpFailed as failure:
-        tell(f"benchmarks: {failure}")
-        return 1
-    with tempfile.TemporaryDirectory(prefix="tokcap-benchmarks-") as place:
-        rows = measure(programs, given.rounds, Path(place), large=not given.no_large)
-    print(as_markdown(rows))
-    write_readme(rows, given.rounds)
-    return 0
+    return status_of(lambda: run(given.rounds, given.cache, large=not given.no_large))
 
 
 if __name__ == "__main__":

@@ -16,9 +16,34 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 README = Path(__file__).parent / "README.md"
-BEGIN, END = "<!-- results of a run: python -m benchmarks writes them -->", "<!-- end of the results -->"
 
 HEAD = ("work", "median", "ratio", "quartiles", "target", "reached")
+
+
+@dataclass(frozen=True)
+class Section:
+    """The results of one benchmark in the README, between two comments."""
+
+    begin: str
+    end: str
+
+    def write(self, rounds: int, *parts: str, versions: str = "") -> None:
+        """Replace these results and nothing else."""
+        today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+        facts = [
+            f"Machine: {machine()}",
+            f"Versions: {versions}" if versions else "",
+            f"Date: {today}, {rounds} rounds",
+        ]
+        about = "\n".join(f"- {fact}" for fact in facts if fact)
+        before, _, rest = README.read_text().partition(self.begin)
+        results = "\n\n".join([self.begin, about, *parts, self.end])
+        README.write_text(before + results + rest.partition(self.end)[2])
+
+
+RESULTS = Section(
+    "<!-- results of a run: python -m benchmarks writes them -->", "<!-- end of the results -->"
+)
 
 
 @dataclass(frozen=True)
@@ -139,9 +164,8 @@ def as_text(rows: Sequence[Row]) -> str:
     ).replace("**", "")
 
 
-def as_markdown(rows: Sequence[Row]) -> str:
-    table = [HEAD, tuple("---" for _ in HEAD), *(row.cells for row in rows)]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in table)
+def as_markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
 
 
 def machine() -> str:
@@ -159,18 +183,6 @@ def machine() -> str:
 
 
 def write_readme(rows: Sequence[Row], versions: str, rounds: int, pictures: Sequence[str]) -> None:
-    """Replace the results in the README and nothing else."""
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    """Replace the results of `python -m benchmarks`."""
     shown = [f"![{name.removesuffix('.png')}]({name})" for name in pictures]
-    results = "\n\n".join(
-        [
-            BEGIN,
-            f"- Machine: {machine()}\n- Versions: {versions}\n- Date: {today}, {rounds} rounds",
-            as_markdown(rows),
-            *shown,
-            END,
-        ]
-    )
-    text = README.read_text()
-    before, _, rest = text.partition(BEGIN)
-    README.write_text(before + results + rest.partition(END)[2])
+    RESULTS.write(rounds, as_markdown(HEAD, [row.cells for row in rows]), *shown, versions=versions)

@@ -7,23 +7,27 @@ include mapped pages.
 
 from __future__ import annotations
 
-import argparse
-import datetime
-import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmarks.environments import Environments, SetUpFailed, default_cache, set_up_tokcap
+from benchmarks.command_line import parser_of, status_of, tell
+from benchmarks.environments import Environments, set_up_tokcap
+from benchmarks.measure import Cost, cost_of
 from benchmarks.records import SHAPES, write_records
-from benchmarks.report import README, machine
+from benchmarks.report import Section, as_markdown
 
-BEGIN = "<!-- results of a run: python -m benchmarks.structured writes them -->"
-END = "<!-- end of the results of structured output -->"
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RESULTS = Section(
+    "<!-- results of a run: python -m benchmarks.structured writes them -->",
+    "<!-- end of the results of structured output -->",
+)
+HEAD = (f"work ({' / '.join(SHAPES)})", "time", "target", "peak memory", "target")
 SIZES = (22, 200)
 MEGABYTE = 1_000_000
 LOADS = "import orjson; orjson.loads(open({path!r}, 'rb').read())"
@@ -41,14 +45,6 @@ class Call:
     stored: bool = False
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What one call took."""
-
-    seconds: float
-    peak_bytes: int
-
-
 def calls_of(tokens: int, last_record: int) -> list[Call]:
     """Return the rows for an input with about this many tokens and with this last record."""
     window = ("-n", "500")
@@ -64,25 +60,6 @@ def calls_of(tokens: int, last_record: int) -> list[Call]:
         Call("-o json", ("-o", "json"), 1.5, 1.5),
         Call("show --pointer /LAST/name", pointer, 0.1, 0.0, stored=True),
     ]
-
-
-def cost_of(command: list[str], given: Path | None, variables: dict[str, str]) -> Cost:
-    """Run a command and return its processor time and its peak memory."""
-    with open(given or os.devnull, "rb") as source:
-        process = subprocess.Popen(
-            command,
-            stdin=source,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=variables,
-            cwd=os.path.sep,
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{' '.join(command)}: exit status {process.returncode}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
 
 
 def measure(programs: Environments, size: int, rounds: int, place: Path) -> list[tuple[str, ...]]:
@@ -134,47 +111,22 @@ def measure(programs: Environments, size: int, rounds: int, place: Path) -> list
     return rows
 
 
-def as_markdown(rows: list[tuple[str, ...]]) -> str:
-    names = " / ".join(SHAPES)
-    head = (f"work ({names})", "time", "target", "peak memory", "target")
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ("---",) * len(head), *rows))
-
-
-def write_readme(rows: list[tuple[str, ...]], rounds: int) -> None:
-    """Replace these results in the README and nothing else."""
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    text = README.read_text()
-    before, _, rest = text.partition(BEGIN)
-    results = (
-        f"{BEGIN}\n\n- Machine: {machine()}\n- Date: {today}, {rounds} rounds\n\n{as_markdown(rows)}\n\n{END}"
-    )
-    README.write_text(before + results + rest.partition(END)[2])
-
-
-def tell(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
+def run(sizes: Sequence[int], rounds: int, cache: Path) -> None:
+    programs = set_up_tokcap(cache)
+    rows = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="tokcap-benchmarks-") as place:
+            rows += measure(programs, size, rounds, Path(place))
+    table = as_markdown(HEAD, rows)
+    print(table)
+    RESULTS.write(rounds, table)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.structured", description=__doc__)
-    parser.add_argument("rounds", nargs="?", type=int, default=5, metavar="ROUNDS", help="default: 5")
+    parser = parser_of("benchmarks.structured", __doc__, rounds=5)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="MB", help="default: 22 200")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="directory of the virtualenvs")
     given = parser.parse_args()
-    if given.rounds < 1:
-        parser.error("at least one round")
-    try:
-        programs = set_up_tokcap(given.cache)
-    except SetUpFailed as failure:
-        tell(f"benchmarks: {failure}")
-        return 1
-    rows = []
-    for size in given.sizes:
-        with tempfile.TemporaryDirectory(prefix="tokcap-benchmarks-") as place:
-            rows += measure(programs, size, given.rounds, Path(place))
-    print(as_markdown(rows))
-    write_readme(rows, given.rounds)
-    return 0
+    return status_of(lambda: run(given.sizes, given.rounds, given.cache))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,8 @@ def test_ratios_are_taken_within_a_round_and_rounds_that_left_work_out_do_not_co
 
 def test_a_run_replaces_the_results_and_nothing_else(tmp_path, monkeypatch):
     readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nWhat remains: a word of ours\n")
+    begin, end = report.RESULTS.begin, report.RESULTS.end
+    readme.write_text(f"before\n{begin}\nold\n{end}\nWhat remains: a word of ours\n")
     monkeypatch.setattr(report, "README", readme)
     rows = [report.Row("call", "1 ms", "1", "", "", "yes")]
     report.write_readme(rows, "versions", 3, ["cost.png"])
@@ -58,7 +59,7 @@ def test_a_run_replaces_the_results_and_nothing_else(tmp_path, monkeypatch):
     assert "| call | 1 ms |" in text
     assert "old" not in text
     assert text.startswith("before\n")
-    assert text.endswith(f"{report.END}\nWhat remains: a word of ours\n")
+    assert text.endswith(f"{end}\nWhat remains: a word of ours\n")
 
 
 def test_an_input_has_its_size_and_nothing_that_the_peer_gives_up_on(tmp_path):
@@ -89,16 +90,15 @@ def test_structured_calls_are_measured_next_to_the_parser_and_replace_their_own_
     rows = structured.measure(programs, 1, 1, tmp_path)
     assert [row[0] for row in rows][1:] == [call.name for call in structured.calls_of(1, 1)]
     readme = tmp_path / "README.md"
-    readme.write_text(
-        f"{report.BEGIN}\nof others\n{report.END}\n{structured.BEGIN}\nold\n{structured.END}\nafter\n"
-    )
-    monkeypatch.setattr(structured, "README", readme)
-    structured.write_readme(rows, 1)
+    of_others, own = report.RESULTS, structured.RESULTS
+    readme.write_text(f"{of_others.begin}\nof others\n{of_others.end}\n{own.begin}\nold\n{own.end}\nafter\n")
+    monkeypatch.setattr(report, "README", readme)
+    own.write(1, report.as_markdown(structured.HEAD, rows))
     text = readme.read_text()
     assert "of others" in text
     assert "| --mode summary |" in text
     assert "old" not in text
-    assert text.endswith(f"{structured.END}\nafter\n")
+    assert text.endswith(f"{own.end}\nafter\n")
 
 
 def test_every_subcommand_that_is_measured_succeeds(tmp_path):
