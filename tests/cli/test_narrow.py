@@ -38,6 +38,8 @@ def used(inside, with_account):
         ("budget", "list"),
         ("budget", "status", "demo"),
         ("hook", "list"),
+        ("tokenizer", "list"),
+        ("tokenizer", "show", "claude"),
         ("--help",),
         ("show", "--help"),
         ("budget", "--help"),

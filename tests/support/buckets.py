@@ -18,6 +18,7 @@ import urllib.request
 import pytest
 
 from tests.support.engines import free_port
+from tests.support.links import shut
 
 SECRET = "a-very-secret-key"
 REQUEST = re.compile(rb"(?:\A|\n)(GET|PUT|POST|HEAD|DELETE) (/[^ ]*) HTTP/1\.1\r\n")
@@ -156,19 +157,13 @@ class Link:
                 near.sendall(block)
         except OSError:
             pass
-        for each in (far, near):
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+        shut(far)
+        shut(near)
 
     def close(self) -> None:
         self.hangs = False
-        self._listener.shutdown(socket.SHUT_RDWR)
+        shut(self._listener)
         self._listener.close()
         for each in self._open:
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+            shut(each)
         self._accepting.join()

@@ -8,6 +8,8 @@ from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tokcap.core.notice import Notice
     from tokcap.core.request import Output
     from tokcap.core.response import Failure
@@ -33,6 +35,13 @@ class Reply:
         """Write text for people; return the exit status."""
         self.env.write_stdout(text.encode("utf-8", "surrogateescape"))
         return exits.OK
+
+    def say_lines(self, lines: Iterable[str]) -> int:
+        """Write lines for people; on a terminal, break those that are too long for it."""
+        from tokcap.system.screen import screen_of
+
+        screen = screen_of(self.env, self.env.stdout)
+        return self.say("".join(f"{part}\n" for line in lines for part in screen.wrapped(line, "  ")))
 
     def give(
         self,

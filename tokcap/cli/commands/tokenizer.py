@@ -112,7 +112,7 @@ def list_added(env: Environment, *, output: Output | None) -> int:
     }
     lines.update(profile_lines(env))
     width = max(map(len, lines))
-    return reply.say("".join(f"{name.ljust(width)}  {line}\n" for name, line in lines.items()))
+    return reply.say_lines(f"{name.ljust(width)}  {line}" for name, line in lines.items())
 
 
 @command(
@@ -136,7 +136,7 @@ def show(env: Environment, *, name: str, output: Output | None) -> int:
     if not reply.is_text:
         return reply.give(record)
     width = max(map(len, record))
-    return reply.say("".join(f"{key.ljust(width)}  {shown(value)}\n" for key, value in record.items()))
+    return reply.say_lines(f"{key.ljust(width)}  {shown(value)}" for key, value in record.items())
 
 
 @command(
