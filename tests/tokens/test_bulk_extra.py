@@ -84,10 +84,10 @@ def in_surroundings(character):
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
     guard = gigatoken_counter.KnownCharacters()
-    # The private use planes are half of all, and behave alike: a sample is enough.
-    points = [*range(0xF0000), *range(0xF0000, 0x110000, 0x100)]
+    # After the second plane there are ideographs, private use, or nothing: a sample is enough.
+    points = [*range(0x20000), *range(0x20000, 0x110000, 0x101)]
     passed = [chr(point) for point in points if not 0xD800 <= point < 0xE000 and guard.are_all_of(chr(point))]
-    assert len(passed) > 140_000
+    assert len(passed) > 85_000
     for start in range(0, len(passed), 256):
         text = "".join(map(in_surroundings, passed[start : start + 256]))
         assert gigatoken_of(name)(text).tolist() == reference(name).encode_ordinary(text), ascii(text[:5])

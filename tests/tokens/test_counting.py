@@ -142,15 +142,15 @@ def test_a_seam_that_never_joins_falls_back_to_the_whole_piece(monkeypatch):
 @pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_counts_as_tiktoken_counts_it(name):
+    # After the second plane there are ideographs, private use, or nothing: a sample is enough.
+    points = [*range(0xD800), *range(0xE000, 0x20000), *range(0x20000, 0x110000, 0x101)]
     # In blocks: a cut that some character makes unsafe would change the count of a block.
-    for start in range(0, 0x110000, 0x400):
-        text = "".join(
-            f"a{chr(n)}b {chr(n)}\n{chr(n)}1" for n in range(start, start + 0x400) if not 0xD800 <= n < 0xE000
-        )
+    for start in range(0, len(points), 0x400):
+        text = "".join(f"a{chr(n)}b {chr(n)}\n{chr(n)}1" for n in points[start : start + 0x400])
         expected = len(reference(name).encode_ordinary(text))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(chunks, "CHUNK_BYTES", 256)
-            assert count_bytes(text.encode(), TOKENIZERS[name]) == expected, hex(start)
+            assert count_bytes(text.encode(), TOKENIZERS[name]) == expected, hex(points[start])
 
 
 @given(text=st.text(max_size=200))
