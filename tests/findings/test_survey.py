@@ -242,3 +242,59 @@ def test_all_lines_of_a_rare_kind_are_examples():
     frames[60] = b'  File "/srv/shop/locks.py", line 14 in post_entry'
     values = values_by_line(survey(b"\n".join(frames)))
     assert min(values[30], values[60]) > values[0]
+
+
+def commit(number: int, subject: bytes) -> bytes:
+    return b"commit %040x\nAuthor: Ada <ada@example.org>\nDate:   Mon Nov 2\n\n    %b\n\n x.py | 2 +-\n\n" % (
+        number * 7919,
+        subject,
+    )
+
+
+def test_the_commits_of_a_history_are_its_parts_and_the_failures_they_mend_are_none():
+    data = b"".join(
+        commit(n, b"Fix the error of part %d: it crashed and was killed" % n) for n in range(1, 60)
+    )
+    findings = survey(data, failed=False)
+    assert findings.found == ()
+    assert {unit.first_line for unit in findings.units if unit.kind == "commit"} == set(range(0, 59 * 8, 8))
+    subjects = {unit.first_line: unit.explains for unit in findings.units if unit.kind == "subject"}
+    assert subjects == {line + 4: line for line in range(0, 59 * 8, 8)}
+
+
+def test_of_a_history_the_newest_commits_and_those_with_words_of_their_own_matter_most():
+    data = b"".join(commit(n, b"Update the list of parts") for n in range(1, 30))
+    data += commit(30, b"Round tax per line") + commit(31, b"Update the list of parts")
+    values = {u.first_line: u.value for u in survey(data, failed=False).units if u.kind == "commit"}
+    assert values[0] > values[28 * 8] > values[30 * 8]
+    assert values[29 * 8] > values[28 * 8]
+
+
+@pytest.mark.parametrize("mark", [b"", b"* "])
+def test_a_history_in_one_line_for_each_commit_has_no_failures(mark):
+    data = b"".join(
+        b"%b%07x Fix crash: fatal error in part %d\n" % (mark, 1 << 26 | n * 7919, n) for n in range(9)
+    )
+    assert survey(data, failed=False).found == ()
+    # What another command writes after it is not a part of the history.
+    after = survey(data + b"error: cannot open x\n  1) Login\n", failed=True).found
+    assert {line.line for line in after} == {9, 10}
+
+
+def test_a_log_whose_entries_begin_with_a_number_is_no_history():
+    data = b"".join(b"%08x request %d failed: timed out\n" % (0xABCDE000 + n % 5, n) for n in range(40))
+    assert survey(data, failed=False).found
+    data = b"".join(b"%08x ERROR request %d failed\n" % (0xABCDE000 + n, n) for n in range(40))
+    assert survey(data, failed=False).found
+
+
+def test_one_commit_alone_is_no_history():
+    data = commit(1, b"Change a part") + b" 3 files changed, 10 insertions(+), 2 deletions(-)\n"
+    assert {unit.kind for unit in survey(data, failed=False).units} >= {"heading", "summary"}
+
+
+def test_pairs_of_hexadecimal_digits_are_no_words():
+    draw = random.Random(7)  # not a secret
+    rows = [b"    " + b":".join(b"%02x" % draw.randrange(256) for _ in range(15)) for _ in range(200)]
+    units = survey(b"Certificate: first\n" + b"\n".join(rows), failed=False).units
+    assert len([unit for unit in units if unit.kind == "example" and unit.first_line]) <= 1

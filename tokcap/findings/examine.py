@@ -60,6 +60,8 @@ MARKS = (b" ", b"E", b"\xe2", b"\xc3", b"\t")
 DIFF_MARKERS = (b"+", b"-", b" ", b"@")
 # The result of `--stat` begins with a blank, as the lines of a diff do.
 CHANGES = (b"insertions(+)", b"insertion(+)", b"deletions(-)", b"deletion(-)")
+# The shortest abbreviation of a hash.
+HASH_BYTES = 7
 # Digits are equal, except zero: no errors is not the same as some.
 DIGIT_CLASSES = bytes.maketrans(b"123456789", b"1" * 9)
 
@@ -80,6 +82,9 @@ class Examination:
         self.kind_counts: dict[str, int] = {}
         self.lines = self.single_lines = 0
         self._is_diff = False
+        # How many lines of the block are a list of commits, whether it goes on, and how many were in it.
+        self._history_lines, self._is_history = 0, False
+        self._commits = 0
         self._judged: dict[bytes, str] = {}
         # Headings, as they are and without digits.
         self._headings: set[bytes] = set()
@@ -114,13 +119,20 @@ class Examination:
         _count_elements(word_counts, chain.from_iterable(words))
         groups = self.groups.learn(words, word_counts)
         novel = self.groups.novel(words, groups, word_counts)
+        self._history_lines = 0
+        if self._is_history or (not self.lines and may_be_commit(plain[0])):
+            from tokcap.findings.history import history_lines
+
+            self._history_lines = history_lines(plain, goes_on=self._is_history)
+            # What they are about does not fail now, so no rule looks at them.
+            self._is_history = self._history_lines == len(plain)
         self.lines += len(lines)
         self._is_diff = self._is_diff or (in_context and is_diff(data))
         drafts = list(self._failures(plain, words, groups, numbers, telling_words(word_counts)))
         for draft in drafts:
             draft.is_novel = draft.line - numbers[0] in novel
         if in_context:
-            drafts += list(self._structure(drafts, plain, words, groups, numbers[0]))
+            drafts += list(self._structure(drafts, plain, words, word_counts, groups, numbers[0]))
             drafts += self._examples(plain, groups, numbers[0], novel)
         return drafts
 
@@ -134,12 +146,12 @@ class Examination:
     ) -> Iterator[Draft]:
         """Yield the lines that the rules know, or that the caller is interested in."""
         kind_counts, interest = self.kind_counts, self._interest
-        hot, is_diff = telling.keys(), self._is_diff
+        hot, in_diff, past = telling.keys(), self._is_diff, self._history_lines
         for n, line in enumerate(plain):
             kind = ""
             if interest and interest.search(line):
                 kind = "interest"
-            elif is_diff and line[:1] in DIFF_MARKERS and not line.endswith(CHANGES):
+            elif n < past or (in_diff and line[:1] in DIFF_MARKERS and not line.endswith(CHANGES)):
                 continue
             elif not hot.isdisjoint(words[n]):
                 kind = self._kind_of(line, words[n], telling)
@@ -186,6 +198,7 @@ class Examination:
         failures: Sequence[Draft],
         plain: Sequence[bytes],
         words: Sequence[Sequence[bytes]],
+        word_counts: dict[bytes, int],
         groups: Sequence[int],
         number: int,
     ) -> Iterator[Draft]:
@@ -206,6 +219,16 @@ class Examination:
         ]
         yield from headings_above(explained, titles)
         known = {draft.line for draft in failures}
+        if self._history_lines:
+            from tokcap.findings.history import commits
+
+            past = plain[: self._history_lines]
+            for n, subject, strength in commits(past, words, word_counts, self._commits):
+                self._commits += 1
+                known.add(number + n)
+                yield Draft(number + n, "commit", groups[n], strength)
+                if subject > n:
+                    yield Draft(number + subject, "subject", 0, 1.0, number + n)
         for n, kind, strength in (*structure, *outliers(words), *incomplete(plain)):
             if number + n not in known:
                 if kind == "heading":
@@ -246,6 +269,12 @@ class Examination:
             draft = Draft(number + n, "example", 0, 1 / count**0.3)
             draft.is_novel = True
             yield draft
+
+
+def may_be_commit(line: bytes) -> bool:
+    """Return whether a line may be the heading of a commit: it begins with that word, or with a hash."""
+    first = line.lstrip(b"* ")[:HASH_BYTES]
+    return first == b"commit " or not first.translate(None, HEX_DIGITS)
 
 
 def is_numbered(line: bytes) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tokcap.findings import examine, explain, false_friends, judge, rules, structure
+from tokcap.findings import examine, explain, false_friends, history, judge, rules, structure
 
 READY = (
     *(pattern for _, pattern in judge.ROWS if pattern is not None),
     *false_friends.READY,
     *structure.READY,
+    *history.READY,
     *examine.READY,
     rules.MARKED_LINES,
     explain.PLACE,

@@ -21,6 +21,7 @@ WEIGHTS = {
     "trouble": (5.0, 3.0),
     "warning": (1.5, 1.5),
     "heading": (1.0, 3.4),
+    "commit": (1.0, 3.3),
     "definition": (1.0, 3.3),
     "hunk": (0.25, 1.4),
     "outlier": (0.8, 8.0),
@@ -28,7 +29,7 @@ WEIGHTS = {
 }
 
 # Kinds whose value does not depend on how many others are like them.
-STANDING = frozenset(("outlier", "interest"))
+STANDING = frozenset(("outlier", "interest", "commit"))
 PARTS = frozenset(("heading", "definition", "hunk"))
 MANY_PARTS = 100
 EARLY_BONUS = 0.2
@@ -37,7 +38,7 @@ WORDY = frozenset(("crash", "error", "failed", "trouble", "warning", "outlier", 
 PROSE_SHARE, SOURCE_SHARE, CALM = 0.13, 0.02, 0.14
 COMMON_LOSS = 0.9
 # Lines that explain a failure: their share of its value.
-EXPLAINING = {"place": 0.45, "section": 0.35, "detail": 0.35}
+EXPLAINING = {"place": 0.45, "section": 0.35, "detail": 0.35, "subject": 0.8}
 # The cause of a failure is rare. Without a failure, what is said often is what is wrong.
 RARITY, FREQUENCY = -0.12, 0.1
 EXAMPLE_RARITY = 0.2

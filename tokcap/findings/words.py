@@ -17,8 +17,8 @@ HEX_LETTERS = b"abcdefABCDEF"
 # A line with fewer letters says nothing, nor one with fewer that are no hexadecimal digits.
 LEAST_LETTERS, LEAST_WORD_LETTERS = 4, 2
 NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha())
-# The code of a diagnostic has at most so many letters and characters: `f821`, `ts2724`.
-CODE_LETTERS, CODE_BYTES = 4, 7
+# The code of a diagnostic has at most so many letters, and so many characters: `f821`, but not `b9`.
+CODE_LETTERS, LEAST_CODE_BYTES, CODE_BYTES = 4, 3, 7
 
 # So many words at the end of a line are what it says.
 MESSAGE_WORDS = 10
@@ -38,7 +38,7 @@ def is_constant(word: bytes) -> bool:
         return len(word) > 2 and b"/" not in word and b"." not in word
     return (
         0 < len(letters) <= CODE_LETTERS
-        and len(word) <= CODE_BYTES
+        and LEAST_CODE_BYTES <= len(word) <= CODE_BYTES
         and letters.isalpha()
         and word.startswith(letters)
     )

@@ -35,9 +35,9 @@ SIMILAR_SHARE = 0.1
 # By how much a unit is worth less for each unit of its group, its kind, and with the same words.
 GROUP_LOSS, KIND_LOSS, REPEAT_LOSS = 0.33, 0.06, 4.0
 # Kinds whose units look alike, but are different parts of the text.
-PARTS = frozenset(("heading", "definition", "hunk"))
+PARTS = frozenset(("heading", "commit", "definition", "hunk"))
 # Kinds that are worth the same however many of them are shown.
-LASTING = frozenset(("place", "section", "detail", "outlier"))
+LASTING = frozenset(("place", "section", "detail", "subject", "outlier"))
 # What the caller asked for is never worth less.
 ASKED_FOR = "interest"
 # Lines around a unit: the share of its value, less for each line of distance.
