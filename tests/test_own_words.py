@@ -312,3 +312,10 @@ def test_a_document_that_is_one_long_value_names_the_command_that_shows_it(
     ran = inside("-n", "100", "--mode", mode, "--shape", "json", stdin=document)
     assert recount(ran.out + ran.err) <= 100
     assert inside(*way_in(ran.err), "-n", "9000").out == document
+
+
+def test_a_value_too_deep_for_a_pointer_names_the_command_that_shows_the_document(with_store, inside):
+    document = b"[" * 300 + b"1" + b"]" * 300
+    ran = inside("-n", "100", stdin=document)
+    assert recount(ran.out + ran.err) <= 100
+    assert inside(*way_in(ran.err), "-n", "9000").out == document

@@ -68,6 +68,17 @@ class TestTheLeastUsefulAnswer:
             assert b"tokcap show" in ran.out or b'"handle":' in ran.out
             assert ledger.read(name).used == total - least - left + recount(ran.out) <= total
 
+    @pytest.mark.parametrize("form", ["json", "jsonl"])
+    @pytest.mark.parametrize("left", [150, 190, 260])
+    def test_an_envelope_with_many_findings_is_paid_for(self, ledger, inside, form, left):
+        name = started(ledger, left, left)
+        args = ("-n", "150", "--keep", "focus", "-o", form)
+        words = ("disk", "memory", "socket", "cache", "parser", "linker", "kernel", "table", "index")
+        lines = "".join(f"error: {first} {last} broke\nplain {last}\n" for first in words for last in words)
+        ran = inside("--session", name, *args, stdin=lines.encode())
+        assert ledger.read(name).used == recount(ran.out + ran.err) <= left
+        assert b"broke" in ran.out
+
     def test_a_limit_below_it_is_the_callers_own(self, ledger, inside):
         name = started(ledger, 1000, 1000)
         ran = inside("--session", name, "-n", "3", "--", "seq", "1", "1000")

@@ -345,6 +345,7 @@ def test_a_warning_says_how_many_of_which_kind():
     _, counts = masked(f"{GITHUB} {GITHUB}\n" + pem("PRIVATE KEY"))
     assert summary_of(counts) == "masked 3 secrets: 2 github tokens, 1 private key"
     assert summary_of({"url credentials": 2}) == "masked 2 secrets: 2 url credentials"
+    assert summary_of({"password hash": 2}) == "masked 2 secrets: 2 password hashes"
     assert summary_of({"jwt": 1}) == "masked 1 secret: 1 jwt"
 
 

@@ -104,6 +104,25 @@ def test_a_row_of_which_no_cell_fits_is_passed_with_a_warning(limit):
         assert page.gap.first == 0
 
 
+def test_a_wide_row_of_which_no_cell_fits_has_one_warning():
+    header = ",".join(f"column_{number}" for number in range(300))
+    source = Source(f"{header}\n{'12345678,' * 299}1\n1\n2\n".encode())
+    page = source.window(200)
+    (notice,) = page.notices
+    assert SHAPES["csv"].value_at(source.payload, notice.pointer).data == b"12345678"
+
+
+def test_the_pointers_of_warnings_lead_to_their_cells():
+    long = {name: f"{name} word " * 60 for name in ("first", "second", "third", "fourth")}
+    data = ",".join(("1", *long.values())).encode()
+    source = Source(b"id,a/b~c,x,x\n" + data + b"\n2,b,c,d\n")
+    page = source.window(80)
+    found = [SHAPES["csv"].value_at(source.payload, notice.pointer).data for notice in page.notices]
+    assert sorted(found) == sorted(text.encode() for text in long.values())
+    with pytest.raises(NotFound, match="the columns are id"):
+        SHAPES["csv"].value_at(source.payload, "/1/4")
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_name():
     data = b'\xef\xbb\xbf"a, b",c\n' + b"1,2\n" * 30
     assert FORMS["text"].compose(Source(data).window(25).parts).endswith(b"[TRUNCATED],\n")

@@ -188,4 +188,4 @@ def summary_of(counts: dict[str, int]) -> str:
 def numbered(count: int, name: str) -> str:
     if count == 1 or name.endswith("credentials"):
         return f"{count} {name}"
-    return f"{count} {name}s"
+    return f"{count} {name}{'es' if name.endswith('sh') else 's'}"

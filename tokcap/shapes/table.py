@@ -68,9 +68,10 @@ class DelimitedTable(Record):
         header = csv_text.cells_of(source[begin:header_end], self.dialect)
         names = [csv_text.cell_text(cell) for cell in header]
         row, column = steps
-        is_number = column.isascii() and column.isdigit() and int(column[:9]) < len(names)
-        if column not in names and not is_number:
-            raise NotFound(f"no value at {pointer}: the columns are {', '.join(names[:NAMES_SHOWN])}")
+        at = names.index(column) if column in names else index_of(column)
+        no_column = NotFound(f"no value at {pointer}: the columns are {', '.join(names[:NAMES_SHOWN])}")
+        if at < 0:
+            raise no_column
         points = ShapeSeekPoints(payload.seek_points, self.name, source)
         begin, before = place_before_row(source, header_end, index_of(row), points, self.dialect)
         number = before - 1
@@ -78,7 +79,9 @@ class DelimitedTable(Record):
             if number == index_of(row):
                 payload.check(begin, end)
                 cells = csv_text.cells_of(source[start:end], self.dialect)
-                at = names.index(column) if column in names else int(column)
+                # A row may have more cells than the header has names, and fewer.
+                if at >= max(len(names), len(cells)):
+                    raise no_column
                 return Value(csv_text.cell_text(cells[at]).encode() if at < len(cells) else b"", "text")
         payload.check(header_end, payload.size)
         there = f"the rows are 0 to {number}" if number >= 0 else "there are no rows"

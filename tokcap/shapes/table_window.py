@@ -269,15 +269,31 @@ class TableWindow(RecordWindow):
         # No cell fits: show the header and the mark, or only the mark, or nothing.
         for parts in ((Kept(self._header), *mark), mark):
             if parts and mark and self._cost(parts) <= self.limit:
-                return self._finished(parts, after_row).but(notices=tuple(notices))
+                notice = self._row_notice(row, longest_first[0])
+                return self._finished(parts, after_row).but(notices=(notice,))
         return self._finished((), (Gap(self._first_token),))
 
     def _notice(self, row: Row, column: int) -> Notice:
-        tokens = self._tokens.token_at(row.end - 1) + 1 - self._tokens.token_at(row.start)
-        name = self._names[column] if column < len(self._names) else str(column)
-        pointer = f"/{row.number}/{name}"
+        tokens, pointer = self._row_tokens(row), self._pointer(row, column)
         message = f"the cell at {pointer} is in a row of {tokens} tokens, more than a window can show"
         return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=tokens)
+
+    def _row_notice(self, row: Row, column: int) -> Notice:
+        """Return the notice about a row of which nothing is shown. The pointer leads to its longest cell."""
+        tokens, pointer = self._row_tokens(row), self._pointer(row, column)
+        message = f"row {row.number} has {tokens} tokens, more than a window can show; a cell is at {pointer}"
+        return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=tokens)
+
+    def _row_tokens(self, row: Row) -> int:
+        return self._tokens.token_at(row.end - 1) + 1 - self._tokens.token_at(row.start)
+
+    def _pointer(self, row: Row, column: int) -> str:
+        """Return the pointer to a cell: by the name of its column if no earlier column has that name."""
+        from tokcap.shapes.json_text.pointers import as_step
+
+        names = self._names
+        is_named = column < len(names) and names.index(names[column]) == column
+        return f"/{row.number}/{as_step(names[column]) if is_named else column}"
 
     def _finished(self, parts: tuple[Kept | Mark, ...], gaps: tuple[Gap, ...]) -> Cut:
         hint = ""

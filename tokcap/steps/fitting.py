@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # `budget_remaining` is part of what the envelope costs. It rarely changes that cost twice.
 REMAINING_ATTEMPTS = 5
-# How much of the end of stderr stays in an envelope that is too large.
-SHORT_DETAIL_CHARACTERS = 200
+# How much of the end of stderr, and how many findings, stay in an envelope that is too large.
+SHORT_DETAIL_CHARACTERS, FEW_FINDINGS = 200, 4
 
 
 def fit_answer(
@@ -45,7 +45,7 @@ def fit_answer(
             is_lean, data_limit = True, most
         smaller = make_answer(view.but(token_limit=data_limit), examined, continuation)
         if is_lean:
-            smaller = smaller.with_meta(truncation_hint=None, spill_path=None)
+            smaller = smaller.with_meta(truncation_hint=None, spill_path=None, focus=None)
         answer = complete(smaller, view, bill, charge)
     return answer
 
@@ -78,12 +78,16 @@ def smallest(
 
 
 def with_less_detail(answer: Answer) -> Iterator[Answer]:
-    """Yield the answer with a shorter end of stderr in its error, then without it and what is said twice."""
+    """Yield the answer with less beside its payload: of stderr, of the findings, of what is said twice."""
     response = answer.response
     failure = response.failure
     if failure and failure.detail:
         for detail in (failure.detail[-SHORT_DETAIL_CHARACTERS:], ""):
             response = response.but(failure=failure.but(detail=detail))
+            yield answer.but(response=response)
+    if findings := response.meta.focus:
+        for fewer in (findings[:FEW_FINDINGS], None):
+            response = response.but(meta=response.meta.but(focus=fewer))
             yield answer.but(response=response)
     if response.meta.continue_:
         # The arguments of the next call say the same.
@@ -106,6 +110,7 @@ def without_payload(answer: Answer, next_offset: int | None, start: tuple[str, .
         next_pointer=None,
         returned_count=None,
         spill_path=None,
+        focus=None,
     )
     yield answer.but(stderr=b"", response=bare.but(meta=meta))
     leaner = meta.but(

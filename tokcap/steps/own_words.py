@@ -243,8 +243,9 @@ class WordedCut:
                 from tokcap.system.quoting import quoted
 
                 yield self._line(self._ask.pointer_command.replace("{}", quoted(pointer), 1))
-            elif pointer == "" and self._ask.text_command:
-                # The document is one value, so no pointer and no offset leads to a part of it.
+            if pointer is not None and self._ask.text_command:
+                # The document is one value, so no pointer and no offset leads to a part of it; or the pointer
+                # is too long.
                 yield self._line(self._ask.text_command)
         yield b""
 
