@@ -85,6 +85,9 @@ def test_text_is_counted_by_the_tokenizer_of_a_name():
         BudgetManager(tokenizer="no_such_tokenizer")
     with pytest.raises(ValueError, match="not both"):
         BudgetManager(tokenizer="cl100k_base", token_counter=Words())
+    # A string has a method `count` too.
+    with pytest.raises(TypeError, match="use tokenizer"):
+        BudgetManager(token_counter="cl100k_base")
 
 
 @pytest.mark.parametrize("session", [None, "work"])

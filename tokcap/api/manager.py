@@ -67,6 +67,9 @@ class BudgetManager:
             raise ValueError("give a session or a storage, not both")
         if tokenizer is not None and token_counter is not None:
             raise ValueError("give a tokenizer or a token_counter, not both")
+        if isinstance(token_counter, (str, bytes)):
+            # They have a method `count`, which finds 0 in nearly every text.
+            raise TypeError("token_counter is an object with count(text); for a name, use tokenizer")
         if not isinstance(total, EllipsisType):
             if total_budget != DEFAULT_TOTAL:
                 raise ValueError("give total or total_budget, not both")
