@@ -21,7 +21,7 @@ LIMIT = 1000
 DOCUMENT = Path(__file__).parents[1] / "docs" / "agents.md"
 # The words of agents for an exit status.
 STATUS = r"(?i)(?:exit\w*(?: with)? (?:code|status):?|\"exit_code\":|\"returncode\":) ?{}\b"
-TABLES = {"without tokcap": None, "with tokcap": ("--token-limit", str(LIMIT), "--tokenizer", "cl100k_base")}
+TABLES = {"without tokcap": None, "with tokcap": ("--token-limit", str(LIMIT))}
 
 
 def cell(name: str, text: str) -> str:

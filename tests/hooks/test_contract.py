@@ -12,7 +12,7 @@ from tokcap.doctor import agents
 from tokcap.environment import Environment
 from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS, manage
-from tokcap.hooks.base import RESULTS, Agent, Installation
+from tokcap.hooks.base import RESULTS, Agent, Capping, Installation
 from tokcap.hooks.file_agent import ShellAgent
 from tokcap.hooks.unsupported import UNSUPPORTED
 
@@ -277,9 +277,9 @@ class TestInstalledForReal:
     def test_status_proves_that_a_long_output_is_capped(self, installed):
         from tokcap.hooks.proof import prove
 
-        proof = prove(*installed)
+        proof = prove(*installed, Capping(500))
         assert proof.works, proof.line
-        assert "of 500 tokens" in proof.line
+        assert "of 500 tokens (cl100k_base)" in proof.line
 
     def test_a_short_command_is_what_it_was(self, installed):
         agent, path, _, place = installed

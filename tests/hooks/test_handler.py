@@ -152,7 +152,7 @@ class TestVibe:
         assert answer["decision"] == "deny"
         text, part, status = answer["reason"].rsplit("\n", 2)
         assert (part, status) == ("[Vibe kept only a part of this output]", "[exit status 2]")
-        assert 200 < recount(text.encode()) <= 300
+        assert 200 < recount(answer["reason"].encode()) <= 300
         assert "error: no rule" in text
 
     def test_what_is_short_in_any_form_is_left_alone(self):
@@ -183,7 +183,8 @@ class TestCopilot:
         text = answer["modifiedResult"]["textResultForLlm"]
         assert answer["modifiedResult"]["resultType"] == "success"
         assert text.endswith(ending)
-        assert recount(text.removesuffix(ending).encode()) <= 300
+        # The limit covers the last line.
+        assert 200 < recount(text.encode()) <= 300
 
     def test_the_whole_of_a_long_output_is_read_from_its_file(self, tmp_path):
         file = tmp_path / "saved.txt"
@@ -208,6 +209,19 @@ def test_a_session_that_has_ended_does_not_lift_the_limit():
     options = ("--token-limit", "300", "--session", "gone", "--repeat", "mark")
     answer = answered(copilot_event(LINES * 4), "copilot", *options)
     assert recount(text_of(answer)) <= 4000
+
+
+def test_variables_and_the_config_file_apply_to_what_the_hook_does_not_say(tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text('token_limit = 300\nkeep = "head"\n')
+    variables = {"TOKCAP_CONFIG": str(config)}
+    text = text_of(answered(copilot_event(LINES), "copilot", variables=variables))
+    assert 200 < recount(text) <= 300
+    assert b"line 2999" not in text
+    text = text_of(answered(copilot_event(LINES), "copilot", "--keep", "tail", variables=variables))
+    assert b"line 2999" in text
+    variables["TOKCAP_TOKEN_LIMIT"] = "500"
+    assert 400 < recount(text_of(answered(copilot_event(LINES), "copilot", variables=variables))) <= 500
 
 
 def test_without_a_limit_results_are_capped_at_4000_tokens():
@@ -248,8 +262,9 @@ def test_wrong_arguments_let_the_result_through(arguments):
 @pytest.mark.parametrize(
     "variables", [{"TOKCAP_TOKEN_LIMIT": "many"}, {"TOKCAP_CONFIG": "/nowhere/config.toml"}]
 )
-def test_a_mistake_in_tokcaps_own_configuration_does_not_stop_the_agent(variables):
-    assert handled(copilot_event(LINES), "copilot", variables=variables)[0] == 0
+def test_a_mistake_in_tokcaps_own_configuration_does_not_stop_the_agent_and_lifts_no_limit(variables):
+    answer = answered(copilot_event(LINES), "copilot", "--token-limit", "300", variables=variables)
+    assert 200 < recount(text_of(answer)) <= 300
 
 
 def test_deep_nesting_is_let_through():

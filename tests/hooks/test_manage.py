@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent_settings import place_in, write
+from tokcap.cli.hook_options import capping_for
+from tokcap.environment import Environment
 from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS, manage
 from tokcap.hooks.unsupported import UNSUPPORTED
@@ -86,15 +88,24 @@ def test_an_env_file_of_the_project_that_gemini_would_read_instead_is_reported(p
     assert "instead" not in manage.install("gemini", place, (), project=False)
 
 
-def test_what_an_agent_would_run_is_told_without_running_it(place):
-    assert list(manage.planned_lines(place, "touch x")) == []
+def test_what_an_agent_would_run_is_told_without_running_it(place, tmp_path):
+    env = Environment({"TOKCAP_CONFIG": str(tmp_path / "config.toml"), "TOKCAP_TOKENIZER": "o200k_base"})
+    (tmp_path / "config.toml").write_text('token_limit = 700\nkeep = "ends"\n')
+
+    def planned():
+        return list(manage.planned_lines(place, "touch x", lambda found: capping_for(found, env)))
+
+    assert planned() == []
     manage.install("claude-code", place, ("--token-limit", "900", "--keep", "head"), project=False)
     manage.install("copilot", place, (), project=False)
-    shell, result = manage.planned_lines(place, "touch x")
-    assert (
-        "/.claude/tokcap/bash -c 'touch x'; output over 900 tokens is stored and cut (--keep head)" in shell
-    )
-    assert result.startswith("copilot: runs the command unchanged; output over 4000 tokens")
+    shell, result = planned()
+    limit = "output over 900 tokens (o200k_base) is stored and cut (--keep head)"
+    assert f"/.claude/tokcap/bash -c 'touch x'; {limit}" in shell
+    limit = "output over 700 tokens (o200k_base) is stored and cut (--keep ends)"
+    assert result == f"copilot: runs the command unchanged; {limit}"
+    # A mistake in the configuration is ignored.
+    (tmp_path / "config.toml").write_text("token_limit = 0\n")
+    assert "output over 4000 tokens (cl100k_base)" in planned()[1]
     assert not os.path.exists("x")
 
 

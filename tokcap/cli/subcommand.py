@@ -19,9 +19,12 @@ def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int
     """Run one subcommand and return its exit status; bad usage is one line and status 2."""
     if name == "hook" and arguments[:1] == ("run",):
         # An agent waits for it before each of its commands.
+        from tokcap.cli.hook_options import capping_of
         from tokcap.hooks.handler import run as answer_agent
 
-        return answer_agent(arguments[1:], env, lambda options: would_refuse(options, env))
+        return answer_agent(
+            arguments[1:], env, lambda options, variables: capping_of(options, env.but(variables=variables))
+        )
     if name == "completion" and arguments[:1] == ("--list",):
         # Somebody has pressed TAB.
         from tokcap.cli.listing import run as list_names
@@ -100,14 +103,3 @@ def show_group(name: str, env: Environment, *, asked: bool) -> int:
         return exits.OK
     env.write_stderr(text)
     return exits.BAD_USAGE
-
-
-def would_refuse(options: Sequence[str], env: Environment) -> bool:
-    """Return whether tokcap would refuse to run a command with these options and the configuration."""
-    from tokcap.cli.arguments import parse
-
-    try:
-        parse([*options, "--", "true"], env)
-    except UsageError:
-        return True
-    return False

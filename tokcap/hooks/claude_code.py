@@ -29,6 +29,8 @@ class ClaudeCode(UserShellAgent):
     effect = "caps every Bash command, also in plan mode"
     tried = "2.1.326"
     session_variable = "CLAUDE_CODE_SESSION_ID"
+    # The exit status, and where the shell is.
+    frame = "12"
     tools = ("Read", "Grep", "Glob", "WebFetch", "mcp__.*")
     keys = ("env", "CLAUDE_CODE_SHELL")
     usual_model = "claude"

@@ -27,7 +27,7 @@ class Codex(StartUpAgent):
     tried = "0.169.0"
     session_variable = "CODEX_SESSION_ID"
     # An identifier, the time, the exit status, a count.
-    frame = "34"
+    frame = "44"
     usual_model = "gpt-5"
 
     def user_settings(self, place: Place) -> str:

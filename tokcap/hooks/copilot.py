@@ -34,6 +34,8 @@ class Copilot(FileAgent):
     way = RESULTS
     effect = "caps the result of every bash command"
     tried = "1.0.102"
+    # The name of the shell, and the exit status.
+    frame = "30"
     # Tools of MCP servers are named SERVER-TOOL.
     tools = ("view", "rg", "grep", "glob", "web_fetch", ".+-.+")
 

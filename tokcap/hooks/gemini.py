@@ -25,6 +25,8 @@ class Gemini(StartUpAgent):
     way = START_UP_FILE
     effect = "caps every shell command, in every approval mode"
     tried = "0.61.0"
+    # Tags around it, the exit status, the process group.
+    frame = "48"
     usual_model = "gemini"
 
     def user_settings(self, place: Place) -> str:

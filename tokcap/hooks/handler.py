@@ -10,79 +10,89 @@ import sys
 from _json import encode_basestring_ascii, make_encoder
 
 from tokcap.hooks import AGENTS
-from tokcap.hooks.base import OF_AGENT, Installation
+from tokcap.hooks.base import OF_AGENT, Capping, Installation
 from tokcap.lean.plainjson import loads
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system.frame import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from tokcap.environment import Environment
-    from tokcap.hooks.base import Cap
+    from tokcap.hooks.base import Agent, Cap
+
+    # Takes options of tokcap and variables, and returns what applies; None if tokcap would refuse the call.
+    Decide = Callable[[Sequence[str], Mapping[str, str]], Capping | None]
 
 # Options that are for the hook itself.
 HOOK_OPTIONS = ("--tools",)
-DEFAULTS = {"--token-limit": "4000", "--keep": "auto"}
+# What variables of tokcap start with, and the one that commands for the rest need too.
+OWN, DATA = "TOKCAP_", "TOKCAP_DATA_DIR"
 # There may be two attempts within the time that agents wait.
 TIMEOUT_SECONDS = 25
 
 
-def run(arguments: Sequence[str], env: Environment, refuses: Callable[[Sequence[str]], bool]) -> int:
-    """Answer one event; `arguments` are `NAME [OPTION VALUE]...`.
-
-    `refuses` returns whether tokcap would reject a call with these options. A mistake in the user's
-    configuration must not stop the agent.
-    """
+def run(arguments: Sequence[str], env: Environment, decide: Decide) -> int:
+    """Answer one event; `arguments` are `NAME [OPTION VALUE]...`."""
     try:
         # Read to the end even if there is no answer: the agent may not expect a closed pipe.
         event = read_all(env.stdin)
-        env.write_stdout(answer(arguments, event, env.variables, refuses))
+        env.write_stdout(answer(arguments, event, env.variables, decide))
     except (Exception, KeyboardInterrupt):  # a failure of tokcap must not stop an agent
         return 0
     return 0
 
 
-def answer(
-    arguments: Sequence[str],
-    event: bytes,
-    variables: Mapping[str, str],
-    refuses: Callable[[Sequence[str]], bool],
-) -> bytes:
+def answer(arguments: Sequence[str], event: bytes, variables: Mapping[str, str], decide: Decide) -> bytes:
     """Return the bytes to print."""
     if not arguments or arguments[0] not in AGENTS:
         return b""
     agent = AGENTS[arguments[0]]
     try:
         given = loads(event.decode())
-        wanted = Installation(own_program(sys.argv[0]), tuple(arguments[1:]))
-        options = launch_options(wanted, variables)
-        if refuses(options):
-            # A session that has ended, for example.
-            options = tuple(word for pair in DEFAULTS.items() for word in pair)
         if not isinstance(given, dict):
             return agent.no_answer
-        found = agent.answer(given, wanted, cap_by(wanted.program, options, variables))
+        wanted = Installation(own_program(sys.argv[0]), tuple(arguments[1:]))
+        found = answer_event(agent, given, wanted, variables, decide)
         return agent.no_answer if found is None else dumped(found) + b"\n"
     except Exception:  # as in `run`, but some agents need an answer even then
         return agent.no_answer
 
 
-def launch_options(wanted: Installation, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the options of tokcap among those of an installed hook, with the defaults of hooks."""
+def answer_event(
+    agent: Agent, event: dict[str, Any], wanted: Installation, variables: Mapping[str, str], decide: Decide
+) -> dict[str, Any] | None:
+    """Return what an agent answers to an event, with the limit that applies."""
+    options = launch_options(wanted)
+    capping = decide(options, variables)
+    if capping is None:
+        # A mistake in the configuration must not lift the limit.
+        variables = without_settings(variables)
+        capping = decide(options, variables)
+    if capping is None:
+        options, capping = (), Capping()
+    limit = str(Frame.read_from(agent.frame).left_of(capping.limit_tokens))
+    words = (*options, "--token-limit", limit, "--keep", capping.keep)
+    return agent.answer(event, wanted.limited(limit), cap_by(wanted.program, words, variables))
+
+
+def without_settings(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables without the settings of tokcap, and without its config file."""
+    kept = {name: value for name, value in variables.items() if name == DATA or not name.startswith(OWN)}
+    return {**kept, f"{OWN}CONFIG": os.devnull}
+
+
+def launch_options(wanted: Installation) -> tuple[str, ...]:
+    """Return the options of tokcap among those of an installed hook."""
     words = wanted.options
-    given = [
-        (flag, value)
+    return tuple(
+        word
         for flag, value in zip(words[::2], words[1::2], strict=True)
         # Only commands belong to the session of the agent.
         if flag not in HOOK_OPTIONS and value != OF_AGENT
-    ]
-    flags = [flag for flag, _ in given]
-    for flag, value in DEFAULTS.items():
-        variable = "TOKCAP_" + flag[2:].replace("-", "_").upper()
-        if flag not in flags and not variables.get(variable):
-            given.append((flag, value))
-    return tuple(word for pair in given for word in pair)
+        for word in (flag, value)
+    )
 
 
 def cap_by(program: str, options: Sequence[str], variables: Mapping[str, str]) -> Cap:

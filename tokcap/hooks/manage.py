@@ -18,10 +18,10 @@ from tokcap.lean.record import TYPE_CHECKING
 from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tokcap.environment import Environment
-    from tokcap.hooks.base import Agent
+    from tokcap.hooks.base import Agent, Capping
 
 # Parts of paths whose programs do not last: caches of `uvx` and `pipx run`, build environments.
 TEMPORARY = ("/.cache/", "/uv/archive", "/uv/cache", "/pipx/.cache/")
@@ -111,14 +111,17 @@ def installed_agents(place: Place) -> Iterator[tuple[Agent, str, Installation]]:
                 yield agent, path, found
 
 
-def planned_lines(place: Place, command: str, only: str | None = None) -> Iterator[str]:
+def planned_lines(
+    place: Place, command: str, capping_for: Callable[[Installation], Capping], only: str | None = None
+) -> Iterator[str]:
     """Yield what each installed agent, or only one, would do with a command. Nothing runs."""
     for agent, path, found in installed_agents(place):
         if only not in (None, agent.name):
             continue
         words, variables = agent.shell_words(path, command)
-        limit, keep = found.option("--token-limit") or "4000", found.option("--keep") or "auto"
-        capped = f"output over {limit} tokens is stored and cut (--keep {keep})"
+        capping = capping_for(found)
+        limit = f"{capping.limit_tokens} tokens ({capping.tokenizer})"
+        capped = f"output over {limit} is stored and cut (--keep {capping.keep})"
         if words and agent.way != RESULTS:
             shown = [*(f"{name}={quoted(value)}" for name, value in variables.items()), *map(quoted, words)]
             yield f"{agent.name}: runs {' '.join(shown)}; {capped}"

@@ -27,6 +27,8 @@ class OpenCode(UserShellAgent):
     way = AS_SHELL
     effect = "caps every bash command, and adds its exit status if it is not 0"
     tried = "1.18.33"
+    # The exit status, which the plug-in adds.
+    frame = "24"
     # Tools of MCP servers are named SERVER_TOOL.
     tools = ("read", "grep", "glob", "list", "webfetch", ".+_.+")
     keys = ("shell",)

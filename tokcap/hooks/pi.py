@@ -26,6 +26,8 @@ class Pi(ShellAgent):
     way = AS_SHELL
     effect = "caps every shell command"
     tried = "0.87.1"
+    # The exit status.
+    frame = "24"
     tools = ("read", "grep", "find", "ls")
     keys = ("shellPath",)
 

@@ -22,7 +22,6 @@ EVENT = "post_tool"
 SHELL = "bash"
 TIMEOUT_SECONDS = 60
 MOST_CHARACTERS = 15_500
-LIMIT_TOKENS = 4000
 
 
 class Vibe(FileAgent):
@@ -32,6 +31,8 @@ class Vibe(FileAgent):
     way = RESULTS
     effect = "caps the result of every bash command"
     tried = "3.0.2"
+    # The exit status, and whether something is missing.
+    frame = "24"
     # Tools of MCP servers are named SERVER_TOOL.
     tools = ("read_file", ".+_.+")
 
@@ -83,7 +84,7 @@ class Vibe(FileAgent):
             text, ending = str(event.get("tool_output_text") or ""), ""
         else:
             return None
-        limit = int(wanted.option("--token-limit") or LIMIT_TOKENS)
+        limit = int(wanted.option("--token-limit"))
         given = event.get("tool_input")
         if tool == SHELL and "tokcap show " in str(given):
             # tokcap has capped it.

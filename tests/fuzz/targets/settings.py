@@ -14,6 +14,7 @@ from tokcap.cli.config.lines import placed_keys
 from tokcap.cli.config.reading import read_config
 from tokcap.errors import HookRefused, UsageError
 from tokcap.hooks import handler, jsonc, settings
+from tokcap.hooks.base import Capping
 from tokcap.hooks.settings_entry import HookEntry
 from tokcap.hooks.settings_value import EnvLine, JsonValue, TomlValue
 
@@ -119,7 +120,7 @@ def hook_handler(given: Input) -> None:
     options = given.pick(1, ((), ("--token-limit", "5"), ("--token-limit",), ("--session", "a b")))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(handler, "cap_by", lambda *_: lambda text: text[:20])
-        said = handler.answer([name, *options], given.payload, variables, lambda _options: False)
+        said = handler.answer([name, *options], given.payload, variables, lambda *_: Capping())
     if said:
         (key,) = json.loads(said)
         assert key == ("hookSpecificOutput" if name == "claude-code" else "modifiedResult")

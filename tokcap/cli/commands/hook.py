@@ -168,11 +168,15 @@ def print_env(env: Environment) -> int:
 )
 def status(env: Environment) -> int:
     """Run what installed agents would run, and check that it is capped. No model is needed."""
+    from tokcap.cli.hook_options import capping_for
     from tokcap.hooks import manage
     from tokcap.hooks.proof import prove
 
     place = manage.place_here(env)
-    proofs = [prove(*installed, place) for installed in manage.installed_agents(place)]
+    proofs = [
+        prove(agent, path, found, place, capping_for(found, env))
+        for agent, path, found in manage.installed_agents(place)
+    ]
     if not proofs:
         env.tell("hook: no hook is installed")
         return exits.NO
@@ -190,9 +194,11 @@ def status(env: Environment) -> int:
 )
 def test(env: Environment, *, command: str, agent: str | None) -> int:
     """Say what the installed agents would do with a command. It does not run."""
+    from tokcap.cli.hook_options import capping_for
     from tokcap.hooks import manage
 
-    lines = [*manage.planned_lines(manage.place_here(env), command, agent)]
+    place = manage.place_here(env)
+    lines = [*manage.planned_lines(place, command, lambda found: capping_for(found, env), agent)]
     if not lines:
         env.tell("hook: no hook is installed")
         return exits.NO
