@@ -39,12 +39,19 @@ def opencode_settings() -> dict:
     return {**given, "mcp": {"table": {"type": "local", "command": SERVER, "enabled": True}}}
 
 
+CLAUDE_SETTINGS = {
+    # Else the model has to search for some tools first.
+    "env": {"ENABLE_TOOL_SEARCH": "false"},
+    # Else the vendor is asked about the address of a page.
+    "skipWebFetchPreflight": True,
+}
 LOCAL = {"command": SERVER[0], "args": SERVER[1:]}
 CASES = {
     "claude-code": Case(
-        "Read,mcp__.*",
+        "Read,WebFetch,mcp__.*",
         [
             ("Read", {"file_path": "PROJECT/big.txt"}),
+            ("WebFetch", {"url": f"SECURE{LONG_PAGE}", "prompt": "Repeat all of it."}),
             ("mcp__table__text", SOME),
             ("mcp__table__json", SOME),
         ],
@@ -53,8 +60,7 @@ CASES = {
             *BY_NAME["claude-code"].arguments,
             *("--mcp-config", json.dumps({"mcpServers": {"table": LOCAL}})),
         ),
-        # Else the model has to search for tools of servers first.
-        files={".claude/settings.json": json.dumps({"env": {"ENABLE_TOOL_SEARCH": "false"}})},
+        files={".claude/settings.json": json.dumps(CLAUDE_SETTINGS)},
     ),
     "copilot": Case(
         "view,glob,table-.*",

@@ -74,6 +74,16 @@ def test_install_takes_a_model_or_a_tokenizer_that_is_named(inside, tmp_path):
     assert b"tokcap tokenizer add qwen3 FILE" in missing.err
 
 
+def test_install_says_if_the_model_is_only_the_usual_one_or_not_known(inside, tmp_path):
+    env = {"HOME": str(tmp_path)}
+    said = inside("hook", "install", "gemini", env=env).err
+    assert b"it counts with gemini, for its usual models: --model names another\n" in said
+    said = inside("hook", "install", "pi", env=env).err
+    assert b"it counts with cl100k_base, because its model is not known: --model names it\n" in said
+    said = inside("hook", "install", "pi", "--model", "grok-4", env=env).err
+    assert b"it counts with cl100k_base, because the tokenizer of grok-4 is not known\n" in said
+
+
 def test_what_the_user_has_configured_is_not_overridden(inside, tmp_path):
     (tmp_path / ".claude").mkdir()
     config = tmp_path / "config.toml"

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.certificates import self_signed
+
 PASSWORD = "correct horse"
 PASSWORD_IN_URL = "correct%20horse"
 
@@ -148,26 +150,7 @@ class RedisServer:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _certificate(self) -> list[str]:
-        key, self.certificate = self.directory / "key.pem", self.directory / "certificate.pem"
-        subprocess.run(
-            [
-                *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
-                *(
-                    "-nodes",
-                    "-days",
-                    "2",
-                    "-subj",
-                    "/CN=localhost",
-                    "-addext",
-                    "subjectAltName=DNS:localhost",
-                ),
-                *("-keyout", str(key), "-out", str(self.certificate)),
-            ],
-            check=True,
-            capture_output=True,
-        )
-        for path in (key, self.certificate):
-            path.chmod(0o644)
+        key, self.certificate = self_signed(self.directory)
         return [
             *("--save", "", "--tls-port", str(self.encrypted_port), "--tls-auth-clients", "no"),
             *("--tls-cert-file", str(self.certificate), "--tls-key-file", str(key)),

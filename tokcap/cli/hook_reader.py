@@ -21,6 +21,7 @@ def with_reader(
     decides, or the one that the agent usually has.
     """
     from tokcap.cli.values import config_of
+    from tokcap.core.request import DEFAULTS
     from tokcap.hooks import AGENTS
     from tokcap.hooks.reader_tokenizer import Reader, reader_of
     from tokcap.tokens.models import find_model, is_here
@@ -38,15 +39,17 @@ def with_reader(
         return chosen, ""
     else:
         reader = reader_of(AGENTS[name], place, config.models, env)
-    if reader is None or reader.tokenizer is None:
-        return chosen, ""
+    default = f"; it counts with {DEFAULTS['tokenizer']}, because"
+    if reader is None or not (reader.is_here or reader.is_named):
+        return chosen, f"{default} its model is not known: --model names it"
+    if reader.tokenizer is None:
+        return chosen, f"{default} the tokenizer of {reader.model} is not known"
     if not reader.is_here:
-        if not reader.is_named:
-            return chosen, ""
         add = f"tokcap tokenizer add {reader.tokenizer} FILE"
         return chosen, f"; the vocabulary of {reader.model} was not added ({add}), so it counts as configured"
     chosen["tokenizer"] = reader.tokenizer
-    return chosen, f"; it counts with {reader.tokenizer}, for the model {reader.model}"
+    who = f"the model {reader.model}" if reader.is_named else "its usual models: --model names another"
+    return chosen, f"; it counts with {reader.tokenizer}, for {who}"
 
 
 # What the user may have configured instead.

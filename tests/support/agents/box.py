@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from pathlib import Path
 from tests.support.agents.fake_model import FakeModel
 from tests.support.agents.outputs import project_files
 from tests.support.agents.programs import BY_NAME, DIRECTORY, NODE, VARIABLE
+from tests.support.certificates import self_signed
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import Place
 
@@ -76,7 +78,8 @@ def run(
     files: dict[str, str] | None = None,
 ) -> Run:
     """Let an agent run a script of shell commands and calls of other tools in a new project. `PROJECT` in
-    the arguments of a call is the directory of the project, and `URL` the address of the model.
+    the arguments of a call is the directory of the project, `URL` the address of the model, and `SECURE`
+    the same with TLS, for programs that take certificates as Node does.
 
     `install`: options for `tokcap hook install`; None: without tokcap. `arguments` replace those of the
     program, and `files` are more files below the home directory; `{url}` in them is the address of the model.
@@ -117,6 +120,11 @@ def main() -> None:
     server = model.server()
     url = f"http://127.0.0.1:{server.server_address[1]}"
     script = json.dumps(order["script"]).replace("PROJECT", str(project)).replace("URL", url)
+    trusted = {}
+    if "SECURE" in script:
+        secure, certificate = with_tls(model, home)
+        script = script.replace("SECURE", secure)
+        trusted = {"NODE_EXTRA_CA_CERTS": str(certificate)}
     model.script = json.loads(script)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for path, text in {**program.settings(url), **order["files"]}.items():
@@ -125,7 +133,7 @@ def main() -> None:
     for path, text in project_files().items():
         (project / path).write_text(text)
     subprocess.run(["git", "init", "-q", str(project)], check=False)
-    world = world_in(home, program, url)
+    world = {**world_in(home, program, url), **trusted}
     before = [word.replace("{url}", url) for word in program.before]
     if before:
         subprocess.run(
@@ -163,6 +171,17 @@ def main() -> None:
         "left": left,
     }
     json.dump(found, sys.stdout)
+
+
+def with_tls(model: FakeModel, directory: Path) -> tuple[str, Path]:
+    """Start another server of the model, with TLS; return its address and its certificate."""
+    key, certificate = self_signed(directory)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server = model.server()
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"https://127.0.0.1:{server.server_address[1]}", certificate
 
 
 def call_hook(world: dict[str, str], project: Path, *words: str) -> None:

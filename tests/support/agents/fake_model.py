@@ -30,6 +30,7 @@ CUSTOM: dict = {}
 COMMAND_KEYS = ("command", "cmd", "commands")
 # What the server has besides the model, for tools that fetch pages.
 LONG_PAGE = "/long.txt"
+PAGE = "".join(f"line {number} of the page\n" for number in range(3000))
 FINAL_TEXT = "That is all."
 FILLERS = {
     "string": "as asked",
@@ -302,9 +303,9 @@ class FakeModel:
     def answer(self, protocol: Protocol, body) -> list[tuple[str, object]]:
         tools = protocol.tools(body)
         results = protocol.results(body)
-        # Requests without tools are for titles and summaries.
+        # Requests without tools are for titles and summaries. The summary of a page is all of it.
         if not tools:
-            return protocol.events(body, "ok", None)
+            return protocol.events(body, PAGE if PAGE.splitlines()[-1] in json.dumps(body) else "ok", None)
         script = self.script_within(body)
         if script is self.script and len(results) > len(self.results):
             self.results = results
@@ -342,7 +343,7 @@ class FakeModel:
 
             def do_GET(self):
                 if self.path == LONG_PAGE:
-                    self.send("text/plain", "".join(f"line {number} of the page\n" for number in range(3000)))
+                    self.send("text/plain", PAGE)
                     return
                 names = ("fake-model", "gpt-5.1", "gpt-4o")
                 models = [{"id": name, "object": "model", "created": 1, "owned_by": "fake"} for name in names]
