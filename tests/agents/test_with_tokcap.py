@@ -11,6 +11,7 @@ from tests.support.agents import box
 from tests.support.agents.outputs import ERROR_LINE, OUTPUTS, json_in
 from tests.support.agents.programs import BY_NAME, PROGRAMS
 from tests.support.reference import recount
+from tokcap.hooks import AGENTS
 
 LIMIT = 1000
 # What an agent may put around an output.
@@ -105,4 +106,6 @@ def test_the_model_receives_what_it_needs_within_the_limit(agent, tmp_path):
         except (AssertionError, ValueError) as error:
             broken[promise.__name__] = str(error)
     assert not broken, received
+    if AGENTS[agent].merges_streams:
+        assert "one\ntwo\nthree\n" in received["streams"]
     assert ran.left == []

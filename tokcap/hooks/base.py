@@ -79,6 +79,8 @@ class Agent:
     # does. The limit covers this too. See `system.frame`. It is rounded up: people compare agents in one
     # tokenizer, and cl100k_base has 5 to 9 % more tokens for random text than what some readers count with.
     frame: str = ""
+    # Whether it gives its model both streams as one, as they arrive. Two pipes would lose their order.
+    merges_streams: bool = False
     # The variable in which commands of the agent find the name of its session; empty if there is none.
     session_variable: str = ""
     # How to start the agent so that the hook has an effect, in one line; `{}` is the start-up file.

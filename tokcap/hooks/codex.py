@@ -28,6 +28,7 @@ class Codex(StartUpAgent):
     session_variable = "CODEX_SESSION_ID"
     # An identifier, the time, the exit status, a count.
     frame = "44"
+    merges_streams = True
     usual_model = "gpt-5"
 
     def user_settings(self, place: Place) -> str:

@@ -29,7 +29,7 @@ class FileAgent(Agent):
 
     def variables(self, wanted: Installation) -> dict[str, str]:
         """Return variables of tokcap besides the options of the installation."""
-        found = {"TOKCAP_FRAME": self.frame}
+        found = {"TOKCAP_FRAME": self.frame, "TOKCAP_STDERR": "merge" if self.merges_streams else ""}
         if wanted.option("--session") == OF_AGENT:
             found["TOKCAP_SESSION_FROM"] = self.session_variable
         return {name: value for name, value in found.items() if value}

@@ -27,6 +27,7 @@ class Gemini(StartUpAgent):
     tried = "0.61.0"
     # Tags around it, the exit status, the process group.
     frame = "48"
+    merges_streams = True
     usual_model = "gemini"
 
     def user_settings(self, place: Place) -> str:
