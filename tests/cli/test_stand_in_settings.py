@@ -101,6 +101,18 @@ OF_AGENT = {"TOKCAP_SESSION_FROM": "AGENT_ID", "TOKCAP_REPEAT": "mark"}
 class TestTheSessionOfAnAgent:
     """TOKCAP_SESSION_FROM: the variable in which an agent names its own session."""
 
+    def test_the_line_for_a_repeated_output_names_tokcap_by_its_path_if_it_is_not_on_path(
+        self, shell, programs
+    ):
+        hidden = {"AGENT_ID": "one-2", "TOKCAP_PROGRAM": f"{programs}/tokcap", **OF_AGENT}
+        shell("seq 1 300", **hidden)
+        again = shell("seq 1 300", **hidden)
+        line = again.stdout.decode()
+        assert line.startswith("[UNCHANGED]")
+        words = line.split()
+        assert words[-3:-1] == [f"{programs}/tokcap", "show"]
+        assert subprocess.run(words[-3:], capture_output=True, check=True).stdout.endswith(b"\n300\n")
+
     def test_is_started_by_its_first_command_and_pays_for_all(self, shell):
         first = shell("seq 1 300", AGENT_ID="one-1", **OF_AGENT)
         again = shell("seq 1 300", AGENT_ID="one-1", **OF_AGENT)

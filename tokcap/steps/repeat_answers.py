@@ -154,10 +154,10 @@ def with_header(hint: str, compared: Comparison) -> bytes:
 
 def way_to(repeat: Repeat, stream: Stream) -> str:
     """Return the command that shows a stream of the output."""
-    handle = repeat.ticket.handle
-    if tools := repeat.call.env.tools:
+    handle, env = repeat.ticket.handle, repeat.call.env
+    if tools := env.tools:
         return f"{tools.show} handle={handle}" + ("" if stream == "out" else " stream=err")
-    return f"tokcap show {handle}" if stream == "out" else f"tokcap show {handle} --stream err"
+    return f"{env.program} show {handle}" + ("" if stream == "out" else " --stream err")
 
 
 def total_of(repeat: Repeat, *names: Stream) -> Total:

@@ -68,12 +68,8 @@ def list_agents(env: Environment) -> int:
     """List agents: hook installed, available, or why unsupported."""
     from tokcap.environment import one_line
     from tokcap.hooks import manage
-    from tokcap.system.screen import screen_of
 
-    lines = manage.list_lines(manage.place_here(env))
-    screen = screen_of(env, env.stdout)
-    shown = [part for line in lines for part in screen.wrapped(one_line(line), "  ")]
-    return Reply(env, "text").say("".join(f"{part}\n" for part in shown))
+    return Reply(env, "text").say_lines(map(one_line, manage.list_lines(manage.place_here(env))))
 
 
 @command(
