@@ -31,6 +31,14 @@ def test_a_socket_and_the_password_of_redis_cli(space):
     assert opened(server.url(space)).read("s").total == 1000
 
 
+def test_a_missing_password_is_asked_for_in_every_step(space):
+    """Redis refuses a short step by a code, and one of more than ten words by its form."""
+    ledger = opened(f"redis://127.0.0.1:{server_of('redis').port}?prefix={space}")
+    for step in (lambda: ledger.read("s"), lambda: ledger.start("s", Settings(1000))):
+        with pytest.raises(LedgerError, match="it wants a password: set REDISCLI_AUTH"):
+            step()
+
+
 def test_an_encrypted_connection_checks_the_certificate(space):
     need("redis-server", "redis-cli", "openssl")
     server = RedisServer(encrypted=True)

@@ -7,7 +7,7 @@ import os
 import time
 
 from tokcap.budget.outbox import Outbox
-from tokcap.budget.redis_connection import Address, RedisConnection, RedisError
+from tokcap.budget.redis_connection import NO_PASSWORD, Address, RedisConnection, RedisError
 from tokcap.budget.server import ServerLedger
 from tokcap.budget.server_url import LEASE, LEASE_SECONDS, TIMEOUT, TIMEOUT_SECONDS, parse_url
 from tokcap.errors import LedgerError, LedgerUnreachable, UsageError
@@ -30,7 +30,7 @@ MOST_REDIRECTIONS = 5
 # The server may answer again soon: it loads its data, or another server takes its place, or a script hangs.
 PASSING_CODES = ("LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "UNBLOCKED")
 ADVICE = {
-    "NOAUTH": f"it wants a password: set {PASSWORD_VARIABLE}, or put it into the URL",
+    NO_PASSWORD: f"it wants a password: set {PASSWORD_VARIABLE}, or put it into the URL",
     "WRONGPASS": "it refuses the password",
     "NOPERM": "the user may not do this",
     "OOM": "its memory is full",

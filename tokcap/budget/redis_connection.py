@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 READ_BYTES = 1 << 16
 END = b"\r\n"
+# The code for a missing password, and a word of another message that means the same.
+NO_PASSWORD, UNAUTHENTICATED = "NOAUTH", "unauthenticated"
 
 
 class RedisError(Exception):
@@ -28,7 +30,8 @@ class RedisError(Exception):
 
     @property
     def code(self) -> str:
-        return str(self).partition(" ")[0]
+        # Before a password, a server refuses a call of more than ten words by its form.
+        return NO_PASSWORD if UNAUTHENTICATED in str(self) else str(self).partition(" ")[0]
 
 
 class Address(Record):
