@@ -1,6 +1,7 @@
 """The JSON scanner: spans in valid text, comments where they are allowed, pointers, any depth."""
 
 import json
+import sys
 
 import pytest
 from hypothesis import given
@@ -11,8 +12,10 @@ from tokcap.shapes.json_text.pointers import as_step, has_bad_escape, index_of, 
 from tokcap.shapes.json_text.scanner import (
     CLOSED,
     OPENED,
+    SCALAR,
     NotJson,
     elements,
+    end_of_string,
     end_of_value,
     members,
     string_text,
@@ -134,3 +137,55 @@ def test_a_comment_may_follow_a_number_without_a_blank():
     assert found[b'"a"'] == b"1"
     start = text.index(b"[")
     assert [text[slice(*span)] for span in elements(text, start, tolerant=True)] == [b"2", b"3"]
+
+
+class Counted(bytes):
+    """A text that counts how many of its bytes were searched for a quote."""
+
+    searched = 0
+
+    def find(self, sign, start=0, end=sys.maxsize):
+        found = super().find(sign, start, end)
+        self.searched += (found + 1 if found >= 0 else len(self)) - start
+        return found
+
+
+LONG_STRINGS = {
+    "plain": b"a line of a log ",
+    "one character": b"x",
+    "line breaks": b"a line of a log\\n",
+    "quotes": rb"{\"name\": \"a\"}, ",
+    "quotes far apart": rb"say \"yes\"" + b" and go on" * 20,
+    "only quotes": rb"\"",
+    "only backslashes": rb"\\",
+    "backslashes and quotes": rb"\\\"\\\\\"" + b" " * 70,
+    "Chinese": "中文".encode(),
+}
+
+
+@pytest.mark.parametrize("unit", LONG_STRINGS.values(), ids=LONG_STRINGS)
+@pytest.mark.parametrize("ending", [b"", rb"\\", rb"\"", rb"\\\""])
+def test_the_end_of_a_long_string_is_found_in_one_search(unit, ending):
+    string = b'"' + unit * (300_000 // len(unit)) + ending + b'"'
+    data = Counted(b'{"a": ' + string + b', "b": [' + string + b", 1]}")
+    found = [(event, data[start:end]) for event, _, start, end in walk(data, 0)]
+    assert [text for event, text in found if event == SCALAR] == [string, string, b"1"]
+    # A quadratic search would visit the rest of the string at every quote.
+    assert data.searched <= 2 * len(string)
+    assert end_of_value(data, 6) == 6 + len(string)
+    assert [data[slice(*value)] for _, value in members(data, 0)] == [string, b"[" + string + b", 1]"]
+
+
+def test_a_long_string_without_its_end_goes_to_the_end_of_the_text():
+    data = b'["' + b"x" * 10_000
+    assert [(start, end) for _, _, start, end in walk(data, 0)] == [(0, 1), (1, len(data))]
+    assert end_of_value(data, 1) == len(data)
+
+
+@given(text=st.text(alphabet='ab"\\\n\u4e2d', max_size=200), repeat=st.sampled_from([1, 100, 2000]))
+def test_a_string_of_any_length_ends_where_a_parser_ends_it(text, repeat):
+    string = json.dumps(text * repeat).encode()
+    data = b"[" + string + b', {"a": ' + string + b"}]"
+    scalars = [data[start:end] for event, _, start, end in walk(data, 0) if event == SCALAR]
+    assert scalars == [string, string]
+    assert end_of_string(data, 1) == end_of_value(data, 1) == 1 + len(string)

@@ -58,10 +58,9 @@ def cannot_be_json(begun: bytes) -> bool:
 
 def end_of_string(begun: bytes) -> int:
     """Return where the string at the beginning ends, if that is on the same line; else 0."""
-    place = 1
-    while place < len(begun) and begun[place] not in b'"\n':
-        place += 2 if begun[place] == ord("\\") else 1
-    return place + 1 if begun[place : place + 1] == b'"' else 0
+    # Without escaped quotes and what could be taken for one, at the same places.
+    plain = begun.partition(b"\n")[0].replace(rb"\\", b"..").replace(rb"\"", b"..")
+    return plain.find(b'"', 1) + 1
 
 
 def cannot_be_table(beginning: bytes) -> bool:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 # A container nested at most this deep is matched by one pattern. Deeper ones cost one attempt per level, so
 # the number must stay small.
 ONE_MATCH_DEPTH = 5
+# A string with a longer run of ordinary characters, or with more escapes, is not matched by one pattern.
+SHORT_RUN_BYTES, FEW_ESCAPES = 1 << 10, 1 << 6
+# If escapes are nearer to each other, a pattern is faster than one search for each.
+NEAR_ESCAPE_BYTES = 64
 
 BLANK_TEXT = rb"[ \t\n\r]*+"
 STRING_TEXT = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -50,8 +54,15 @@ BLANKS = later(rb"[ \t\n\r]*+")
 TOLERANT_BLANKS = later(rb"(?:[ \t\n\r]++|%s)*+" % COMMENT_TEXT)
 TOLERANT_LEXEME = later(rb"(?:[ \t\n\r]++|%s)*+(?:" % COMMENT_TEXT + STRICT_KINDS)
 
-# In text known to be valid: a string, a sign, or a number or word.
-LEXEME = later(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', DOTALL)
+# In text known to be valid: a string, a sign, or a number or word. Of a long string it is only the quote:
+# `scanner.end_of_string` finds its end many times faster.
+SHORT_STRING_TEXT = rb'"[^"\\]{0,%(run)d}+(?:\\.[^"\\]{0,%(run)d}+){0,%(few)d}+"' % {
+    b"run": SHORT_RUN_BYTES,
+    b"few": FEW_ESCAPES,
+}
+LEXEME = later(rb'%s|[\[\]{},:"]|[^\s\[\]{},:"]++' % SHORT_STRING_TEXT, DOTALL)
+# Escapes in a row, with not much between them.
+ESCAPES = later(rb'(?:[^"\\]{0,%d}+\\.)*+' % NEAR_ESCAPE_BYTES, DOTALL)
 # The same, with all signs between two strings or blanks as one.
 STRING_OR_NO_BLANKS = later(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^ \t\n\r"]++', DOTALL)
 # A scalar, or the sign that opens a container (group 1); with its key.

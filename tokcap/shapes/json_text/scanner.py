@@ -11,6 +11,7 @@ from tokcap.shapes.json_text.patterns import (
     BLANKS,
     CONTAINER_CONTENT,
     DEEPER,
+    ESCAPES,
     HIGHER,
     LEXEME,
     MEMBER,
@@ -35,7 +36,7 @@ CLOSERS = {b"[": b"]", b"{": b"}"}
 # Events of `walk`.
 SCALAR, OPENED, CLOSED = range(3)
 BETWEEN, OPENING, CLOSING = b",:", b"[{", b"]}"
-OBJECT_OPENER = ord("{")
+OBJECT_OPENER, QUOTE, BACKSLASH = ord("{"), ord('"'), ord("\\")
 # The end of a payload is searched backwards in steps of this size.
 TRAILING_BYTES = 1 << 12
 
@@ -59,16 +60,30 @@ def skip_blanks(data: View, place: int, *, tolerant: bool = False) -> int:
     return found.end() if found else place
 
 
-def without_trailing(data: View, signs: bytes) -> int:
-    """Return the length of a text without these characters at its end."""
-    end = len(data)
-    while end:
-        block = data[max(end - TRAILING_BYTES, 0) : end]
+def without_trailing(data: View, signs: bytes, begin: int = 0, end: int | None = None) -> int:
+    """Return the end of a text, or of a part of it, without these characters at its end."""
+    end = len(data) if end is None else end
+    while end > begin:
+        block = data[max(end - TRAILING_BYTES, begin) : end]
         kept = len(block.rstrip(signs))
         if kept:
             return end - len(block) + kept
         end -= len(block)
-    return 0
+    return begin
+
+
+def end_of_string(data: View, start: int) -> int:
+    """Return the end of the string that begins at `start`; the end of the text if it is cut off.
+
+    A search for the next quote takes little time, even in a string of many megabytes.
+    """
+    place = start + 1
+    while (quote := data.find(b'"', place)) >= 0:
+        if data[quote - 1] != BACKSLASH or (quote - without_trailing(data, b"\\", place, quote)) % 2 == 0:
+            return quote + 1
+        escapes = ESCAPES.match(data, quote + 1)
+        place = escapes.end() if escapes else quote + 1
+    return len(data)
 
 
 def end_of_value(data: View, start: int, *, tolerant: bool = False) -> int:
@@ -82,6 +97,8 @@ def end_of_value(data: View, start: int, *, tolerant: bool = False) -> int:
         scalar = LEXEME.match(data, start)
         if scalar is None:
             raise NotJson(start)
+        if data[start] == QUOTE and scalar.end() == start + 1:
+            return end_of_string(data, start)
         return scalar.end()
     if whole := SHALLOW_CONTAINER.match(data, start):
         return whole.end()
@@ -155,27 +172,34 @@ def walk(data: View, place: int, open_containers: bytes = b"") -> Iterator[tuple
     around = bytearray(open_containers)
     in_object = around[-1:] == b"{"
     key: Span | None = None
-    for lexeme in LEXEME.finditer(data, place):
-        start, end = lexeme.span()
-        sign = data[start]
-        if sign in BETWEEN:
-            continue
-        if sign in CLOSING:
-            if around:
-                around.pop()
-                in_object = around[-1:] == b"{"
-                yield CLOSED, None, start, end
-            continue
-        if in_object and key is None:
-            key = start, end
-            continue
-        if sign in OPENING:
-            around.append(sign)
-            in_object = sign == OBJECT_OPENER
-            yield OPENED, key, start, end
-        else:
-            yield SCALAR, key, start, end
-        key = None
+    while place >= 0:
+        lexemes, place = LEXEME.finditer(data, place), -1
+        for lexeme in lexemes:
+            start, end = lexeme.span()
+            sign = data[start]
+            if sign in BETWEEN:
+                continue
+            if sign in CLOSING:
+                if around:
+                    around.pop()
+                    in_object = around[-1:] == b"{"
+                    yield CLOSED, None, start, end
+                continue
+            if sign == QUOTE and end == start + 1:
+                # A long string. The lexemes go on after it.
+                end = place = end_of_string(data, start)
+            if in_object and key is None:
+                key = start, end
+            elif sign in OPENING:
+                around.append(sign)
+                in_object = sign == OBJECT_OPENER
+                yield OPENED, key, start, end
+                key = None
+            else:
+                yield SCALAR, key, start, end
+                key = None
+            if place >= 0:
+                break
 
 
 def count_scalars(data: View, start: int, end: int, *, separated: bool) -> int:
