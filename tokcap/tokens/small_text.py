@@ -31,13 +31,17 @@ LETTER = r"A-Za-z\x80-\x82\x87"
 NUMBER = r"0-9\x84"
 BLANK = r"\t-\r \x85"
 
-# Most pieces are words with or without a blank, so the first branch is theirs.
+# The engine passes over a branch at once if it begins with one character or one class that does not match. So
+# no branch that is tried often begins with a repetition. Most pieces are words with or without a blank, and
+# the first branches are theirs.
 _CL100K = (
-    rf"[ ]?+[{LETTER}]++"
+    rf" [{LETTER}]++"
+    rf"|[{LETTER}][{LETTER}]*+"
     r"|'(?:[SDMTsdmt\x87]|[Ll][Ll]|[Vv][Ee]|[Rr][Ee])"
     rf"|[^\r\n{LETTER}{NUMBER}][{LETTER}]++"
-    rf"|[{NUMBER}]{{1,3}}+"
-    rf"| ?[^{BLANK}{LETTER}{NUMBER}]++[\r\n]*+"
+    rf"|[{NUMBER}][{NUMBER}]{{0,2}}+"
+    rf"|[^{BLANK}{LETTER}{NUMBER}][^{BLANK}{LETTER}{NUMBER}]*+[\r\n]*+"
+    rf"| [^{BLANK}{LETTER}{NUMBER}]++[\r\n]*+"
     rf"|[{BLANK}]++\Z"
     rf"|[{BLANK}]*[\r\n]"
     rf"|[{BLANK}]+(?![^{BLANK}])"
