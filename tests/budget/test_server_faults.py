@@ -153,6 +153,8 @@ def test_a_full_disk_is_one_line_and_nothing_acknowledged_is_lost(scheme, space,
                 problem = str(error)
         assert problem.endswith(message)
         assert "\n" not in problem
+        # Reading needs no room.
+        assert ledger.read("s").used >= used
         ran = inside("--session", "s", "-n", "50", "--", "echo", "x", env={"TOKCAP_LEDGER": url})
         # The server may have found a little room for such a small step.
         assert ran.status in (0, 125)

@@ -15,6 +15,7 @@ from tests.support.links import Link
 from tests.support.program import IMPORT_PATH, ROOT
 from tokcap import BudgetManager
 from tokcap.budget import open_ledger
+from tokcap.budget import opened as connected
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.base import SessionView
 from tokcap.budget.memory import MemoryLedger
@@ -117,6 +118,23 @@ class TestLeases:
         assert ledger.settle("s", grants[2], 30).used == 180, "it belongs to the session that made it"
         assert ledger.read("s").used == 0
 
+    def test_a_clock_of_the_server_that_jumps_forward_ends_leases_and_begins_a_period(self, server, space):
+        ledger = opened(server.url(space))
+        ledger.start("s", Settings(1000, renew="day"))
+        ledger.record("s", 300, 0)
+        grants = [ledger.reserve("s", 200) for _ in range(2)]
+        ledger.announce("s", grants[0], 50)
+        server.shift_clock(space, 25 * 3600)
+        after = ledger.read("s")
+        assert (after.used, after.reserved) == (50, 0), "the new period has what was announced"
+        assert [past.used for past in ledger.history("s")] == [300]
+        assert ledger.settle("s", grants[0], 120).used == 120
+        assert ledger.settle("s", grants[1], 30).used == 150
+        # And back again: nothing is lost, and no period begins twice.
+        server.shift_clock(space, 0)
+        assert ledger.settle("s", ledger.reserve("s", 10), 10).used == 160
+        assert [past.used for past in ledger.history("s")] == [300]
+
     def test_a_grant_that_expires_before_its_answer_arrives_is_renewed(self, server, space, monkeypatch):
         """The step is repeated with the same id, maybe long after the first attempt."""
         ledger = opened(server.url(space, "timeout=20&lease=1"))
@@ -203,6 +221,30 @@ class TestFaults:
             thread.join()
         after = ledger.settle("s", grant, 100)
         assert (after.used, after.reserved) == (185, 0)
+
+    def test_sessions_share_a_connection_and_a_process_keeps_only_some(self, server, monkeypatch):
+        for name in ("_ledgers", "_opened_at"):
+            monkeypatch.setattr(connected, name, {})
+        before, url = server.connections(), server.url(new_space())
+        for name in ("a", "b", "c"):
+            opened(url).start(name, Settings(100))
+            opened(url).settle(name, opened(url).reserve(name, 10), 10)
+        assert server.connections() == before + 1
+        grant = opened(url).reserve("a", 10)
+        others = []
+        for _ in range(connected.MOST_CONNECTED + 3):
+            others.append(opened(server.url(new_space())))
+            assert not others[-1].has("a")
+        until(lambda: server.connections() <= before + connected.MOST_CONNECTED)
+        # One that was closed works as before, and so does a child process that closes what it has inherited.
+        if not (child := os.fork()):
+            opened(server.url(new_space())).has("a")
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert opened(url).settle("a", grant, 10).used == 20
+        for ledger in (opened(url), *others):
+            ledger.close()
+        until(lambda: server.connections() <= before)
 
     def test_a_server_that_is_away_refuses_in_one_line(self, server, space, inside, tmp_path):
         url = server.url(space, "timeout=0.3", port=1)

@@ -142,6 +142,10 @@ class RedisServer:
         """Set the clock of a ledger forward or back."""
         self.ask("HSET", f"{{{space}}}:meta", "clock_offset_ms", str(round(seconds * 1000)))
 
+    def connections(self) -> int:
+        """Return how many clients are connected, this one included."""
+        return len(self.ask("CLIENT", "LIST").splitlines())
+
     def log(self) -> str:
         return (self.directory / "log").read_text()
 
@@ -205,8 +209,6 @@ class PostgresServer:
                 [
                     *(f"{self._programs}/postgres", "-D", str(self.directory / "data"), "-p", str(self.port)),
                     *("-k", str(self.directory), "-c", "listen_addresses=127.0.0.1"),
-                    # A process keeps one connection for each ledger, and every test has a ledger of its own.
-                    *("-c", "max_connections=500"),
                     # The last one of the same name counts.
                     *self._settings,
                 ],
@@ -256,6 +258,10 @@ class PostgresServer:
     def shift_clock(self, space: str, seconds: float) -> None:
         """Set the clock of a ledger forward or back."""
         self.ask(f"UPDATE {space}.meta SET clock_offset = {round(seconds * 1000)} * interval '1 millisecond'")
+
+    def connections(self) -> int:
+        """Return how many clients are connected, this one included."""
+        return int(self.ask("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"))
 
     def log(self) -> str:
         return (self.directory / "log").read_text()

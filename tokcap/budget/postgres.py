@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from tokcap.budget.opened import opened
 from tokcap.budget.outbox import Outbox
 from tokcap.budget.server import ServerLedger
 from tokcap.budget.server_url import (
@@ -52,16 +53,10 @@ ADVICE = {"53100": "its disk is full", "42501": "the user may not do this", "532
 # What a step answers if nobody has started a session yet.
 WITHOUT_SCHEMA = {step: ["ok"] for step in ("list", "held", "history", "renew", "announce")}
 
-# Every call of a process that names the same URL uses the same connection.
-_opened: dict[str, ServerLedger] = {}
-
 
 def open_postgres(url: str, env: Environment, patience_seconds: float) -> ServerLedger:
     """Return the ledger of a URL as `psql` takes it, with a few parameters of our own."""
-    name = f"{url} {env.data_dir()}"
-    if name not in _opened:
-        _opened[name] = ledger_of(url, env.data_dir())
-    return _opened[name]
+    return opened(f"{url} {env.data_dir()}", lambda: ledger_of(url, env.data_dir()))
 
 
 def ledger_of(url: str, data_dir: str) -> ServerLedger:
@@ -170,8 +165,9 @@ def seconds_until(deadline: float) -> float:
 
 def array_text(words: Sequence[str]) -> str:
     """Return an array as PostgreSQL reads it."""
-    quoted = ('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"' for word in words)
-    return "{" + ",".join(quoted) + "}"
+    text = "\0".join(words).replace("\\", "\\\\").replace('"', '\\"')
+    # No word contains a NUL: the server could not hold it.
+    return '{"' + text.replace("\0", '","') + '"}'
 
 
 def array_words(text: str) -> list[str]:

@@ -74,13 +74,9 @@ class RedisConnection:
     def call(self, words: Sequence[str], timeout_seconds: float) -> Reply:
         """Send one command and return the answer; raise `RedisError` if that is an error."""
         self._deadline = time.monotonic() + timeout_seconds
-        parts = [b"*%d\r\n" % len(words)]
-        for word in words:
-            data = word.encode("utf-8", "surrogateescape")
-            parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
         try:
             self._wait_at_most()
-            self._socket.sendall(b"".join(parts))
+            self._socket.sendall(command(words))
             reply = self._read()
         except OSError as error:
             raise self._lost(error) from None
@@ -180,6 +176,15 @@ class RedisConnection:
         if isinstance(error, TimeoutError):
             return LedgerUnreachable(f"{self._title} does not answer in time")
         return LedgerUnreachable(f"{self._title} cannot be reached: {error.strerror or error}")
+
+
+def command(words: Sequence[str]) -> bytes:
+    """Return a command as the server reads it: the number of words, then each of them after its length."""
+    text = "".join([f"${len(word)}\r\n{word}\r\n" for word in words])
+    if text.isascii():
+        return f"*{len(words)}\r\n{text}".encode()
+    found = [word.encode("utf-8", "surrogateescape") for word in words]
+    return b"*%d\r\n" % len(words) + b"".join([b"$%d\r\n%b\r\n" % (len(data), data) for data in found])
 
 
 def decoded(data: bytes) -> str:

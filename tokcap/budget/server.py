@@ -161,14 +161,15 @@ class ServerLedger:
     ) -> Grant:
         if turn is not None:
             key_text(turn, "a turn")
-        # What it refuses, `offer` refuses before anything is reserved.
-        offer(Account(Settings()), requested, None, None)
+        if requested is not None:
+            # As in `offer`, and before anything is reserved.
+            requested = tokens_of(min(requested, MOST_TOKENS), "requested")
         number = new_grant_id()
         status, granted, taken, *texts = self._need(
             name,
             "reserve",
             number,
-            None if requested is None else min(requested, MOST_TOKENS),
+            requested,
             turn,
             round(self.lease_seconds * 1000),
             *window_words(window),
@@ -242,8 +243,18 @@ class ServerLedger:
 
     def close(self) -> None:
         """Close the connection. The next step makes a new one."""
+        self._leave_parent()
         with self._lock:
             self._engine.close()
+
+    def close_if_idle(self) -> None:
+        """Close the connection, unless another thread is using it."""
+        self._leave_parent()
+        if self._lock.acquire(blocking=False):
+            try:
+                self._engine.close()
+            finally:
+                self._lock.release()
 
     def _account(self, name: str, step: str, *words: object) -> Account:
         return account_of(self._need(name, step, *words)[1:])
@@ -277,10 +288,7 @@ class ServerLedger:
         texts = ["" if word is None else str(word) for word in words]
         deadline = time.monotonic() + self._timeout_seconds
         pause_seconds = FIRST_PAUSE_SECONDS
-        if self._process != os.getpid():
-            # Connection and lock belong to the parent. A thread of the parent may hold the lock forever.
-            self._process, self._lock = os.getpid(), allocate_lock()
-            self._engine.close()
+        self._leave_parent()
         with self._lock:
             while True:
                 try:
@@ -302,6 +310,12 @@ class ServerLedger:
                 f" one knows {found[2]}); use that one, or another ledger"
             )
         return found
+
+    def _leave_parent(self) -> None:
+        """In a forked process, leave connection and lock to the parent, whose threads may hold the lock."""
+        if self._process != os.getpid():
+            self._process, self._lock = os.getpid(), allocate_lock()
+            self._engine.close()
 
     def _with_waiting(self, error: LedgerUnreachable) -> LedgerUnreachable:
         """Return the error with what waits for the server."""

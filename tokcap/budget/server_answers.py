@@ -16,22 +16,16 @@ MILLION = 1_000_000
 ACCOUNT_TEXTS, ABOVE_TEXTS = 12, 4
 # How many texts a row of each list has.
 HOLDING_TEXTS, PAST_TEXTS = 5, 6
+# Settings by their texts. A process that takes many steps meets the same ones again and again.
+_known: dict[tuple[str, ...], Settings] = {}
+MOST_KNOWN = 100
 
 
 def account_of(texts: Sequence[str]) -> Account:
     """Return the account that an answer ends with; raise `LedgerError` if it cannot be one."""
     try:
-        total, window, result_pct, turn_pct, floor, *rest = texts[:ACCOUNT_TEXTS]
-        used, reserved, window_used, below, parent, renew, period_ms = rest
-        settings = Settings(
-            total=number_of(total),
-            context_window=number_of(window),
-            result_pct=float(result_pct) if result_pct else None,
-            turn_pct=float(turn_pct) if turn_pct else None,
-            floor_tokens=number_of(floor),
-            parent=parent or None,
-            renew=renew or None,
-        ).checked()
+        *given, used, reserved, window_used, below, parent, renew, period_ms = texts[:ACCOUNT_TEXTS]
+        settings = settings_of(*given, parent, renew)
         numbers = int(used), int(reserved), int(window_used), int(below or 0)
         if min(numbers) < 0:
             raise ValueError
@@ -45,6 +39,26 @@ def account_of(texts: Sequence[str]) -> Account:
             "the ledger is damaged: a session has invalid numbers; end it, and start it again"
         ) from None
     return Account(settings, *numbers, period_began, tuple(above))
+
+
+def settings_of(*texts: str) -> Settings:
+    """Return settings; raise an error if they cannot be some."""
+    found = _known.get(texts)
+    if found is None:
+        total, window, result_pct, turn_pct, floor, parent, renew = texts
+        found = Settings(
+            total=number_of(total),
+            context_window=number_of(window),
+            result_pct=float(result_pct) if result_pct else None,
+            turn_pct=float(turn_pct) if turn_pct else None,
+            floor_tokens=number_of(floor),
+            parent=parent or None,
+            renew=renew or None,
+        ).checked()
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        _known[texts] = found
+    return found
 
 
 def rows_of(texts: Sequence[str], each: int) -> list[Sequence[str]]:

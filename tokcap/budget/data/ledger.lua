@@ -1,13 +1,18 @@
 -- All steps of a session in Redis. One call of this script is one step: nothing else runs at the same time.
 -- KEYS[1] is PREFIX:meta. All other keys begin with the same prefix, whose braces put them into the same slot.
--- ARGV has the step and its arguments; an empty argument means none. Values are returned as text.
+-- ARGV has the step and its arguments; an empty argument means none. The answer is one text, with a NUL between
+-- its parts.
 
 local prefix = string.sub(KEYS[1], 1, -5)
 local VERSION, REMEMBERED_MS, MOST_SHOWN = 2, 7 * 24 * 3600 * 1000, 1000
 local MOST_ABOVE, MOST_PAST, MOST_LISTED = 8, 10000, 1000
 local DAY_MS = 24 * 3600 * 1000
 local ACCOUNT = {'total', 'window', 'result_pct', 'turn_pct', 'floor', 'used', 'reserved', 'window_used',
-  'reserved_below', 'parent', 'renew', 'period_ms'}
+  'reserved_below', 'parent', 'renew', 'period_ms', 'ended_ms'}
+-- An answer has all of them but the last one.
+local ACCOUNT_TEXTS = 12
+-- Numbers below this one are exact.
+local MOST_EXACT = 2 ^ 53
 
 local meta = redis.call('HMGET', KEYS[1], 'version', 'clock_offset_ms')
 local time = redis.call('TIME')
@@ -15,12 +20,147 @@ local time = redis.call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000) + (tonumber(meta[2] or 0) or 0)
 
 local function key(kind, id) return prefix .. kind .. ':' .. id end
-local function text(number) return string.format('%.0f', number) end
+local function text(number) return string.format('%d', number) end
+-- Arguments are text: the server takes longer to write a number.
+local now = text(now_ms)
 local function minus(tokens) return tokens == '0' and '0' or '-' .. tokens end
 local function number(value) if value and value ~= '' then return tonumber(value) end end
 
 local function session_of(name)
   return redis.call('HGET', prefix .. 'names', name)
+end
+
+-- An answer ends with the account of a session, and of those above it.
+local function answer_with(found, values, above)
+  for place = 1, ACCOUNT_TEXTS do
+    values[place] = values[place] or ''
+    found[#found + 1] = values[place]
+  end
+  for _, each in ipairs(above) do
+    local row = redis.call('HMGET', key('session', each), 'name', 'total', 'used', 'reserved')
+    for place = 1, 4 do found[#found + 1] = row[place] or '' end
+  end
+  return found
+end
+
+-- Remember that a step was done. False if it was done before.
+local function remember(id)
+  local is_new = redis.call('ZADD', prefix .. 'settled', 'NX', now, id) == 1
+  -- Now and then is enough.
+  if now_ms % 50 == 0 then
+    redis.call('ZREMRANGEBYSCORE', prefix .. 'settled', '-inf', now_ms - REMEMBERED_MS)
+  end
+  return is_new
+end
+
+local function share_of(tokens, millionths)
+  -- In two parts: the product of both could be too large for an exact number.
+  local millions, rest = math.floor(tokens / 1000000), tokens % 1000000
+  return millions * millionths + math.floor(rest * millionths / 1000000)
+end
+
+local function turn_taken(session, turn)
+  return (number(redis.call('HGET', key('turns', session), turn)) or 0)
+    + (number(redis.call('HGET', key('held', session), turn)) or 0)
+end
+
+-- Grant what is asked for, or less, in a session with these numbers and in those above it. If nothing can be granted, or
+-- the grant exists, the status of the answer is `refused`, and nothing is changed.
+local function grant(session, row, above, id, requested, turn, lease_ms, ...)
+  local given, used, reserved = {...}, number(row[6]), number(row[7])
+  local taken = turn ~= '' and turn_taken(session, turn) or nil
+  local least, is_plain = number(requested), not row[10] and not row[11]
+  local function limit(tokens) if not least or tokens < least then least = tokens end end
+  -- The numbers before this grant: the client adds it itself, and compares.
+  local found = answer_with({'refused', '', taken and text(taken) or ''}, row, above)
+  if row[1] ~= '' then
+    local left = number(row[1]) - used - reserved
+    if left <= 0 then return found end
+    limit(left)
+  end
+  for _, each in ipairs(above) do
+    local numbers = redis.call('HMGET', key('session', each), 'total', 'used', 'reserved')
+    if numbers[1] then
+      local left = tonumber(numbers[1]) - tonumber(numbers[2]) - tonumber(numbers[3])
+      if left <= 0 then return found end
+      limit(left)
+    end
+  end
+  -- The window of the call replaces that of the session; its shares fill in what the session was not given.
+  local window, result, of_turn, floor = number(given[1]), number(given[2]), number(given[3]), number(given[4])
+  if not window and row[2] ~= '' then
+    local own = redis.call('HMGET', key('session', session), 'result_millionths', 'turn_millionths')
+    window = number(row[2])
+    result = number(own[1]) or number(given[5])
+    of_turn = number(own[2]) or number(given[6])
+    floor = number(row[5]) or number(given[7])
+  end
+  if window then
+    local left = math.max(window - number(row[8]) - reserved + (number(row[9]) or 0), 0)
+    if taken then
+      local left_of_turn = share_of(window, of_turn) - taken
+      if left_of_turn <= 0 then return found end
+      limit(left_of_turn)
+    end
+    limit(math.max(floor, math.min(share_of(window, result), left)))
+  end
+  if least == 0 and requested ~= '0' then return found end
+  local granted, tokens = least and text(least) or '', text(least or 0)
+  if redis.call('ZADD', prefix .. 'leases', 'NX', text(now_ms + lease_ms), id) == 0 then return found end
+  found[1], found[2] = 'ok', granted
+  redis.call('HSET', key('grant', id), 'session', session, 'tokens', tokens, 'granted', granted, 'turn', turn,
+    'announced', '0', 'lease_ms', lease_ms, 'above', table.concat(above, ' '), 'holder', given[8] or '',
+    'since_ms', now, 'plain', is_plain and '1' or '')
+  redis.call('HINCRBY', key('session', session), 'reserved', tokens)
+  if turn ~= '' then redis.call('HINCRBY', key('held', session), turn, tokens) end
+  for _, each in ipairs(above) do
+    redis.call('HINCRBY', key('session', each), 'reserved', tokens)
+    redis.call('HINCRBY', key('session', each), 'reserved_below', tokens)
+  end
+  return found
+end
+
+-- The steps of every call come first, because the script runs from its beginning each time: making the functions of all
+-- other steps takes as long as eight commands.
+local is_newer = meta[1] and tonumber(meta[1]) > VERSION
+local has_expired = #redis.call('ZRANGEBYSCORE', prefix .. 'leases', '-inf', now, 'LIMIT', '0', '1') > 0
+local quick = {}
+
+-- Reserve in a session that has none above it and is not renewed. Nil, and nothing is changed, if it is another one, if
+-- the grant exists, or if nothing can be granted.
+function quick.reserve(name, id, ...)
+  local session = session_of(name)
+  if not session then return end
+  local row = redis.call('HMGET', key('session', session), unpack(ACCOUNT))
+  if row[10] or row[11] then return end
+  local found = grant(session, row, {}, id, ...)
+  return found[1] == 'ok' and found or nil
+end
+
+-- Settle a grant whose session has none above and is not renewed, with as few commands as possible. Nil, and nothing
+-- is changed, if it is another one, was settled before, or its session has ended.
+function quick.settle(_, id, turn, tokens)
+  local found = redis.call('HMGET', key('grant', id), 'plain', 'session', 'tokens')
+  if found[1] ~= '1' then return end
+  local place = key('session', found[2])
+  local row = redis.call('HMGET', place, unpack(ACCOUNT))
+  if row[13] or not row[6] then return end
+  local used, reserved, window_used = row[6] + tokens, row[7] - found[3], row[8] + tokens
+  if used >= MOST_EXACT or window_used >= MOST_EXACT or not remember(id) then return end
+  row[6], row[7], row[8] = text(used), text(reserved), text(window_used)
+  redis.call('DEL', key('grant', id))
+  redis.call('ZREM', prefix .. 'leases', id)
+  redis.call('HSET', place, 'used', row[6], 'reserved', row[7], 'window_used', row[8])
+  if turn ~= '' then
+    redis.call('HINCRBY', key('turns', found[2]), turn, tokens)
+    redis.call('HINCRBY', key('held', found[2]), turn, minus(found[3]))
+  end
+  return answer_with({'ok'}, row, {})
+end
+
+if quick[ARGV[1]] and not is_newer and not has_expired then
+  local found = quick[ARGV[1]](unpack(ARGV, 2))
+  if found then return table.concat(found, '\0') end
 end
 
 -- The history: periods that are over, in two hashes, so that many ended sessions do not push out periods.
@@ -89,22 +229,9 @@ local function above_of(session)
 end
 
 local function account(session)
-  local values = redis.call('HMGET', key('session', session), unpack(ACCOUNT))
-  for place = 1, #ACCOUNT do values[place] = values[place] or '' end
+  local values = redis.call('HMGET', key('session', session), unpack(ACCOUNT, 1, ACCOUNT_TEXTS))
+  for place = 1, ACCOUNT_TEXTS do values[place] = values[place] or '' end
   return values
-end
-
--- An answer ends with the account of a session, and of those above it.
-local function answer_with(found, values, above)
-  for place = 1, #ACCOUNT do
-    values[place] = values[place] or ''
-    found[#found + 1] = values[place]
-  end
-  for _, each in ipairs(above) do
-    local row = redis.call('HMGET', key('session', each), 'name', 'total', 'used', 'reserved')
-    for place = 1, 4 do found[#found + 1] = row[place] or '' end
-  end
-  return found
 end
 
 local function answer_of(found, session, above)
@@ -121,14 +248,6 @@ end
 local function answer_named(name)
   local session = session_of(name)
   return session and answer('ok', session) or {'none'}
-end
-
-local function remember(id)
-  redis.call('ZADD', prefix .. 'settled', now_ms, id)
-  -- Now and then is enough.
-  if now_ms % 50 == 0 then
-    redis.call('ZREMRANGEBYSCORE', prefix .. 'settled', '-inf', now_ms - REMEMBERED_MS)
-  end
 end
 
 local function is_settled(id) return redis.call('ZSCORE', prefix .. 'settled', id) end
@@ -217,90 +336,27 @@ local function correct(counted_in, turn, before, tokens)
 end
 
 local function free_expired()
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'leases', '-inf', now_ms, 'LIMIT', 0, 1000)) do
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'leases', '-inf', now, 'LIMIT', '0', '1000')) do
     give_up(id)
   end
 end
 
-local function share_of(tokens, millionths)
-  -- In two parts: the product of both could be too large for an exact number.
-  local millions, rest = math.floor(tokens / 1000000), tokens % 1000000
-  return millions * millionths + math.floor(rest * millionths / 1000000)
-end
-
-local function turn_taken(session, turn)
-  return (number(redis.call('HGET', key('turns', session), turn)) or 0)
-    + (number(redis.call('HGET', key('held', session), turn)) or 0)
-end
-
 local steps = {}
 
-function steps.reserve(name, id, requested, turn, lease_ms, ...)
+function steps.reserve(name, id, ...)
   local session = session_of(name)
   if not session then return {'none'} end
+  -- The answer to an earlier attempt may have been lost.
   local held = redis.call('HGET', key('grant', id), 'granted')
   if held then return answer('again', session, held, '') end
-  local place, above, lost = key('session', session), {}, nil
-  local row = redis.call('HMGET', place, unpack(ACCOUNT))
-  local is_plain = not row[10] and not row[11]
-  if not is_plain then
-    above, lost = above_of(renewed(session))
-    if not above then return {'orphan', name, lost} end
-    row = redis.call('HMGET', place, unpack(ACCOUNT))
-  end
-  local given, used, reserved = {...}, number(row[6]), number(row[7])
-  local taken = turn ~= '' and turn_taken(session, turn) or nil
-  local least = number(requested)
-  local function limit(tokens) if not least or tokens < least then least = tokens end end
-  local refused = answer_with({'refused', '', taken and text(taken) or ''}, row, above)
-  if row[1] ~= '' then
-    local left = number(row[1]) - used - reserved
-    if left <= 0 then return refused end
-    limit(left)
-  end
-  for _, each in ipairs(above) do
-    local numbers = redis.call('HMGET', key('session', each), 'total', 'used', 'reserved')
-    if numbers[1] then
-      local left = tonumber(numbers[1]) - tonumber(numbers[2]) - tonumber(numbers[3])
-      if left <= 0 then return refused end
-      limit(left)
-    end
-  end
-  -- The window of the call replaces that of the session; its shares fill in what the session was not given.
-  local window, result, of_turn, floor = number(given[1]), number(given[2]), number(given[3]), number(given[4])
-  if not window and row[2] ~= '' then
-    local own = redis.call('HMGET', place, 'result_millionths', 'turn_millionths')
-    window = number(row[2])
-    result = number(own[1]) or number(given[5])
-    of_turn = number(own[2]) or number(given[6])
-    floor = number(row[5]) or number(given[7])
-  end
-  if window then
-    local left = math.max(window - number(row[8]) - reserved + (number(row[9]) or 0), 0)
-    if taken then
-      local left_of_turn = share_of(window, of_turn) - taken
-      if left_of_turn <= 0 then return refused end
-      limit(left_of_turn)
-    end
-    limit(math.max(floor, math.min(share_of(window, result), left)))
-  end
-  if least == 0 and requested ~= '0' then return refused end
-  local granted, tokens = least and text(least) or '', text(least or 0)
-  -- The numbers before this grant: the client adds it itself, and compares.
-  local found = refused
-  found[1], found[2] = 'ok', granted
-  redis.call('HSET', key('grant', id), 'session', session, 'tokens', tokens, 'granted', granted, 'turn', turn,
-    'announced', '0', 'lease_ms', lease_ms, 'above', table.concat(above, ' '), 'holder', given[8] or '',
-    'since_ms', text(now_ms), 'plain', is_plain and '1' or '')
-  redis.call('ZADD', prefix .. 'leases', now_ms + lease_ms, id)
-  table.insert(above, 1, session)
-  hold(above, turn, tokens)
-  return found
+  local above, lost = above_of(renewed(session))
+  if not above then return {'orphan', name, lost} end
+  return grant(session, redis.call('HMGET', key('session', session), unpack(ACCOUNT)), above, id, ...)
 end
 
 function steps.renew(id)
   local lease_ms = redis.call('HGET', key('grant', id), 'lease_ms')
-  if lease_ms then redis.call('ZADD', prefix .. 'leases', now_ms + lease_ms, id) end
+  if lease_ms then redis.call('ZADD', prefix .. 'leases', text(now_ms + lease_ms), id) end
   return {'ok'}
 end
 
@@ -310,34 +366,8 @@ function steps.announce(id, tokens)
   return steps.renew(id)
 end
 
--- Settle a grant whose session has none above and is not renewed, with as few commands as possible. Nil if it is
--- another one, or its session has ended.
-local function settle_plain(id, turn, tokens)
-  local found = redis.call('HMGET', key('grant', id), 'plain', 'session', 'tokens')
-  if found[1] ~= '1' then return end
-  local place = key('session', found[2])
-  if redis.call('HEXISTS', place, 'ended_ms') == 1 then return end
-  redis.call('DEL', key('grant', id))
-  redis.call('ZREM', prefix .. 'leases', id)
-  local row = redis.call('HMGET', place, unpack(ACCOUNT))
-  row[6] = redis.call('HINCRBY', place, 'used', tokens)
-  row[7] = redis.call('HINCRBY', place, 'reserved', minus(found[3]))
-  row[8] = redis.call('HINCRBY', place, 'window_used', tokens)
-  for number = 6, 8 do row[number] = text(row[number]) end
-  if turn ~= '' then
-    redis.call('HINCRBY', key('turns', found[2]), turn, tokens)
-    redis.call('HINCRBY', key('held', found[2]), turn, minus(found[3]))
-  end
-  return row
-end
-
 function steps.settle(name, id, turn, tokens)
   if is_settled(id) then return answer_named(name) end
-  local row = settle_plain(id, turn, tokens)
-  if row then
-    remember(id)
-    return answer_with({'ok'}, row, {})
-  end
   local sessions, status = free(id), 'ok'
   if sessions then
     use(sessions, turn, tokens)
@@ -360,17 +390,6 @@ function steps.settle(name, id, turn, tokens)
   remember(id)
   return answer_of({status}, sessions[1], {unpack(sessions, 2)})
 end
-
--- Take the step that was asked for.
-local function run()
-  local version = meta[1]
-  if version and tonumber(version) > VERSION then return {'newer', version, text(VERSION)} end
-  free_expired()
-  return steps[ARGV[1]](unpack(ARGV, 2))
-end
-
--- The script runs from its beginning each time: the steps of every call do not wait for the rest of it.
-if steps[ARGV[1]] then return run() end
 
 local function forget_shown(session)
   redis.call('DEL', key('shown', session), key('shown_order', session))
@@ -584,4 +603,7 @@ function steps.read(name)
   return answer_named(name)
 end
 
-return run()
+-- Take the step that was asked for.
+if is_newer then return table.concat({'newer', meta[1], text(VERSION)}, '\0') end
+if has_expired then free_expired() end
+return table.concat(steps[ARGV[1]](unpack(ARGV, 2)), '\0')

@@ -9,11 +9,13 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION milliseconds(at timestamptz) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+-- STABLE, as `extract` is: else the server could not put them into the expressions that use them, and each call would
+-- be read and planned again.
+CREATE FUNCTION milliseconds(at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT round(extract(epoch FROM at) * 1000)::bigint::text
 $$;
 
-CREATE FUNCTION account(s sessions) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION account(s sessions) RETURNS text[] LANGUAGE sql STABLE AS $$
   SELECT ARRAY[coalesce(s.total::text, ''), coalesce(s.context_window::text, ''), coalesce(s.result_pct, ''),
     coalesce(s.turn_pct, ''), coalesce(s.floor_tokens::text, ''), s.used::text, s.reserved::text, s.window_used::text,
     s.reserved_below::text, coalesce(s.parent, ''), coalesce(s.renew, ''), coalesce(milliseconds(s.period_began), '')]
@@ -134,6 +136,7 @@ BEGIN
     SELECT * INTO s FROM sessions WHERE id = s.id;
   END IF;
   IF s.above IS NOT NULL THEN PERFORM renew_all(s.above, at); END IF;
+  IF s.renew IS NULL THEN RETURN s; END IF;
   RETURN renewed(s, at);
 END $$;
 
@@ -173,7 +176,7 @@ BEGIN
       greatest(size - s.window_used - s.reserved + s.reserved_below, 0))));
   END IF;
   is_refused := is_refused OR (coalesce(least_tokens = 0, false) AND requested IS DISTINCT FROM 0);
-  numbers := accounts(s, s.above);
+  IF s.above IS NULL THEN numbers := account(s); ELSE numbers := accounts(s, s.above); END IF;
   IF NOT is_refused THEN
     lease := w[6]::bigint * interval '1 millisecond';
     at := clock_timestamp() + shift;
@@ -183,7 +186,11 @@ BEGIN
       coalesce(w[14], ''), at)
     ON CONFLICT (id) DO NOTHING;
     IF FOUND THEN
-      PERFORM hold(s.id, s.above, in_turn, coalesce(least_tokens, 0));
+      IF s.above IS NULL AND in_turn = '' THEN
+        UPDATE sessions SET reserved = reserved + coalesce(least_tokens, 0) WHERE id = s.id;
+      ELSE
+        PERFORM hold(s.id, s.above, in_turn, coalesce(least_tokens, 0));
+      END IF;
       RETURN ARRAY['ok', coalesce(least_tokens::text, ''), coalesce(taken::text, '')] || numbers;
     END IF;
   END IF;
@@ -243,6 +250,7 @@ BEGIN
         INSERT INTO turns AS t (session, turn, used) VALUES (s.id, in_turn, more)
         ON CONFLICT (session, turn) DO UPDATE SET used = t.used + more, reserved = t.reserved - g.tokens;
       END IF;
+      IF g.above IS NULL THEN RETURN ARRAY['ok'] || account(s); END IF;
       RETURN ARRAY['ok'] || accounts(s, g.above);
     END IF;
     -- It expired once, and was reserved again under the same id.
