@@ -34,7 +34,7 @@ def url(server, link, monkeypatch):
     space = new_space()
     direct = server.url(space)
     open_ledger(Environment(os.environ), url=direct).start("s", Settings(10_000))
-    monkeypatch.setenv("TOKCAP_LEDGER", server.url(space, "timeout=0.4&lease=1", port=link.port))
+    monkeypatch.setenv("TOKCAP_LEDGER", server.url(space, "timeout=1&lease=1", port=link.port))
     return direct
 
 
