@@ -19,13 +19,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("target", nargs="*", help=f"one of {', '.join(targets)}; all of them by default")
     parser.add_argument("--seconds", type=float, default=60, help="for all targets together")
-    parser.add_argument("--engine", choices=("atheris", "hypothesis"), help="atheris where it is installed")
+    parser.add_argument("--engine", choices=tuple(engine.ENGINES), help="atheris where it is installed")
     asked = parser.parse_args()
     if unknown := set(asked.target).difference(targets):
         parser.error(f"no target {', '.join(sorted(unknown))}; there are {', '.join(targets)}")
     chosen = [targets[name] for name in asked.target or targets]
     kind = asked.engine or ("atheris" if engine.has_atheris() else "hypothesis")
-    run = engine.run_atheris if kind == "atheris" else engine.run_hypothesis
+    run = engine.ENGINES[kind]
     broken = 0
     for target in chosen:
         try:

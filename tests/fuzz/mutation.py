@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from tests.fuzz.target import KNOBS, Target
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Sequence
 
 LONGEST_BYTES = 20_000
@@ -76,3 +78,58 @@ def inputs_of(target: Target) -> st.SearchStrategy[bytes]:
     """Whole inputs, knobs included."""
     knobs = st.binary(min_size=KNOBS, max_size=KNOBS)
     return st.builds(bytes.__add__, knobs, mutated(target.seeds))
+
+
+def drawn(chance: random.Random, target: Target) -> bytes:
+    """Draw a whole input without hypothesis: a changed seed, any bytes, or any characters."""
+    knobs = chance.randbytes(KNOBS)
+    kind = chance.randrange(8)
+    if kind == 0:
+        return knobs + chance.randbytes(chance.randrange(80))
+    if kind <= 2:
+        return knobs + any_characters(chance).encode()
+    edits = [drawn_edit(chance, target.seeds) for _ in range(chance.randrange(8))]
+    return knobs + edited(chance.choice(target.seeds), edits)
+
+
+def drawn_edit(chance: random.Random, seeds: Sequence[bytes]) -> tuple[str, int, bytes | int]:
+    name, what = chance.choice(
+        (
+            *((name, chance.choice((*SIGNS, *WORDS))) for name in ("insert", "replace")),
+            ("insert", any_characters(chance).encode()[:40]),
+            *(("flip", chance.randrange(8)), ("delete", chance.randrange(1, 60))),
+            *(("double", chance.randrange(1, 200)), ("repeat", chance.randrange(2, 300)), ("cut", 0)),
+            ("splice", chance.choice(seeds)),
+        )
+    )
+    return name, chance.randrange(1 << 16), what
+
+
+def any_characters(chance: random.Random) -> str:
+    """Some characters of one or several blocks, with common ones between them."""
+    first = [chance.choice(BLOCKS) for _ in range(chance.randrange(1, 4))]
+    return "".join(
+        chance.choice(COMMON) if chance.random() < 0.4 else chr(chance.choice(first) + chance.randrange(128))
+        for _ in range(chance.randrange(60))
+    )
+
+
+# Common characters and strings, and the beginnings of all blocks of 128 characters that are in use.
+COMMON = (
+    *" \n\t'0aAzZ.-_/\r",
+    "  ",
+    "'s",
+    "'LL",
+    "12",
+    "\r\n",
+    "the",
+    "\u0301",
+    "\u2581",
+    "e\u0301",
+    "\u200d",
+)
+BLOCKS = tuple(
+    first
+    for first in range(0, 0x32000, 128)
+    if not 0xD800 <= first < 0xE000 and unicodedata.category(chr(first + 5)) not in ("Cn", "Co")
+)
