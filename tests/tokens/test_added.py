@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import functools
+import itertools
 import json
 import random
+import re
 import subprocess
 import sys
 import sysconfig
@@ -24,7 +26,8 @@ from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS
 from tests.support.toy_models import toy, written
 from tokcap.environment import Environment
 from tokcap.errors import TokenizerRefused, TokenizerUnavailable
-from tokcap.tokens import added, adding, count_bytes, nfc, open_tokenizer, vocabulary
+from tokcap.tokens import added, adding, count_bytes, nfc, open_tokenizer, small_text, vocabulary
+from tokcap.tokens.other_pre_splits import OTHER_ASCII_PRE_SPLIT, OTHER_CLASS_PRE_SPLIT
 from tokcap.tokens.pre_split import PRE_SPLIT
 from tokcap.tokens.sources import split_names
 
@@ -239,11 +242,24 @@ def test_an_enormous_file_and_one_that_is_not_regular_are_refused_unread(inside,
     for path, reason in (
         (large, b"it has 1048576 MB"),
         (pipe, b"not a regular file"),
-        (tmp_path, b"tokenizer add"),
+        (tmp_path, b"not a regular file"),
+        ("/dev/zero", b"not a regular file"),
     ):
         ran = inside("tokenizer", "add", "one", str(path))
-        assert ran.status in (1, 125)
+        assert (ran.status, ran.err.count(b"\n")) == (1, 1)
         assert reason in ran.err
+
+
+@pytest.mark.parametrize("value", [b"[],", b"{},", b"1,"])
+def test_a_file_of_very_many_values_is_refused_before_it_is_parsed(
+    inside, place, file_of, monkeypatch, value
+):
+    content = b'{"model":{"type":"BPE","vocab":{},"merges":[' + value * (1 << 22) + b"1]}}"
+    path = file_of(content)
+    monkeypatch.setattr("orjson.loads", lambda _: pytest.fail("it was parsed"))
+    ran = inside("tokenizer", "add", "one", path)
+    assert (ran.status, ran.err.count(b"\n")) == (1, 1)
+    assert b"no vocabulary has more than 4194304" in ran.err
 
 
 def test_cyclic_and_very_many_merges_end(place, file_of):
@@ -319,6 +335,12 @@ def test_ranks_of_pairs_become_ranks_of_tokens(merges, texts, whole, tmp_path_fa
     tokenizer, reference = open_tokenizer("one", env), reference_from(model)
     for text in texts:
         assert list(tokenizer.token_lengths(text)) == lengths_by(reference, text)
+    others = added.ENCODERS["byte_pair"](str(directory / "data" / "tokenizers" / "one"), tokenizer.described)
+    with pytest.MonkeyPatch.context() as patch:
+        # The merges of all pieces at once.
+        patch.setattr(small_text, "MANY_PIECES", 1)
+        together = "\n".join(texts)
+        assert list(others.token_lengths(together)) == lengths_by(reference, together)
     tokenizer.prepare()
     for text in texts:
         assert list(tokenizer.token_lengths(text)) == lengths_by(reference, text)
@@ -465,6 +487,37 @@ def test_a_small_text_loads_neither_tiktoken_nor_re(monkeypatch):
         },
     )
     assert (ran.stdout, ran.stderr) == (b"[]\n", b"")
+
+
+@pytest.mark.parametrize("pre_split", OTHER_ASCII_PRE_SPLIT)
+def test_a_pattern_for_ascii_makes_the_pieces_of_the_one_for_all_texts(pre_split):
+    patterns = OTHER_ASCII_PRE_SPLIT[pre_split], OTHER_CLASS_PRE_SPLIT[pre_split]
+    quick, general = (re.compile(pattern).findall for pattern in patterns)
+    # Every text of up to four characters that differ in class, then random ones.
+    for size in range(1, 5):
+        for characters in itertools.product(b"aZ0 \t\n\r\x01\x7f!'~", repeat=size):
+            text = bytes(characters)
+            assert quick(text) == general(text)
+            assert b"".join(quick(text)) == text
+    chance = random.Random(20)
+    for _ in range(300):
+        text = bytes(chance.choices(range(0x80), k=200))
+        assert quick(text) == general(text)
+
+
+def test_a_description_without_first_merges_is_read(place, file_of):
+    model = toy()
+    described = adding.add("one", file_of(model), place)
+    assert described.first_merges == "7468" + "8065"
+    path = Path(added.place_of(place), "one", "description")
+    path.write_bytes(re.sub(rb"first_merges .*\n", b"", path.read_bytes()))
+    text = "the other bathers breathe, then they loathe their path; lathe with thee thine anthem"
+    assert list(open_tokenizer("one", place).token_lengths(text)) == lengths_by(reference_from(model), text)
+    path.write_bytes(path.read_bytes() + b"first_merges 8181\n")
+    assert list(open_tokenizer("one", place).token_lengths(text)) == lengths_by(reference_from(model), text)
+    path.write_bytes(path.read_bytes() + b"first_merges zz\n")
+    with pytest.raises(TokenizerUnavailable, match="is damaged or of another version"):
+        open_tokenizer("one", place)
 
 
 @pytest.mark.parametrize("pre_split", ["kimi", "qwen35"])

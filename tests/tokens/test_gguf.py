@@ -89,6 +89,9 @@ def damaged() -> dict[str, tuple[bytes, str]]:
     }
     header = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
     key = struct.pack("<Q", 21) + b"tokenizer.ggml.tokens"
+    other_key = struct.pack("<Q", 1) + b"k"
+    two_texts = other_key + struct.pack("<IIQ", 9, 8, 2) + bytes(2 * 8)
+    four_million = other_key + struct.pack("<IIQ", 9, 8, 1 << 21)
     return {
         "cut off": (good[: len(good) // 2], "it ends inside its metadata"),
         "only a header": (good[:24], "it ends inside its metadata"),
@@ -98,6 +101,10 @@ def damaged() -> dict[str, tuple[bytes, str]]:
         "a billion numbers": (
             header + key + struct.pack("<IIQ", 9, 5, 10**9),
             "an array of 1000000000 numbers",
+        ),
+        "very many arrays of texts": (
+            b"GGUF" + struct.pack("<IQQ", 3, 0, 9) + two_texts + four_million,
+            "it has more than 2097152 texts",
         ),
         "an endless key": (header + struct.pack("<Q", 1 << 60), "a text of"),
         "an array of arrays": (header + key + struct.pack("<IIQ", 9, 9, 2), "an array of the type 9"),

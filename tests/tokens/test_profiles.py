@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from tests.support.payloads import payload_of
 from tokcap.tokens import count_bytes, open_index, open_tokenizer
-from tokcap.tokens.kinds import kind_of
+from tokcap.tokens.kinds import SHAPE_OF_BYTES, kind_of
 from tokcap.tokens.profile import Profile
 from tokcap.tokens.profiles import SHIPPED
 
@@ -113,9 +115,26 @@ def test_a_damaged_profile_is_refused_in_one_line(inside, tmp_path, damage):
         ("größe".encode(), "latin"),
         ("привет".encode(), "cyrillic"),
         ("中".encode(), "han"),
+        ("───".encode(), "lines"),
+        (" ━━╸".encode(), "heavy lines"),
         ("กา".encode(), "block 0e00"),
         (b"\xe6\xbc", "fragment"),
     ],
 )
 def test_a_token_has_a_kind(token, kind):
     assert kind_of(token) == kind
+    assert kind_of(token.translate(SHAPE_OF_BYTES)) == kind
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_kind_that_a_profile_does_not_name_is_counted_as_what_it_is_part_of(name):
+    factors = open_tokenizer(name).profile.factors
+    assert factors.of("lines") == factors.of("heavy lines") == factors.of("symbols")
+
+
+def test_tokens_of_the_same_shape_have_the_same_kind():
+    chance = random.Random(20)
+    characters = [*map(chr, range(0x80)), *"éж中"]
+    for _ in range(20_000):
+        token = "".join(chance.choices(characters, k=chance.randrange(1, 5))).encode()
+        assert kind_of(token.translate(SHAPE_OF_BYTES)) == kind_of(token), token

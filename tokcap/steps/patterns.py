@@ -14,7 +14,7 @@ from tokcap.lean.patterns import MORE_READY_FILE, PRE_SPLITS_READY_FILE, READY_F
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes.json_text.patterns import READY as JSON_PATTERNS
 from tokcap.tokens.chunks import WORDS_AND_LINES
-from tokcap.tokens.other_pre_splits import OTHER_CLASS_PRE_SPLIT
+from tokcap.tokens.other_pre_splits import OTHER_ASCII_PRE_SPLIT, OTHER_CLASS_PRE_SPLIT
 from tokcap.tokens.small_text import ASCII_PRE_SPLIT, CLASS_PRE_SPLIT
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ PATTERNS = (
     *((pattern.pattern, pattern.flags) for pattern in JSON_PATTERNS),
 )
 MORE_PATTERNS = tuple((pattern.pattern, pattern.flags) for pattern in FINDINGS)
-PRE_SPLITS = tuple((source, 0) for source in OTHER_CLASS_PRE_SPLIT.values())
+PRE_SPLITS = tuple(
+    (source, 0) for source in (*OTHER_CLASS_PRE_SPLIT.values(), *OTHER_ASCII_PRE_SPLIT.values())
+)
 
 READY_FILES = {READY_FILE: PATTERNS, MORE_READY_FILE: MORE_PATTERNS, PRE_SPLITS_READY_FILE: PRE_SPLITS}
 

@@ -36,6 +36,7 @@ DIGEST_DIGITS = 16
 ALLOWANCE_PER_TOKEN = 1_000
 # NFC makes at most three bytes of one, and one byte of at most three.
 MOST_NFC_GROWTH = 3
+MOST_FIRST_MERGES_BYTES = 2 * 127
 
 
 class Description(Record):
@@ -60,6 +61,8 @@ class Description(Record):
     compiled_sha256: str
     # A run of so many blanks, or fewer, is one token whatever follows it; 0: that is not known.
     blank_run: int = 0
+    # The first merges in ASCII, in hexadecimal (see `small_text.FirstMerges`); empty: they are not known.
+    first_merges: str = ""
 
     def packed(self) -> bytes:
         lines = [FORMAT, *(f"{key} {value}" for key, value in self.__dict__.items())]
@@ -74,6 +77,9 @@ class Description(Record):
         values = {"encoder": BYTE_PAIR, "prefix": NO_PREFIX}
         values |= dict(line.split(" ", 1) for line in lines)
         values.setdefault("blank_run", "0")
+        # Two bytes for each merge, and at most as many as a byte can stand for.
+        if len(bytes.fromhex(values.setdefault("first_merges", ""))) > MOST_FIRST_MERGES_BYTES:
+            raise ValueError("too many first merges")
         keys = ("tokens", "longest_token_bytes", "digit_group", "blank_run")
         numbers = {key: int(values.pop(key, "")) for key in keys}
         return cls(**values, **numbers)  # type: ignore[arg-type]  # mypy does not know which key is which
@@ -89,6 +95,18 @@ class AddedEncoding(Record):
     buckets: str
     allowance: int
     pre_split: str
+    first_merges: str = ""
+
+    def ascii_pattern(self) -> re.Pattern[bytes] | None:
+        """Return a faster pattern for texts of ASCII alone; None if there is none."""
+        from tokcap.lean.patterns import PRE_SPLITS_READY_FILE, compiled
+        from tokcap.tokens.other_pre_splits import OTHER_ASCII_PRE_SPLIT
+        from tokcap.tokens.small_text import ASCII_PRE_SPLIT
+
+        if self.pre_split in ASCII_PRE_SPLIT:
+            return compiled(ASCII_PRE_SPLIT[self.pre_split])
+        other = OTHER_ASCII_PRE_SPLIT.get(self.pre_split)
+        return compiled(other, ready_file=PRE_SPLITS_READY_FILE) if other else None
 
     def pattern(self) -> re.Pattern[bytes]:
         from tokcap.lean.patterns import PRE_SPLITS_READY_FILE, compiled
@@ -165,7 +183,7 @@ class AddedTokenizer(EmbeddedTokenizer):
         return SmallTextEncoder(self.name, self._encoding(path, allowance))
 
     def _encoding(self, path: str, allowance: int) -> AddedEncoding:
-        return AddedEncoding(path, allowance, self.pre_split)
+        return AddedEncoding(path, allowance, self.pre_split, self.described.first_merges)
 
     def are_digits_alike(self) -> bool:
         from tokcap.tokens.buckets import Ranks

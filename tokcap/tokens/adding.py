@@ -12,7 +12,7 @@ from tokcap.lean.record import TYPE_CHECKING
 from tokcap.system import private_files
 from tokcap.tokens import FAMILIES, added
 from tokcap.tokens.added import BUCKETS, DESCRIPTION, SOURCE, VOCABULARY, Description
-from tokcap.tokens.compile import bucket_file
+from tokcap.tokens.compile import bucket_file, first_merges
 from tokcap.tokens.other_pre_splits import DIGIT_GROUPS
 from tokcap.tokens.small_text import SINGLE
 from tokcap.tokens.sources import FORMATS
@@ -136,10 +136,13 @@ def compiled(name: str, file: SourceFile, pre_split: str) -> tuple[Description, 
         compiled_sha256="",
         blank_run=ordered.blank_run,
     )
+    table = vocabulary_of(name, sha256, tokens)
+    if published.encoder == added.BYTE_PAIR:
+        described = described.but(first_merges=first_merges(table).hex())
     with_helpers = [*tokens[: len(SINGLE)], *ordered.helpers, *tokens[len(SINGLE) :]]
     return described, {
         VOCABULARY: vocabulary_of(name, sha256, with_helpers).packed(),
-        BUCKETS: bucket_file(vocabulary_of(name, sha256, tokens)),
+        BUCKETS: bucket_file(table),
     }
 
 

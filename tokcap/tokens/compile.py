@@ -64,7 +64,10 @@ def first_merges(vocabulary: Vocabulary) -> bytes:
     for token, rank in vocabulary.ranks().items():
         if len(token) > 1 and token.isascii():
             # Without this token itself, the merges end in the two tokens that are merged to it.
-            first_bytes, _ = merged_lengths([bytes((byte,)) for byte in token], earlier)
+            first_bytes, *others = merged_lengths([bytes((byte,)) for byte in token], earlier)
+            if len(others) > 1:
+                # It is never merged, only found whole. What follows it is not examined.
+                break
             pairs += bytes_of[token[:first_bytes]] + bytes_of[token[first_bytes:]]
             bytes_of[token] = bytes((len(bytes_of),))
         if len(bytes_of) == 0xFF:

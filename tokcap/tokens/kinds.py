@@ -21,8 +21,13 @@ SCRIPTS = {
     "han": ((0x2E80, 0x3040), (0x3100, 0xA000), (0xF900, 0xFB00), (0xFF00, 0xFFF0), (0x20000, 0x40000)),
     "kana": ((0x3040, 0x3100),),
     "hangul": ((0x1100, 0x1200), (0xAC00, 0xD7B0)),
+    # Lines of tables are common, and runs of them are tokens. Heavy ones are in progress bars, and rare.
+    "heavy lines": ((0x2501, 0x2502), (0x2503, 0x2504), (0x2578, 0x257C)),
+    "lines": ((0x2500, 0x2580),),
     "symbols": ((0x2000, 0x2E80), (0xE000, 0xF900), (0xFE00, 0xFE10), (0x1F000, 0x20000)),
 }
+# A profile without the kind has this one, of which it is a part.
+PART_OF = {"heavy lines": "symbols", "lines": "symbols"}
 BLOCK = "block "
 FRAGMENT = "fragment"
 
@@ -41,6 +46,23 @@ LENGTHS = ("", "1", "2", "3", "4-6", "4-6", "4-6", "7+")
 WORDS, PARTS = (
     {case: [f"{kind} {case} {length}" for length in LENGTHS] for case in CASES} for kind in ("word", "part")
 )
+
+
+def shapes_of_bytes() -> bytes:
+    """Return one byte for all that mean the same to `kind_of`: translated bytes have the same kind."""
+    table = bytearray(b"." * 0x80)
+    table.extend(range(0x80, 0x100))
+    table[ord("0") : ord("9") + 1] = b"0" * 10
+    table[ord("A") : ord("Z") + 1] = b"A" * 26
+    table[ord("a") : ord("z") + 1] = b"a" * 26
+    for byte in b" \n\r":
+        table[byte] = byte
+    for byte in b"\t\v\f":
+        table[byte] = ord("\t")
+    return bytes(table)
+
+
+SHAPE_OF_BYTES = shapes_of_bytes()
 
 
 def kind_of(token: bytes) -> str:

@@ -92,6 +92,21 @@ _SIGNS = r"(?:[^A-Za-z0-9 \n>\x80-\xff]++|>(?: </)?+)++"
 _OTHERS = rf"[\x80-\xff]++(?:[A-Za-z]++|{_SIGNS})?+"
 SENTENCEPIECE = rf" *+(?:(?:[A-Za-z]++|{_SIGNS})(?:{_OTHERS})*+|(?:{_OTHERS})++)| ++|\n++|[0-9]"
 
+# The same for texts of ASCII alone, where most pieces are words with or without a blank.
+_ASCII_SIGN = r"!-/:-@\[-`{-~"
+_ASCII_BLANK = r"\t-\r "
+ASCII_DEEPSEEK3 = (
+    rf"[^\r\nA-Za-z{_ASCII_SIGN}0-9]?+[A-Za-z]++"
+    rf"|[{_ASCII_SIGN}][A-Za-z]++"
+    rf"| ?+[{_ASCII_SIGN}]++[\r\n]*+"
+    r"|[0-9]{1,3}+"
+    rf"|[{_ASCII_BLANK}]*[\r\n]++"
+    rf"|[{_ASCII_BLANK}]+(?![^{_ASCII_BLANK}0-9])"
+    rf"|[{_ASCII_BLANK}]++"
+    r"|(?:[\x00-\x08\x0e-\x1f\x7f](?![A-Za-z]))++"
+)
+OTHER_ASCII_PRE_SPLIT = {"deepseek3": ASCII_DEEPSEEK3.encode()}
+
 OTHER_CLASS_PRE_SPLIT = {
     "llama3": with_groups_of_digits(rf"[{NUMBER}]{{1,3}}+"),
     "qwen2": with_groups_of_digits(rf"[{NUMBER}]"),

@@ -6,7 +6,7 @@ A file has a line for each field, and one for each kind.
 from __future__ import annotations
 
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.tokens.kinds import BLOCK, SCRIPTS
+from tokcap.tokens.kinds import BLOCK, PART_OF, SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Factors(Record):
     by_kind: Mapping[str, tuple[int, int]]
 
     def of(self, kind: str) -> tuple[int, int]:
-        found = self.by_kind.get(kind)
+        found = self.by_kind.get(kind) or self.by_kind.get(PART_OF.get(kind, ""))
         if found is None and (kind in SCRIPTS or kind.startswith(BLOCK)):
             found = self.by_kind.get(OTHER_SCRIPTS)
         return found or self.by_kind[OTHER]

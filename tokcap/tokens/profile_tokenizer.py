@@ -7,13 +7,13 @@ need. A token ends where a base token ends; a base token that begins several tok
 
 from __future__ import annotations
 
-# `operator` is one more file.
+# `io` is loaded already; `operator` is one more file.
+from _io import BytesIO
 from _operator import sub
-from itertools import accumulate
 
 from tokcap.core.tokenizer import WholeTokens, tokens_of
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.tokens.kinds import kind_of
+from tokcap.tokens.kinds import SHAPE_OF_BYTES, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,11 +28,16 @@ UNITS_PER_TOKEN = 1000
 LEAST_UNITS = 250
 
 
+# The byte between tokens; it is in no text.
+BETWEEN_TOKENS = b"\xff"
+
+
 class Weights(dict[bytes, int]):
     """The weight of each base token, by its bytes; computed on demand."""
 
     def __init__(self, factors: Factors) -> None:
         self._factors = factors
+        self._known: dict[bytes, int] = {}
 
     def __missing__(self, token: bytes) -> int:
         per_token, per_byte = self._factors.of(kind_of(token))
@@ -40,6 +45,14 @@ class Weights(dict[bytes, int]):
         weight = min(max(per_token + per_byte * size, LEAST_UNITS), UNITS_PER_TOKEN * size)
         self[token] = weight
         return weight
+
+    def of(self, tokens: Sequence[bytes]) -> Iterator[int]:
+        """Return the weight of each token. New tokens of the same shape are weighed once."""
+        known = self._known
+        if new := [*set(tokens).difference(known)]:
+            shapes = BETWEEN_TOKENS.join(new).translate(SHAPE_OF_BYTES).split(BETWEEN_TOKENS)
+            known.update(zip(new, map(self.__getitem__, shapes), strict=True))
+        return map(known.__getitem__, tokens)
 
 
 class ProfileTokenizer:
@@ -75,8 +88,7 @@ class ProfileTokenizer:
         last_text, last_units = self._last
         if text == last_text:
             return last_units
-        data = text.encode()
-        units = sum(map(self._weights.__getitem__, pieces(data, self._base.token_lengths(text))))
+        units = sum(self._weights.of([*pieces(text.encode(), self._base.token_lengths(text))]))
         self._last = (text, units)
         return units
 
@@ -93,9 +105,8 @@ class ProfileTokenizer:
 
         `units_before`: the units of the whole text before this one, or their remainder.
         """
-        data = text.encode()
         base_lengths = self._base.token_lengths(text)
-        weights = map(self._weights.__getitem__, pieces(data, base_lengths))
+        weights = self._weights.of([*pieces(text.encode(), base_lengths)])
         units = units_before % UNITS_PER_TOKEN
         found: list[int] = []
         # The tokens that have ended, and the bytes after them. A token ends with the base token that has its
@@ -172,5 +183,4 @@ class After:
 
 def pieces(data: bytes, lengths: Sequence[int]) -> Iterator[bytes]:
     """Cut bytes into pieces of these lengths."""
-    ends = list(accumulate(lengths, initial=0))
-    return map(data.__getitem__, map(slice, ends, ends[1:]))
+    return map(BytesIO(data).read, lengths)

@@ -67,7 +67,7 @@ class SentencePieceTokenizer(AddedTokenizer):
         self.longest_token_bytes *= 1 + LONGER_BY
 
     def _encoding(self, path: str, allowance: int) -> AddedEncoding:
-        return CharacterEncoding(path, allowance, self.pre_split, self.described.blank_run)
+        return CharacterEncoding(path, allowance, self.pre_split, "", self.described.blank_run)
 
     def _byte_pair_of(self, table: Vocabulary) -> BytePairTokenizer:
         from tokcap.tokens.characters_bpe import byte_pair_of_characters

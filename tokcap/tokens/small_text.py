@@ -155,7 +155,7 @@ class SmallTextEncoder:
             pieces = self._pieces(text)
             if pieces is None or not self._learn(set(pieces).difference(self._known)):
                 return None
-        except (OSError, ValueError):
+        except (OSError, ValueError, IndexError):
             # Without its file, or with a damaged one, counting is slower but still exact.
             return None
         lengths = b"".join(map(self._known.__getitem__, pieces))
@@ -170,8 +170,9 @@ class SmallTextEncoder:
         """Return the pieces of the pre-split; None if a character has no known class."""
         if text.isascii():
             if self._ascii_split is None:
-                known = ASCII_PRE_SPLIT.get(self._added.pre_split if self._added else self._name)
-                self._ascii_split = compiled(known) if known else self._class_split()
+                added = self._added
+                found = added.ascii_pattern() if added else compiled(ASCII_PRE_SPLIT[self._name])
+                self._ascii_split = found or self._class_split()
             return self._ascii_split.findall(text.encode())
         if self._added:
             return self._added.pieces(text, self._class_split())
@@ -205,13 +206,16 @@ class SmallTextEncoder:
 
     def _first_parts(self, pieces: list[bytes]) -> Iterable[list[bytes]]:
         """Return the parts to start merging from, for each piece."""
-        if self._added:
-            assert self._ranks is not None
-            return (self._added.first_parts(piece, self._ranks) for piece in pieces)
-        if len(pieces) >= MANY_PIECES and all(map(bytes.isascii, pieces)):
+        added = self._added
+        known = bytes.fromhex(added.first_merges) if added else FIRST_MERGES[self._name]
+        if known and len(pieces) >= MANY_PIECES and all(map(bytes.isascii, pieces)):
             if self._first_merges is None:
-                self._first_merges = FirstMerges(FIRST_MERGES[self._name])
+                self._first_merges = FirstMerges(known)
             return self._first_merges.parts_of(pieces)
+        if added:
+            ranks = self._ranks
+            assert ranks is not None
+            return (added.first_parts(piece, ranks) for piece in pieces)
         return ([*map(SINGLE.__getitem__, piece)] for piece in pieces)
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MOST_TOKENS = 1 << 20
 # No published tokenizer has more merges for each of its tokens.
 MOST_MERGES = 1 << 22
+# The values in a JSON file. Published ones have at most two million.
+MOST_JSON_PARTS = 1 << 22
 # Bytes that never occur in UTF-8. Text that is not UTF-8 is replaced before it is counted.
 NEVER_IN_TEXT = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
@@ -54,6 +56,10 @@ def from_json(content: bytes) -> Any:
     """Return the value in a JSON file."""
     import orjson
 
+    # Before it is parsed, which can take thirty bytes of memory for each byte. Signs in texts count too.
+    parts = sum(map(content.count, (b"[", b"{", b",")))
+    if parts > MOST_JSON_PARTS:
+        raise Refused(f"it has about {parts} values; no vocabulary has more than {MOST_JSON_PARTS}")
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as error:

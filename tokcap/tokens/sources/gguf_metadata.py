@@ -19,6 +19,8 @@ MOST_KEY_BYTES = 1 << 10
 MOST_METADATA_BYTES = 256 << 20
 # A value that is not used can be longer: a chat template, for example.
 MOST_STRING_BYTES = 16 << 20
+# All arrays of texts together. Published models have fewer than a million tokens and merges.
+MOST_TEXTS = 1 << 21
 PREFIX = "tokenizer.ggml."
 
 # The numbers of the types, and how fixed ones are unpacked.
@@ -44,6 +46,7 @@ class Metadata:
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
         self._left = min(size, MOST_METADATA_BYTES)
+        self._texts_left = MOST_TEXTS
         self._digest: Any = None
         self.values: Mapping[str, Any] = self._read()
 
@@ -105,6 +108,9 @@ class Metadata:
         if kind == STRING:
             if number > MOST_MERGES:
                 raise Refused(f"it has an array of {number} texts; no model has more than {MOST_MERGES}")
+            self._texts_left -= number
+            if self._texts_left < 0:
+                raise Refused(f"it has more than {MOST_TEXTS} texts in its metadata")
             return [self._string() for _ in range(number)]
         if kind not in FIXED:
             raise Refused(f"it has an array of the type {kind}, which is not known")

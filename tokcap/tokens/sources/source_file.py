@@ -22,10 +22,10 @@ class SourceFile:
         self.path = path
         # Without blocking: a pipe that nobody writes would never be opened.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        self._file = os.fdopen(descriptor, "rb")
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            self._file.close()
+            os.close(descriptor)
             raise Refused("it is not a regular file")
+        self._file = os.fdopen(descriptor, "rb")
 
     def __enter__(self) -> SourceFile:
         return self
