@@ -1,4 +1,4 @@
-"""The encoder for small texts gives tiktoken's tokens or None, and imports neither tiktoken nor `re`."""
+"""The encoders for small texts, in C and in Python, give tiktoken's tokens or None, and load no library."""
 
 import _sre
 import os
@@ -19,19 +19,34 @@ from tests.support.reference import ENCODINGS, reference
 from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS, SURROUNDINGS
 from tokcap.lean import patterns
 from tokcap.steps import patterns as start_up_patterns
-from tokcap.tokens import buckets, character_classes, embedded, open_tokenizer, small_text, vocabulary
+from tokcap.tokens import (
+    buckets,
+    character_classes,
+    embedded,
+    native_text,
+    small_text,
+    vocabulary,
+)
 from tokcap.tokens import compile as compiler
 
 pytestmark = pytest.mark.one_python
 
 WITHOUT_END = 1 << 62
 
+# How an encoder for small texts is opened. A package that was built without a compiler has no first one.
+ENCODERS = {"compiled": native_text.native_encoder, "plain": small_text.SmallTextEncoder}
+each_encoder = pytest.mark.parametrize("kind", ENCODERS)
+
+
+def opened(kind, name):
+    return ENCODERS[kind](name) or pytest.skip("tokcap was built without a C compiler")
+
 
 @pytest.fixture
 def unlimited(monkeypatch):
     """No amount of work makes the encoder decline."""
     for name in ENCODINGS:
-        monkeypatch.setitem(small_text.ALLOWANCE, name, WITHOUT_END)
+        monkeypatch.setitem(embedded.ALLOWANCE, name, WITHOUT_END)
 
 
 def lengths_of(name: str, text: str) -> list[int]:
@@ -45,18 +60,20 @@ def certain(text: str) -> bool:
 
 
 # One encoder for all examples, as in one process, so that what it remembers is tested too.
-SMALL_TEXT = {name: small_text.SmallTextEncoder(name) for name in ENCODINGS}
+REMEMBERING = {}
 
 
+@each_encoder
 @pytest.mark.parametrize("name", ENCODINGS)
 @settings(max_examples=600, deadline=None)
 @given(text=ANYTHING)
 @example(text="")
 @example(text="<|endoftext|>")
-def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, text):
+def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, kind, text):
+    encoder = REMEMBERING.get((kind, name)) or REMEMBERING.setdefault((kind, name), opened(kind, name))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(small_text.ALLOWANCE, name, WITHOUT_END)
-        found = SMALL_TEXT[name].token_lengths(text)
+        patch.setitem(embedded.ALLOWANCE, name, WITHOUT_END)
+        found = encoder.token_lengths(text)
     if certain(text):
         assert list(found) == lengths_of(name, text)
     else:
@@ -65,6 +82,18 @@ def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, text):
 
 def is_one_of_many(character: str) -> bool:
     return "\u3400" <= character < "\ua000" or "\uac00" <= character < "\ud7a4" or character >= "\U00020000"
+
+
+def test_compiled_code_knows_common_signs_and_leaves_all_others_to_python():
+    from tokcap.tokens import _native
+
+    known = 0
+    for number in (*range(0x80, 0xD800), *range(0xE000, 0x110000)):
+        found = _native.sign_classes(f"a{chr(number)}b".encode())
+        if found is not None:
+            known += 1
+            assert found == character_classes.classes_of(f"a{chr(number)}b"), hex(number)
+    assert known > 1000
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -84,9 +113,10 @@ def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
             assert apart == encoding.encode_ordinary(text), ascii(characters)
 
 
+@each_encoder
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, unlimited):
-    encoder = small_text.SmallTextEncoder(name)
+def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, kind, unlimited):
+    encoder = opened(kind, name)
     # The private use planes behave alike: the first characters are enough.
     for start in range(0, 0xF0100, 0x80):
         known = [chr(n) for n in range(start, start + 0x80) if certain(chr(n))]
@@ -94,12 +124,13 @@ def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, un
         assert list(encoder.token_lengths(text)) == lengths_of(name, text), hex(start)
 
 
+@each_encoder
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_all_sources_of_this_python_have_the_tokens_of_tiktoken(name, unlimited):
+def test_all_sources_of_this_python_have_the_tokens_of_tiktoken(name, kind, unlimited):
     library = Path(sysconfig.get_path("stdlib"))
     sources = [path for path in sorted(library.rglob("*.py")) if "site-packages" not in path.parts]
     assert len(sources) > 500
-    encoder = small_text.SmallTextEncoder(name)
+    encoder = opened(kind, name)
     for source in sources:
         text = source.read_bytes().decode("utf-8", "replace")
         found = encoder.token_lengths(text)
@@ -107,11 +138,12 @@ def test_all_sources_of_this_python_have_the_tokens_of_tiktoken(name, unlimited)
             assert len(found) == len(reference(name).encode_ordinary(text)), source
 
 
+@each_encoder
 @pytest.mark.parametrize("name", ENCODINGS)
 @settings(max_examples=200, deadline=None)
 @given(text=st.lists(st.sampled_from(EMOJI), max_size=12).map("".join))
-def test_emoji_sequences_have_the_tokens_of_tiktoken(name, text):
-    assert list(small_text.SmallTextEncoder(name).token_lengths(text)) == lengths_of(name, text)
+def test_emoji_sequences_have_the_tokens_of_tiktoken(name, kind, text):
+    assert list(opened(kind, name).token_lengths(text)) == lengths_of(name, text)
 
 
 SCRIPTS = {
@@ -136,9 +168,10 @@ SCRIPTS = {
 }
 
 
+@each_encoder
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_every_script_has_the_tokens_of_tiktoken(name, script):
+def test_every_script_has_the_tokens_of_tiktoken(name, kind, script):
     text = SCRIPTS[script]
     for variant in (
         text,
@@ -150,7 +183,7 @@ def test_every_script_has_the_tokens_of_tiktoken(name, script):
     ):
         for form in ("NFC", "NFD", "NFKC"):
             written = unicodedata.normalize(form, variant)
-            assert list(small_text.SmallTextEncoder(name).token_lengths(written)) == lengths_of(name, written)
+            assert list(opened(kind, name).token_lengths(written)) == lengths_of(name, written)
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -165,6 +198,18 @@ def test_pieces_of_any_length_are_merged_as_tiktoken_merges_them(name, alphabet)
         tokens = reference(name).decode_tokens_bytes(reference(name)._encode_single_piece(piece))
         parts = [bytes((byte,)) for byte in piece]
         assert list(small_text.merged_lengths(parts, ranks)) == list(map(len, tokens))
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("alphabet", ["ab", "aàb", "=-*", "漢字", "\0\1", "Ab", "e\u0301", " \t"])
+def test_compiled_code_merges_long_pieces_as_tiktoken_does(name, alphabet):
+    dice = random.Random(alphabet)
+    for size in (99, 254, 255, 256, 257, 600, 2047, 2048):
+        text = "".join(dice.choices(alphabet, k=size))
+        # A longer piece than the encoder takes is declined.
+        found = opened("compiled", name).token_lengths(text)
+        assert found is None or list(found) == lengths_of(name, text)
+        assert found is not None or len(text.encode()) > 2048
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -196,15 +241,24 @@ def test_a_long_piece_is_left_to_tiktoken_before_it_is_merged(name, run, monkeyp
     monkeypatch.setattr(small_text, "merged_lengths", merged)
     encoder = small_text.SmallTextEncoder(name)
     assert encoder.token_lengths(LONG_RUNS[run][:100_000]) is None
+    assert opened("compiled", name).token_lengths(LONG_RUNS[run][:100_000]) is None
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_many_long_pieces_are_left_to_tiktoken(name):
+    dice = random.Random(3)
+    # Each of them could be merged; all of them would take longer than loading tiktoken.
+    text = " ".join("".join(dice.choices("abcdefgh", k=2000)) for _ in range(60))
+    assert opened("compiled", name).token_lengths(text) is None
+    assert opened("compiled", name).token_lengths(text[:20_000]) is not None
 
 
 @pytest.mark.parametrize(
     "character", ["\u0378", "\ufdd0", "\uffff", "\U0010ffff", "\ud800", "\U000e0fff"], ids=ascii
 )
-def test_a_character_that_is_not_assigned_is_left_to_tiktoken(character):
-    assert (
-        small_text.SmallTextEncoder("cl100k_base").token_lengths(f"well known, and then {character}") is None
-    )
+@each_encoder
+def test_a_character_that_is_not_assigned_is_left_to_tiktoken(character, kind):
+    assert opened(kind, "cl100k_base").token_lengths(f"well known, and then {character}") is None
 
 
 def test_with_newer_unicode_tables_than_tiktoken_has_only_old_characters_are_certain(monkeypatch):
@@ -217,9 +271,12 @@ def test_with_newer_unicode_tables_than_tiktoken_has_only_old_characters_are_cer
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_counting_goes_on_with_tiktoken_when_a_text_is_not_small(name, monkeypatch):
-    monkeypatch.setitem(small_text.ALLOWANCE, name, 2_000_000)
-    tokenizer = open_tokenizer(name)
+@pytest.mark.parametrize(("kind", "allowance"), [("compiled", 250_000), ("plain", 2_000_000)])
+def test_counting_goes_on_with_tiktoken_when_a_text_is_not_small(name, kind, allowance, monkeypatch):
+    if kind == "plain":
+        monkeypatch.setattr(native_text, "native_encoder", lambda _name: None)
+    monkeypatch.setitem(embedded.ALLOWANCE, name, allowance)
+    tokenizer = embedded.EmbeddedTokenizer(name)
     dice = random.Random(7)
     loaded = []
     for _ in range(20):
@@ -303,13 +360,36 @@ WHOLE = Path(embedded.DIRECTORY, "cl100k_base.buckets")
     ],
     ids=["missing", "empty", "another format", "only a beginning", "no buckets", "not all"],
 )
-def test_buckets_that_cannot_be_read_cost_time_and_nothing_else(damage, monkeypatch, tmp_path):
+@each_encoder
+def test_buckets_that_cannot_be_read_cost_time_and_nothing_else(damage, kind, monkeypatch, tmp_path):
     content = damage(WHOLE.read_bytes())
     if content is not None:
         (tmp_path / WHOLE.name).write_bytes(content)
     monkeypatch.setattr(small_text, "DIRECTORY", str(tmp_path))
-    assert small_text.SmallTextEncoder("cl100k_base").token_lengths("Well, well.") is None
-    assert open_tokenizer("cl100k_base").count("Well, well.") == 4
+    monkeypatch.setattr(native_text, "DIRECTORY", str(tmp_path))
+    assert opened(kind, "cl100k_base").token_lengths("Well, well.") is None
+    assert embedded.EmbeddedTokenizer("cl100k_base").count("Well, well.") == 4
+
+
+def test_compiled_code_never_reads_past_damaged_buckets():
+    """A damaged table gives tokens that cover the text, or none."""
+    from tokcap.tokens import _native
+
+    dice = random.Random(11)
+    text = (ROOT / "README.md").read_bytes().decode().encode("ascii", "ignore")
+    whole = WHOLE.read_bytes()
+    for damage in range(60):
+        table = bytearray(whole)
+        for _ in range(10 ** (damage % 5)):
+            table[dice.randrange(len(table))] = dice.randrange(256)
+        found = _native.token_lengths(
+            bytes(table[: dice.randrange(70_000, len(table))]), "o200k_base", text, text
+        )
+        assert found is None or sum(found) == len(text)
+    with pytest.raises(ValueError, match="not a bucket file"):
+        _native.token_lengths(whole[:65_000], "o200k_base", text, text)
+    with pytest.raises(ValueError, match="unknown pre-split: gpt2"):
+        _native.token_lengths(whole, "gpt2", text, text)
 
 
 def test_the_ready_patterns_are_what_re_makes_of_their_sources():

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.reference import recount
 from tokcap.errors import TokenizerUnavailable
-from tokcap.tokens import bpe, open_tokenizer, small_text, vocabulary
+from tokcap.tokens import bpe, embedded, open_tokenizer, vocabulary
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, mo
         raise FileNotFoundError("no vocabulary")
 
     monkeypatch.setattr("tokcap.tokens.vocabulary.load", unreadable)
-    monkeypatch.setitem(small_text.ALLOWANCE, "cl100k_base", 0)
+    monkeypatch.setitem(embedded.ALLOWANCE, "cl100k_base", 0)
     ran = inside("-n", "500", "--", "sh", "-c", "seq 9000; exit 3")
     assert ran.status == 3
     assert ran.out.startswith(b"1\n2\n")

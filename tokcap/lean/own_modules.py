@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from _frozen_importlib import ModuleSpec
-from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
+from _frozen_importlib_external import MAGIC_NUMBER, ExtensionFileLoader, SourceFileLoader
 from _imp import _fix_co_filename  # type: ignore[attr-defined]  # what the standard importer calls
 from _thread import _count as count_other_threads
 from marshal import loads
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 PREFIX = "tokcap."
 CACHED = f".{sys.implementation.cache_tag}.pyc"
+# What compiled modules are called (see `hatch_build.py`).
+NATIVE, NATIVE_SUFFIX = "._native", ".abi3.so"
 # A cached file starts with a magic number, flags, and the time and size of its source: four bytes each.
 HEADER_BYTES = 16
 NO_FLAGS = bytes(4)
@@ -46,6 +48,7 @@ NEEDED_BY = {
         "source.connections source.forwarding system.threads source.signal_watch source.termination"
     ),
     "tokcap.shapes.text": ("core.cut core.tokenizer core.mark shapes.text_window"),
+    "tokcap.tokens.native_text": "tokens.buckets tokens.embedded",
     "tokcap.tokens.small_text": ("lean.patterns tokens.buckets tokens.embedded"),
     "tokcap.shapes.text_survey": "core.cut core.tokenizer core.mark shapes.line_map",
     "tokcap.keep.focused_call": (
@@ -114,6 +117,10 @@ class OwnModules:
             return None
         load_needed_by(name)
         place = f"{PACKAGE}/{name[len(PREFIX) :].replace('.', '/')}"
+        if name.endswith(NATIVE):
+            file = place + NATIVE_SUFFIX
+            found = os.access(file, os.F_OK)
+            return ModuleSpec(name, ExtensionFileLoader(name, file), origin=file) if found else None
         # As in Python, a package hides a module of the same name, which an older version may have left.
         is_package = os.access(place + "/__init__.py", os.F_OK)
         file = place + ("/__init__.py" if is_package else ".py")

@@ -32,7 +32,7 @@ DESCRIPTION, BUCKETS, VOCABULARY = "description", "buckets", "vocabulary"
 LONGEST_NAME = 64
 # The digits of a digest that are shown.
 DIGEST_DIGITS = 16
-# The work in nanoseconds that loading one token into tiktoken takes (see `small_text.ALLOWANCE`).
+# The work in nanoseconds that loading one token into tiktoken takes (see `embedded.ALLOWANCE`).
 ALLOWANCE_PER_TOKEN = 1_000
 # NFC makes at most three bytes of one, and one byte of at most three.
 MOST_NFC_GROWTH = 3

@@ -15,7 +15,7 @@ from _operator import add, mul
 from tokcap.lean.patterns import compiled
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.buckets import NO_RANK, Ranks
-from tokcap.tokens.embedded import DIRECTORY
+from tokcap.tokens.embedded import ALLOWANCE, DIRECTORY
 
 if TYPE_CHECKING:
     import re
@@ -88,10 +88,6 @@ PER_NEW_PIECE = 1_500
 PER_MERGED_BYTE = 1_100
 # Every merge scans the rest of its piece, so the cost of a piece grows with the square of its length.
 PER_SQUARED_BYTE = 7
-
-# Do this much work before loading tiktoken, which costs the same: about 700 KB of source code, or 90 KB of
-# Base64.
-ALLOWANCE = {"cl100k_base": 95_000_000, "o200k_base": 200_000_000}
 
 # The first 127 merges of ASCII in each vocabulary, two bytes for each. From 128 on, a byte stands for the
 # merge of that number. `compile.first_merges` makes them.

@@ -9,13 +9,15 @@ import pytest
 from tests.fuzz.target import Input, target
 from tests.support import corpus
 from tests.support.reference import ENCODINGS, reference
-from tokcap.tokens import bpe, chunks, count_bytes, embedded, repeated_text, small_text
+from tokcap.tokens import bpe, chunks, count_bytes, embedded, native_text, repeated_text, small_text
 from tokcap.tokens.chunks import as_text, split
 from tokcap.tokens.repeated_text import RepeatedTextCounter
 
 TEXTS = [*corpus.TRICKY_TEXT, *corpus.case_inputs(), *corpus.sources()]
 
 SMALL_TEXT = {name: small_text.SmallTextEncoder(name) for name in ENCODINGS}
+# None if tokcap was built without a C compiler.
+COMPILED = {name: native_text.native_encoder(name) for name in ENCODINGS}
 # Loaded at once: what is to be tested is tiktoken in parts, not the encoder for small texts.
 LOADED = {name: embedded.EmbeddedTokenizer(name) for name in ENCODINGS}
 
@@ -26,13 +28,17 @@ def small_text_encoder(given: Input) -> None:
     # Long pieces have a merging of their own.
     text = as_text(given.payload * given.pick(1, (1, 1, 1, 2, 9)))[:20_000]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(small_text.ALLOWANCE, name, 1 << 62)
+        patch.setitem(embedded.ALLOWANCE, name, 1 << 62)
         found = SMALL_TEXT[name].token_lengths(text)
+        compiled = COMPILED[name] and COMPILED[name].token_lengths(text)
     if found is None:
         assert any(unicodedata.category(character) in ("Cn", "Cs") for character in text)
+        assert compiled is None
         return
     encoding = reference(name)
     assert list(found) == [*map(len, encoding.decode_tokens_bytes(encoding.encode_ordinary(text)))]
+    # Long pieces are declined.
+    assert compiled is None or compiled == found
 
 
 @target(TEXTS)
