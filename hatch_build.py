@@ -40,7 +40,7 @@ class CompiledModules(BuildHookInterface):
     def _compiled(self, module: Path) -> bool:
         """Compile one module; say why if that fails."""
         source = module.with_suffix("").with_suffix(".c")
-        linker = sysconfig.get_config_var("LDSHARED") or "cc -shared"
+        linker = os.environ.get("LDSHARED") or sysconfig.get_config_var("LDSHARED") or "cc -shared"
         include = f"-I{sysconfig.get_path('include')}"
         command = [*shlex.split(linker), *FLAGS, include, str(source), "-o", str(module)]
         try:

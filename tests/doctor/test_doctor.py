@@ -32,7 +32,7 @@ from tokcap.hooks.base import Installation
 from tokcap.hooks.claude_code import CLAUDE_CODE
 from tokcap.system.quoting import quoted
 from tokcap.system.screen import Screen
-from tokcap.tokens import embedded
+from tokcap.tokens import embedded, native_text
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -107,6 +107,13 @@ class TestHealthy:
         assert b"sessions      1 running, 0 ended\n" in ran.out
         assert ran.err == b""
         assert everything_below(tmp_path) == before
+
+    def test_a_package_without_compiled_code_is_noted_with_what_to_do(self, examined, monkeypatch):
+        assert examined()["versions.compiled"][0]["message"] == "small outputs are counted by compiled code"
+        monkeypatch.setattr(native_text, "native_encoder", lambda _name: None)
+        (found,) = examined()["versions.compiled"]
+        assert (found["status"], "built without a C compiler" in found["message"]) == ("note", True)
+        assert " install " in found["remedy"]
 
     def test_before_anything_was_ever_stored(self, examined, tmp_path):
         before = everything_below(tmp_path)

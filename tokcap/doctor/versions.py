@@ -27,6 +27,7 @@ def check(env: Environment) -> Iterator[Finding]:
     yield check_tokcap(env)
     python = ".".join(map(str, sys.version_info[:3]))
     yield ok("python", f"{python}, {sys.executable or 'an unknown program'}")
+    yield check_compiled_code()
     yield from check_plugins()
 
 
@@ -41,6 +42,18 @@ def check_tokcap(env: Environment) -> Finding:
     if os.path.isabs(own) and os.path.basename(own) == "tokcap" and not same_file(own, found):
         return note("tokcap", f"{here}; PATH has a different one: {found}", f"{quoted(found)} --version")
     return ok("tokcap", here)
+
+
+def check_compiled_code() -> Finding:
+    """Check whether the package has the C code that counts small outputs."""
+    from tokcap.tokens.native_text import native_encoder
+
+    if native_encoder("cl100k_base"):
+        return ok("compiled", "small outputs are counted by compiled code")
+    message = (
+        "tokcap was built without a C compiler, and counts slower; install one, and then tokcap once more"
+    )
+    return note("compiled", message, installation().reinstall())
 
 
 def same_file(first: str, second: str) -> bool:
