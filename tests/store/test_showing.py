@@ -209,8 +209,25 @@ class TestPointer:
         table = stored(b'id,body\n1,"say ""hi"", or\nnot"\n2,plain\n')
         assert inside("show", table, "--pointer", "/0/body").out == b'say "hi", or\nnot'
         assert inside("show", table, "--pointer", "/1/1").out == b"plain"
-        assert inside("show", table, "--pointer", "/2/body").status == 1
+        assert inside("show", table, "--pointer", "/0").out == b'id,body\n1,"say ""hi"", or\nnot"\n'
+        assert inside("show", table, "--pointer", "/1").out == b"id,body\n2,plain\n"
+        for nothing, there in (("/2/body", "0 to 1"), ("/2", "0 to 1"), ("/0/1/2", "/ROW or /ROW/COLUMN")):
+            missed = inside("show", table, "--pointer", nothing)
+            assert (missed.status, there in missed.err.decode()) == (1, True)
         assert inside("show", stored(b"words\n"), "--pointer", "/0").status == 1
+
+    @pytest.mark.parametrize("shape", ["csv", "jsonl"])
+    def test_what_focus_found_can_be_shown_by_its_pointer(self, inside, shape):
+        rows = [f"{n},user {n},{'error: timeout' if n == 500 else 'ok'}\n" for n in range(900)]
+        table = "".join(["id,name,state\n", *rows]).encode()
+        lines = b"".join(
+            b'{"id": %d, "state": "%s"}\n' % (n, b"error: timeout" if n == 500 else b"ok") for n in range(900)
+        )
+        data = {"csv": table, "jsonl": lines}[shape]
+        meta = inside("-n", "200", "--keep", "focus", "-o", "json", stdin=data).json["meta"]
+        shown = [inside("show", meta["handle"], "--pointer", found["pointer"]) for found in meta["focus"]]
+        assert [ran.status for ran in shown] == [0] * len(meta["focus"])
+        assert any(b"error: timeout" in ran.out for ran in shown)
 
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(

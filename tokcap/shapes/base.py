@@ -81,7 +81,7 @@ class Selected(Record):
 
 
 class Value(Record):
-    """What a pointer leads to: text if it is a string or a cell, else JSON."""
+    """What a pointer leads to: text if it is a string or a cell, a table if it is a row, else JSON."""
 
     data: bytes
     shape: str

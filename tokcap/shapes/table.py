@@ -53,36 +53,52 @@ class DelimitedTable(Record):
         return select_columns(payload, paths, self.dialect)
 
     def value_at(self, payload: Payload, pointer: str) -> Value:
-        """Return the text of the cell at /ROW/COLUMN. Row 0 follows the header."""
-        from tokcap.core.seek_points import ShapeSeekPoints
+        """Return the row at /ROW with the header, or the text of the cell at /ROW/COLUMN.
+
+        Row 0 follows the header.
+        """
         from tokcap.errors import NotFound
         from tokcap.shapes.json_text.pointers import index_of, steps_of
-        from tokcap.shapes.table_columns import place_before_row
 
         source, steps = payload.view(), steps_of(pointer)
-        if len(steps) != 2:
-            raise NotFound(f"no value at {pointer}: in a table it is /ROW/COLUMN")
+        if not 1 <= len(steps) <= 2:
+            raise NotFound(f"no value at {pointer}: in a table it is /ROW or /ROW/COLUMN")
         begin = csv_text.start_of_table(source)
         header_end = csv_text.end_of_row(source, begin, self.dialect)
         payload.check(0, header_end)
-        header = csv_text.cells_of(source[begin:header_end], self.dialect)
-        names = [csv_text.cell_text(cell) for cell in header]
-        row, column = steps
-        at = names.index(column) if column in names else index_of(column)
-        no_column = NotFound(f"no value at {pointer}: the columns are {', '.join(names[:NAMES_SHOWN])}")
-        if at < 0:
+        header = source[begin:header_end]
+        names = [csv_text.cell_text(cell) for cell in csv_text.cells_of(header, self.dialect)]
+        at, no_column = (
+            0,
+            NotFound(f"no value at {pointer}: the columns are {', '.join(names[:NAMES_SHOWN])}"),
+        )
+        if len(steps) == 2:
+            column = steps[1]
+            at = names.index(column) if column in names else index_of(column)
+            if at < 0:
+                raise no_column
+        row = self._row_at(payload, header_end, index_of(steps[0]), pointer)
+        if len(steps) == 1:
+            return Value(header + row, self.name)
+        cells = csv_text.cells_of(row, self.dialect)
+        # A row may have more cells than the header has names, and fewer.
+        if at >= max(len(names), len(cells)):
             raise no_column
+        return Value(csv_text.cell_text(cells[at]).encode() if at < len(cells) else b"", "text")
+
+    def _row_at(self, payload: Payload, header_end: int, wanted: int, pointer: str) -> bytes:
+        from tokcap.core.seek_points import ShapeSeekPoints
+        from tokcap.errors import NotFound
+        from tokcap.shapes.table_columns import place_before_row
+
+        source = payload.view()
         points = ShapeSeekPoints(payload.seek_points, self.name, source)
-        begin, before = place_before_row(source, header_end, index_of(row), points, self.dialect)
+        begin, before = place_before_row(source, header_end, wanted, points, self.dialect)
         number = before - 1
         for number, (start, end) in enumerate(csv_text.rows(source, begin, self.dialect), before):
-            if number == index_of(row):
+            if number == wanted:
                 payload.check(begin, end)
-                cells = csv_text.cells_of(source[start:end], self.dialect)
-                # A row may have more cells than the header has names, and fewer.
-                if at >= max(len(names), len(cells)):
-                    raise no_column
-                return Value(csv_text.cell_text(cells[at]).encode() if at < len(cells) else b"", "text")
+                return source[start:end]
         payload.check(header_end, payload.size)
         there = f"the rows are 0 to {number}" if number >= 0 else "there are no rows"
         raise NotFound(f"no value at {pointer}: {there}")

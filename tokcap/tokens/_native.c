@@ -258,6 +258,8 @@ static Py_ssize_t encode(Table table, PieceEnd piece_end, Classes text, const un
         Py_ssize_t bytes = end - begin;
         place = next;
         begin = end;
+        /* Classes of another text. */
+        if (bytes < 1) return -1;
         if (bytes == 1 || (bytes <= UINT8_MAX && rank_of(table, piece, bytes) != NO_RANK)) {
             lengths[tokens++] = (unsigned char)bytes;
             continue;
