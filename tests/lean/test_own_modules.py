@@ -12,6 +12,7 @@ from importlib.util import cache_from_source
 import pytest
 
 from tests.support.program import PACKAGE
+from tokcap.lean.own_modules import PACKAGES
 
 FROM_SOURCE = 'FROM = "source"\n'
 # As long as the other, so that only the time of the file tells that it is newer.
@@ -64,6 +65,11 @@ def copy(tmp_path):
     directory = tmp_path / "copy"
     shutil.copytree(PACKAGE, directory / "tokcap", ignore=shutil.ignore_patterns("__pycache__"))
     return Copy(directory)
+
+
+def test_it_knows_all_packages():
+    found = {file.parent.relative_to(PACKAGE) for file in PACKAGE.rglob("__init__.py")}
+    assert sorted(PACKAGES.split()) == sorted(".".join(path.parts) for path in found if path.parts)
 
 
 def test_the_program_loads_its_modules_with_it(copy):

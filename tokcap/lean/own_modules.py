@@ -29,7 +29,16 @@ CACHED = f".{sys.implementation.cache_tag}.pyc"
 NATIVE, NATIVE_SUFFIX = "._native", ".abi3.so"
 # A cached file starts with a magic number, flags, and the time and size of its source: four bytes each.
 HEADER_BYTES = 16
-NO_FLAGS = bytes(4)
+MAGIC_AND_NO_FLAGS = MAGIC_NUMBER + bytes(4)
+# The places of size and time in what `os.stat` returns. The attribute of the time is a float.
+SIZE, MODIFIED = 6, 8
+# All packages. One hides a module of the same name, which an older version may have left; to look for it on
+# disk would cost a system call for each module.
+PACKAGES = (
+    "api budget cli cli.commands cli.completions cli.config cli.manpages core doctor filters findings "
+    "forms hooks integrations keep lean mcp mcp.wrap shapes shapes.json_text source steps store system "
+    "tokens tokens.sources usage"
+)
 # What each of these modules imports, in the order in which they need each other.
 # `python -m tests.lean.test_needed_modules` prints it.
 NEEDED_BY = {
@@ -66,6 +75,7 @@ NEEDED_BY = {
         "system.descriptors system.private_files store.local_layout store.retention"
     ),
 }
+IS_PACKAGE = frozenset(PACKAGES.split())
 # No cached file of tokcap is larger. A larger buffer would be mapped and unmapped for each file.
 READ_BYTES = 1 << 16
 
@@ -76,15 +86,17 @@ Module = type(sys)
 class CachedModule(SourceFileLoader):
     """Loads one module, whose source file was found."""
 
-    def __init__(self, name: str, path: str, source: os.stat_result) -> None:
-        super().__init__(name, path)
+    def __init__(self, name: str, path: str, source: os.stat_result, cached: str) -> None:
+        # As the standard loader does. Calling its `__init__` would take longer.
+        self.name = name
+        self.path = path
         self._source = source
+        self._cached = cached
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the cached bytecode if it belongs to the source, else use the standard loader."""
-        directory, _, name = self.path.rpartition("/")
         try:
-            file = os.open(f"{directory}/__pycache__/{name[:-3]}{CACHED}", os.O_RDONLY | os.O_CLOEXEC)
+            file = os.open(self._cached, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return super().get_code(fullname)
         try:
@@ -93,9 +105,8 @@ class CachedModule(SourceFileLoader):
             return super().get_code(fullname)
         finally:
             os.close(file)
-        modified, size = int(self._source.st_mtime) & 0xFFFFFFFF, self._source.st_size & 0xFFFFFFFF
-        expected = MAGIC_NUMBER + NO_FLAGS + modified.to_bytes(4, "little") + size.to_bytes(4, "little")
-        if data[:HEADER_BYTES] != expected:
+        size, modified = int(self._source[SIZE]) & 0xFFFFFFFF, int(self._source[MODIFIED]) & 0xFFFFFFFF
+        if data[:HEADER_BYTES] != MAGIC_AND_NO_FLAGS + (size << 32 | modified).to_bytes(8, "little"):
             return super().get_code(fullname)
         try:
             code: CodeType = loads(memoryview(data)[HEADER_BYTES:])  # noqa: S302  # as every import does
@@ -116,20 +127,25 @@ class OwnModules:
         if not name.startswith(PREFIX):
             return None
         load_needed_by(name)
-        place = f"{PACKAGE}/{name[len(PREFIX) :].replace('.', '/')}"
+        short_name = name[len(PREFIX) :]
+        place = f"{PACKAGE}/{short_name.replace('.', '/')}"
         if name.endswith(NATIVE):
             file = place + NATIVE_SUFFIX
             found = os.access(file, os.F_OK)
             return ModuleSpec(name, ExtensionFileLoader(name, file), origin=file) if found else None
-        # As in Python, a package hides a module of the same name, which an older version may have left.
-        is_package = os.access(place + "/__init__.py", os.F_OK)
-        file = place + ("/__init__.py" if is_package else ".py")
+        is_package = short_name in IS_PACKAGE
+        directory, _, own_name = (place + "/__init__" if is_package else place).rpartition("/")
+        file = f"{directory}/{own_name}.py"
         try:
             source = os.stat(file)
         except OSError:
+            # Python finds it, if there is one.
             return None
-        spec = ModuleSpec(name, CachedModule(name, file, source), origin=file, is_package=is_package)
+        cached = f"{directory}/__pycache__/{own_name}{CACHED}"
+        spec = ModuleSpec(name, CachedModule(name, file, source, cached), origin=file, is_package=is_package)
         spec.has_location = True
+        # Python would compute it for each module.
+        spec.cached = cached
         if is_package:
             spec.submodule_search_locations = [place]
         return spec
