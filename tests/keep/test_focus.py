@@ -14,7 +14,8 @@ from tokcap.core.cut import Ask, Circumstances
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes import SHAPES
-from tokcap.tokens import Index, count_bytes
+from tokcap.tokens import count_bytes
+from tokcap.tokens.index import Index
 
 COMPILED = "".join(f"cc -O2 -c src/module_{n:03}.c -o build/module_{n:03}.o\n" for n in range(300))
 ERROR = "src/parser.c:41:7: error: 'depth' undeclared (first use in this function)\n"

@@ -14,7 +14,8 @@ from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes.text_window import cut
 from tokcap.store.handles import HANDLE_DIGITS, at_offset, spelled
-from tokcap.tokens import Index, count_bytes
+from tokcap.tokens import count_bytes
+from tokcap.tokens.index import Index
 
 LINES = st.lists(
     st.one_of(AWKWARD.map(str.encode), st.binary(max_size=12), st.sampled_from([b"", b"word " * 30])),

@@ -9,7 +9,8 @@ from tokcap.core.cut import Ask
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes import SHAPES
-from tokcap.tokens import Index, count_bytes
+from tokcap.tokens import count_bytes
+from tokcap.tokens.index import Index
 
 TOKENIZER = TOKENIZERS["cl100k_base"]
 MARK = "[TRUNCATED]"

@@ -10,7 +10,8 @@ from tokcap.core.cut import Ask
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes import SHAPES
-from tokcap.tokens import Index, count_bytes
+from tokcap.tokens import count_bytes
+from tokcap.tokens.index import Index
 
 MARK = "[TRUNCATED]"
 CELLS = st.one_of(st.text("abc ,\"\n\r\t'é漢0", max_size=8), st.integers().map(str))

@@ -21,7 +21,8 @@ from tests.support.program import ROOT
 from tests.support.reference import ENCODINGS, reference
 from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS
 from tokcap.doctor import packages
-from tokcap.tokens import Index, character_classes, chunks, count_bytes, gigatoken_counter, index, parallel
+from tokcap.tokens import character_classes, chunks, count_bytes, gigatoken_counter, index, parallel
+from tokcap.tokens.index import Index
 
 pytestmark = pytest.mark.one_python
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from tests.support.payloads import TOKENIZERS, payload_of
 from tests.support.reference import ENCODINGS, reference
 from tests.support.texts import AWKWARD
-from tokcap.tokens import Index, chunks, gigatoken_counter, index, parallel, repeated_text
+from tokcap.tokens import chunks, gigatoken_counter, index, parallel, repeated_text
 from tokcap.tokens.chunks import as_text, split
 from tokcap.tokens.embedded import EmbeddedTokenizer
 from tokcap.tokens.far_counter import FarCounter
+from tokcap.tokens.index import Index
 from tokcap.tokens.repeated_text import RepeatedTextCounter, may_be_zeros
 
 RECORD = '{"id":%d,"name":"user number %d","tags":["alpha","t%d"],"score":%d.5,"active":%s},'

@@ -11,9 +11,10 @@ from tests.support.payloads import TOKENIZERS
 from tests.support.reference import ENCODINGS, gpt2_like, recount, reference
 from tokcap.core.spool import in_memory
 from tokcap.steps.live import RunningCount
-from tokcap.tokens import Index, chunks, index, parallel, tail
+from tokcap.tokens import chunks, index, parallel, tail
 from tokcap.tokens.bpe import BytePairTokenizer
 from tokcap.tokens.checkpoints import Checkpoints
+from tokcap.tokens.index import Index
 from tokcap.tokens.piece_cuts import PieceCuts
 
 pytestmark = pytest.mark.one_python

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from tokcap.core.tokenizer import identity_of
 from tokcap.store import open_store
 from tokcap.store.base import index_name
-from tokcap.tokens import FAMILIES, Checkpoints
+from tokcap.tokens import FAMILIES
+from tokcap.tokens.checkpoints import Checkpoints
 from tokcap.usage.history import UsageHistory
 
 if TYPE_CHECKING:

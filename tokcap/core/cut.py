@@ -157,13 +157,6 @@ if TYPE_CHECKING:
             ...
 
 
-# A limit covers both streams. One part in this many is reserved for stderr.
-STDERR_SHARE = 4
-# From this limit on a mark names its command: the payload gives way for it. A longer sentinel, or options in
-# the command, need as many tokens more.
-NAMING_LIMIT = 40
-
-
 class Kept(Record):
     """Bytes of the payload, unchanged."""
 

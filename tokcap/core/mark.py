@@ -5,7 +5,8 @@ The same cut gives the same words: no clock, no counter, no path.
 
 from __future__ import annotations
 
-from tokcap.core.cut import NAMING_LIMIT, Mark
+from tokcap.core.cut import Mark
+from tokcap.core.request import NAMING_LIMIT
 from tokcap.core.tokenizer import Total
 from tokcap.lean.record import TYPE_CHECKING
 

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 # The shape of an output that is not declared, or not known yet.
 AUTO: Shape = "auto"
 
+# A limit covers both streams. One part in this many is reserved for stderr.
+STDERR_SHARE = 4
+# From this limit on a mark names its command: the payload gives way for it. A longer sentinel, or options in
+# the command, need as many tokens more.
+NAMING_LIMIT = 40
+
 # The first words that tokcap handles itself. `tokcap -- show` runs a program named `show`.
 SUBCOMMANDS = (
     *("show", "spill", "budget", "tokenizer", "count", "stats", "doctor", "hook", "manifest", "completion"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.core.cut import NAMING_LIMIT
+from tokcap.core.request import NAMING_LIMIT
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.lean.table import Table
 

@@ -43,22 +43,47 @@ PACKAGES = (
 # `python -m tests.lean.test_needed_modules` prints it.
 NEEDED_BY = {
     "tokcap.__main__": (
-        "system system.shortage exits cli cli.kinds core core.request core.cut lean.table forms keep "
-        "shapes cli.options cli.words errors cli.values cli.arguments system.descriptors environment"
+        "system system.shortage exits cli cli.kinds core core.request lean.table forms keep shapes "
+        "cli.options cli.words errors cli.values cli.arguments system.descriptors environment"
     ),
     "tokcap.pipeline": (
-        "core core.notice exits errors core.cut lean.table forms steps core.tokenizer tokens usage "
-        "usage.usage_log steps.usage_notes core.request core.response shapes steps.answer core.spool "
-        "steps.capture steps.inputs steps.delivery system system.descriptors environment filters keep "
+        "core core.notice exits errors core.request lean.table forms steps tokens usage usage.usage_log "
+        "steps.usage_notes core.response core.tokenizer shapes steps.answer core.spool steps.capture "
+        "steps.inputs steps.delivery system system.descriptors environment filters keep "
         "steps.destinations steps.opening system.shortage"
     ),
     "tokcap.source.command": (
         "exits errors system system.descriptors environment source.process source.launch "
         "source.connections source.forwarding system.threads source.signal_watch source.termination"
     ),
-    "tokcap.shapes.text": ("core.cut core.tokenizer core.mark shapes.text_window"),
-    "tokcap.tokens.native_text": "tokens.buckets tokens.embedded",
-    "tokcap.tokens.small_text": ("lean.patterns tokens.buckets tokens.embedded"),
+    "tokcap.steps.charging": (
+        "core core.notice exits errors lean.table budget budget.modes budget.arithmetic core.request "
+        "forms steps.allowance"
+    ),
+    "tokcap.budget.sqlite": (
+        "budget.modes budget.arithmetic lean.functools_stand_in system system.descriptors "
+        "system.private_files budget.database budget.schema budget.presence system.proc budget.holder "
+        "budget.tables"
+    ),
+    "tokcap.steps.metering": (
+        "core core.tokenizer exits errors core.spool core.request lean.table shapes shapes.beginning "
+        "tokens tokens.chunks steps.live"
+    ),
+    "tokcap.steps.live": (
+        "core exits errors core.spool core.tokenizer core.request lean.table shapes shapes.beginning "
+        "tokens tokens.chunks"
+    ),
+    "tokcap.steps.examination": (
+        "core core.cut core.notice core.request exits lean.table keep keep.head shapes errors tokens"
+    ),
+    "tokcap.steps.continuation": (
+        "core core.notice core.request exits errors system system.descriptors environment lean.table "
+        "shapes store store.base store.handles"
+    ),
+    "tokcap.shapes.text": "core.cut core.tokenizer core.mark shapes.text_window",
+    "tokcap.tokens.index": "core core.tokenizer tokens.checkpoints tokens.chunks",
+    "tokcap.tokens.native_text": "tokens.buckets core core.tokenizer tokens.embedded",
+    "tokcap.tokens.small_text": "lean.patterns tokens.buckets core core.tokenizer tokens.embedded",
     "tokcap.shapes.text_survey": "core.cut core.tokenizer core.mark shapes.line_map",
     "tokcap.keep.focused_call": (
         "core core.cut findings findings.found lean.patterns findings.rules findings.columns "
@@ -66,6 +91,7 @@ NEEDED_BY = {
         "findings.judge findings.structure findings.examine findings.weigh findings.survey "
         "keep.shown_lines keep.attention"
     ),
+    "tokcap.store.digest": "lean.digest",
     "tokcap.store.local": (
         "exits errors store.base store.handles lean.digest core core.request store.record system "
         "system.descriptors system.private_files store.local_layout store.local_draft"

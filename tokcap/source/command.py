@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import select
 import time
@@ -334,6 +333,8 @@ def read_block(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, READ_BYTES)
     except OSError as error:
-        if error.errno == errno.EIO:
+        from errno import EIO
+
+        if error.errno == EIO:
             return b""
         raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 
 from tokcap.exits import OWN_FAILURE
@@ -71,7 +70,9 @@ def spawn(launch: Launch) -> Process:
     try:
         if launch.argv[0]:
             return start(launch)
-        number = errno.ENOENT
+        from errno import ENOENT
+
+        number = ENOENT
     except OSError as error:
         number = error.errno or 0
     from tokcap.source.start_failure import error_of, needs_shell
@@ -102,8 +103,10 @@ def start(launch: Launch) -> Process:
                     die_with_parent(parent)
                 execute(launch, variables)
             except BaseException as error:
+                from errno import EINVAL
+
                 number = error.errno if isinstance(error, OSError) else None
-                os.write(write, b"%d" % (number or errno.EINVAL))
+                os.write(write, b"%d" % (number or EINVAL))
             finally:
                 os._exit(OWN_FAILURE)
         os.close(write)
@@ -144,16 +147,19 @@ def execute(launch: Launch, variables: Mapping[str, str]) -> None:
     for number, disposition in launch.dispositions.items():
         signal.signal(number, disposition)
     signal.pthread_sigmask(signal.SIG_SETMASK, launch.mask)
-    failure = errno.ENOENT
+    is_forbidden = False
     for path in candidate_paths(launch.path or launch.argv[0], variables):
         try:
             os.execve(path, launch.argv, variables)  # noqa: S606  # running a command is the purpose
         except PermissionError:
             # A later directory may have one that is executable.
-            failure = errno.EACCES
+            is_forbidden = True
         except (FileNotFoundError, NotADirectoryError):
             # The file exists: it is a script without its interpreter.
             pass
+    from errno import EACCES, ENOENT
+
+    failure = EACCES if is_forbidden else ENOENT
     raise OSError(failure, os.strerror(failure))
 
 

@@ -8,7 +8,7 @@ import shutil
 
 from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.shortage import SHORTAGES
+from tokcap.system.shortage import is_shortage
 
 if TYPE_CHECKING:
     from tokcap.source.launch import Launch
@@ -26,7 +26,7 @@ def error_of(launch: Launch, number: int) -> TokcapError:
     name = launch.argv[0]
     if not name:
         return CommandNotFound("the name of the command is empty: command not found")
-    if number in SHORTAGES:
+    if is_shortage(number):
         return TokcapError(f"cannot start {name}: {os.strerror(number)}")
     path = path_of(launch)
     if number in NOT_FOUND_ERRORS and not (path and os.path.exists(path)):

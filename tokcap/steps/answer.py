@@ -6,7 +6,6 @@ that cut are not loaded for it.
 
 from __future__ import annotations
 
-from tokcap.core.cut import Ask, Kept
 from tokcap.core.notice import Notice
 from tokcap.core.request import AUTO
 from tokcap.core.response import Meta, Response
@@ -14,13 +13,13 @@ from tokcap.core.tokenizer import BYTES, most_tokens
 from tokcap.forms import FORMS
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK, MODES
-from tokcap.tokens import Index, count_bytes
+from tokcap.tokens import count_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tokcap.budget.base import Shown
-    from tokcap.core.cut import Cut, Finding
+    from tokcap.core.cut import Ask, Cut, Finding
     from tokcap.core.request import Stream, View
     from tokcap.core.scratch import LongText
     from tokcap.core.tokenizer import Tokenizer
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from tokcap.steps.examination import Examined
     from tokcap.steps.inputs import Input
     from tokcap.steps.proof import Proof
+    from tokcap.tokens.index import Index
 
 
 # Most places that `meta.focus` names.
@@ -222,6 +222,7 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         from tokcap.steps.examination import in_mode
 
         shown = in_mode(view, examined, continuation)
+    from tokcap.core.cut import Ask
     from tokcap.steps.proof import Proof
 
     proof = Proof(tokenizer, given.passed, joined=not form.has_envelope)
@@ -311,6 +312,8 @@ def dangling_text(mode: Mode, window: Cut) -> bytes:
     """Return the end of a cut description that makes no sense there, for example a heading."""
     if not mode.describes or not window.gap:
         return b""
+    from tokcap.core.cut import Kept
+
     text = b"".join(part.data for part in window.parts if isinstance(part, Kept))
     return text[len(mode.tidied(text)) :]
 

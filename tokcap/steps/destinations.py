@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.core.cut import STDERR_SHARE
-from tokcap.core.request import AUTO, Request
+from tokcap.core.request import AUTO, STDERR_SHARE, Request
 from tokcap.core.spool import Spool
 from tokcap.environment import PROGRAM
 from tokcap.filters import chain, notices_of

@@ -13,7 +13,7 @@ from tokcap.keep import KEEPS
 from tokcap.keep.head import HEAD
 from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK, MODES, SHAPES, is_plain_text, sniff
-from tokcap.tokens import Index, open_index
+from tokcap.tokens import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tokcap.shapes.base import Shape
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.inputs import Input
+    from tokcap.tokens.index import Index
 
 
 class Examined(Record):

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tokcap.core.request import Stream
     from tokcap.core.response import Meta
     from tokcap.exits import Ending
-    from tokcap.tokens import Checkpoints, Index
+    from tokcap.tokens.checkpoints import Checkpoints
+    from tokcap.tokens.index import Index
 
 
 class Knowledge(Record):

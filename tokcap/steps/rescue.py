@@ -5,8 +5,9 @@ Each failure gives up more: first the shape, then the tokenizer, then everything
 
 from __future__ import annotations
 
-from tokcap.core.cut import STDERR_SHARE, Kept
+from tokcap.core.cut import Kept
 from tokcap.core.notice import Notice
+from tokcap.core.request import STDERR_SHARE
 from tokcap.core.response import Failure, Meta
 from tokcap.environment import line_of
 from tokcap.errors import TokcapError, TokenizerFailed, TokenizerUnavailable

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from tokcap.core.cut import NAMING_LIMIT, STDERR_SHARE, Ask, Mark
+from tokcap.core.cut import Ask, Mark
 from tokcap.core.notice import Notice
+from tokcap.core.request import NAMING_LIMIT, STDERR_SHARE
 from tokcap.forms import FORMS
 from tokcap.keep.ends import ENDS_PREFERRING_LAST
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.shapes import FALLBACK, MODES, SHAPES
 from tokcap.steps.answer import ShownStderr, cut_stdout
-from tokcap.tokens import Index, count_bytes, open_index
+from tokcap.tokens import count_bytes, open_index
 
 if TYPE_CHECKING:
     from tokcap.core.cut import Part
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.examination import Examined
     from tokcap.steps.proof import Proof
+    from tokcap.tokens.index import Index
 
 
 # About what a mark with its command costs.

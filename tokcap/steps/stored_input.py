@@ -14,7 +14,8 @@ from tokcap.shapes import FALLBACK, SHAPES, sniff
 from tokcap.steps.destinations import filtered
 from tokcap.steps.inputs import Knowledge, StoredInput
 from tokcap.store.base import SEEK_POINTS, index_name
-from tokcap.tokens import Checkpoints, open_index
+from tokcap.tokens import open_index
+from tokcap.tokens.checkpoints import Checkpoints
 from tokcap.tokens.index import blocks
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ and an open file can be read to its end.
 
 from __future__ import annotations
 
-import errno
 import os
 
 from tokcap.errors import StoreError
@@ -115,7 +114,9 @@ class Layout:
         try:
             os.rename(source, directory)
         except OSError as error:
-            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            from errno import EEXIST, ENOTEMPTY
+
+            if error.errno in (ENOTEMPTY, EEXIST):
                 return False
             raise private.refused(directory, error) from None
         return True

@@ -6,7 +6,6 @@ because that user could put anything there.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 
@@ -78,7 +77,9 @@ def may_be_written(path: str) -> bool:
         os.mkdir(probe, DIRECTORY_MODE)
         os.rmdir(probe)
     except OSError as error:
-        return error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS)
+        from errno import EACCES, EPERM, EROFS
+
+        return error.errno not in (EACCES, EPERM, EROFS)
     return True
 
 
@@ -140,7 +141,9 @@ def own_file_size(path: str) -> int:
     try:
         found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            from errno import ELOOP
+
+            raise OSError(ELOOP, os.strerror(ELOOP))
         check_own_regular(path, found)
         if stat.S_IMODE(found.st_mode) != FILE_MODE:
             os.chmod(path, FILE_MODE)
@@ -276,6 +279,8 @@ def is_temporary(name: str) -> bool:
 
 def refused(path: str, error: OSError) -> StoreError:
     """Return an error of the system as a `StoreError` that names the path."""
-    if error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.islink(path):
+    from errno import ELOOP, ENOTDIR
+
+    if error.errno in (ELOOP, ENOTDIR) and os.path.islink(path):
         return StoreError(f"{path} is a symbolic link, which tokcap does not follow")
     return StoreError(f"{path}: {error.strerror}")

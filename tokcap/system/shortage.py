@@ -5,18 +5,12 @@ Loaded before all other modules, because loading them may fail for the same reas
 
 from __future__ import annotations
 
-import errno
 import os
 
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokcap.errors import TokcapError
-
-SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-
-# Messages of the dynamic loader, which Python reports as an `ImportError`.
-NO_ROOM_TO_LOAD = ("failed to map segment", os.strerror(errno.ENOMEM), os.strerror(errno.EMFILE))
 
 # What Python raises when it has no memory for a `MemoryError`: a function failed without an error, or a
 # module that is compiled has errors.
@@ -29,11 +23,24 @@ def shortage_of(error: BaseException) -> str:
         return "not enough memory; raise the limit (see ulimit -v)"
     if isinstance(error, MISTAKEN):
         return f"not enough memory, or a defect of Python ({error}); raise the limit (see ulimit -v)"
-    if isinstance(error, OSError) and error.errno in SHORTAGES:
-        return f"{os.strerror(error.errno)}; raise the limit (see ulimit -a)"
-    if isinstance(error, ImportError) and any(words in str(error) for words in NO_ROOM_TO_LOAD):
-        return f"not enough memory or descriptors to load {error.name} (see ulimit -a)"
+    if isinstance(error, OSError) and is_shortage(error.errno):
+        return f"{os.strerror(error.errno or 0)}; raise the limit (see ulimit -a)"
+    if isinstance(error, ImportError):
+        from errno import EMFILE, ENOMEM
+
+        # Messages of the dynamic loader.
+        no_room = ("failed to map segment", os.strerror(ENOMEM), os.strerror(EMFILE))
+        if any(words in str(error) for words in no_room):
+            return f"not enough memory or descriptors to load {error.name} (see ulimit -a)"
     return ""
+
+
+def is_shortage(number: int | None) -> bool:
+    """Return whether a number of an `OSError` means a shortage."""
+    # A part of the interpreter, so it can be imported even then: no file is opened for it.
+    from errno import EAGAIN, EMFILE, ENFILE, ENOMEM
+
+    return number in (EMFILE, ENFILE, ENOMEM, EAGAIN)
 
 
 def free_memory(error: BaseException) -> None:

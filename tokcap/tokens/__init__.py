@@ -1,21 +1,20 @@
 """Counting: a name becomes a tokenizer, a tokenizer counts text, an index maps its tokens to bytes.
 
 `FAMILIES` lists every kind of tokenizer that can be opened by name. The rest of the program uses only what is
-exported here.
+exported here. A short output is not counted, so what counts is imported when it is used.
 """
 
 from tokcap.errors import TokenizerUnavailable
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.lean.table import Table
-from tokcap.tokens.checkpoints import Checkpoints
-from tokcap.tokens.chunks import count_bytes, safe_count
-from tokcap.tokens.index import Index
 
 if TYPE_CHECKING:
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
     from tokcap.tokens.base import TokenizerFamily
+    from tokcap.tokens.checkpoints import Checkpoints
+    from tokcap.tokens.index import Index
 
 # Asked in this order; the first family that has the name wins. The default name belongs to the first one, so
 # that an ordinary call imports no other. A tokenizer that fails on a payload is replaced by `ByteTokenizer`,
@@ -41,9 +40,25 @@ def open_tokenizer(name: str, env: "Environment | None" = None) -> "Tokenizer":
     raise unknown_tokenizer(name)
 
 
-def open_index(payload: "Payload", tokenizer: "Tokenizer", known: Checkpoints | None = None) -> Index:
+def count_bytes(data: bytes, tokenizer: "Tokenizer") -> int:
+    """Count the tokens of a finished text. Invalid UTF-8 counts as its replacement text."""
+    from tokcap.tokens.chunks import count_bytes
+
+    return count_bytes(data, tokenizer)
+
+
+def safe_count(data: bytes, tokenizer: "Tokenizer") -> int:
+    """Return what a text costs; in bytes, which are never fewer, if the tokenizer fails on it."""
+    from tokcap.tokens.chunks import safe_count
+
+    return safe_count(data, tokenizer)
+
+
+def open_index(payload: "Payload", tokenizer: "Tokenizer", known: "Checkpoints | None" = None) -> "Index":
     """Return where the tokens of a payload are. `known` are checkpoints from an earlier call."""
     if tokenizer.units_per_token == 1:
+        from tokcap.tokens.index import Index
+
         return Index(payload, tokenizer, known)
     from tokcap.tokens.profile_tokenizer import ProfileTokenizer
     from tokcap.tokens.scaled_index import ScaledIndex
@@ -76,8 +91,6 @@ def unknown_tokenizer(name: str) -> TokenizerUnavailable:
 
 __all__ = [
     "FAMILIES",
-    "Checkpoints",
-    "Index",
     "count_bytes",
     "examine_tokenizer_name",
     "open_index",
