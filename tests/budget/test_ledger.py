@@ -287,7 +287,8 @@ def test_this_process_keeps_its_lock_while_it_looks_at_others_and_after_a_fork(p
     ended(other)
     before = len(os.listdir("/dev/fd"))
     assert session.settle(second, 1).reserved == 0
-    assert len(os.listdir("/dev/fd")) == before - 1, "without reservations, nothing stays open"
+    # The file of holders, and the connection.
+    assert len(os.listdir("/dev/fd")) == before - 2, "without reservations, nothing stays open"
 
 
 def test_a_reservation_of_another_host_without_a_lock_is_of_an_earlier_boot(book, monkeypatch):
@@ -863,3 +864,44 @@ def test_a_ledger_removed_while_in_use_is_reported_in_one_line(place, book):
     with pytest.raises(StoreError, match=r"ledger\.db: "):
         step.__enter__()
     assert os.listdir(place) == []
+
+
+def test_a_ledger_that_was_replaced_while_a_command_ran_is_used_and_not_the_old_one(place, book):
+    book.start("s", Settings(total=1000))
+    grant = book.reserve("s", 100)
+    old = place / "old.db"
+    (place / "ledger.db").rename(old)
+    before = old.read_bytes()
+    with pytest.raises(SessionNotStarted):
+        book.settle("s", grant, 50)
+    book.start("s", Settings(total=2000))
+    assert book.settle("s", grant, 50) == book.read("s")
+    assert (book.read("s").total, book.read("s").used) == (2000, 50)
+    assert old.read_bytes() == before
+
+
+def test_another_thread_settles_what_one_thread_has_reserved(book):
+    book.start("s", Settings(total=1000))
+    grants = [book.reserve("s", 100), book.reserve("s", 100)]
+    threads = [threading.Thread(target=book.settle, args=("s", grant, 50)) for grant in grants]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (book.read("s").used, book.read("s").reserved) == (100, 0)
+
+
+def test_a_forked_process_does_not_use_the_connection_of_its_parent(book):
+    book.start("s", Settings(total=1000))
+    grant = book.reserve("s", 100)
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            own = book.reserve("s", 10)
+            status = 0 if book.settle("s", own, 5).used == 5 else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert book.settle("s", grant, 50).used == 55
+    assert book.read("s").reserved == 0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from tokcap.budget.arithmetic import Account, Settings, Window
-    from tokcap.budget.reports import Holding, Past
+    from tokcap.budget.reports import Holding, Past, Recorded, Session, Shown
     from tokcap.environment import Environment
 
     class SessionStore(Protocol):
@@ -176,15 +176,6 @@ LONGEST_KEY_BYTES = 1000
 MOST_SHOWN = 1000
 
 
-class Session(Record):
-    """A session in a list."""
-
-    name: str
-    # Seconds since 1970, for people. Nothing is decided by it.
-    created: float
-    account: Account
-
-
 class Grant(Record):
     """Reserved tokens, and the account that includes them. `tokens` is None if nothing limits the answer."""
 
@@ -205,22 +196,6 @@ def new_grant_id() -> int:
 def this_holder() -> str:
     """Return how lists of reservations call this process: `HOST:PID`."""
     return f"{os.uname().nodename}:{os.getpid()}"
-
-
-class Recorded(Record):
-    """Whether tokens were counted (their key was new), and the account afterwards."""
-
-    counted: bool
-    account: Account
-
-
-class Shown(Record):
-    """What the model was shown in its present context, as far as it was asked for."""
-
-    # Names the context. It changes when the session is compacted or reset.
-    context: str
-    # Handles by key. A key that was not noted is missing.
-    handles: Mapping[str, str]
 
 
 class SessionView:

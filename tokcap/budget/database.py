@@ -1,8 +1,8 @@
 """A private SQLite file that many short-lived processes share.
 
-Each step is one immediate transaction on a connection of its own. So threads and forks share nothing, and a
-killed process leaves at most a journal, which the next step rolls back. The caller defines the tables. Every
-SQLite error becomes one `LedgerError`.
+Each step is one immediate transaction. No other thread or process uses its connection meanwhile, and a killed
+process leaves at most a journal, which the next step rolls back. The caller defines the tables. Every SQLite
+error becomes one `LedgerError`.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ RETRY_SECONDS = 0.05
 # A transaction has the database, its journal and, for a moment, their directory open.
 SQLITE_DESCRIPTORS = 4
 
+# Connections that wait for the next step, by process and path, each with the file that it has open. None of
+# them has a transaction or a lock. A forked process leaves those of its parent alone.
+_waiting: dict[tuple[int, str], tuple[tuple[int, int], Connection]] = {}
+
 
 class Database(Record):
     """The path of a database, and the migrations that make its tables."""
@@ -56,10 +60,10 @@ class Database(Record):
     def exists(self) -> bool:
         """Return whether the file exists; raise `StoreError` if it is not a file of ours."""
         try:
-            size = private.own_file_size(self.path)
+            found = private.own_file(self.path)
         except FileNotFoundError:
             return False
-        if not size:
+        if not found.st_size:
             # SQLite would treat it as new. Ours are never empty: they are put in place complete.
             raise LedgerError(damaged(self.path, "it is empty"))
         private.make_directory(os.path.dirname(self.path), restrict=False)
@@ -147,18 +151,48 @@ class Transaction:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        # Which file the connection has open.
+        self._file = (0, 0)
+        self._connection: Connection = self._take_waiting() or self._connect()
+
+    def _take_waiting(self) -> Connection | None:
+        """Return the connection that an earlier step has left, if its file is still the one of this path."""
+        # Other threads get none until this one puts it back.
+        waiting = _waiting.pop((os.getpid(), self._database.path), None)
+        if waiting is None:
+            return None
+        self._file, connection = waiting
         try:
-            # Mode `rw` never creates the file: SQLite's would be empty and readable for others.
-            self._connection: Connection = connect(
-                sqlite_uri(database.path, "rw"), timeout=RETRY_SECONDS, isolation_level=None, uri=True
+            if self._file == identity(os.lstat(self._database.path)):
+                return connection
+        except OSError:
+            # Connecting reports it.
+            pass
+        connection.close()
+        self._file = (0, 0)
+        return None
+
+    def _connect(self) -> Connection:
+        path, patience_seconds = self._database.path, self._database.patience_seconds
+        try:
+            # Mode `rw` never creates the file: SQLite's would be empty and readable for others. The next step
+            # may be in another thread.
+            connection: Connection = connect(
+                sqlite_uri(path, "rw"),
+                timeout=RETRY_SECONDS,
+                isolation_level=None,
+                uri=True,
+                check_same_thread=False,
             )
         except DatabaseError as error:
-            raise ledger_error(error, database.path, database.patience_seconds) from None
+            raise ledger_error(error, path, patience_seconds) from None
+        return connection
 
     def __enter__(self) -> Self:
         try:
-            # This pragma reads the tables first, so it can meet a lock.
-            self._execute_patiently("PRAGMA synchronous = OFF")
+            if self._file == (0, 0):
+                # This pragma reads the tables first, so it can meet a lock.
+                self._execute_patiently("PRAGMA synchronous = OFF")
             self._execute_patiently("BEGIN IMMEDIATE")
             self._check_version()
         except FileNotFoundError as error:
@@ -188,7 +222,15 @@ class Transaction:
         """Return all rows of a statement."""
         return self._connection.execute(statement, values).fetchall()
 
+    def has_next_step(self) -> bool:
+        """Return whether the connection should wait for another step, which then need not open the file."""
+        return False
+
     def _close(self, error: BaseException | None) -> None:
+        waiting = os.getpid(), self._database.path
+        if error is None and self.has_next_step() and waiting not in _waiting:
+            _waiting[waiting] = self._file, self._connection
+            return
         # Closing rolls back what was not committed.
         self._connection.close()
         if isinstance(error, DatabaseError):
@@ -198,7 +240,9 @@ class Transaction:
         """Refuse a file that is damaged or not ours before writing to it; migrate an older one."""
         path, known = self._database.path, len(self._database.migrations)
         ((page_bytes,),) = self.rows("PRAGMA page_size")
-        if private.own_file_size(path) % page_bytes:
+        found = private.own_file(path)
+        self._file = identity(found)
+        if found.st_size % page_bytes:
             # SQLite would read zeros for the missing part of the last page.
             raise LedgerError(damaged(path, "its end is missing"))
         ((version,),) = self.rows("PRAGMA user_version")
@@ -222,6 +266,10 @@ class Transaction:
             except OperationalError as error:
                 if primary_code(error) != SQLITE_BUSY or time.monotonic() >= deadline:
                     raise
+
+
+def identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
 
 
 def sqlite_uri(path: str, mode: str) -> str:

@@ -25,9 +25,17 @@ class Holder(Record):
     place: int | None = None
 
 
+# A forked process has another id. It inherits the entry of its parent.
+_known: dict[int, Holder] = {}
+
+
 def this_process() -> Holder:
     pid = os.getpid()
-    return Holder(pid=pid, started=start_ticks(pid) or 0, boot=boot_id(), namespace=pid_namespace())
+    if pid not in _known:
+        _known[pid] = Holder(
+            pid=pid, started=start_ticks(pid) or 0, boot=boot_id(), namespace=pid_namespace()
+        )
+    return _known[pid]
 
 
 def is_gone(holder: Holder, here: Holder, holders_path: str) -> bool:
@@ -40,6 +48,8 @@ def is_gone(holder: Holder, here: Holder, holders_path: str) -> bool:
         if holder.place is None:
             return holder.boot != here.boot
         return not is_present(holders_path, holder.place)
+    if (holder.pid, holder.started) == (here.pid, here.started):
+        return False
     if holder.started:
         return start_ticks(holder.pid) != holder.started
     try:

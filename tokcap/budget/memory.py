@@ -10,9 +10,6 @@ from tokcap.budget.arithmetic import Account, offer, tokens_of
 from tokcap.budget.base import (
     MOST_SHOWN,
     Grant,
-    Recorded,
-    Session,
-    Shown,
     key_text,
     not_started,
     other_settings,
@@ -20,7 +17,7 @@ from tokcap.budget.base import (
     this_holder,
 )
 from tokcap.budget.periods import period_end, period_start
-from tokcap.budget.reports import MOST_LISTED, Holding, Past
+from tokcap.budget.reports import MOST_LISTED, Holding, Past, Recorded, Session, Shown
 from tokcap.budget.trees import MOST_ABOVE, check_start, has_children, linked, no_parent, too_deep
 from tokcap.lean.record import TYPE_CHECKING, Record
 

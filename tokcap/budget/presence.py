@@ -63,6 +63,11 @@ def hold(path: str, reservation: Hashable) -> int:
     return _present[key].place
 
 
+def is_holding(path: str) -> bool:
+    """Return whether this process holds a reservation."""
+    return (os.getpid(), path) in _present
+
+
 def let_go(path: str, reservation: Hashable) -> None:
     """Note that a reservation is settled or released. The last one unlocks the byte."""
     key = os.getpid(), path

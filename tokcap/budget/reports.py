@@ -1,11 +1,28 @@
-"""What a ledger can list for people: who holds tokens now, and the periods that are over."""
+"""What a ledger answers besides accounts and grants: lists for people, and what steps found.
+
+Most calls of a session need none of these.
+"""
 
 from __future__ import annotations
 
-from tokcap.lean.record import Record
+from tokcap.lean.record import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokcap.budget.arithmetic import Account
 
 # The most rows that a ledger returns.
 MOST_LISTED = 1000
+
+
+class Session(Record):
+    """A session in a list."""
+
+    name: str
+    # Seconds since 1970, for people. Nothing is decided by it.
+    created: float
+    account: Account
 
 
 class Holding(Record):
@@ -31,3 +48,19 @@ class Past(Record):
     used: int
     # How it ended: `renewed`, `reset` or `ended`.
     how: str
+
+
+class Recorded(Record):
+    """Whether tokens were counted (their key was new), and the account afterwards."""
+
+    counted: bool
+    account: Account
+
+
+class Shown(Record):
+    """What the model was shown in its present context, as far as it was asked for."""
+
+    # Names the context. It changes when the session is compacted or reset.
+    context: str
+    # Handles by key. A key that was not noted is missing.
+    handles: Mapping[str, str]

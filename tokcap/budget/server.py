@@ -14,9 +14,6 @@ from _thread import allocate_lock
 from tokcap.budget.arithmetic import MOST_TOKENS, Account, Settings, Window, offer, tokens_of
 from tokcap.budget.base import (
     Grant,
-    Recorded,
-    Session,
-    Shown,
     key_text,
     new_grant_id,
     not_started,
@@ -24,6 +21,7 @@ from tokcap.budget.base import (
     session_name,
     this_holder,
 )
+from tokcap.budget.reports import Recorded, Session, Shown
 from tokcap.budget.server_answers import (
     ACCOUNT_TEXTS,
     HOLDING_TEXTS,

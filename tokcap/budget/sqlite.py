@@ -12,9 +12,6 @@ from tokcap.budget.arithmetic import offer, tokens_of
 from tokcap.budget.base import (
     PATIENCE_SECONDS,
     Grant,
-    Recorded,
-    Session,
-    Shown,
     key_text,
     not_started,
     other_settings,
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tokcap.budget.arithmetic import Account, Settings, Window
-    from tokcap.budget.reports import Holding, Past
+    from tokcap.budget.reports import Holding, Past, Recorded, Session, Shown
     from tokcap.environment import Environment
 
 
@@ -100,6 +97,7 @@ class SqliteLedger:
             return rows.need(name).account
 
     def list(self) -> Sequence[Session]:
+        from tokcap.budget.reports import Session
         from tokcap.budget.trees import linked
 
         if not self._database.exists():
@@ -202,6 +200,8 @@ class SqliteLedger:
         """Do nothing: the ledger sees when a holder ends."""
 
     def record(self, name: str, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
+        from tokcap.budget.reports import Recorded
+
         tokens = tokens_of(input_tokens, "input") + tokens_of(output_tokens, "output")
         if key is not None:
             key_text(key, "a key")
@@ -228,6 +228,8 @@ class SqliteLedger:
             return account
 
     def shown(self, name: str, keys: Sequence[str]) -> Shown:
+        from tokcap.budget.reports import Shown
+
         with self.transaction(name) as rows:
             session = rows.need(name).session
             return Shown(rows.context(session), rows.shown_handles(session, keys))

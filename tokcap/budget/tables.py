@@ -12,7 +12,7 @@ from tokcap.budget.arithmetic import Account, Settings
 from tokcap.budget.base import MOST_SHOWN, new_grant_id, not_started, this_holder
 from tokcap.budget.database import Transaction
 from tokcap.budget.holder import Holder, is_gone, this_process
-from tokcap.budget.presence import PLACES, hold, let_go
+from tokcap.budget.presence import PLACES, hold, is_holding, let_go
 from tokcap.budget.schema import HOLDERS_NAME
 from tokcap.errors import LedgerError
 from tokcap.lean.record import TYPE_CHECKING, Record
@@ -77,6 +77,10 @@ class LedgerTransaction(Transaction):
         # Whether it also begins new periods.
         self._frees_abandoned = frees_abandoned
         self._holders_path = holders_path(database.path)
+
+    def has_next_step(self) -> bool:
+        """Return whether this process holds a reservation, which it settles or releases later."""
+        return is_holding(self._holders_path)
 
     def __enter__(self) -> Self:
         super().__enter__()

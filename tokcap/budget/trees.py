@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.budget.arithmetic import Account, Settings
-    from tokcap.budget.base import Session
+    from tokcap.budget.reports import Session
 
 # How many sessions there may be above one. Every step of a session changes all of them.
 MOST_ABOVE = 8

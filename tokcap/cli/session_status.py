@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.budget.arithmetic import Account, Settings
-    from tokcap.budget.base import Session
+    from tokcap.budget.reports import Session
     from tokcap.system.screen import Screen
 
 BAR_CHARACTERS = 30

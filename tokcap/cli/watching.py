@@ -17,8 +17,8 @@ from tokcap.system.full_screen import FullScreen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokcap.budget.base import Session, SessionStore
-    from tokcap.budget.reports import Holding
+    from tokcap.budget.base import SessionStore
+    from tokcap.budget.reports import Holding, Session
     from tokcap.environment import Environment
 
 QUIT_KEYS = b"qQ\x03\x04"

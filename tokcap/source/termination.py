@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tokcap.exits import StoppedFor
     from tokcap.source.process import Process
-    from tokcap.system.proc import ProcessIdentity
+    from tokcap.system.process_tree import ProcessIdentity
 else:
     # See `launch`.
     import _signal as signal
@@ -61,7 +61,7 @@ class Termination:
             self._term_at = None
             if self._kill_at is not None or self._process.ended():
                 return
-            from tokcap.system.proc import descendants
+            from tokcap.system.process_tree import descendants
 
             self.reason = reason
             self._kill_at = time.monotonic() + self._kill_after_seconds
@@ -73,7 +73,7 @@ class Termination:
 
     def kill(self) -> None:
         """Send SIGKILL to all processes that are left."""
-        from tokcap.system.proc import descendants, still_running
+        from tokcap.system.process_tree import descendants, still_running
 
         with self._lock:
             self._killed = True
@@ -88,7 +88,7 @@ class Termination:
                     break
 
     def _send(self, number: int) -> None:
-        from tokcap.system.proc import still_running
+        from tokcap.system.process_tree import still_running
 
         self._process.send(number)
         for process in still_running(self._descendants):
@@ -98,7 +98,7 @@ class Termination:
         """Wait, after the command has ended, for the descendants that were signalled; kill them when due."""
         if not self._descendants:
             return
-        from tokcap.system.proc import still_running
+        from tokcap.system.process_tree import still_running
 
         while still_running(self._descendants) and not self._killed:
             self.act()

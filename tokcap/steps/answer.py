@@ -18,7 +18,7 @@ from tokcap.tokens import count_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokcap.budget.base import Shown
+    from tokcap.budget.reports import Shown
     from tokcap.core.cut import Ask, Cut, Finding
     from tokcap.core.request import Stream, View
     from tokcap.core.scratch import LongText

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from tokcap.budget.arithmetic import Account
-    from tokcap.budget.base import Grant, SessionView, Shown
+    from tokcap.budget.base import Grant, SessionView
     from tokcap.budget.leases import LeaseKeeper
+    from tokcap.budget.reports import Shown
     from tokcap.core.request import View
     from tokcap.environment import Environment
 

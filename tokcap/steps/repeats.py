@@ -14,7 +14,7 @@ from tokcap.shapes import FALLBACK, MODES, is_plain_text, sniff
 from tokcap.steps.repeat_answers import LINE_TOKENS, Repeat, difference, unchanged
 
 if TYPE_CHECKING:
-    from tokcap.budget.base import Shown
+    from tokcap.budget.reports import Shown
     from tokcap.core.request import Request
     from tokcap.environment import Environment
     from tokcap.steps.answer import Answer

@@ -132,8 +132,8 @@ def open_file(path: str) -> int:
     return descriptor
 
 
-def own_file_size(path: str) -> int:
-    """Return the size of an existing file of ours, and make it private; `FileNotFoundError` if it is missing.
+def own_file(path: str) -> os.stat_result:
+    """Examine an existing file of ours, and make it private; `FileNotFoundError` if it is missing.
 
     For files that a library opens by name. The file is not opened here: closing any descriptor of a file
     releases all POSIX locks that this process has on it.
@@ -151,7 +151,7 @@ def own_file_size(path: str) -> int:
         raise
     except OSError as error:
         raise refused(path, error) from None
-    return found.st_size
+    return found
 
 
 def read_file(path: str, most_bytes: int) -> bytes:

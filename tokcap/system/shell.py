@@ -109,7 +109,7 @@ def start_of(path: str) -> bytes:
 
 def calls_itself() -> bool:
     """Return whether many ancestors of this process have the same command line as this process."""
-    from tokcap.system.proc import parent_and_command_line
+    from tokcap.system.process_tree import parent_and_command_line
 
     process, own = parent_and_command_line(os.getpid())
     same = 0

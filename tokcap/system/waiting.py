@@ -10,7 +10,8 @@ import struct
 import sys
 
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.proc import descendants, read
+from tokcap.system.proc import read
+from tokcap.system.process_tree import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
