@@ -23,8 +23,15 @@ ABSENT = later(
     rb"|\b(?:terminated|exited|ended) (?:with success|successfully|normally)\b" % (WORD, WORD),
     IGNORECASE,
 )
-# Only lines with one of these values or words can say so.
-EMPTY = (b"[]", b"{}", b'""', b"''")
+# A line that it matches is matched by this one in lower case, in a fraction of the time: it skips to the
+# first letters, and does not look at what stands before them.
+MAY_BE_ABSENT = later(
+    rb"[0nzwaihfet:=](?:(?:(?<=0)|o|ero|ithout|ever|ot|ny|gnored?|andled?|ixed|ixes|void)\s+(?:\w+\s+)?"
+    rb"(?:err|fail|exc|warn|prob|conf|crash|iss|vul|bro|lost|drop|den|ref|rej|time|unrea|kil|unm|dead)"
+    rb"|(?<=[:=])\s*(?:\"\"|''|[\"']?0(?![.\d])|n(?:ull|il|one)|fal|\[\]|\{\})"
+    rb"|(?:rror|xception|ailure|arning)s? [hmpbtclr]|(?:erminated|xited|nded) [wsn])"
+)
+# Only lines with one of these words, or an empty value, can say so.
 ABSENT_WORDS = frozenset(
     b"0 no zero without never not any ignore ignored handle handled fixed fixes avoid null nil none false"
     b" handling handler handlers message messages page pages types type class classes log logs logging"
@@ -41,8 +48,8 @@ PASSED = later(
 # The same, if one of these words is in the line.
 PASSED_WORDS = frozenset(b"passed skipped xfail xpass ok yes no done".split())
 PASSED_IN = later(
-    rb"(?<!\d) (?:PASSED|SKIPPED|XFAIL|XPASS)\b(?!:)"
-    rb"|\.\.\.+ ?(?:ok|OK|passed|Passed|PASS|yes|no|done|skipped\b.*)\W*$"
+    rb"[ .](?:(?<!\d.)(?<= )(?:PASSED|SKIPPED|XFAIL|XPASS)\b(?!:)"
+    rb"|(?<=\.)\.\.+ ?(?:ok|OK|passed|Passed|PASS|yes|no|done|skipped\b.*)\W*$)"
 )
 
 # Source code. A marker of a diff, or a position that `grep` writes, may precede.
@@ -74,4 +81,4 @@ PREFIX = later(
     rb"|\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-][\d:]+)? )+"
 )
 
-READY = (ABSENT, PASSED, PASSED_IN, SOURCE_CODE, WARNS, SEARCHES, CALM, PREFIX)
+READY = (ABSENT, MAY_BE_ABSENT, PASSED, PASSED_IN, SOURCE_CODE, WARNS, SEARCHES, CALM, PREFIX)

@@ -3,6 +3,10 @@
 A new rule is a row in `RULES` and a line in a case file of `tests/findings/cases`. Its words say which lines
 it looks at, so a text without them costs nothing; its pattern says which of these lines are meant. Patterns
 are for one line without escape sequences. They have no named groups: they are compiled ahead of time.
+
+A search is ten times as fast if all matches begin with a character of one set, `[se](?:(?<=s)…|(?<=e)…)`, or
+at the beginning of the line, `^…|^…`. So rules for many lines have one of these forms; `(?<=\\b.)` after the
+set says that a word begins there.
 """
 
 from __future__ import annotations
@@ -122,15 +126,15 @@ RULES = (
         "failures counted",
         SUMMARY,
         "failed failing failures failure errors error errored problems problem broken crashed",
-        rb"(?:^|[^\w.,:/-])[1-9][\d,]* (?:\w+ )?(?:\(s\) )?(?:failed|failing|failures?|errors?"
+        rb"[1-9](?<![\w.,:/-].)[\d,]* (?:\w+ )?(?:\(s\) )?(?:failed|failing|failures?|errors?"
         rb"|errored|problems?|broken|crashed)\b(?! (?:message|log|page))",
     ),
     Rule(
         "failures by label",
         SUMMARY,
         "tests failed failures fail errors error unreachable crashed failure",
-        rb"\b(?:[Tt]ests|[Ff]ail(?:ed|ures?|s)?|FAIL(?:ED|URES?)?|[Ee]rrors|ERRORS|unreachable"
-        rb"|crashed)\b['\"]?\s{0,2}[:=]\s{0,3}[1-9]\d*\b(?![./:]\w)",
+        rb"[TtFfEeuc](?<=\b.)(?:(?<=[Tt])ests|(?<=[Ff])ail(?:ed|ures?|s)?|(?<=F)AIL(?:ED|URES?)?|(?<=[Ee])rrors"
+        rb"|(?<=E)RRORS|(?<=u)nreachable|(?<=c)rashed)\b['\"]?\s{0,2}[:=]\s{0,3}[1-9]\d*\b(?![./:]\w)",
     ),
     Rule(
         "passes counted",
@@ -148,11 +152,18 @@ RULES = (
         rb"|^Result: FAIL",
     ),
     Rule(
+        "findings reported",
+        SUMMARY,
+        "found generated emitted errors problems issues vulnerabilities offenses violations warnings"
+        " detected",
+        rb"^\W*(?:[Ff]ound|[Gg]enerated|[Ee]mitted|[Rr]eported) [\d,]+ \w+",
+    ),
+    Rule(
         "findings counted",
         SUMMARY,
         "found generated emitted errors problems issues vulnerabilities offenses violations warnings"
         " detected",
-        rb"^\W*(?:[Ff]ound|[Gg]enerated|[Ee]mitted|[Rr]eported) [\d,]+ \w+|\b[\d,]+ (?:errors?"
+        rb"[\d,](?<=\b.)[\d,]* (?:errors?"
         rb"|problems?|issues?|vulnerabilit(?:y|ies)|offenses?|violations?|warnings?)\b(?: \(|,| and"
         rb"| in | found| generated| detected| emitted|\.?\s*$)",
     ),
@@ -219,12 +230,17 @@ RULES = (
     ),
     # One thing that failed: a diagnostic of a compiler, an entry of a log, a message of a tool.
     Rule(
+        "error at the beginning",
+        ERROR,
+        "error errors",
+        rb"^\W{0,4}(?:fatal |syntax )?(?:[Ee]rror|ERROR)(?:\[[\w:-]+\]|\([\w:-]+\)| in | at )?!?(?::|\s)",
+    ),
+    Rule(
         "compiler error",
         ERROR,
         "error errors",
-        rb"(?::\d+|[)\w]): (?:fatal |internal compiler |syntax )?(?i:error)(?: ?\[?[\w-]+\]?)?:"
-        rb"|^\W{0,4}(?:fatal |syntax )?(?:[Ee]rror|ERROR)(?:\[[\w:-]+\]|\([\w:-]+\)| in "
-        rb"| at )?!?(?::|\s)|: (?:fatal )?error [A-Z]+\d+|\berror\[E\d+\]|\(error\)",
+        rb"[:e(](?:(?<=[)\w]:) (?:fatal |internal compiler |syntax )?(?i:error)(?: ?\[?[\w-]+\]?)?:"
+        rb"|(?<=:) (?:fatal )?error [A-Z]+\d+|(?<=\be)rror\[E\d+\]|(?<=\()error\))",
     ),
     Rule(
         "linker",
@@ -237,7 +253,13 @@ RULES = (
         "package manager",
         ERROR,
         "err error e",
-        rb"\b(?:npm|gyp|pnpm|yarn|lerna)[ \d.]*(?:ERR!|error\b)|^E: |^error Command",
+        rb"^E: |^error Command",
+    ),
+    Rule(
+        "package manager of a language",
+        ERROR,
+        "err error e",
+        rb"[ngpyl](?<=\b.)(?:(?<=n)pm|(?<=g)yp|(?<=p)npm|(?<=y)arn|(?<=l)erna)[ \d.]*(?:ERR!|error\b)",
     ),
     Rule(
         "log level",
@@ -258,8 +280,14 @@ RULES = (
         "database",
         ERROR,
         "syntax sqlstate constraint key deadlock detail psql error fatal",
-        rb"(?i:\bsyntax error\b)|SQLSTATE|violates \S+ (?:\S+ )?constraint|duplicate key"
-        rb"|deadlock detected|^(?:psql:\S* )?(?:ERROR|FATAL|DETAIL):  ",
+        rb"^(?:psql:\S* )?(?:ERROR|FATAL|DETAIL):  ",
+    ),
+    Rule(
+        "refused query",
+        ERROR,
+        "syntax sqlstate constraint key deadlock detail psql error fatal",
+        rb"[sSvd](?:(?<=\b[sS])(?i:yntax error\b)|(?<=S)QLSTATE|(?<=v)iolates \S+ (?:\S+ )?constraint"
+        rb"|(?<=d)uplicate key|(?<=d)eadlock detected)",
     ),
     Rule(
         "severity",
@@ -277,7 +305,13 @@ RULES = (
         "play",
         ERROR,
         "failed unreachable fatal",
-        rb"\b(?:FAILED|UNREACHABLE)!|^(?:fatal|failed): \[",
+        rb"^(?:fatal|failed): \[",
+    ),
+    Rule(
+        "task of a play",
+        ERROR,
+        "failed unreachable fatal",
+        rb"[FU](?<=\b.)(?:(?<=F)AILED|(?<=U)NREACHABLE)!",
     ),
     Rule(
         "refused request",
@@ -302,10 +336,17 @@ RULES = (
         "failed test",
         FAILED,
         "failed fail failure error errored not broken exception timeout",
-        rb"^\W{0,6}(?:FAILED|FAIL|ERROR|FAILURE|ERRORED|not ok|BROKEN)(?:\s*[:(]|[ \t]+\S)"
-        rb"|\b(?:FAILED|FAIL|ERROR|FAILURE)\W*(?:\[ *\d+%\]\W*|\([\d.]+ ?m?s\)\W*)?$|\] (?:FAILED"
-        rb"|ERROR|FAIL) \S|\.\.\. ?(?:FAILED|FAIL|ERROR|failed)\b|\*\*\*(?:Failed|Exception|Timeout"
-        rb"|Not Run)|: Failure\s*$|^\s*--- FAIL|\[  ?FAILED  ?\]|<<< (?:FAILURE|ERROR)!|^FAILED: ",
+        rb"^\W{0,6}(?:FAILED|FAIL|ERROR|FAILURE|ERRORED|not ok|BROKEN)(?:\s*[:(]|[ \t]+\S)|^\s*--- FAIL",
+    ),
+    Rule(
+        "test and its result",
+        FAILED,
+        "failed fail failure error errored not broken exception timeout",
+        rb"[FE\].*:\[<](?:(?<=\b[FE])(?:(?<=F)AIL(?:ED|URE)?|(?<=E)RROR)"
+        rb"\W*(?:\[ *\d+%\]\W*|\([\d.]+ ?m?s\)\W*)?$"
+        rb"|(?<=\]) (?:FAILED|ERROR|FAIL) \S|(?<=\.)\.\. ?(?:FAILED|FAIL|ERROR|failed)\b"
+        rb"|(?<=\*)\*\*(?:Failed|Exception|Timeout|Not Run)|(?<=:) Failure\s*$|(?<=\[)  ?FAILED  ?\]"
+        rb"|(?<=<)<< (?:FAILURE|ERROR)!)",
     ),
     Rule(
         "assertion",
@@ -334,10 +375,10 @@ RULES = (
         "not",
         TROUBLE,
         "not doesn't isn't don't",
-        rb"(?i:not (?:be )?(?:found|permitted|allowed|exist|match|a git|a valid|installed"
+        rb"[nNdDiI](?i:(?<=n)ot (?:be )?(?:found|permitted|allowed|exist|match|a git|a valid|installed"
         rb"|recogni[sz]ed|defined|supported|available|implemented|reachable|ready|running|find"
-        rb"|resolve|possible|satisf|appear|contain|declared|have|been declared)|doesn't (?:exist"
-        rb"|match|have)|isn't )",
+        rb"|resolve|possible|satisf|appear|contain|declared|have|been declared)|(?<=d)oesn't (?:exist"
+        rb"|match|have)|(?<=i)sn't )",
     ),
     Rule(
         "could not",
@@ -353,11 +394,17 @@ RULES = (
         rb"|version|field|package|free|address|default)\b)",
     ),
     Rule(
+        "requested",
+        TROUBLE,
+        "depends requires required must mean related has requested",
+        rb"^\s*The user requested",
+    ),
+    Rule(
         "needs",
         TROUBLE,
         "depends requires required must mean related has requested",
-        rb"\bdepends on\b|\brequires \S|\brequired\b|\bmust (?:be|have|first)|[Dd]id you mean"
-        rb"|is related to|has no \w|^The user requested|^\s+The user requested",
+        rb"[drmDih](?:(?<=\b.)(?:(?<=d)epends on\b|(?<=r)equire(?:s \S|d\b)|(?<=m)ust (?:be|have|first))"
+        rb"|(?<=[Dd])id you mean|(?<=i)s related to|(?<=h)as no \w)",
     ),
     Rule(
         "refused",
