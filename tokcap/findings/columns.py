@@ -28,15 +28,23 @@ def outliers(words: Sequence[Sequence[bytes]]) -> Iterator[tuple[int, str, float
         return
     for column in range(MOST_COLUMNS):
         sample = [line[column] for line in words[1 :: max(rows // 40, 1)] if len(line) > column]
-        if len(sample) < 10 or sum(map(is_number, sample)) * 10 < len(sample) * 8:
+        if len(sample) < 10:
             continue
-        places = [
-            n
-            for n, line in enumerate(words)
-            if len(line) > column and (line[column].isdigit() or is_number(line[column]))
-        ]
-        values = [size_of(words[n][column]) for n in places]
+        # Numbers begin with a digit or a dot; `:` is the byte after the digits.
+        numbers = [word for word in sample if word < b":"]
+        if len(numbers) * 10 < len(sample) * 8 or sum(map(is_number, numbers)) * 10 < len(sample) * 8:
+            continue
+        places = [n for n, line in enumerate(words) if len(line) > column]
+        column_words = [words[n][column] for n in places]
+        if b"".join(column_words).isdigit():
+            values = list(map(float, column_words))
+        else:
+            places = [n for n, word in zip(places, column_words, strict=True) if is_number(word)]
+            values = [size_of(words[n][column]) for n in places]
         if len(values) * 2 < rows or is_sorted(values):
+            continue
+        if max(values) <= FAR * max(sorted(values, reverse=True)[len(values) // 2], 0.1):
+            # No value is far from the middle one.
             continue
         # The largest first; of equal ones, the first.
         ranked = sorted(zip(map(neg, values), places, strict=True))
@@ -64,7 +72,7 @@ def incomplete(lines: Sequence[bytes]) -> Iterator[tuple[int, str, float]]:
     found = [
         n
         for n, line in enumerate(lines)
-        if (nothing in line or line[:1] == separator or line[-1:] == separator)
+        if (line.find(nothing) >= 0 or line[:1] == separator or line[-1:] == separator)
         and line.count(separator) == columns
     ]
     if len(found) * RARE_ROWS <= rows:

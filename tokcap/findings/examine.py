@@ -10,7 +10,7 @@ from tokcap.findings import rules
 from tokcap.findings.columns import incomplete, outliers
 from tokcap.findings.draft import Draft
 from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above, subordinate
-from tokcap.findings.false_friends import PREFIX
+from tokcap.findings.false_friends import prefix_bytes
 from tokcap.findings.groups import Groups
 from tokcap.findings.judge import judge, telling_words
 from tokcap.findings.structure import headings, is_diff
@@ -114,10 +114,11 @@ class Examination:
             data = data.replace(b"\r\n", b"\n")
             data = FRAMES.sub(b"", data)
         plain = data.split(b"\n")
-        words = [line.split() for line in words_of(data).split(b"\n")]
+        text = words_of(data)
+        words = [line.split() for line in text.split(b"\n")]
         word_counts: dict[bytes, int] = {}
         _count_elements(word_counts, chain.from_iterable(words))
-        groups = self.groups.learn(words, word_counts)
+        groups = self.groups.learn(text, words, word_counts)
         novel = self.groups.novel(words, groups, word_counts)
         self._history_lines = 0
         if self._is_history or (not self.lines and may_be_commit(plain[0])):
@@ -128,7 +129,7 @@ class Examination:
             self._is_history = self._history_lines == len(plain)
         self.lines += len(lines)
         self._is_diff = self._is_diff or (in_context and is_diff(data))
-        drafts = list(self._failures(plain, words, groups, numbers, telling_words(word_counts)))
+        drafts = list(self._failures(data, plain, words, groups, numbers, telling_words(word_counts)))
         for draft in drafts:
             draft.is_novel = draft.line - numbers[0] in novel
         if in_context:
@@ -138,6 +139,7 @@ class Examination:
 
     def _failures(
         self,
+        data: bytes,
         plain: Sequence[bytes],
         words: Sequence[Sequence[bytes]],
         groups: Sequence[int],
@@ -146,16 +148,23 @@ class Examination:
     ) -> Iterator[Draft]:
         """Yield the lines that the rules know, or that the caller is interested in."""
         kind_counts, interest = self.kind_counts, self._interest
-        hot, in_diff, past = telling.keys(), self._is_diff, self._history_lines
-        for n, line in enumerate(plain):
+        is_cold, in_diff, past = telling.keys().isdisjoint, self._is_diff, self._history_lines
+        data = b"\n" + data
+        marks = rules.MARKS[:1] if data.isascii() else rules.MARKS
+        may_be_marked = any(mark in data for mark in marks) or rules.NUMBERED.search(data) is not None
+        chosen: Sequence[int] = range(len(plain))
+        if not (interest or may_be_marked):
+            chosen = [n for n, line in enumerate(words) if not is_cold(line)]
+        for n in chosen:
+            line = plain[n]
             kind = ""
             if interest and interest.search(line):
                 kind = "interest"
             elif n < past or (in_diff and line[:1] in DIFF_MARKERS and not line.endswith(CHANGES)):
                 continue
-            elif not hot.isdisjoint(words[n]):
+            elif not is_cold(words[n]):
                 kind = self._kind_of(line, words[n], telling)
-            if not kind and line[:1] in MARKS and rules.MARKED_LINES.match(line):
+            if may_be_marked and not kind and line[:1] in MARKS and rules.MARKED_LINES.match(line):
                 kind = rules.FAILED
             if not kind:
                 continue
@@ -170,14 +179,14 @@ class Examination:
                 draft.is_side = True
             elif line.startswith(SYSTEM_FILES):
                 draft.strength = SYSTEM_STRENGTH
-            if HINT in line:
+            if line.find(HINT) >= 0:
                 draft.strength *= HINT_STRENGTH
             yield draft
 
     def _repeat_of(self, line: bytes) -> tuple[int, int]:
         """Return the number of a message, and how often it was found before."""
-        prefix = PREFIX.match(line)
-        message = message_of(line[prefix.end() if prefix else 0 :][:MESSAGE_BYTES])
+        start = prefix_bytes(line)
+        message = message_of(line[start : start + MESSAGE_BYTES])
         repeat, times = self._repeats.get(message, (len(self._repeats) + 1, 0))
         if times or len(self._repeats) < MOST_MESSAGES:
             self._repeats[message] = (repeat, times + 1)

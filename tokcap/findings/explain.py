@@ -7,7 +7,7 @@ from _bisect import bisect_right
 
 from tokcap.findings import rules
 from tokcap.findings.draft import Draft
-from tokcap.findings.false_friends import PREFIX
+from tokcap.findings.false_friends import prefix_bytes
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -71,8 +71,7 @@ def explain(draft: Draft, plain: Sequence[bytes], n: int, common: Sequence[bool]
     The failure is line `n` of a block; `common` says which lines of the block have many others like them.
     """
     failure, number = plain[n], draft.line - n
-    prefix = PREFIX.match(failure)
-    skipped = prefix.end() if prefix else 0
+    skipped = prefix_bytes(failure)
     indent = len(failure) - len(failure[skipped:].lstrip())
     end, last = n + 1, min(len(plain), n + 1 + AFTER_LINES)
     while end < last:
@@ -113,7 +112,7 @@ def places(numbers: Iterable[int], plain: Sequence[bytes], draft: Draft, number:
     for n in numbers:
         line = plain[n]
         if PLACE.search(line):
-            if any(name in line for name in FOREIGN):
+            if any(line.find(name) >= 0 for name in FOREIGN):
                 strength = FOREIGN_STRENGTH
             else:
                 own += 1

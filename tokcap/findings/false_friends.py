@@ -6,6 +6,10 @@ Patterns are for one line without escape sequences.
 from __future__ import annotations
 
 from tokcap.lean.patterns import later
+from tokcap.lean.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 IGNORECASE = 2
 
@@ -62,6 +66,11 @@ SOURCE_CODE = later(
     rb"|\s*(?:>\s*)?\d+ *\|(?: |$)|\s+\|\s*[\^~-]|\s+(?:[^:]*[({\[,;]\s*$|[\w.]+\s*=[^=]|@\w)"
 )
 
+# Only lines with one of these words or beginnings, and a few others, can be source code.
+SOURCE_WORDS = frozenset(b"raise throw catch class from import async def fn func function if".split())
+HYPHEN, BAR, HASH = b"-|#"
+SOURCE_BEGINNINGS = b" \t\r\v\f+-"
+
 # A warning about a failure is still a warning.
 WARNS = later(rb"(?:\S*[\s:\[(|]){0,4}[\[(]?(?:npm )?warn(?:ing)?\b(?!.*\berror:)", IGNORECASE)
 
@@ -82,3 +91,28 @@ PREFIX = later(
 )
 
 READY = (ABSENT, MAY_BE_ABSENT, PASSED, PASSED_IN, SOURCE_CODE, WARNS, SEARCHES, CALM, PREFIX)
+
+
+def is_source_code(line: bytes, words: Sequence[bytes]) -> bool:
+    """Return whether a line, which has these words, is source code."""
+    may_be = not line or (
+        line[0] in SOURCE_BEGINNINGS
+        or not SOURCE_WORDS.isdisjoint(words)
+        or HYPHEN in line.split(None, 1)[0]
+        or BAR in line
+        or HASH in line
+        or line.find(b"//") >= 0
+        or line.find(b"/*") >= 0
+        or line.find(b"except") >= 0
+        or line.find(b"return") >= 0
+    )
+    return may_be and SOURCE_CODE.match(line) is not None
+
+
+def prefix_bytes(line: bytes) -> int:
+    """Return how many bytes stand before the message of a line."""
+    # Most lines begin with a small letter: then only the name of a service can precede.
+    if line >= b"a" and line.find(b"| ") < 0:
+        return 0
+    prefix = PREFIX.match(line)
+    return prefix.end() if prefix else 0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tokcap.findings.words import constant_words
+# `collections.Counter` counts with it. Importing `collections` would load more than is saved.
+from _collections import _count_elements  # type: ignore[import-not-found]
+
+from tokcap.findings.words import DIGITS, ONE_DIGIT, SLASH, constant_words
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,32 +38,51 @@ class Groups:
         # Shares of words that prose and source code are full of, in the first block.
         self.prose = self.source = 0.0
         self._numbers = {b"": 0}
-        self._frequent: set[bytes] | None = None
+        # Words that decide the group of a line; whether none of them has a digit.
+        self._frequent: set[bytes] = set()
+        self._ignores_digits = False
+        self._is_new = True
 
-    def learn(self, words: Sequence[Sequence[bytes]], word_counts: dict[bytes, int]) -> list[int]:
-        """Return the group of each line."""
-        if self._frequent is None:
+    def learn(
+        self, text: bytes, words: Sequence[Sequence[bytes]], word_counts: dict[bytes, int]
+    ) -> list[int]:
+        """Return the group of each line. `text` is the result of `words_of`, `words` are its lines."""
+        if self._is_new:
+            self._is_new = False
             self._frequent = self._frequent_words(len(words), word_counts)
-        is_frequent, numbers, counts = self._frequent.__contains__, self._numbers, self.counts
+            said = b"".join(self._frequent)
+            self._ignores_digits = len(said.translate(None, DIGITS)) == len(said)
+        if self._ignores_digits:
+            text = text.translate(ONE_DIGIT)
+        known: dict[bytes, int] = {}
         found = []
-        for line in words:
-            key = b" ".join(filter(is_frequent, line[:KEY_WORDS]))
-            if line and b"/" in line[0]:
-                # Files of one directory are of one kind.
-                directory = line[0].lstrip(b"./").partition(b"/")[0]
-                if directory.isalpha():
-                    key = directory + b"/ " + key
-            number = numbers.get(key)
+        for mask, line in zip(text.split(b"\n"), words, strict=True):
+            number = known.get(mask)
             if number is None:
-                if len(numbers) < MOST_GROUPS:
-                    number = numbers[key] = len(counts)
-                    counts.append(0)
-                else:
-                    number = 0
-            if number:
-                counts[number] += 1
+                number = known[mask] = self._number_of(line)
             found.append(number)
+        found_counts: dict[int, int] = {}
+        _count_elements(found_counts, found)
+        for number, count in found_counts.items():
+            if number:
+                self.counts[number] += count
         return found
+
+    def _number_of(self, line: Sequence[bytes]) -> int:
+        """Return the number of a group, and add the group if it is new."""
+        key = b" ".join(filter(self._frequent.__contains__, line[:KEY_WORDS]))
+        if line and SLASH in line[0]:
+            # Files of one directory are of one kind.
+            directory = line[0].lstrip(b"./").partition(b"/")[0]
+            if directory.isalpha():
+                key = directory + b"/ " + key
+        number = self._numbers.get(key)
+        if number is None:
+            if len(self._numbers) >= MOST_GROUPS:
+                return 0
+            number = self._numbers[key] = len(self.counts)
+            self.counts.append(0)
+        return number
 
     def _frequent_words(self, lines: int, word_counts: dict[bytes, int]) -> set[bytes]:
         total = sum(word_counts.values()) or 1
@@ -78,9 +100,13 @@ class Groups:
         unique = constant_words(
             [word for word, count in word_counts.items() if count == 1 and len(word) >= UNIQUE_LETTERS]
         )
+        if not unique:
+            return {}
+        is_large = [count >= NOVEL_SHARE for count in self.counts]
+        is_large[0] = False
         by_group: dict[int, list[int]] = {}
         for place, group in enumerate(groups):
-            if group and self.counts[group] >= NOVEL_SHARE and not unique.isdisjoint(words[place]):
+            if is_large[group] and not unique.isdisjoint(words[place]):
                 by_group.setdefault(group, []).append(place)
         return {
             place: len(places)

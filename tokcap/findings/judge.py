@@ -25,11 +25,13 @@ CALMER = tuple(
     for kind in rules.KINDS
 )
 # Each rule: the importance of its kind, and its pattern.
-ROWS = [(rules.KINDS.index(rule.kind), later(rule.pattern) if rule.pattern else None) for rule in rules.RULES]
+IMPORTANCE = {kind: number for number, kind in enumerate(rules.KINDS)}
+ROWS = [(IMPORTANCE[rule.kind], later(rule.pattern) if rule.pattern else None) for rule in rules.RULES]
 # The order in which rules are tried.
 TRIED = [importance + NOTHING * (pattern is not None) for importance, pattern in ROWS]
 # The first letters of the codes that linters give: `E1120`, `F821`, `W0611`, `SC2086`.
 CODE_LETTERS = b"efwcrs"
+STAR = ord("*")
 
 
 def rows_by_word() -> tuple[dict[bytes, tuple[int, ...]], dict[bytes, tuple[int, ...]]]:
@@ -38,10 +40,12 @@ def rows_by_word() -> tuple[dict[bytes, tuple[int, ...]], dict[bytes, tuple[int,
     endings: dict[bytes, tuple[int, ...]] = {}
     for number, rule in enumerate(rules.RULES):
         for word in rule.words.encode().split():
-            if word[:1] == b"*" and word != b"***":
-                endings[word[1:]] = (*endings.get(word[1:], ()), number)
+            if word in words:
+                words[word] += (number,)
+            elif word[0] != STAR or word == b"***":
+                words[word] = (number,)
             else:
-                words[word] = (*words.get(word, ()), number)
+                endings[word[1:]] = (*endings.get(word[1:], ()), number)
     return words, endings
 
 
@@ -85,23 +89,23 @@ def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, .
         return ""
     best = importance_of(line, words, telling)
     if best >= WEAK:
-        prefix = false_friends.PREFIX.match(line)
+        prefix = false_friends.prefix_bytes(line)
         if prefix:
-            line = line[prefix.end() :]
+            line = line[prefix:]
             best = min(best, importance_of(line, words, telling))
-    if best == NOTHING or false_friends.SOURCE_CODE.match(line) or false_friends.PASSED.match(line):
+    if best == NOTHING or false_friends.is_source_code(line, words) or false_friends.PASSED.match(line):
         return ""
     if (
         not false_friends.ABSENT_WORDS.isdisjoint(words)
-        or b"[]" in line
-        or b"{}" in line
-        or b'""' in line
-        or b"''" in line
+        or line.find(b"[]") >= 0
+        or line.find(b"{}") >= 0
+        or line.find(b'""') >= 0
+        or line.find(b"''") >= 0
     ) and false_friends.MAY_BE_ABSENT.search(line.lower()):
         left = false_friends.ABSENT.sub(b" ", line)
         if len(left) < len(line):
             low = left.lower()
-            line, words = left, [word for word in words if word in low]
+            line, words = left, [word for word in words if low.find(word) >= 0]
             best = importance_of(line, words, telling)
             if best == NOTHING:
                 return ""
@@ -112,7 +116,7 @@ def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, .
     kind = rules.KINDS[best]
     if (
         kind not in (rules.WARNING, rules.SUMMARY)
-        and b"warn" in line.lower()
+        and line.lower().find(b"warn") >= 0
         and false_friends.WARNS.match(line)
     ):
         return rules.WARNING

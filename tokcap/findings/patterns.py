@@ -10,6 +10,7 @@ READY = (
     *structure.READY,
     *history.READY,
     *examine.READY,
+    rules.NUMBERED,
     rules.MARKED_LINES,
     explain.PLACE,
 )

@@ -448,6 +448,9 @@ RULES = (
 )
 
 # Lines that are marked as failed without a word: `E   assert 1 == 2`, `✕ adds`, `● Calculator`, `  1) Login`.
+# If none of these is in a text after a line end, no line of the text is marked so.
+MARKS = (b"\nE   ", b"\xe2\x9c", b"\xe2\x9d\x8c", b"\xc3\x97", b"\xe2\xa8\xaf", b"\xe2\x97\x8f")
+NUMBERED = later(rb"\n  \d+\) ")
 MARKED_LINES = later(
     rb"E   +\S|\s*(?:\xe2\x9c\x95|\xe2\x9c\x97|\xe2\x9c\x98|\xe2\x9d\x8c|\xc3\x97|\xe2\xa8\xaf|\xe2\x97\x8f"
     rb"|\xe2\x9c\x96) ?\S|  \d+\) \S"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.findings.words import ONE_DIGIT
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -36,9 +37,8 @@ INDENTS = (b" ", b"\t")
 # The strength of `#`, `##`, `###`, ….
 LEVELS = (1.0, 0.95, 0.7, 0.5)
 # The first level of a tree: a branch at the beginning of a line.
-BRANCHES = ("├".encode(), "└".encode())
+TREE_BRANCHES = ("├".encode(), "└".encode())
 RULE_BYTES = b'=~^"*+#-'
-RULE_MARKS = tuple(RULE_BYTES[n : n + 1] for n in range(len(RULE_BYTES)))
 RULE_LINE = later(rb"[=~^\"*+#-]{3,}\s*$")
 # Definitions in source, after a marker of a diff or the columns of a listing.
 DEFINITION = later(
@@ -49,6 +49,12 @@ DEFINITION = later(
 DEFINING = frozenset(
     b"class def fn func function interface struct impl trait enum module namespace create".split()
 )
+
+# The first bytes of the lines of a diff.
+DIFF_BYTES = b"+- @"
+DIFF_MARKS = (b"+", b"-", b" ", b"@")
+# What a line looks like.
+PLAIN, BLANK, RULE, BEGINS, BRANCHES, TITLED, HUNK, DEFINES, OTHER = range(9)
 
 READY = (IS_DIFF, TITLE, RULE_LINE, DEFINITION)
 
@@ -77,45 +83,81 @@ def titles(
     lines: Sequence[bytes], words: Sequence[Sequence[bytes]], *, is_diff: bool
 ) -> Iterator[tuple[int, str, float]]:
     """Yield the lines that look like a title."""
+    looks = looks_of(lines, words, is_diff=is_diff)
+    looks.append(PLAIN)
     after_blank = True
     last = len(lines) - 1
-    for n, line in enumerate(lines):
-        if not line or line.isspace():
+    for n, look in enumerate(looks[:-1]):
+        if look == PLAIN and not after_blank and looks[n + 1] != RULE:
+            # Most lines of a log.
+            continue
+        if look == BLANK:
             after_blank = True
             continue
-        if is_diff and line[:1] in b"+- @":
-            if line.startswith(b"@@"):
-                yield n, "hunk", 0.4
-            elif line[0] != 32 and DEFINITION.match(line):
-                yield n, "definition", 1.0 if line[1:7] == b"class " else 0.6 if line[1:2] != b" " else 0.4
-            after_blank = False
+        if look == RULE and not (is_diff and lines[n][:1] in DIFF_MARKS):
             continue
-        if line[0] in RULE_BYTES and RULE_LINE.match(line):
+        was_after_blank, after_blank = after_blank, False
+        line = lines[n]
+        if is_diff and line[:1] in DIFF_MARKS:
+            if look == HUNK:
+                yield n, "hunk", 0.4
+            elif look == DEFINES:
+                yield n, "definition", 1.0 if line[1:7] == b"class " else 0.6 if line[1:2] != b" " else 0.4
             continue
         following = lines[n + 1] if n < last else b""
         strength = 0.0
-        if following[:1] in RULE_MARKS and RULE_LINE.match(following) and 2 < len(line) < 100:
+        if looks[n + 1] == RULE and 2 < len(line) < 100:
             size = len(line.strip())
-            is_short = after_blank and (n + 2 > last or not lines[n + 2].strip())
+            is_short = was_after_blank and (n + 2 > last or not lines[n + 2].strip())
             if size <= len(following.strip()) <= size + 3 or (is_short and len(following) < size):
                 strength = 1.0
         elif line[0] == 35:
             # Comments are no headings.
             alone = following[:1] != b"#" and (not n or lines[n - 1][:1] != b"#")
             level = len(line) - len(line.lstrip(b"#"))
-            strength = LEVELS[min(level, len(LEVELS)) - 1] if alone and after_blank else 0.0
-        elif line.startswith(BEGINNINGS):
+            strength = LEVELS[min(level, len(LEVELS)) - 1] if alone and was_after_blank else 0.0
+        elif look == BEGINS:
             strength = 0.9
-        elif line.startswith(BRANCHES):
+        elif look == BRANCHES:
             strength = 0.5
-        elif line[0] != 32 and TITLE.match(line):
-            strength = 0.8 if after_blank else 0.5
-        elif after_blank and line[0] != 32 and len(line) < 100 and following[:1] in INDENTS:
+        elif look == TITLED:
+            strength = 0.8 if was_after_blank else 0.5
+        elif was_after_blank and line[0] != 32 and len(line) < 100 and following[:1] in INDENTS:
             strength = 0.75
-        elif after_blank and len(line) < 80:
+        elif was_after_blank and len(line) < 80:
             strength = 0.4 if line[0] != 32 else 0.2
         if strength:
             yield n, "heading", strength
         elif not DEFINING.isdisjoint(words[n]) and DEFINITION.match(line):
             yield n, "definition", 0.8
-        after_blank = False
+
+
+def looks_of(lines: Sequence[bytes], words: Sequence[Sequence[bytes]], *, is_diff: bool) -> list[int]:
+    """Return what each line looks like by itself. Lines that differ only in digits look the same."""
+    masks = b"\n".join(lines).translate(ONE_DIGIT).split(b"\n")
+    looks = dict(zip(reversed(masks), range(len(masks) - 1, -1, -1), strict=True))
+    for mask, n in looks.items():
+        looks[mask] = look_of(mask, words[n], is_diff=is_diff)
+    return [looks[mask] for mask in masks]
+
+
+def look_of(line: bytes, words: Sequence[bytes], *, is_diff: bool) -> int:
+    """Return what a line looks like."""
+    if not line or line.isspace():
+        return BLANK
+    first = line[0]
+    if first in RULE_BYTES and RULE_LINE.match(line):
+        return RULE
+    if is_diff and first in DIFF_BYTES:
+        if line.startswith(b"@@"):
+            return HUNK
+        return DEFINES if first != 32 and DEFINITION.match(line) else OTHER
+    if first == 35:
+        return OTHER
+    if line.startswith(BEGINNINGS):
+        return BEGINS
+    if line.startswith(TREE_BRANCHES):
+        return BRANCHES
+    if first != 32 and TITLE.match(line):
+        return TITLED
+    return PLAIN if DEFINING.isdisjoint(words) else OTHER

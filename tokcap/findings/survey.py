@@ -5,8 +5,6 @@ Every chunking of the text gives the same findings. Only the beginning of a very
 
 from __future__ import annotations
 
-from itertools import compress, pairwise
-
 from tokcap.findings.examine import Examination
 from tokcap.findings.found import Findings, Found
 from tokcap.findings.weigh import weigh
@@ -34,6 +32,7 @@ PLAIN_FAILURES = (
 MOST_PLAIN = 20
 MOST_REPEATS = 2000
 LEAST_REPEATED = 3
+LEAST_EQUAL = b"\1" * (LEAST_REPEATED - 1)
 MOST_FOUND = 20
 # The kinds that `found` lists.
 FAILURES = frozenset(("interest", "crash", "summary", "error", "failed", "trouble"))
@@ -56,6 +55,8 @@ class Survey:
         self._bytes = 0
         self._drafts: list[Draft] = []
         self._masks: set[bytes] = set()
+        # Those of the last block, which are added when another one comes.
+        self._new_masks: list[bytes] = []
         self._repeats: list[tuple[int, int]] = []
         self._places: list[tuple[int, int]] = []
 
@@ -111,6 +112,9 @@ class Survey:
     def _examine(self, block: bytes, size_bytes: int = 0) -> None:
         """Examine whole lines. They stand for `size_bytes`, if that is more than they have."""
         self._places.append((self._lines, self._bytes))
+        if self._new_masks:
+            self._masks.update(self._new_masks)
+            self._new_masks = []
         masks = block.translate(None, HEX_DIGITS).split(b"\n")
         if block.endswith(b"\n"):
             masks.pop()
@@ -121,7 +125,7 @@ class Survey:
         else:
             chosen = self._chosen_lines(block, masks)
         if chosen and len(self._masks) < MOST_MASKS:
-            self._masks.update(masks)
+            self._new_masks = masks
         if chosen:
             lines = block.split(b"\n")
             self._drafts += self._examination.block(
@@ -167,11 +171,17 @@ def lines_with(words: Sequence[bytes], block: bytes) -> Iterator[int]:
 
 def similar_ranges(masks: Sequence[bytes], number: int) -> list[tuple[int, int]]:
     """Return the ranges of at least three equal masks; the first mask is that of line `number`."""
-    count = len(masks)
-    starts = [0, *compress(range(1, count), map(bytes.__ne__, masks[1:], masks)), count]
-    return [
-        (number + first, number + end) for first, end in pairwise(starts) if end - first >= LEAST_REPEATED
-    ]
+    # For each line, whether the next one is equal; and how that begins where three are equal.
+    are_equal = bytes(map(bytes.__eq__, masks, masks[1:]))
+    found = []
+    first = are_equal.find(LEAST_EQUAL)
+    while first >= 0:
+        end = are_equal.find(b"\0", first)
+        if end < 0:
+            end = len(are_equal)
+        found.append((number + first, number + end + 1))
+        first = are_equal.find(LEAST_EQUAL, end)
+    return found
 
 
 def most_promising(drafts: list[Draft], most: int) -> list[Draft]:

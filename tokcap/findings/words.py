@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 BLANKS = b":()[]{}<>,;\"'`!|=*#?&%\t\r"
 WORDS_TABLE = bytes.maketrans(bytes(range(65, 91)) + BLANKS, bytes(range(97, 123)) + b" " * len(BLANKS))
 DIGITS = b"0123456789"
+# Single bytes are looked for as numbers, more bytes with `find`: `bytes in bytes` first tries whether it is
+# given a number, and makes the message of an exception. That takes longer than the search in a line.
+SLASH, DOT = ord("/"), ord(".")
+# Digits are equal.
+ONE_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
 # Without these, lines that differ in numbers, hashes and addresses are equal.
 HEX_DIGITS = b"0123456789abcdef"
 HEX_LETTERS = b"abcdefABCDEF"
@@ -35,7 +40,7 @@ def is_constant(word: bytes) -> bool:
         return len(word) > 2
     letters = word.translate(None, DIGITS)
     if len(letters) == len(word):
-        return len(word) > 2 and b"/" not in word and b"." not in word
+        return len(word) > 2 and SLASH not in word and DOT not in word
     return (
         0 < len(letters) <= CODE_LETTERS
         and LEAST_CODE_BYTES <= len(word) <= CODE_BYTES
@@ -53,7 +58,7 @@ def constant_words(words: Sequence[bytes]) -> set[bytes]:
         word
         for word, letters in zip(words, all_letters, strict=True)
         if (
-            len(word) > 2 and b"/" not in word and b"." not in word
+            len(word) > 2 and SLASH not in word and DOT not in word
             if len(letters) == len(word)
             else len(word) <= CODE_BYTES and is_constant(word)
         )
