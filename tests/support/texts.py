@@ -1,5 +1,7 @@
 """Texts that are hard to split into tokens, as strategies and as tables."""
 
+import unicodedata
+
 from hypothesis import strategies as st
 
 # Everything that pre-splits distinguish: contractions, cases, digits, blanks, newlines, slashes, marks.
@@ -42,6 +44,28 @@ ANYTHING = st.lists(
     ),
     max_size=12,
 ).map("".join)
+
+
+def is_one_of_many(point: int) -> bool:
+    """Return whether it is among ideographs, syllables and private use planes, which are all alike."""
+    return 0x3400 <= point < 0xA000 or 0xAC00 <= point < 0xD7A4 or point >= 0x20000
+
+
+def code_points() -> list[int]:
+    """Return all code points but surrogates. Of those that are alike: every 61st, and where a block ends."""
+    categories = [unicodedata.category(chr(point)) for point in range(0x110000)]
+    return [
+        point
+        for point in range(0x110000)
+        if categories[point] != "Cs"
+        and (
+            not is_one_of_many(point)
+            or point % 61 == 0
+            or categories[point - 1 : point + 2] != [categories[point]] * 3
+        )
+    ]
+
+
 # Each line puts a character next to letters of both cases, digits, blanks, newlines, signs, marks and itself.
 SURROUNDINGS = (
     "a{0}b A{0}B{0}c\n{0}\n{0}1{0}2 {0} {0}{0}\t{0}/\n/{0}'s'{0}'{0}e'l{0}  {0}  \n{0}",

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.reference import ENCODINGS, reference
-from tests.support.texts import ANYTHING, SURROUNDINGS
+from tests.support.texts import ANYTHING, SURROUNDINGS, code_points
 from tokcap.tokens import vocabulary
 from tokcap.tokens.pre_split import PRE_SPLIT, faster_for_tiktoken
 
@@ -31,7 +31,7 @@ BLANKS = st.text(alphabet=" \t\r\n\x0b\x0c\x85\u00a0\u2028\u3000", max_size=6)
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(text=ANYTHING, blanks=BLANKS)
 @example(text="end", blanks="\n  ")
 @example(text="", blanks="\r\n \n\t")
@@ -42,9 +42,7 @@ def test_any_text_with_any_blanks_around_it_has_the_tokens_of_the_published_patt
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_has_the_tokens_of_the_published_pattern(name):
-    # After the second plane there are ideographs, private use, or nothing: a sample is enough.
-    points = [*range(0x20000), *range(0x20000, 0x110000, 0x101)]
-    characters = [chr(point) for point in points if not 0xD800 <= point < 0xE000]
+    characters = [*map(chr, code_points())]
     for start in range(0, len(characters), 256):
         text = "".join(map(SURROUNDINGS[0].format, characters[start : start + 256]))
         assert fast(name).encode_ordinary(text) == reference(name).encode_ordinary(text), hex(start)
@@ -52,7 +50,8 @@ def test_every_code_point_has_the_tokens_of_the_published_pattern(name):
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_sources_have_the_tokens_of_the_published_pattern(name):
-    for source in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+    # Each encoding gets others of them.
+    for source in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[ENCODINGS.index(name) :: 4]:
         text = source.read_bytes().decode("utf-8", "replace").replace("\n", "\r\n")
         assert fast(name).encode_ordinary(text) == reference(name).encode_ordinary(text), source
 

@@ -68,7 +68,7 @@ def encoded(name: str, text: str) -> list[int]:
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("kind", ALPHABETS)
 def test_a_long_run_is_divided_and_keeps_its_tokens(name, kind):
-    text = run_of(ALPHABETS[kind], 40_000)
+    text = run_of(ALPHABETS[kind], 20_000)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "LONG_STRETCH_BYTES", 8_000)
         parts = list(chunks.split([text.encode()], TOKENIZERS[name]))
@@ -119,31 +119,31 @@ def test_letters_without_case_keep_the_tokens_of_what_is_around_them(begin):
 
 
 def test_a_second_process_continues_inside_a_piece():
-    text = "a" + run_of(ALPHABETS["ideographs"], 300_000) + "无码AVb 无码AVb"
+    text = "a" + run_of(ALPHABETS["ideographs"], 200_000) + "无码AVb 无码AVb"
     payload, tokenizer = in_memory(text.encode()), TOKENIZERS["o200k_base"]
     expected = encoded("o200k_base", text)
-    for tokens in (0, 100, 60_000, 150_000, len(expected) - 5):
+    last = Index(payload, tokenizer).starts(len(expected) - 9, len(expected))
+    for tokens in (0, 60_000, len(expected) - 5):
         first = Index(payload, tokenizer)
         first.reach(tokens)
         known = Checkpoints.unpacked(first.checkpoints.packed(payload.size), payload.size)
         second = Index(payload, tokenizer, known)
         assert second.total_tokens == len(expected)
-        assert second.starts(len(expected) - 9, len(expected)) == Index(payload, tokenizer).starts(
-            len(expected) - 9, len(expected)
-        )
+        assert second.starts(len(expected) - 9, len(expected)) == last
 
 
 @pytest.mark.parametrize("after", AFTER_LETTERS)
 def test_a_running_count_is_exact_inside_a_piece(after):
-    text = "a" + run_of(ALPHABETS["ideographs"], 150_000) + "无码" + after
+    # Longer than `LONG_STRETCH_BYTES`, before and after the end of the piece.
+    text = "a" + run_of(ALPHABETS["ideographs"], 60_000) + "无码" + after
     count = RunningCount(TOKENIZERS["o200k_base"])
     for at in range(0, len(text), 10_000):
         count.add(text[at : at + 10_000].encode())
         count.count(1 << 60)
     assert count.total() == len(encoded("o200k_base", text))
-    count.add(("中" * 200_000 + "Ab").encode())
+    count.add(("中" * 60_000 + "Ab").encode())
     count.count(1 << 60)
-    assert count.total() == len(encoded("o200k_base", text + "中" * 200_000 + "Ab"))
+    assert count.total() == len(encoded("o200k_base", text + "中" * 60_000 + "Ab"))
 
 
 PARTS = st.one_of(
@@ -180,7 +180,7 @@ def test_runs_one_after_the_other_keep_their_tokens(name, text, size):
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(before=TEXTS, text=TEXTS, after=TEXTS, is_end=st.booleans())
 @example(before="a", text="中" * 3000, after="Ab", is_end=False)
 @example(before="'", text="s" * 3000, after="", is_end=True)
@@ -223,7 +223,7 @@ def test_a_vocabulary_in_which_nothing_settles_is_not_cut():
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(parts=st.lists(TEXTS, min_size=1, max_size=4), junk=st.binary(max_size=6), number=st.integers(1, 60))
 def test_the_last_tokens_are_those_of_the_whole(name, parts, junk, number):
     data = junk.join(part.encode() for part in parts)
@@ -246,15 +246,17 @@ def test_a_run_of_digits_is_cut_in_groups_from_its_beginning():
     assert [len(data) - start for start in last.starts] == [13, 10, 7, 4, 1, 0]
 
 
-@pytest.mark.parametrize("keep", ["tail", "ends"])
-def test_a_window_at_the_end_of_much_text_calls_its_numbers_estimates(inside, keep):
-    data = "".join(f"line {number}\n" for number in range(500_000)).encode()
-    ran = inside("-n", "100", "--keep", keep, stdin=data)
-    assert re.search(rb"\[TRUNCATED\] \d\d of about 2.\dM tokens; ", ran.out)
-    assert ran.out.endswith(data[-40:])
-    meta = inside("-n", "100", "--keep", keep, "-o", "json", "--exact-total", stdin=data).json["meta"]
-    assert meta["total_tokens"] == recount(data)
-    assert f"/{meta['total_tokens']} tokens; " in meta["truncation_hint"]
+def test_a_window_at_the_end_of_much_text_calls_its_numbers_estimates(inside):
+    data = "".join(f"line {number}\n" for number in range(400_000)).encode()
+    assert len(data) > index.EXACT_TAIL_BYTES
+    total = recount(data)
+    for keep in ("tail", "ends"):
+        ran = inside("-n", "100", "--keep", keep, stdin=data)
+        assert re.search(rb"\[TRUNCATED\] \d\d of about (1.9|2.\d)M tokens; ", ran.out)
+        assert ran.out.endswith(data[-40:])
+        meta = inside("-n", "100", "--keep", keep, "-o", "json", "--exact-total", stdin=data).json["meta"]
+        assert meta["total_tokens"] == total
+        assert f"/{total} tokens; " in meta["truncation_hint"]
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -270,7 +272,7 @@ def test_a_cut_far_away_is_found_as_one_nearby(name, text, search_from):
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(before=TEXTS, text=TEXTS, after=TEXTS)
 def test_both_sides_of_a_cut_between_two_processes_keep_their_tokens(name, before, text, after):
     cut = parallel.cut_inside_run(text.encode(), TOKENIZERS[name])
@@ -289,7 +291,7 @@ def test_one_run_of_many_megabytes_is_divided_between_processes(name, monkeypatc
     assert len(parallel.parts_of(payload, TOKENIZERS[name], (0, payload.size), 100_000)) == 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(before=TEXTS, text=TEXTS, after=TEXTS)
 def test_encodings_that_tiktoken_loads_have_the_same_laws(before, text, after):
     tokenizer = BytePairTokenizer("gpt2", gpt2_like(), 128)

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 
 from tests.support.program import ROOT
 from tests.support.reference import ENCODINGS, reference
-from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS, SURROUNDINGS
+from tests.support.texts import (
+    ANYTHING,
+    EMOJI,
+    LONG_RUNS,
+    SURROUNDINGS,
+    code_points,
+    is_one_of_many,
+)
 from tokcap.lean import patterns
 from tokcap.steps import patterns as start_up_patterns
 from tokcap.tokens import (
@@ -65,7 +72,7 @@ REMEMBERING = {}
 
 @each_encoder
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(text=ANYTHING)
 @example(text="")
 @example(text="<|endoftext|>")
@@ -80,15 +87,11 @@ def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, kind, text):
         assert found is None
 
 
-def is_one_of_many(character: str) -> bool:
-    return "\u3400" <= character < "\ua000" or "\uac00" <= character < "\ud7a4" or character >= "\U00020000"
-
-
 def test_compiled_code_knows_common_signs_and_leaves_all_others_to_python():
     from tokcap.tokens import _native
 
     known = 0
-    for number in (*range(0x80, 0xD800), *range(0xE000, 0x110000)):
+    for number in (point for point in code_points() if point >= 0x80):
         found = _native.sign_classes(f"a{chr(number)}b".encode())
         if found is not None:
             known += 1
@@ -100,12 +103,12 @@ def test_compiled_code_knows_common_signs_and_leaves_all_others_to_python():
 def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
     """The pieces of each text, merged by tiktoken, are what tiktoken itself makes of the text."""
     encoding, encoder = reference(name), small_text.SmallTextEncoder(name)
-    known = [chr(n) for n in range(0x110000) if unicodedata.category(chr(n)) not in ("Cn", "Cs")]
-    assert len(known) > 280_000
+    known = [chr(point) for point in code_points() if certain(chr(point))]
+    assert len(known) > 50_000
     for start in range(0, len(known), 64):
         characters = known[start : start + 64]
         # Ideographs, syllables and private use planes behave alike: the first surroundings are enough there.
-        for surroundings in SURROUNDINGS[: 1 if is_one_of_many(characters[0]) else None]:
+        for surroundings in SURROUNDINGS[: 1 if is_one_of_many(ord(characters[0])) else None]:
             text = "".join(map(surroundings.format, characters))
             apart = [
                 token for piece in encoder._pieces(text) for token in encoding._encode_single_piece(piece)
@@ -117,21 +120,22 @@ def test_every_code_point_has_the_class_that_tiktoken_gives_it(name):
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_character_alone_and_in_a_word_has_the_tokens_of_tiktoken(name, kind, unlimited):
     encoder = opened(kind, name)
-    # The private use planes behave alike: the first characters are enough.
-    for start in range(0, 0xF0100, 0x80):
-        known = [chr(n) for n in range(start, start + 0x80) if certain(chr(n))]
-        text = "".join(f"{character}\n{character}a " for character in known)
-        assert list(encoder.token_lengths(text)) == lengths_of(name, text), hex(start)
+    known = [chr(point) for point in code_points() if certain(chr(point))]
+    for start in range(0, len(known), 0x80):
+        text = "".join(f"{character}\n{character}a " for character in known[start : start + 0x80])
+        assert list(encoder.token_lengths(text)) == lengths_of(name, text), ascii(known[start])
 
 
 @each_encoder
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_all_sources_of_this_python_have_the_tokens_of_tiktoken(name, kind, unlimited):
+def test_sources_of_this_python_have_the_tokens_of_tiktoken(name, kind, unlimited):
     library = Path(sysconfig.get_path("stdlib"))
     sources = [path for path in sorted(library.rglob("*.py")) if "site-packages" not in path.parts]
     assert len(sources) > 500
     encoder = opened(kind, name)
-    for source in sources:
+    # Each encoding and each encoder gets others of them.
+    first = 2 * ENCODINGS.index(name) + [*ENCODERS].index(kind)
+    for source in sources[first::8]:
         text = source.read_bytes().decode("utf-8", "replace")
         found = encoder.token_lengths(text)
         if found is not None or certain(text):
@@ -333,7 +337,7 @@ def test_the_buckets_hold_every_token_in_its_order_and_nothing_else(name):
     found = [ranks[token] for token in table if len(token) > 1]
     assert found == sorted(set(found))
     assert found[-1] < buckets.NO_RANK
-    for token in table:
+    for token in [*table][::7]:
         for other in (token + b"s", b" " + token, token[1:], token[:-1]):
             if len(other) > 1:
                 assert (ranks[other] == buckets.NO_RANK) == (other not in table)
