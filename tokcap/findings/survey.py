@@ -12,13 +12,16 @@ from tokcap.findings.words import HEX_DIGITS
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+    from types import ModuleType
 
     from tokcap.findings.draft import Draft
 
 BLOCK_BYTES = 1 << 19
 # Every line of this much text is examined; after that, the first lines of each new kind.
 EXAMINED_BYTES = 1 << 20
+# Compiled code reads a text with a first block of this size or more.
+LARGE_BYTES = 1 << 18
 # Only this much of a line is examined.
 LINE_BYTES = 1 << 13
 MOST_CANDIDATES = 4000
@@ -54,9 +57,11 @@ class Survey:
         self._lines = 0
         self._bytes = 0
         self._drafts: list[Draft] = []
-        self._masks: set[bytes] = set()
+        # Lines without hexadecimal digits, or their hashes if compiled code finds them.
+        self._masks: set[bytes | int] = set()
         # Those of the last block, which are added when another one comes.
-        self._new_masks: list[bytes] = []
+        self._new_masks: Collection[bytes | int] = ()
+        self._compiled: ModuleType | None = None
         self._repeats: list[tuple[int, int]] = []
         self._places: list[tuple[int, int]] = []
 
@@ -112,18 +117,28 @@ class Survey:
     def _examine(self, block: bytes, size_bytes: int = 0) -> None:
         """Examine whole lines. They stand for `size_bytes`, if that is more than they have."""
         self._places.append((self._lines, self._bytes))
-        if self._new_masks:
-            self._masks.update(self._new_masks)
-            self._new_masks = []
-        masks = block.translate(None, HEX_DIGITS).split(b"\n")
-        if block.endswith(b"\n"):
-            masks.pop()
-        if len(self._repeats) < MOST_REPEATS:
-            self._repeats += similar_ranges(masks, self._lines)
-        if self._bytes < EXAMINED_BYTES:
-            chosen: Sequence[int] = range(len(masks))
+        if not self._bytes and len(block) >= LARGE_BYTES:
+            from tokcap.findings.compiled import compiled_code
+
+            self._compiled = compiled_code()
+        self._masks.update(self._new_masks)
+        self._new_masks = ()
+        masks: Collection[bytes | int]
+        if self._compiled:
+            count, repeats, first_of = self._compiled.masks_of(block, LEAST_REPEATED, self._lines)
+            masks = first_of
         else:
-            chosen = self._chosen_lines(block, masks)
+            masks = all_masks = masks_of(block)
+            count, repeats, first_of = len(masks), similar_ranges(all_masks, self._lines), None
+        if len(self._repeats) < MOST_REPEATS:
+            self._repeats += repeats
+        if self._bytes < EXAMINED_BYTES:
+            chosen: Sequence[int] = range(count)
+        else:
+            fresh = set(masks) - self._masks
+            if fresh and first_of is None:
+                first_of = dict(zip(reversed(all_masks), range(count - 1, -1, -1), strict=True))
+            chosen = self._chosen_lines(block, sorted([first_of[mask] for mask in fresh]))
         if chosen and len(self._masks) < MOST_MASKS:
             self._new_masks = masks
         if chosen:
@@ -131,26 +146,22 @@ class Survey:
             self._drafts += self._examination.block(
                 [lines[n][:LINE_BYTES] for n in chosen],
                 [self._lines + n for n in chosen],
-                in_context=len(chosen) == len(masks),
+                in_context=len(chosen) == count,
             )
         if len(self._drafts) > 2 * self._most:
             self._drafts = most_promising(self._drafts, self._most)
-        self._lines += len(masks)
+        self._lines += count
         self._bytes += size_bytes or len(block)
 
-    def _chosen_lines(self, block: bytes, masks: Sequence[bytes]) -> list[int]:
+    def _chosen_lines(self, block: bytes, new: Sequence[int]) -> list[int]:
         """Return the lines that are examined: those with a new mask, and those that the caller looks for."""
         wanted = set(self._examination.interesting_lines(block))
-        fresh = set(masks) - self._masks
-        if fresh:
-            first_of = dict(zip(reversed(masks), range(len(masks) - 1, -1, -1), strict=True))
-            new = sorted([first_of[mask] for mask in fresh])
-            if len(new) > MOST_NEW:
-                # Everything is new: take some from everywhere, and those that plainly say failure.
-                wanted.update(lines_with(PLAIN_FAILURES, block))
-                step = len(new) / MOST_NEW
-                new = [new[int(n * step)] for n in range(MOST_NEW)]
-            wanted.update(new)
+        if len(new) > MOST_NEW:
+            # Everything is new: take some from everywhere, and those that plainly say failure.
+            wanted.update(lines_with(PLAIN_FAILURES, block))
+            step = len(new) / MOST_NEW
+            new = [new[int(n * step)] for n in range(MOST_NEW)]
+        wanted.update(new)
         return sorted(wanted)
 
 
@@ -167,6 +178,14 @@ def lines_with(words: Sequence[bytes], block: bytes) -> Iterator[int]:
             yield number
             end = block.find(b"\n", place)
             place = block.find(word, end) if end >= 0 else -1
+
+
+def masks_of(block: bytes) -> list[bytes]:
+    """Return the lines without hexadecimal digits."""
+    masks = block.translate(None, HEX_DIGITS).split(b"\n")
+    if block.endswith(b"\n"):
+        masks.pop()
+    return masks
 
 
 def similar_ranges(masks: Sequence[bytes], number: int) -> list[tuple[int, int]]:

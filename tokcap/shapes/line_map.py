@@ -36,13 +36,11 @@ class LineMap:
         self._payload = payload
         self._start = start
         # How many lines end before each stretch.
-        self._ended = [0]
+        counts: list[int] = []
+        counted = counter_of(payload.size - start)
         for place in range(start, payload.size, BLOCK_BYTES):
-            block = payload.read(place, min(place + BLOCK_BYTES, payload.size))
-            for inside in range(0, len(block), STRETCH_BYTES):
-                self._ended.append(
-                    self._ended[-1] + block.count(b"\n", inside, min(inside + STRETCH_BYTES, len(block)))
-                )
+            counts += counted(payload.read(place, min(place + BLOCK_BYTES, payload.size)), STRETCH_BYTES)
+        self._ended = list(accumulate(counts, initial=0))
         is_unfinished = payload.size > start and payload.read(payload.size - 1, payload.size) != b"\n"
         self.count = self._ended[-1] + is_unfinished
         # The stretch that was used last, and where its lines end.
@@ -121,6 +119,25 @@ class PieceMap:
 
     def starts(self) -> Sequence[int]:
         return self._starts
+
+
+def counter_of(size: int) -> Callable[[bytes, int], list[int]]:
+    """Return a function that counts the line ends in each stretch of a block: compiled for a large text."""
+    if size > BLOCK_BYTES:
+        from tokcap.findings.compiled import compiled_code
+
+        code = compiled_code()
+        if code:
+            compiled: Callable[[bytes, int], list[int]] = code.line_ends
+            return compiled
+    return stretch_counts
+
+
+def stretch_counts(block: bytes, stretch_bytes: int) -> list[int]:
+    """Return how many lines end in each stretch of a block."""
+    return [
+        block.count(b"\n", inside, inside + stretch_bytes) for inside in range(0, len(block), stretch_bytes)
+    ]
 
 
 def line_ends(payload: Readable, start: int, stop: int) -> int:
