@@ -82,3 +82,8 @@ def test_it_ends_soon_when_the_limit_is_reached(source):
 
 def test_it_can_be_closed_before_it_was_read(source):
     source.close()
+
+
+def test_a_file_of_some_size_is_read_at_once(stdin):
+    source = StandardInput(Environment(os.environ, stdin=stdin, collect=lambda _descriptor, _data: None))
+    assert [block for _, block in source.blocks()] == [DATA]

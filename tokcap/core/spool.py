@@ -59,7 +59,7 @@ class Spool:
         needed_bytes: int = UNLIMITED,
         lost_bytes: int = 0,
     ) -> None:
-        self._memory = bytearray()
+        self._memory: bytes | bytearray = b""
         self._memory_bytes = memory_bytes
         self._open_file = open_file
         self._keep_bytes = keep_bytes
@@ -103,7 +103,13 @@ class Spool:
         if len(block) > room:
             self.lost += len(block) - max(room, 0)
             block = block[: max(room, 0)]
-        self._memory += block
+        if not self._memory and type(block) is bytes:
+            # Many outputs are one block, which is not copied.
+            self._memory = block
+        elif isinstance(self._memory, bytearray):
+            self._memory += block
+        else:
+            self._memory = bytearray(self._memory) + block
         if len(self._memory) > self._memory_bytes:
             self.move_to_file()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # The size of a pipe. Larger blocks would be allocated by the system for every read.
 READ_BYTES = 1 << 16
+# A file of up to this size is read at once: then the spool keeps the block, and nothing is copied.
+WHOLE_FILE_BYTES = 8 << 20
 # From this block on, check for each whether the answer still has a reader. Most inputs are shorter.
 FIRST_CHECKED_BLOCK = 16
 # On a terminal somebody watches: after such a pause, show what there is.
@@ -34,8 +37,10 @@ class StandardInput:
         self._clock = env.clock
         self._deadline = None if timeout_seconds is None else env.clock() + timeout_seconds
         self._timed_out = False
+        self._read_bytes = whole_file_bytes(env.stdin) or READ_BYTES
         # Where the answer is written to; None if this is not a descriptor of this program.
         self._reader = env.stdout if env.is_program else None
+        self._is_watched = env.is_terminal(env.stdout)
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
         number = 0
@@ -56,11 +61,7 @@ class StandardInput:
 
     def _pauses(self) -> bool:
         """Return whether somebody watches, and nothing arrives for a while."""
-        return (
-            self._reader is not None
-            and os.isatty(self._reader)
-            and not is_readable_within(self._descriptor, PAUSE_SECONDS)
-        )
+        return self._is_watched and not is_readable_within(self._descriptor, PAUSE_SECONDS)
 
     def stop(self, stream: Stream) -> None:
         self._stopped = self._stopped or stream == "out"
@@ -72,7 +73,9 @@ class StandardInput:
     def _read(self) -> bytes:
         while True:
             try:
-                return os.read(self._descriptor, READ_BYTES)
+                block = os.read(self._descriptor, self._read_bytes)
+                self._read_bytes = READ_BYTES
+                return block
             except BlockingIOError:
                 wait_until_ready(self._descriptor, to_write=False)
             except OSError as error:
@@ -83,3 +86,14 @@ class StandardInput:
 
     def close(self) -> None:
         """Do nothing: standard input stays open."""
+
+
+def whole_file_bytes(descriptor: int) -> int:
+    """Return the size of a regular file that is read at once; 0 for a longer one, and for anything else."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        # Reading reports it.
+        return 0
+    is_read_at_once = stat.S_ISREG(found.st_mode) and READ_BYTES < found.st_size <= WHOLE_FILE_BYTES
+    return found.st_size if is_read_at_once else 0

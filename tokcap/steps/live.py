@@ -206,6 +206,8 @@ class Live:
         self._order = order
         self._room = room
         self._prompt_room = prompt_room
+        # No token is longer, so a block of more bytes does not fit.
+        self._most_bytes = (max(room.alone, prompt_room.alone) + 1) * tokenizer.longest_token_bytes
         self._is_certainly_text = False
         self._passes_on = prompt_room.alone > 0
         self._has_begun = not is_late
@@ -220,6 +222,8 @@ class Live:
         self.spool.write(block)
         if not self._passes_on or not (self._has_begun or self._begin(block)):
             return
+        if len(block) > self._most_bytes:
+            self._note_full()
         if not self._is_full:
             self._tokens.add(block)
             if self._pass_on(is_prompt=not block and not runs_long(block)):
@@ -246,9 +250,13 @@ class Live:
         if may_pass and self._tokens.is_within(room.alone, certainly=room.certainly):
             return self._pass_up_to(self.spool.size, room)
         if is_prompt or self._tokens.at_least > self._prompt_room.alone or self._tokens.is_long:
+            self._note_full()
+        return False
+
+    def _note_full(self) -> None:
+        if not self._is_full:
             self._is_full = True
             self._full_since = time.monotonic()
-        return False
 
     def _has_begun_as_text(self) -> bool:
         if not self._is_certainly_text:
@@ -303,18 +311,23 @@ class UntilFull:
         self._sink = sink
         self._tokens = RunningCount(tokenizer)
         self._window_tokens = window_tokens
+        # No token is longer, so a block of more bytes need not be counted.
+        self._most_bytes = (window_tokens + 1) * tokenizer.longest_token_bytes
         self._full: Callable[[], None] | None = full
 
     def write(self, block: bytes) -> None:
         self._sink.write(block)
         if self._full is None:
             return
+        if len(block) > self._most_bytes or self._is_above(block):
+            self._full()
+            self._full = None
+
+    def _is_above(self, block: bytes) -> bool:
         self._tokens.add(block)
         if self._tokens.at_most > self._window_tokens:
             self._tokens.count(self._window_tokens)
-        if self._tokens.is_above(self._window_tokens):
-            self._full()
-            self._full = None
+        return self._tokens.is_above(self._window_tokens)
 
     def finish(self) -> None:
         self._sink.finish()
