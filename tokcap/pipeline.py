@@ -23,7 +23,7 @@ from tokcap.steps.answer import (
 from tokcap.steps.capture import capture
 from tokcap.steps.delivery import Bill, deliver, unreported
 from tokcap.steps.destinations import may_repeat, open_destinations
-from tokcap.steps.opening import Call, Closing, Payment, open_call, open_show, open_source
+from tokcap.steps.opening import Call, Closing, Payment, open_call, open_source
 from tokcap.system.shortage import free_memory
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tokcap.exits import Ending
     from tokcap.steps.answer import Answer
     from tokcap.steps.inputs import Input, RunInput
-    from tokcap.steps.opening import ShowCall
+    from tokcap.steps.opening_show import ShowCall
 
 
 class Done(Record):
@@ -108,6 +108,8 @@ def run_and_answer(
 
 def show_and_answer(asked: ShowRequest, env: Environment, payment: Payment) -> Done:
     """Do the steps of `show`."""
+    from tokcap.steps.opening_show import open_show
+
     with Closing() as closing:
         call = open_show(asked, env, closing, payment)
         bill = Bill(call.paying, call.tokenizer, call.stopwatch)
