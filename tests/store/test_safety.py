@@ -15,6 +15,7 @@ from tests.support.reference import recount
 from tokcap.environment import Environment
 from tokcap.store import open_store
 from tokcap.store.base import Retention
+from tokcap.store.local import LocalStore
 from tokcap.store.local_cleaning import CLEAN_SECONDS
 from tokcap.store.local_layout import Layout
 from tokcap.store.retention import DAY_SECONDS, READ_SECONDS
@@ -492,3 +493,12 @@ def test_no_output_is_lost_if_the_data_directory_has_an_odd_name(tokcap, tmp_pat
         assert ran.status == 0
     for args in (["show", "@last", "-n", "60", "-o", "json"], ["spill", "list", "-o", "json"]):
         assert tokcap(*args, env={"TOKCAP_DATA_DIR": odd}).json["ok"] is True
+
+
+def test_a_draft_without_an_output_leaves_nothing(tmp_path):
+    root = tmp_path / "data" / "spill"
+    root.mkdir(parents=True, mode=0o700)
+    draft = LocalStore(str(tmp_path / "data"), str(tmp_path / "spare")).draft()
+    assert len(os.listdir(root)) == 1
+    draft.close()
+    assert os.listdir(root) == []

@@ -53,14 +53,15 @@ class LocalStore:
         self._spare_dir = spare_dir
 
     def draft(self, caller: Caller = ANYBODY) -> LocalDraft:
-        if self._spare_dir and not self._layout.may_be_written():
+        probe = self._layout.make_probe() if self._spare_dir else ""
+        if probe is None:
             try:
                 private.make_directory(self._spare_dir)
                 self._layout = Layout(self._spare_dir, is_shared=False)
             except StoreError:
                 # The reason why the data directory cannot be written is reported.
                 pass
-        return LocalDraft(self._layout, caller)
+        return LocalDraft(self._layout, caller, probe or "")
 
     def listed(self, handle: str) -> ListedOutput | None:
         """Return an output as a list shows it; None if there is no such output."""

@@ -25,8 +25,12 @@ class LocalDraft:
 
     not_shared = ""
 
-    def __init__(self, layout: Layout, caller: Caller) -> None:
+    def __init__(self, layout: Layout, caller: Caller, probe: str = "") -> None:
+        """`probe` is a directory that was made to find out whether that is allowed. It becomes the
+        directory of the draft: to remove it and make another one takes about 0.2 ms.
+        """
         self._layout = layout
+        self._probe = probe
         self._caller = caller
         self._directory = ""
         self._lock = -1
@@ -39,9 +43,9 @@ class LocalDraft:
             # Each level is checked: a symlink in the path would lead elsewhere.
             private.make_directory(self._layout.data_dir, restrict=not self._layout.is_shared)
             private.make_directory(self._layout.root)
-            directory = os.path.join(self._layout.root, private.temporary_name())
+            directory = self._probe or os.path.join(self._layout.root, private.temporary_name())
             private.make_directory(directory)
-            self._directory = directory
+            self._directory, self._probe = directory, ""
             self._lock = lock_directory(directory)
         return self._directory
 
@@ -67,6 +71,9 @@ class LocalDraft:
         self._publish(target, record, files)
 
     def close(self) -> None:
+        if self._probe:
+            remove_directory(self._probe)
+            self._probe = ""
         if self._directory:
             remove_directory(self._directory)
             self._directory = ""

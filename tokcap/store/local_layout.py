@@ -47,12 +47,15 @@ class Layout:
         self.is_shared = is_shared
         self.root = os.path.join(data_dir, SPILL)
 
-    def may_be_written(self) -> bool:
-        """Return whether the system allows to add outputs. Other obstacles are reported when they are met."""
+    def make_probe(self) -> str | None:
+        """Make a directory for a draft, which shows that outputs can be added; None if the system forbids it.
+
+        Return "" if that is not known: other obstacles are reported when they are met.
+        """
         for path in (self.data_dir, self.root):
             if os.path.lexists(path) and not private.is_own_directory(path):
-                return True
-        return private.may_be_written(self.root)
+                return ""
+        return private.make_probe(self.root)
 
     def check_owner(self) -> None:
         """Refuse to read where another user could have put files; `StoreError`."""

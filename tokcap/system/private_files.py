@@ -56,31 +56,40 @@ def make_missing_directories(path: str) -> None:
     if parent and not os.path.isdir(parent):
         make_missing_directories(parent)
     try:
-        os.mkdir(path, DIRECTORY_MODE)
+        make_one_directory(path)
     except FileExistsError:
         return
+
+
+def make_one_directory(path: str) -> None:
+    """Make a private directory; `OSError` if that fails."""
+    os.mkdir(path, DIRECTORY_MODE)
     # The umask may have removed permissions that the owner needs. The umask itself is not changed, because
     # it belongs to the whole process and another thread may be creating files.
     if stat.S_IMODE(os.lstat(path).st_mode) & DIRECTORY_MODE != DIRECTORY_MODE:
         os.chmod(path, DIRECTORY_MODE)
 
 
-def may_be_written(path: str) -> bool:
-    """Return False if the system forbids making directories in this one: in a sandbox, or by permissions.
+def make_probe(path: str) -> str | None:
+    """Make a temporary directory in this one and return its path; None if the system forbids that.
 
-    Only trying shows that: a sandbox can forbid what permissions allow. Nothing that is made here stays.
+    Only trying shows what a sandbox forbids: permissions may allow it. If this directory is missing, the
+    nearest one above it is tried, and nothing stays there. Then, and if anything else fails, return "".
     """
-    while not os.path.lexists(path) and os.path.dirname(path) != path:
-        path = os.path.dirname(path)
-    probe = os.path.join(path, temporary_name())
+    existing = path
+    while not os.path.lexists(existing) and os.path.dirname(existing) != existing:
+        existing = os.path.dirname(existing)
+    probe = os.path.join(existing, temporary_name())
     try:
-        os.mkdir(probe, DIRECTORY_MODE)
+        make_one_directory(probe)
+        if existing == path:
+            return probe
         os.rmdir(probe)
     except OSError as error:
         from errno import EACCES, EPERM, EROFS
 
-        return error.errno not in (EACCES, EPERM, EROFS)
-    return True
+        return None if error.errno in (EACCES, EPERM, EROFS) else ""
+    return ""
 
 
 def open_directory(path: str) -> int:
