@@ -41,9 +41,13 @@ class Record:
         def __init__(self, *args, **named):
             # Written for speed: calls create many records.
             values = self.__dict__
+            fields = self._fields
+            if len(args) == len(fields) and not named:
+                values.update(zip(fields, args, strict=False))
+                return
             values.update(self._defaults)
             if args:
-                by_position = dict(zip(self._fields, args, strict=False))
+                by_position = dict(zip(fields, args, strict=False))
                 if len(args) > len(by_position):
                     raise TypeError(f"{type(self).__name__} takes {len(by_position)} values, not {len(args)}")
                 if not named.keys().isdisjoint(by_position):
@@ -51,8 +55,8 @@ class Record:
                     raise TypeError(f"{type(self).__name__}: {twice!r} is given twice")
                 values.update(by_position)
             values.update(named)
-            if len(values) > len(self._fields):
-                unknown = min(named.keys() - set(self._fields))
+            if len(values) > len(fields):
+                unknown = min(named.keys() - set(fields))
                 raise TypeError(f"{type(self).__name__}: unexpected value for {unknown!r}")
             for name in self._required:
                 if values[name] is MISSING:
