@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import os
 import signal
@@ -24,6 +25,9 @@ if os.environ.get("TOKCAP_TESTS_INSTALLED"):
 NO_SKIP = bool(os.environ.get("TOKCAP_TESTS_NO_SKIP"))
 # The coding agents are large, and installed only where this names their directory.
 WITHOUT_AGENTS = not os.environ.get("TOKCAP_AGENTS_DIR")
+
+# How many cases of each test are run, spread over all of them; 0 for all. A cross-section for another Python.
+MOST_CASES = int(os.environ.get("TOKCAP_TESTS_CASES", "0"))
 
 LOADING_VOCABULARIES = (
     *("test_added.py", "test_bulk_extra.py", "test_calibration.py", "test_gguf.py"),
@@ -58,14 +62,26 @@ def pytest_cmdline_main(config):
         config.option.dist = "loadgroup"
 
 
-def pytest_collection_modifyitems(items):
-    """Let one worker run the tests that load vocabularies of models.
+def pytest_collection_modifyitems(config, items):
+    """Let one worker run the tests that load vocabularies of models. Leave out cases, if that is asked for.
 
     They take a gigabyte. A process of that size forks slowly, and nearly every test starts a command.
     """
+    if MOST_CASES:
+        cases = collections.defaultdict(list)
+        for item in items:
+            cases[item.nodeid.partition("[")[0]].append(item)
+        chosen = {item for same in cases.values() for item in spread(same, MOST_CASES)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
     for item in items:
         if item.path.name in LOADING_VOCABULARIES or " (added)" in item.name:
             item.add_marker(pytest.mark.xdist_group("vocabularies"))
+
+
+def spread(cases, most):
+    """Return so many of the cases at most, evenly spread, the first and the last one included."""
+    return {cases[number * (len(cases) - 1) // (most - 1)] for number in range(most)}
 
 
 def pytest_collection_finish():

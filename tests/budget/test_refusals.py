@@ -123,6 +123,7 @@ CALLS = st.tuples(
 )
 
 
+@pytest.mark.one_python
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(calls=st.lists(CALLS, min_size=1, max_size=10), total=st.sampled_from([None, 5000, 900, 200]))
 def test_what_any_calls_write_is_what_is_used(inside, tmp_path, calls, total):

@@ -58,6 +58,7 @@ def test_an_ordinary_document_is_indexed_piece_by_piece(text):
     check_seek_points(payload, data, "json")
 
 
+@pytest.mark.one_python
 @settings(max_examples=40)
 @given(st.lists(DOCUMENTS, min_size=4, max_size=20), st.sampled_from([",", " ,\n"]), st.data())
 def test_the_index_of_any_document_says_what_its_source_says(values, comma, drawn):
@@ -76,6 +77,7 @@ def test_the_index_of_any_document_says_what_its_source_says(values, comma, draw
     check_seek_points(payload, data, "json")
 
 
+@pytest.mark.one_python
 @settings(max_examples=60)
 @given(st.lists(DOCUMENTS, min_size=4, max_size=12), st.data())
 def test_no_damaged_document_is_accepted(values, drawn):

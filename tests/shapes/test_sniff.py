@@ -160,6 +160,7 @@ def test_a_text_that_only_begins_like_json_is_refused_by_its_beginning(line):
     assert sniff(Glanced(line), "auto").shape == "text"
 
 
+@pytest.mark.one_python
 @settings(max_examples=150, deadline=None)
 @given(values=st.lists(DOCUMENTS, min_size=1, max_size=3), data=st.data())
 def test_every_beginning_of_valid_json_may_go_on(values, data):

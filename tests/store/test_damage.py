@@ -179,6 +179,7 @@ def long_outputs():
         yield made, outputs
 
 
+@pytest.mark.one_python
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chance=st.randoms(use_true_random=False), shape=st.sampled_from(sorted(LONG)))
 def test_whatever_byte_is_changed_a_window_is_right_or_refused(long_outputs, chance, shape):

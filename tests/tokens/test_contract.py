@@ -120,6 +120,7 @@ def test_lengths_add_up_to_the_text_and_there_are_as_many_as_tokens(kind, text):
     assert lengths_of(tokenizer, text.encode()) == lengths
 
 
+@pytest.mark.one_python
 @every_kind
 @settings(max_examples=150, deadline=None)
 @given(data=ANY_BYTES, after=ANY_BYTES, begin=st.integers(0, 20), ahead=st.integers(0, 20))
@@ -136,6 +137,7 @@ def test_a_safe_cut_is_safe_whatever_follows(kind, data, after, begin, ahead):
     assert tokens_apart(tokenizer, data[begin:cut], data[cut:] + after) == lengths_of(tokenizer, whole)
 
 
+@pytest.mark.one_python
 @every_kind
 @pytest.mark.parametrize("piece", ["a", " ", "=", "1", "漢字", "ab'cd", ". "])
 def test_a_safe_cut_that_was_searched_for_is_safe(kind, piece):

@@ -104,6 +104,7 @@ def test_the_standard_library_counts_as_tiktoken_counts_it(name):
         assert count_bytes(data, TOKENIZERS[name]) == expected, source
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("run", LONG_RUNS)
 def test_a_long_run_without_safe_cuts_has_the_same_tokens(name, run):
@@ -186,6 +187,7 @@ PARTS = st.sampled_from(
 )
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 @settings(max_examples=60, deadline=None)
 @given(runs=st.lists(st.tuples(PARTS, st.integers(1, 6000)), min_size=1, max_size=6))

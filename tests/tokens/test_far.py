@@ -32,6 +32,7 @@ def tokens_of(name: str, data: bytes) -> int:
     )
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 @settings(max_examples=150, deadline=None)
 @given(
@@ -111,6 +112,7 @@ def test_a_far_token_in_text_that_does_not_repeat_is_searched_by_several_process
     assert [len(parts) for parts in divided] == [3]
 
 
+@pytest.mark.one_python
 def test_the_extra_counts_new_text_if_it_is_installed(monkeypatch):
     pytest.importorskip("gigatoken")
     rng = random.Random(9)

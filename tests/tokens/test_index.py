@@ -44,6 +44,7 @@ def expected_starts(text: str, name: str) -> list[int]:
     return starts
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 @settings(max_examples=200, deadline=None)
 @given(text=AWKWARD, ends=st.tuples(st.integers(0, 60), st.integers(0, 60)))
@@ -57,6 +58,7 @@ def test_starts_are_those_of_tiktoken_for_any_range(name, text, ends):
         assert list(index.starts(first, last)) == expected[first : last + 1]
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", [*ENCODINGS, "approx"])
 @settings(max_examples=200, deadline=None)
 @given(parts=st.lists(st.one_of(AWKWARD.map(str.encode), st.binary(max_size=9)), max_size=6))

@@ -42,11 +42,16 @@ WITHOUT_END = 1 << 62
 
 # How an encoder for small texts is opened. A package that was built without a compiler has no first one.
 ENCODERS = {"compiled": native_text.native_encoder, "plain": small_text.SmallTextEncoder}
+NOT_COMPILED = "tokcap was built without a C compiler"
 each_encoder = pytest.mark.parametrize("kind", ENCODERS)
 
 
 def opened(kind, name):
-    return ENCODERS[kind](name) or pytest.skip("tokcap was built without a C compiler")
+    return ENCODERS[kind](name) or pytest.skip(NOT_COMPILED)
+
+
+def compiled_module():
+    return pytest.importorskip("tokcap.tokens._native", reason=NOT_COMPILED)
 
 
 @pytest.fixture
@@ -88,8 +93,7 @@ def test_any_text_has_the_tokens_of_tiktoken_or_is_declined(name, kind, text):
 
 
 def test_compiled_code_knows_common_signs_and_leaves_all_others_to_python():
-    from tokcap.tokens import _native
-
+    _native = compiled_module()
     known = 0
     for number in (point for point in code_points() if point >= 0x80):
         found = _native.sign_classes(f"a{chr(number)}b".encode())
@@ -377,8 +381,7 @@ def test_buckets_that_cannot_be_read_cost_time_and_nothing_else(damage, kind, mo
 
 def test_compiled_code_never_reads_past_damaged_buckets():
     """A damaged table gives tokens that cover the text, or none."""
-    from tokcap.tokens import _native
-
+    _native = compiled_module()
     dice = random.Random(11)
     text = (ROOT / "README.md").read_bytes().decode().encode("ascii", "ignore")
     whole = WHOLE.read_bytes()

@@ -78,6 +78,7 @@ def test_any_text_has_the_tokens_of_the_package(compiled, prefix, parts):
     assert list(loaded.token_lengths(plain)) == list(after_cut(tokenizer).token_lengths(plain))
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("text", [" ", "▁", "the", "ж", "漢字", "-- ", "\n", "> </"])
 def test_a_long_run_is_counted_in_parts_as_it_is_whole(compiled, prefix, text):
