@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import Annotated
 
+import pytest
 import typer
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
@@ -180,7 +181,8 @@ def command_lines(draw):
     return [*line, *end, *(draw(COMMAND_WORDS) if end else [])]
 
 
-@settings(max_examples=1000, deadline=None)
+@pytest.mark.one_python
+@settings(max_examples=400, deadline=None)
 @given(argv=command_lines())
 @example(argv=["-n5", "-n", "7", "--token-limit=9", "--no-clean", "--clean", "ls", "-n", "1"])
 @example(argv=["--sentinel", "--", "--", "-n"])

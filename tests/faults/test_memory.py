@@ -61,10 +61,16 @@ RUNS = {
 }
 
 
+# Every run from both its ends; the other ways to read it do not depend on what it consists of.
 @pytest.mark.parametrize(
-    "args", [[], ["--keep", "tail"], ["--keep", "ends"], ["--token-count"]], ids=" ".join
+    ("run", "args"),
+    [
+        *((run, args) for run in RUNS for args in (["--keep", "tail"], ["--token-count"])),
+        ("letters", []),
+        ("ideographs", ["--keep", "ends"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
-@pytest.mark.parametrize("run", RUNS)
 def test_one_run_without_a_visible_cut_takes_bounded_memory(run, args):
     done = piped(RUNS[run], 10 * MEGABYTE, "-n", "100", *args)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -83,7 +89,7 @@ RUNS_OF_O200K = {
 }
 
 
-@pytest.mark.parametrize("args", [[], ["--keep", "tail"], ["--token-count"]], ids=" ".join)
+@pytest.mark.parametrize("args", [["--keep", "tail"], ["--token-count"]], ids=" ".join)
 @pytest.mark.parametrize("run", RUNS_OF_O200K)
 def test_one_run_takes_bounded_memory_in_o200k_base(run, args):
     done = piped(RUNS_OF_O200K[run], 10 * MEGABYTE, "-n", "100", "--tokenizer", "o200k_base", *args)
@@ -93,7 +99,7 @@ def test_one_run_takes_bounded_memory_in_o200k_base(run, args):
 
 @pytest.mark.parametrize("run", ["one emoji", "ideographs"])
 def test_a_run_that_a_session_pays_for_is_passed_on_in_bounded_memory(run):
-    size = 60 * MEGABYTE
+    size = 40 * MEGABYTE
     run_tokcap("budget", "start", "work")
     line = f'{RUNS[run]} | head -c {size} | prlimit --data={150 << 20} "$@" | wc -c'
     done = subprocess.run(
@@ -101,7 +107,7 @@ def test_a_run_that_a_session_pays_for_is_passed_on_in_bounded_memory(run):
     )
     assert (done.stdout.strip(), done.stderr) == (b"%d" % size, b"")
     status = run_tokcap("budget", "status", "work", "-o", "json").json
-    assert status["data"]["used"] > 10**7
+    assert status["data"]["used"] > 6 * 10**6
 
 
 @pytest.mark.parametrize("args", [["--", "sh"], []])

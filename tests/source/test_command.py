@@ -18,7 +18,10 @@ from tests.support.program import PYTHON
 from tests.support.reference import recount
 
 
-@pytest.mark.parametrize("status", range(256))
+# With all that mean something to a shell, and both sides of every power of two.
+@pytest.mark.parametrize(
+    "status", [*range(9), *range(15, 18), *range(31, 34), *range(63, 79), *range(123, 160), *range(253, 256)]
+)
 def test_the_exit_status_of_the_command_comes_out(inside, status):
     assert inside("--", "sh", "-c", f"exit {status}").status == status
 
@@ -226,7 +229,7 @@ def test_a_grandchild_that_keeps_the_pipe_is_noted(inside):
 
 
 def test_the_last_bytes_of_a_command_that_exits_at_once_are_never_lost(inside):
-    for _ in range(200):
+    for _ in range(80):
         assert inside("--", "printf", "Bingo").out == b"Bingo"
 
 
@@ -284,7 +287,7 @@ def test_a_small_limit_does_not_hide_the_error_without_a_word(inside):
     assert "STDERR_HIDDEN" in [warning["code"] for warning in ran.json["warnings"]]
 
 
-@pytest.mark.parametrize("limit", range(1, 25))
+@pytest.mark.parametrize("limit", [*range(1, 10), *range(12, 25, 3)])
 @pytest.mark.parametrize("script", ["seq 1000 >&2", "echo hi; seq 1000 >&2", "seq 30; seq 30 >&2"])
 def test_in_json_too_both_streams_stay_within_the_limit(inside, limit, script):
     ran = inside("-n", str(limit), "-o", "json", "--", "sh", "-c", script)

@@ -49,7 +49,7 @@ def test_without_a_terminal_the_size_comes_from_the_variables(inside, variables,
 
 
 def test_the_last_bytes_are_never_lost_on_a_terminal_either(inside):
-    for _ in range(200):
+    for _ in range(80):
         assert inside("--pty", "--", "printf", "Bingo").out == b"Bingo"
 
 

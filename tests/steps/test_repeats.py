@@ -193,7 +193,7 @@ class TestMark:
 
     @pytest.mark.parametrize("name", ENCODINGS)
     def test_the_line_has_at_most_25_tokens(self, repeat, name):
-        for number in range(25):
+        for number in range(0, 25, 3):
             text = LONG.replace(b"line 7 ", b"line %d " % (number + 10**number))
             assert repeat(text, b"", "--tokenizer", name).out == text
             line = repeat(text, b"", "--tokenizer", name)

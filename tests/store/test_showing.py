@@ -81,6 +81,7 @@ def test_show_stores_nothing(inside, with_store, stored):
     assert sorted(path.name for path in (with_store / "spill").glob("??/*")) == before == [handle]
 
 
+@pytest.mark.one_python
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.text(st.sampled_from("ab1 \n\té漢😀,"), min_size=1, max_size=300),
@@ -112,6 +113,7 @@ def test_the_pages_of_a_stored_text_join_to_the_text(inside, text, limit, name):
     assert "".join(pages) == text
 
 
+@pytest.mark.one_python
 def test_a_window_of_a_stored_output_equals_that_of_the_run(inside):
     """For every shape: an answer from the store, its index and landmarks equals that of the run."""
     rows = "".join(
@@ -127,7 +129,7 @@ def test_a_window_of_a_stored_output_equals_that_of_the_run(inside):
     for shape, payload in payloads.items():
         data = payload.encode()
         handle = inside("-n", "100", "-o", "json", stdin=data).json["meta"]["handle"]
-        for offset in (0, 1, 777, 30_000, 31_000, 15_000, 10**9):
+        for offset in (0, 777, 30_000, 15_000, 10**9):
             for keep in ("head", "tail", "ends"):
                 args = ["-n", "150", "--token-offset", str(offset), "--keep", keep, "-o", "json"]
                 run = inside(*args, "--spill", "never", stdin=data).json
