@@ -281,6 +281,7 @@ def test_with_newer_unicode_tables_than_tiktoken_has_only_old_characters_are_cer
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize(("kind", "allowance"), [("compiled", 250_000), ("plain", 2_000_000)])
 def test_counting_goes_on_with_tiktoken_when_a_text_is_not_small(name, kind, allowance, monkeypatch):
+    opened(kind, name)
     if kind == "plain":
         monkeypatch.setattr(native_text, "native_encoder", lambda _name: None)
     monkeypatch.setitem(embedded.ALLOWANCE, name, allowance)
