@@ -85,7 +85,7 @@ def spread(cases, most):
 
 
 def pytest_collection_finish():
-    """Thousands of tests are not garbage: looking through them again and again takes a tenth of the time."""
+    """Thousands of tests are not garbage, so the collector need not look through them again and again."""
     gc.collect()
     gc.freeze()
 
