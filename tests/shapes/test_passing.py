@@ -148,7 +148,7 @@ def test_any_of_the_seek_points_give_the_windows_that_none_give(payload, limit, 
     assert windows(source, limit) == expected
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(payload=PAYLOADS, other=PAYLOADS, limit=st.integers(15, 60), data=st.data())
 def test_seek_points_that_are_damaged_or_of_something_else_change_nothing(payload, other, limit, data):
     source, foreign = source_of(payload), source_of(other)
