@@ -109,7 +109,7 @@ class TestHealthy:
         assert everything_below(tmp_path) == before
 
     def test_a_package_without_compiled_code_is_noted_with_what_to_do(self, examined, monkeypatch):
-        assert examined()["versions.compiled"][0]["message"] == "small outputs are counted by compiled code"
+        assert examined()["versions.compiled"][0]["message"] == "small texts are counted by compiled code"
         monkeypatch.setattr(native_text, "native_encoder", lambda _name: None)
         (found,) = examined()["versions.compiled"]
         assert (found["status"], "built without a C compiler" in found["message"]) == ("note", True)

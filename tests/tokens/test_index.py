@@ -14,17 +14,10 @@ from tests.support.texts import AWKWARD
 from tokcap.core.mark import words_of
 from tokcap.core.spool import Spool, in_memory
 from tokcap.system import threads
-from tokcap.tokens import (
-    Checkpoints,
-    Index,
-    chunks,
-    count_bytes,
-    gigatoken_counter,
-    index,
-    open_tokenizer,
-    parallel,
-)
+from tokcap.tokens import chunks, count_bytes, gigatoken_counter, index, open_tokenizer, parallel
 from tokcap.tokens import index as index_module
+from tokcap.tokens.checkpoints import Checkpoints
+from tokcap.tokens.index import Index
 
 
 @pytest.fixture

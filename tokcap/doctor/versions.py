@@ -49,7 +49,7 @@ def check_compiled_code() -> Finding:
     from tokcap.tokens.native_text import native_encoder
 
     if native_encoder("cl100k_base"):
-        return ok("compiled", "small outputs are counted by compiled code")
+        return ok("compiled", "small texts are counted by compiled code")
     message = (
         "tokcap was built without a C compiler, and counts slower; install one, and then tokcap once more"
     )
