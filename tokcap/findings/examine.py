@@ -12,9 +12,9 @@ from tokcap.findings.draft import Draft
 from tokcap.findings.explain import COMMON_LINES, SECTION_STRENGTH, explain, headings_above, subordinate
 from tokcap.findings.false_friends import prefix_bytes
 from tokcap.findings.groups import Groups
-from tokcap.findings.judge import judge, telling_words
+from tokcap.findings.judge import Judge
 from tokcap.findings.structure import headings, is_diff
-from tokcap.findings.words import HEX_DIGITS, has_words, message_of, words_of
+from tokcap.findings.words import HEX_DIGITS, ONE_DIGIT, has_words, message_of, words_of
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -62,6 +62,12 @@ DIFF_MARKERS = (b"+", b"-", b" ", b"@")
 CHANGES = (b"insertions(+)", b"insertion(+)", b"deletions(-)", b"deletion(-)")
 # The shortest abbreviation of a hash.
 HASH_BYTES = 7
+# What a compiler says about a file does not depend on the file and the place: `a.c:3:14: warning: …`.
+SOURCE_FILES = tuple(
+    b".c .cc .cpp .cs .cxx .go .h .hh .hpp .java .js .jsx .kt .m .php .py .pyi .rb .rs .scala .sh .swift .ts"
+    b" .tsx".split()
+)
+PLACE_BYTES = b"01:"
 # Digits are equal, except zero: no errors is not the same as some.
 DIGIT_CLASSES = bytes.maketrans(b"123456789", b"1" * 9)
 
@@ -114,11 +120,11 @@ class Examination:
             data = data.replace(b"\r\n", b"\n")
             data = FRAMES.sub(b"", data)
         plain = data.split(b"\n")
-        text = words_of(data)
-        words = [line.split() for line in text.split(b"\n")]
+        masks = data.translate(ONE_DIGIT).split(b"\n")
+        words = [line.split() for line in words_of(data).split(b"\n")]
         word_counts: dict[bytes, int] = {}
         _count_elements(word_counts, chain.from_iterable(words))
-        groups = self.groups.learn(text, words, word_counts)
+        groups = self.groups.learn(plain, masks, words, word_counts)
         novel = self.groups.novel(words, groups, word_counts)
         self._history_lines = 0
         if self._is_history or (not self.lines and may_be_commit(plain[0])):
@@ -129,11 +135,11 @@ class Examination:
             self._is_history = self._history_lines == len(plain)
         self.lines += len(lines)
         self._is_diff = self._is_diff or (in_context and is_diff(data))
-        drafts = list(self._failures(data, plain, words, groups, numbers, telling_words(word_counts)))
+        drafts = list(self._failures(data, plain, words, groups, numbers, Judge(word_counts)))
         for draft in drafts:
             draft.is_novel = draft.line - numbers[0] in novel
         if in_context:
-            drafts += list(self._structure(drafts, plain, words, word_counts, groups, numbers[0]))
+            drafts += list(self._structure(drafts, plain, masks, words, word_counts, groups, numbers[0]))
             drafts += self._examples(plain, groups, numbers[0], novel)
         return drafts
 
@@ -144,11 +150,11 @@ class Examination:
         words: Sequence[Sequence[bytes]],
         groups: Sequence[int],
         numbers: Sequence[int],
-        telling: dict[bytes, tuple[int, ...]],
+        judge: Judge,
     ) -> Iterator[Draft]:
         """Yield the lines that the rules know, or that the caller is interested in."""
         kind_counts, interest = self.kind_counts, self._interest
-        is_cold, in_diff, past = telling.keys().isdisjoint, self._is_diff, self._history_lines
+        is_cold, in_diff, past = judge.telling.keys().isdisjoint, self._is_diff, self._history_lines
         data = b"\n" + data
         marks = rules.MARKS[:1] if data.isascii() else rules.MARKS
         may_be_marked = any(mark in data for mark in marks) or rules.NUMBERED.search(data) is not None
@@ -163,7 +169,7 @@ class Examination:
             elif n < past or (in_diff and line[:1] in DIFF_MARKERS and not line.endswith(CHANGES)):
                 continue
             elif not is_cold(words[n]):
-                kind = self._kind_of(line, words[n], telling)
+                kind = self._kind_of(line, words[n], judge)
             if may_be_marked and not kind and line[:1] in MARKS and rules.MARKED_LINES.match(line):
                 kind = rules.FAILED
             if not kind:
@@ -192,12 +198,18 @@ class Examination:
             self._repeats[message] = (repeat, times + 1)
         return repeat, times
 
-    def _kind_of(self, line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
-        """Return the kind of a line; remember it for lines that differ only in digits."""
+    def _kind_of(self, line: bytes, words: Sequence[bytes], judge: Judge) -> str:
+        """Return the kind of a line; remember it for lines that differ only in digits, or in the file."""
         key = line[:MESSAGE_BYTES].translate(DIGIT_CLASSES)
+        file, _, rest = key.partition(b":")
+        if file.endswith(SOURCE_FILES) and file.find(b" ") < 0:
+            place, _, message = rest.partition(b": ")
+            if not place.strip(PLACE_BYTES):
+                # No line begins so.
+                key = b"\n" + message
         kind = self._judged.get(key)
         if kind is None:
-            kind = judge(line, words, telling)
+            kind = judge.kind_of(line, words)
             if len(self._judged) < MOST_MESSAGES:
                 self._judged[key] = kind
         return kind
@@ -206,6 +218,7 @@ class Examination:
         self,
         failures: Sequence[Draft],
         plain: Sequence[bytes],
+        masks: Sequence[bytes],
         words: Sequence[Sequence[bytes]],
         word_counts: dict[bytes, int],
         groups: Sequence[int],
@@ -220,7 +233,7 @@ class Examination:
                 place.repeat, _ = self._repeat_of(plain[place.line - number])
                 yield place
         subordinate(failures)
-        structure = list(headings(plain, words, is_diff=self._is_diff))
+        structure = list(headings(plain, masks, words, word_counts, is_diff=self._is_diff))
         titles = [
             number + n
             for n, kind, strength in structure
@@ -288,5 +301,4 @@ def may_be_commit(line: bytes) -> bool:
 
 def is_numbered(line: bytes) -> bool:
     """Return whether a line is a title with a number: `  2) Login`."""
-    digits, bracket, _ = line.lstrip().partition(b") ")
-    return bool(bracket) and digits.isdigit()
+    return line.find(b") ") >= 0 and line.lstrip().partition(b") ")[0].isdigit()

@@ -27,7 +27,8 @@ STRONG = frozenset((rules.CRASH, rules.ERROR, rules.FAILED))
 WEAK = frozenset((rules.TROUBLE, rules.WARNING))
 
 # A place in a file: `File "a.py", line 3`, `(a.js:3:5)`, `--> a.rs:3:5`, `a.c:3`.
-PLACE = later(rb"[\w)]\.\w{1,6}(?:[:(]\d+|\", line \d+)|^\s*--> ")
+PLACE = later(rb"\.(?<=[\w)]\.)\w{1,6}(?:[:(]\d+|\", line \d+)")
+POINTER = b"--> "
 FOREIGN = (
     *(
         b"site-packages",
@@ -111,7 +112,7 @@ def places(numbers: Iterable[int], plain: Sequence[bytes], draft: Draft, number:
     own = 0
     for n in numbers:
         line = plain[n]
-        if PLACE.search(line):
+        if PLACE.search(line) or line.lstrip().startswith(POINTER):
             if any(line.find(name) >= 0 for name in FOREIGN):
                 strength = FOREIGN_STRENGTH
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 # `collections.Counter` counts with it. Importing `collections` would load more than is saved.
 from _collections import _count_elements  # type: ignore[import-not-found]
 
-from tokcap.findings.words import DIGITS, ONE_DIGIT, SLASH, constant_words
+from tokcap.findings.words import DIGITS, SLASH, constant_words
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,19 +44,21 @@ class Groups:
         self._is_new = True
 
     def learn(
-        self, text: bytes, words: Sequence[Sequence[bytes]], word_counts: dict[bytes, int]
+        self,
+        lines: Sequence[bytes],
+        masks: Sequence[bytes],
+        words: Sequence[Sequence[bytes]],
+        word_counts: dict[bytes, int],
     ) -> list[int]:
-        """Return the group of each line. `text` is the result of `words_of`, `words` are its lines."""
+        """Return the group of each line. `masks` are the lines with equal digits."""
         if self._is_new:
             self._is_new = False
             self._frequent = self._frequent_words(len(words), word_counts)
             said = b"".join(self._frequent)
             self._ignores_digits = len(said.translate(None, DIGITS)) == len(said)
-        if self._ignores_digits:
-            text = text.translate(ONE_DIGIT)
         known: dict[bytes, int] = {}
         found = []
-        for mask, line in zip(text.split(b"\n"), words, strict=True):
+        for mask, line in zip(masks if self._ignores_digits else lines, words, strict=True):
             number = known.get(mask)
             if number is None:
                 number = known[mask] = self._number_of(line)

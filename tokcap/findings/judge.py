@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tokcap.findings import false_friends, rules
-from tokcap.lean.patterns import later
+from tokcap.lean.patterns import compiled
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import re
+    from collections.abc import Collection, Iterable, Sequence
 
 # Only the beginning of a line is judged.
 LINE_BYTES = 600
@@ -24,33 +25,46 @@ CALMER = tuple(
     )
     for kind in rules.KINDS
 )
-# Each rule: the importance of its kind, and its pattern.
-IMPORTANCE = {kind: number for number, kind in enumerate(rules.KINDS)}
-ROWS = [(IMPORTANCE[rule.kind], later(rule.pattern) if rule.pattern else None) for rule in rules.RULES]
-# The order in which rules are tried.
-TRIED = [importance + NOTHING * (pattern is not None) for importance, pattern in ROWS]
+# For each rule, the importance of its kind; and the order in which rules are tried.
+IMPORTANCE = [rules.KINDS.index(kind) for _, kind, _, _ in rules.RULES]
+TRIED = [
+    importance + NOTHING * bool(pattern)
+    for importance, (_, _, _, pattern) in zip(IMPORTANCE, rules.RULES, strict=True)
+]
 # The first letters of the codes that linters give: `E1120`, `F821`, `W0611`, `SC2086`.
 CODE_LETTERS = b"efwcrs"
 STAR = ord("*")
 
 
-def rows_by_word() -> tuple[dict[bytes, tuple[int, ...]], dict[bytes, tuple[int, ...]]]:
-    """Return the rules that each word and each ending of a word calls for."""
-    words: dict[bytes, tuple[int, ...]] = {}
-    endings: dict[bytes, tuple[int, ...]] = {}
-    for number, rule in enumerate(rules.RULES):
-        for word in rule.words.encode().split():
-            if word in words:
-                words[word] += (number,)
-            elif word[0] != STAR or word == b"***":
-                words[word] = (number,)
-            else:
-                endings[word[1:]] = (*endings.get(word[1:], ()), number)
-    return words, endings
+# The words of all rules, with blanks around each; those of one rule on one line. To search this for the few
+# words that a text has takes less time than to make a dictionary of all words.
+TABLE = b" " + b" \n ".join([words for _, _, words, _ in rules.RULES]) + b" "
+WORDS = frozenset(TABLE.split())
 
 
-WORDS, ENDINGS = rows_by_word()
+def rules_with(word: bytes) -> tuple[int, ...]:
+    """Return the rules that have a word in the table."""
+    found = []
+    padded = b" %s " % word
+    place = TABLE.find(padded)
+    while place >= 0:
+        found.append(TABLE.count(b"\n", 0, place))
+        place = TABLE.find(padded, place + 1)
+    return tuple(found)
+
+
+ENDINGS = {word[1:]: rules_with(word) for word in WORDS if word[0] == STAR and word != b"***"}
 ALL_ENDINGS = tuple(ENDINGS)
+# The patterns of rules, when they were needed.
+PATTERNS: dict[int, re.Pattern[bytes]] = {}
+
+
+def pattern_of(number: int) -> re.Pattern[bytes]:
+    """Return the pattern of a rule."""
+    pattern = PATTERNS.get(number)
+    if pattern is None:
+        pattern = PATTERNS[number] = compiled(rules.RULES[number][3])
+    return pattern
 
 
 def telling_words(words: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
@@ -64,13 +78,13 @@ def telling_words(words: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
         or (word[-1:].isdigit() and word[0] in CODE_LETTERS and is_code(word))
     ]
     for word in candidates:
-        rows = WORDS.get(word, ())
+        rows = rules_with(word)
         if word.endswith(ALL_ENDINGS):
             for ending, more in ENDINGS.items():
                 if word.endswith(ending) and len(word) > len(ending):
                     rows = (*rows, *more)
         elif word[0] in CODE_LETTERS and is_code(word):
-            rows = WORDS[b"{code}"]
+            rows = rules_with(b"{code}")
         if rows:
             found[word] = rows
     return found
@@ -82,60 +96,75 @@ def is_code(word: bytes) -> bool:
     return 3 <= len(digits) <= 4 and digits.isdigit()
 
 
-def judge(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> str:
-    """Return the kind of a line; empty if no rule matches."""
-    line = line[:LINE_BYTES]
-    if not false_friends.PASSED_WORDS.isdisjoint(words) and false_friends.PASSED_IN.search(line):
-        return ""
-    best = importance_of(line, words, telling)
-    if best >= WEAK:
-        prefix = false_friends.prefix_bytes(line)
-        if prefix:
-            line = line[prefix:]
-            best = min(best, importance_of(line, words, telling))
-    if best == NOTHING or false_friends.is_source_code(line, words) or false_friends.PASSED.match(line):
-        return ""
-    if (
-        not false_friends.ABSENT_WORDS.isdisjoint(words)
-        or line.find(b"[]") >= 0
-        or line.find(b"{}") >= 0
-        or line.find(b'""') >= 0
-        or line.find(b"''") >= 0
-    ) and false_friends.MAY_BE_ABSENT.search(line.lower()):
-        left = false_friends.ABSENT.sub(b" ", line)
-        if len(left) < len(line):
-            low = left.lower()
-            line, words = left, [word for word in words if low.find(word) >= 0]
-            best = importance_of(line, words, telling)
-            if best == NOTHING:
-                return ""
-    if not false_friends.CALM_WORDS.isdisjoint(words) and false_friends.CALM.match(line):
-        best = CALMER[best]
-    if b"enoent" in words and false_friends.SEARCHES.match(line):
-        return rules.WARNING
-    kind = rules.KINDS[best]
-    if (
-        kind not in (rules.WARNING, rules.SUMMARY)
-        and line.lower().find(b"warn") >= 0
-        and false_friends.WARNS.match(line)
-    ):
-        return rules.WARNING
-    return kind
+class Judge:
+    """Judges the lines of a text that has these words."""
 
+    def __init__(self, words: Collection[bytes]) -> None:
+        self.telling = telling_words(words)
+        # The words that are looked for in each line, if the text has them at all.
+        self._passed = frozenset([word for word in false_friends.PASSED_WORDS if word in words])
+        self._absent = frozenset([word for word in false_friends.ABSENT_WORDS if word in words])
+        self._calm = frozenset([word for word in false_friends.CALM_WORDS if word in words])
+        self._source = frozenset([word for word in false_friends.SOURCE_WORDS if word in words])
+        self._has_searches = b"enoent" in words
 
-def importance_of(line: bytes, words: Sequence[bytes], telling: dict[bytes, tuple[int, ...]]) -> int:
-    """Return the number of the most important kind whose rules match."""
-    best = NOTHING
-    numbers: set[int] = set()
-    for word in words:
-        if word in telling:
-            numbers.update(telling[word])
-    # Rules without a pattern are first in `TRIED`, then the most important ones: fewer patterns are searched.
-    for number in numbers if len(numbers) == 1 else sorted(numbers, key=TRIED.__getitem__):
-        importance, pattern = ROWS[number]
-        if importance < best:
-            if pattern is None:
-                best = importance
-            elif pattern.search(line):
-                return importance
-    return best
+    def kind_of(self, line: bytes, words: Sequence[bytes]) -> str:
+        """Return the kind of a line; empty if no rule matches."""
+        line = line[:LINE_BYTES]
+        if self._passed and not self._passed.isdisjoint(words) and false_friends.PASSED_IN.search(line):
+            return ""
+        best = self._importance_of(line, words)
+        if best >= WEAK:
+            prefix = false_friends.prefix_bytes(line)
+            if prefix:
+                line = line[prefix:]
+                best = min(best, self._importance_of(line, words))
+        if best == NOTHING:
+            return ""
+        has_source_word = bool(self._source) and not self._source.isdisjoint(words)
+        if false_friends.is_source_code(line, has_source_word) or false_friends.has_passed(line):
+            return ""
+        if (
+            (self._absent and not self._absent.isdisjoint(words) and false_friends.may_be_absent(words))
+            or line.find(b"[]") >= 0
+            or line.find(b"{}") >= 0
+            or line.find(b'""') >= 0
+            or line.find(b"''") >= 0
+        ):
+            left = false_friends.ABSENT.sub(b" ", line)
+            if len(left) < len(line):
+                low = left.lower()
+                line, words = left, [word for word in words if low.find(word) >= 0]
+                best = self._importance_of(line, words)
+                if best == NOTHING:
+                    return ""
+        if self._calm and not self._calm.isdisjoint(words) and false_friends.CALM.match(line):
+            best = CALMER[best]
+        if self._has_searches and b"enoent" in words and false_friends.SEARCHES.match(line):
+            return rules.WARNING
+        kind = rules.KINDS[best]
+        if (
+            kind not in (rules.WARNING, rules.SUMMARY)
+            and line.lower().find(b"warn") >= 0
+            and false_friends.WARNS.match(line)
+        ):
+            return rules.WARNING
+        return kind
+
+    def _importance_of(self, line: bytes, words: Sequence[bytes]) -> int:
+        """Return the number of the most important kind whose rules match."""
+        telling = self.telling
+        numbers: set[int] = set()
+        for word in words:
+            if word in telling:
+                numbers.update(telling[word])
+        best = NOTHING
+        # Rules without a pattern are tried first, then the most important ones: fewer patterns are searched.
+        for number in numbers if len(numbers) == 1 else sorted(numbers, key=TRIED.__getitem__):
+            importance = IMPORTANCE[number]
+            if importance < best:
+                if TRIED[number] == importance:
+                    best = importance
+                elif pattern_of(number).search(line):
+                    return importance
+        return best

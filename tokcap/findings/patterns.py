@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tokcap.findings import examine, explain, false_friends, history, judge, rules, structure
+from tokcap.findings import examine, explain, false_friends, history, rules, structure
+from tokcap.lean.patterns import later
 
 READY = (
-    *(pattern for _, pattern in judge.ROWS if pattern is not None),
+    *(later(pattern) for _, _, _, pattern in rules.RULES if pattern),
     *false_friends.READY,
     *structure.READY,
     *history.READY,

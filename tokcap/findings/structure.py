@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tokcap.findings.words import ONE_DIGIT
 from tokcap.lean.patterns import later
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 MULTILINE = 8
 IS_DIFF = later(rb"^(?:diff --git |@@ -\d)", MULTILINE)
@@ -31,8 +30,13 @@ BEGINNINGS = (
 TITLE = later(
     rb"(?:={3,}|-{3,}|_{3,}|\*{3,}|~{3,}) ?\S.*\S ?(?:={3,}|-{3,}|_{3,}|\*{3,}|~{3,})$"
     rb"|[A-Z][A-Z0-9 _/&-]{3,40}$|\d+(?:\.\d+)*\.? [A-Z][^.]{2,60}$|\[\d+/\d+\] \S|#\d+ \[|<h\d"
-    rb"|\[[\w .:-]+\]$|[\w./@+ -]{1,100}:$"
+    rb"|\[[\w .:-]+\]$"
 )
+# Only lines that begin so can be such a title.
+TITLE_BYTES = b"=-_*~[<0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+# A title that ends with a colon.
+LABEL = later(rb"[\w./@+ -]{1,100}:$")
+COLON = ord(":")
 INDENTS = (b" ", b"\t")
 # The strength of `#`, `##`, `###`, ….
 LEVELS = (1.0, 0.95, 0.7, 0.5)
@@ -56,7 +60,7 @@ DIFF_MARKS = (b"+", b"-", b" ", b"@")
 # What a line looks like.
 PLAIN, BLANK, RULE, BEGINS, BRANCHES, TITLED, HUNK, DEFINES, OTHER = range(9)
 
-READY = (IS_DIFF, TITLE, RULE_LINE, DEFINITION)
+READY = (IS_DIFF, TITLE, LABEL, RULE_LINE, DEFINITION)
 
 
 def is_diff(data: bytes) -> bool:
@@ -65,10 +69,20 @@ def is_diff(data: bytes) -> bool:
 
 
 def headings(
-    lines: Sequence[bytes], words: Sequence[Sequence[bytes]], *, is_diff: bool
+    lines: Sequence[bytes],
+    masks: Sequence[bytes],
+    words: Sequence[Sequence[bytes]],
+    word_counts: Mapping[bytes, int],
+    *,
+    is_diff: bool,
 ) -> Iterator[tuple[int, str, float]]:
-    """Yield the lines that start a part: place, kind, and strength from 0 to 1."""
-    found = list(titles(lines, words, is_diff=is_diff))
+    """Yield the lines that start a part: place, kind, and strength from 0 to 1.
+
+    `masks` are the lines with equal digits.
+    """
+    defining = frozenset([word for word in DEFINING if word in word_counts])
+    looks = looks_of(masks, words, defining, is_diff=is_diff)
+    found = list(titles(lines, looks, words, defining, is_diff=is_diff))
     strong = [n for n, _, strength in found if strength >= 0.5] + [len(lines)]
     place = 0
     for n, kind, strength in found:
@@ -80,13 +94,17 @@ def headings(
 
 
 def titles(
-    lines: Sequence[bytes], words: Sequence[Sequence[bytes]], *, is_diff: bool
+    lines: Sequence[bytes],
+    looks: Sequence[int],
+    words: Sequence[Sequence[bytes]],
+    defining: frozenset[bytes],
+    *,
+    is_diff: bool,
 ) -> Iterator[tuple[int, str, float]]:
-    """Yield the lines that look like a title."""
-    looks = looks_of(lines, words, is_diff=is_diff)
-    looks.append(PLAIN)
+    """Yield the lines that look like a title. `defining`: the words of `DEFINING` that the text has."""
     after_blank = True
     last = len(lines) - 1
+    looks = [*looks, PLAIN]
     for n, look in enumerate(looks[:-1]):
         if look == PLAIN and not after_blank and looks[n + 1] != RULE:
             # Most lines of a log.
@@ -128,20 +146,21 @@ def titles(
             strength = 0.4 if line[0] != 32 else 0.2
         if strength:
             yield n, "heading", strength
-        elif not DEFINING.isdisjoint(words[n]) and DEFINITION.match(line):
+        elif defining and not defining.isdisjoint(words[n]) and DEFINITION.match(line):
             yield n, "definition", 0.8
 
 
-def looks_of(lines: Sequence[bytes], words: Sequence[Sequence[bytes]], *, is_diff: bool) -> list[int]:
+def looks_of(
+    masks: Sequence[bytes], words: Sequence[Sequence[bytes]], defining: frozenset[bytes], *, is_diff: bool
+) -> list[int]:
     """Return what each line looks like by itself. Lines that differ only in digits look the same."""
-    masks = b"\n".join(lines).translate(ONE_DIGIT).split(b"\n")
     looks = dict(zip(reversed(masks), range(len(masks) - 1, -1, -1), strict=True))
     for mask, n in looks.items():
-        looks[mask] = look_of(mask, words[n], is_diff=is_diff)
+        looks[mask] = look_of(mask, words[n], defining, is_diff=is_diff)
     return [looks[mask] for mask in masks]
 
 
-def look_of(line: bytes, words: Sequence[bytes], *, is_diff: bool) -> int:
+def look_of(line: bytes, words: Sequence[bytes], defining: frozenset[bytes], *, is_diff: bool) -> int:
     """Return what a line looks like."""
     if not line or line.isspace():
         return BLANK
@@ -158,6 +177,8 @@ def look_of(line: bytes, words: Sequence[bytes], *, is_diff: bool) -> int:
         return BEGINS
     if line.startswith(TREE_BRANCHES):
         return BRANCHES
-    if first != 32 and TITLE.match(line):
+    if first != 32 and (
+        (first in TITLE_BYTES and TITLE.match(line)) or (line[-1] == COLON and LABEL.match(line))
+    ):
         return TITLED
-    return PLAIN if DEFINING.isdisjoint(words) else OTHER
+    return OTHER if defining and not defining.isdisjoint(words) else PLAIN

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import os
 import sys
+from marshal import loads
 
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re
+
+    # By flags and source: the number of groups, and the code.
+    Ready = dict[bytes, tuple[int, bytes]]
 
 READY_FILE = os.path.join(os.path.dirname(__file__), "patterns.ready")
 MORE_READY_FILE = os.path.join(os.path.dirname(__file__), "findings.ready")
@@ -36,11 +40,11 @@ def compiled(source: bytes, flags: int = 0, *, ready_file: str = "") -> re.Patte
         key = key_of(source, flags)
         found = read_ready(ready_file).get(key) if ready_file else ready().get(key) or more_ready().get(key)
         if found:
-            groups, _, code = found.partition(b" ")
-            words = memoryview(bytes.fromhex(code.decode())).cast("I").tolist()
+            groups, code = found
+            words = memoryview(code).cast("I").tolist()
             # None of the groups in these patterns has a name.
-            names = (None,) * (int(groups) + 1)
-            pattern: re.Pattern[bytes] = _sre.compile(source, flags, words, int(groups), {}, names)
+            names = (None,) * (groups + 1)
+            pattern: re.Pattern[bytes] = _sre.compile(source, flags, words, groups, {}, names)
             return pattern
     import re
 
@@ -48,34 +52,35 @@ def compiled(source: bytes, flags: int = 0, *, ready_file: str = "") -> re.Patte
 
 
 def key_of(source: bytes, flags: int) -> bytes:
-    return b"%d %s" % (flags, source.hex().encode())
+    return b"%d %s" % (flags, source)
 
 
-_ready: dict[bytes, bytes] = {}
-_more_ready: dict[bytes, bytes] = {}
+_ready: Ready = {}
+_more_ready: Ready = {}
 
 
-def ready() -> dict[bytes, bytes]:
+def ready() -> Ready:
     """Return the compiled patterns: by flags and source, the number of groups and the code."""
     if not _ready:
         _ready.update(read_ready(READY_FILE))
     return _ready
 
 
-def more_ready() -> dict[bytes, bytes]:
+def more_ready() -> Ready:
     """Return the patterns that few calls need, in the same way."""
     if not _more_ready:
         _more_ready.update(read_ready(MORE_READY_FILE))
     return _more_ready
 
 
-def read_ready(path: str) -> dict[bytes, bytes]:
+def read_ready(path: str) -> Ready:
+    """Return the patterns in a file; none if it cannot be read."""
     try:
         with open(path, "rb", buffering=0) as file:
-            lines = file.read().split(b"\n")
-    except OSError:
+            found = loads(file.read())  # noqa: S302  # a file of this package
+    except (OSError, EOFError, TypeError, ValueError):
         return {}
-    return dict(zip(lines[::2], lines[1::2], strict=False))
+    return found if isinstance(found, dict) else {}
 
 
 if TYPE_CHECKING:

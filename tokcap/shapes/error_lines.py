@@ -6,7 +6,7 @@ import re
 
 from tokcap.findings import rules
 from tokcap.findings.false_friends import ABSENT
-from tokcap.findings.judge import judge, telling_words
+from tokcap.findings.judge import Judge
 from tokcap.findings.words import words_of
 from tokcap.lean.record import TYPE_CHECKING
 
@@ -84,7 +84,7 @@ def rank(line: str) -> int:
     """Return the rank of a line."""
     data = line.encode("utf-8", "replace")
     words = words_of(data).split()
-    kind = judge(data, words, telling_words(words))
+    kind = Judge(words).kind_of(data, words)
     if kind == rules.SUMMARY:
         text = ABSENT.sub(b" ", data)
         return FATAL if FAILED_RESULT.search(text) else WARNING if b"warning" in text.lower() else NONE

@@ -34,16 +34,18 @@ READY_FILES = {READY_FILE: PATTERNS, MORE_READY_FILE: MORE_PATTERNS, PRE_SPLITS_
 
 
 def ready_patterns(patterns: Sequence[tuple[bytes, int]] = PATTERNS) -> bytes:
-    """Return the content of such a file: per pattern a line for its source and one for its code."""
+    """Return the content of such a file."""
+    from marshal import dumps
     from re import _compiler, _parser  # type: ignore[attr-defined]  # the only way to the code itself
 
-    lines = []
+    found = {}
     for source, flags in patterns:
         parsed = _parser.parse(source, flags)
         code = _compiler._code(parsed, flags)
         words = b"".join(int(word).to_bytes(4, "little") for word in code)
-        lines += [key_of(source, flags).decode(), f"{parsed.state.groups - 1} {words.hex()}"]
-    return "".join(f"{line}\n" for line in lines).encode()
+        found[key_of(source, flags)] = (parsed.state.groups - 1, words)
+    # In this format equal values give equal bytes, and every Python can read it.
+    return dumps(found, 2)
 
 
 if __name__ == "__main__":
