@@ -59,6 +59,7 @@ def test_line_ends_are_the_same(parts, stretch_bytes):
 def test_findings_are_the_same_for_every_chunking(chunk_bytes, monkeypatch):
     monkeypatch.setattr(survey_module, "BLOCK_BYTES", 1000)
     monkeypatch.setattr(survey_module, "EXAMINED_BYTES", 4000)
+    monkeypatch.setattr(survey_module, "END_BYTES", 2000)
     draw = random.Random(3)  # not a secret
     kinds = (b"job %x done", b"error: disk %d failed", b"# Part %d", b"", b"y" * 3000, b"plain")
     lines = [kind % draw.randrange(1000) if b"%" in kind else kind for kind in draw.choices(kinds, k=900)]

@@ -49,6 +49,7 @@ def test_every_chunking_gives_the_same_findings(lines, chunks, ends_with_line_en
 def test_every_chunking_gives_the_same_findings_across_blocks(block_bytes, monkeypatch):
     monkeypatch.setattr(survey_module, "BLOCK_BYTES", block_bytes)
     monkeypatch.setattr(survey_module, "EXAMINED_BYTES", 4 * block_bytes)
+    monkeypatch.setattr(survey_module, "END_BYTES", block_bytes)
     draw = random.Random(7)  # not a secret
     for _ in range(20):
         lines = draw.choices((*LINES, b"x" * 3 * block_bytes, *log_lines(3).split(b"\n")), k=60)
@@ -142,6 +143,23 @@ def new_lines(count: int) -> bytes:
     return "".join(
         " ".join("".join(draw.choices(letters, k=6)) for _ in range(8)) + "\n" for _ in range(count)
     ).encode()
+
+
+@pytest.mark.parametrize("at_end", [True, False])
+def test_both_ends_of_a_long_text_are_examined_with_the_lines_around_them(at_end):
+    trace = (
+        b"Traceback (most recent call last):\n"
+        b'  File "shop/cart.py", line 12, in total\n'
+        b"    return sum(prices)\n"
+        b"TypeError: unsupported operand\n"
+    )
+    log = log_lines(40_000)
+    assert len(log) > 2 * survey_module.EXAMINED_BYTES
+    found = survey(log + trace if at_end else trace + log)
+    first = 40_000 if at_end else 0
+    kinds = {(unit.first_line - first, unit.kind) for unit in found.units}
+    assert {(0, "crash"), (1, "place"), (3, "crash")} <= kinds
+    assert found.total_lines == 40_004
 
 
 def test_a_failure_in_the_middle_of_megabytes_of_new_lines_is_found():

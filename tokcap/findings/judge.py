@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tokcap.findings import false_friends, rules
+from tokcap.findings.words import DIGITS
 from tokcap.lean.patterns import compiled
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
 # Only the beginning of a line is judged.
 LINE_BYTES = 600
@@ -67,27 +68,18 @@ def pattern_of(number: int) -> re.Pattern[bytes]:
     return pattern
 
 
-def telling_words(words: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
+def telling_words(words: Collection[bytes]) -> dict[bytes, tuple[int, ...]]:
     """Return the words that call for rules, with the numbers of these rules."""
-    found = {}
-    candidates = [
-        word
-        for word in words
-        if word in WORDS
-        or word.endswith(ALL_ENDINGS)
-        or (word[-1:].isdigit() and word[0] in CODE_LETTERS and is_code(word))
-    ]
-    for word in candidates:
-        rows = rules_with(word)
-        if word.endswith(ALL_ENDINGS):
-            for ending, more in ENDINGS.items():
+    found = {word: rules_with(word) for word in WORDS.intersection(words)}
+    joined = b" ".join(words) + b" "
+    for ending, more in ENDINGS.items():
+        # Most texts have no such word; then no word is looked at.
+        if joined.find(ending + b" ") >= 0:
+            for word in words:
                 if word.endswith(ending) and len(word) > len(ending):
-                    rows = (*rows, *more)
-        elif word[0] in CODE_LETTERS and is_code(word):
-            rows = rules_with(b"{code}")
-        if rows:
-            found[word] = rows
-    return found
+                    found[word] = (*found.get(word, ()), *more)
+    codes = [word for word in words if word[0] in CODE_LETTERS and word[-1] in DIGITS and is_code(word)]
+    return found | dict.fromkeys(codes, rules_with(b"{code}"))
 
 
 def is_code(word: bytes) -> bool:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from tokcap.findings.draft import Draft
 
 BLOCK_BYTES = 1 << 19
-# Every line of this much text is examined; after that, the first lines of each new kind.
+# Of a text up to this size, every line is examined together with the lines around it. Of a longer one, only
+# so much of both ends is; in between, the first lines of each new kind are examined by themselves.
 EXAMINED_BYTES = 1 << 20
+END_BYTES = 1 << 19
 # Compiled code reads a text with a first block of this size or more.
 LARGE_BYTES = 1 << 18
 # Only this much of a line is examined.
@@ -54,6 +56,7 @@ class Survey:
         self._pending_bytes = 0
         # Whether what comes next is the rest of a line that is not examined.
         self._is_inside_line = False
+        self._is_long = False
         self._lines = 0
         self._bytes = 0
         self._drafts: list[Draft] = []
@@ -76,31 +79,32 @@ class Survey:
             block = block[end:]
         self._pending.append(block)
         self._pending_bytes += len(block)
-        if self._pending_bytes < BLOCK_BYTES:
+        if self._pending_bytes <= (BLOCK_BYTES + END_BYTES if self._is_long else EXAMINED_BYTES):
             return
         data = b"".join(self._pending)
         place, size = 0, len(data)
-        while size - place >= BLOCK_BYTES:
-            end = data.rfind(b"\n", place, place + BLOCK_BYTES) + 1
-            if end:
-                self._examine(data[place:end])
-            else:
-                # Of a line that is longer than a block, only the beginning is examined.
-                end = data.find(b"\n", place + BLOCK_BYTES) + 1
-                self._is_inside_line = not end
-                end = end or size
-                beginning = data[place : place + min(LINE_BYTES, BLOCK_BYTES)]
-                self._examine(beginning + b"\n", end - place)
-            place = end
+        if not self._is_long:
+            self._is_long = True
+            place = self._examine_from(data, 0, END_BYTES, in_context=True)
+        # The end is left for `finish`.
+        while size - place > BLOCK_BYTES + END_BYTES:
+            place = self._examine_from(data, place, BLOCK_BYTES)
         self._pending = [data[place:]]
         self._pending_bytes = size - place
 
     def finish(self) -> Findings:
         """Return what was found. Nothing can be fed after that."""
-        rest = b"".join(self._pending)
+        data = b"".join(self._pending)
         self._pending = []
-        if rest:
-            self._examine(rest)
+        place, size = 0, len(data)
+        if self._is_long:
+            place = data.rfind(b"\n", 0, max(size - END_BYTES, 0)) + 1
+            if place:
+                self._examine(data[:place])
+        while size - place >= BLOCK_BYTES:
+            place = self._examine_from(data, place, BLOCK_BYTES, in_context=True)
+        if place < size:
+            self._examine(data[place:], in_context=True)
         units = weigh(self._drafts, self._examination, failed=self._failed, total_lines=self._lines)
         ranked = sorted(
             (unit for unit in units if unit.kind in FAILURES), key=lambda unit: (-unit.value, unit.first_line)
@@ -114,10 +118,27 @@ class Survey:
             places=tuple(self._places),
         )
 
-    def _examine(self, block: bytes, size_bytes: int = 0) -> None:
-        """Examine whole lines. They stand for `size_bytes`, if that is more than they have."""
+    def _examine_from(self, data: bytes, place: int, most_bytes: int, *, in_context: bool = False) -> int:
+        """Examine whole lines, of at most so many bytes. Return where the next line begins."""
+        end = data.rfind(b"\n", place, place + most_bytes) + 1
+        if end:
+            self._examine(data[place:end], in_context=in_context)
+            return end
+        # Of a line that is longer, only the beginning is examined.
+        end = data.find(b"\n", place + most_bytes) + 1
+        self._is_inside_line = not end
+        end = end or len(data)
+        beginning = data[place : place + min(LINE_BYTES, most_bytes)]
+        self._examine(beginning + b"\n", end - place, in_context=in_context)
+        return end
+
+    def _examine(self, block: bytes, size_bytes: int = 0, *, in_context: bool = False) -> None:
+        """Examine whole lines: all of them `in_context`, or what is new among them.
+
+        They stand for `size_bytes`, if that is more than they have.
+        """
         self._places.append((self._lines, self._bytes))
-        if not self._bytes and len(block) >= LARGE_BYTES:
+        if not self._bytes and (self._is_long or len(block) >= LARGE_BYTES):
             from tokcap.findings.compiled import compiled_code
 
             self._compiled = compiled_code()
@@ -132,7 +153,7 @@ class Survey:
             count, repeats, first_of = len(masks), similar_ranges(all_masks, self._lines), None
         if len(self._repeats) < MOST_REPEATS:
             self._repeats += repeats
-        if self._bytes < EXAMINED_BYTES:
+        if in_context:
             chosen: Sequence[int] = range(count)
         else:
             fresh = set(masks) - self._masks

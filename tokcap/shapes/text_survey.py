@@ -77,9 +77,9 @@ class SurveyedLines:
 
     def _find_tokens(self) -> None:
         """Find the token of each line in one pass."""
-        for token, is_cut in self._tokens.positions(self._map.starts()):
-            self._line_tokens.append(token)
-            self._is_cut.append(is_cut)
+        found = self._tokens.positions(self._map.starts())
+        self._line_tokens = [token for token, _ in found]
+        self._is_cut = [is_cut for _, is_cut in found]
 
     def _cut_before(self, byte: int) -> int:
         """Return where the token begins that contains a byte; in a large payload, the character."""

@@ -26,6 +26,8 @@ DIRECTORY = os.path.join(os.path.dirname(__file__), "data")
 # Do this much work, in nanoseconds, before loading tiktoken, which takes as long. In plain Python this is
 # about 700 KB of source code, or 90 KB of Base64.
 ALLOWANCE = {"cl100k_base": 95_000_000, "o200k_base": 200_000_000}
+# So many texts are remembered with their tokens; a longer one than that alone.
+MOST_RECENT, RECENT_CHARACTERS = 16, 1 << 16
 
 
 class EmbeddedTokenizer(WholeTokens):

@@ -332,13 +332,14 @@ class Index:
         for chunk in self._known_chunks(known):
             encoder = self._encoder_at(begin)
             ends = known_ends(token_ends(chunk, encoder, allowed_only=False))
-            while len(found) < len(places) and places[len(found)] < begin + len(chunk):
-                place = places[len(found)] - begin
+            count = len(ends)
+            for place in places[len(found) : bisect_left(places, begin + len(chunk), len(found))]:
+                inside = place - begin
                 # An unknown end equals the one before it, so the first token that ends here is the known one.
-                number = bisect_left(ends, place) if place else -1
-                is_start = not place or (number < len(ends) and ends[number] == place)
+                number = bisect_left(ends, inside) if inside else -1
+                is_start = not inside or (number < count and ends[number] == inside)
                 found.append((token + number + is_start, is_start))
-            token += len(ends)
+            token += count
             begin += len(chunk)
         # What is left is the end of the payload.
         return found + [(token, True)] * (len(places) - len(found))

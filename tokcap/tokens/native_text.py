@@ -9,7 +9,7 @@ import os
 
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.buckets import mapped
-from tokcap.tokens.embedded import ALLOWANCE, DIRECTORY
+from tokcap.tokens.embedded import ALLOWANCE, DIRECTORY, MOST_RECENT, RECENT_CHARACTERS
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -27,15 +27,14 @@ class NativeEncoder:
         self._native = native
         self._work = 0
         self._table: mmap | None = None
-        # Most texts are counted first, and then asked for their lengths.
-        self._last = ("", b"")
+        # Most texts are counted first, and then asked for their lengths: those of the last ones.
+        self._recent: dict[str, bytes] = {}
 
     def token_lengths(self, text: str) -> bytes | None:
         """Return the bytes of each token, as a sequence of numbers; None: ask tiktoken."""
-        # Read once: another thread may replace it at any time.
-        last_text, last_lengths = self._last
-        if text == last_text:
-            return last_lengths
+        known = self._recent.get(text)
+        if known is not None:
+            return known
         self._work += PER_BYTE * len(text)
         if self._work > ALLOWANCE[self._name]:
             return None
@@ -53,7 +52,9 @@ class NativeEncoder:
             # Without its file, or with a damaged one, counting is slower but still exact.
             return None
         if lengths is not None:
-            self._last = (text, lengths)
+            if len(self._recent) >= MOST_RECENT or len(text) > RECENT_CHARACTERS:
+                self._recent.clear()
+            self._recent[text] = lengths
         return lengths
 
 

@@ -15,7 +15,7 @@ from _operator import add, mul
 from tokcap.lean.patterns import compiled
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.buckets import NO_RANK, Ranks
-from tokcap.tokens.embedded import ALLOWANCE, DIRECTORY
+from tokcap.tokens.embedded import ALLOWANCE, DIRECTORY, MOST_RECENT, RECENT_CHARACTERS
 
 if TYPE_CHECKING:
     import re
@@ -136,15 +136,14 @@ class SmallTextEncoder:
         self._ascii_split: re.Pattern[bytes] | None = None
         self._split: re.Pattern[bytes] | None = None
         self._first_merges: FirstMerges | None = None
-        # Most texts are counted first, and then asked for their lengths.
-        self._last = ("", b"")
+        # Most texts are counted first, and then asked for their lengths: those of the last ones.
+        self._recent: dict[str, bytes] = {}
 
     def token_lengths(self, text: str) -> bytes | None:
         """Return the bytes of each token, as a sequence of numbers; None: ask tiktoken."""
-        # Read once: another thread may replace it at any time.
-        last_text, last_lengths = self._last
-        if text == last_text:
-            return last_lengths
+        known = self._recent.get(text)
+        if known is not None:
+            return known
         if not self._affords(PER_BYTE * len(text)):
             return None
         try:
@@ -155,7 +154,9 @@ class SmallTextEncoder:
             # Without its file, or with a damaged one, counting is slower but still exact.
             return None
         lengths = b"".join(map(self._known.__getitem__, pieces))
-        self._last = (text, lengths)
+        if len(self._recent) >= MOST_RECENT or len(text) > RECENT_CHARACTERS:
+            self._recent.clear()
+        self._recent[text] = lengths
         return lengths
 
     def _affords(self, work: int) -> bool:
