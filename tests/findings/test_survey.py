@@ -45,17 +45,21 @@ def test_every_chunking_gives_the_same_findings(lines, chunks, ends_with_line_en
     assert survey(data, [min(place, len(data)) for place in chunks]) == survey(data)
 
 
+@pytest.mark.parametrize("is_huge", [False, True])
 @pytest.mark.parametrize("block_bytes", [64, 1000])
-def test_every_chunking_gives_the_same_findings_across_blocks(block_bytes, monkeypatch):
+def test_every_chunking_gives_the_same_findings_across_blocks(block_bytes, is_huge, monkeypatch):
     monkeypatch.setattr(survey_module, "BLOCK_BYTES", block_bytes)
     monkeypatch.setattr(survey_module, "EXAMINED_BYTES", 4 * block_bytes)
     monkeypatch.setattr(survey_module, "END_BYTES", block_bytes)
+    monkeypatch.setattr(survey_module, "HUGE_BYTES", 0 if is_huge else 1 << 30)
+    monkeypatch.setattr(survey_module, "HUGE_END_BYTES", block_bytes // 4)
     draw = random.Random(7)  # not a secret
     for _ in range(20):
         lines = draw.choices((*LINES, b"x" * 3 * block_bytes, *log_lines(3).split(b"\n")), k=60)
         data = b"\n".join(lines)
         places = [draw.randrange(len(data) + 1) for _ in range(draw.randrange(12))]
-        assert survey(data, places) == survey(data)
+        size_bytes = len(data)
+        assert survey(data, places, size_bytes=size_bytes) == survey(data, size_bytes=size_bytes)
 
 
 def test_the_number_of_lines_is_exact():

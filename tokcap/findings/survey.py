@@ -22,6 +22,8 @@ BLOCK_BYTES = 1 << 19
 # so much of both ends is; in between, the first lines of each new kind are examined by themselves.
 EXAMINED_BYTES = 1 << 20
 END_BYTES = 1 << 19
+# Of a text that is known to be larger than this, so much.
+HUGE_BYTES, HUGE_END_BYTES = 16 << 20, 1 << 17
 # Compiled code reads a text with a first block of this size or more.
 LARGE_BYTES = 1 << 18
 # Only this much of a line is examined.
@@ -44,10 +46,14 @@ FAILURES = frozenset(("interest", "crash", "summary", "error", "failed", "troubl
 
 
 class Survey:
-    """Collects findings while a text is read."""
+    """Collects findings while a text is read. `size_bytes` is its size, if that is known."""
 
     def __init__(
-        self, failed: bool | None, interest: str = "", most_candidates: int = MOST_CANDIDATES
+        self,
+        failed: bool | None,
+        interest: str = "",
+        most_candidates: int = MOST_CANDIDATES,
+        size_bytes: int = 0,
     ) -> None:
         self._failed = failed
         self._most = most_candidates
@@ -57,6 +63,7 @@ class Survey:
         # Whether what comes next is the rest of a line that is not examined.
         self._is_inside_line = False
         self._is_long = False
+        self._end_bytes = HUGE_END_BYTES if size_bytes > HUGE_BYTES else END_BYTES
         self._lines = 0
         self._bytes = 0
         self._drafts: list[Draft] = []
@@ -79,15 +86,15 @@ class Survey:
             block = block[end:]
         self._pending.append(block)
         self._pending_bytes += len(block)
-        if self._pending_bytes <= (BLOCK_BYTES + END_BYTES if self._is_long else EXAMINED_BYTES):
+        if self._pending_bytes <= (BLOCK_BYTES + self._end_bytes if self._is_long else EXAMINED_BYTES):
             return
         data = b"".join(self._pending)
         place, size = 0, len(data)
         if not self._is_long:
             self._is_long = True
-            place = self._examine_from(data, 0, END_BYTES, in_context=True)
+            place = self._examine_from(data, 0, self._end_bytes, in_context=True)
         # The end is left for `finish`.
-        while size - place > BLOCK_BYTES + END_BYTES:
+        while size - place > BLOCK_BYTES + self._end_bytes:
             place = self._examine_from(data, place, BLOCK_BYTES)
         self._pending = [data[place:]]
         self._pending_bytes = size - place
@@ -98,7 +105,7 @@ class Survey:
         self._pending = []
         place, size = 0, len(data)
         if self._is_long:
-            place = data.rfind(b"\n", 0, max(size - END_BYTES, 0)) + 1
+            place = data.rfind(b"\n", 0, max(size - self._end_bytes, 0)) + 1
             if place:
                 self._examine(data[:place])
         while size - place >= BLOCK_BYTES:

@@ -89,7 +89,11 @@ class FocusedCall:
         for payload, count, findings in self._surveyed:
             if payload is text.payload and count == text.count:
                 return findings
-        survey = Survey(failed=self._circumstances.failed, interest=self._circumstances.interest)
+        survey = Survey(
+            failed=self._circumstances.failed,
+            interest=self._circumstances.interest,
+            size_bytes=text.payload.size,
+        )
         for block in text.blocks():
             survey.feed(block)
         findings = with_landmarks(survey.finish(), text.landmarks())
