@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokcap.findings import survey as survey_module
@@ -26,7 +26,19 @@ def survey(data: bytes, chunk_bytes: int):
     return reader.finish()
 
 
+def test_every_byte_is_kept_or_dropped_at_every_place():
+    # Many bytes are copied at once. Without digits, what is left of a line is the bytes around the other one.
+    for byte in range(256):
+        lines = [b"x" * place + bytes([byte]) + b"y" * (20 - place) for place in range(21)]
+        block = b"\n".join(lines)
+        masks = masks_of(block)
+        count, _, first_of = CODE.masks_of(block, 3, 0)
+        assert count == len(masks)
+        assert list(first_of.values()) == [masks.index(mask) for mask in dict.fromkeys(masks)]
+
+
 @given(LINES, st.booleans(), st.integers(0, 9))
+@example([b"x", b"12"], False, 0)
 def test_masks_are_the_same(lines, ends_with_line_end, number):
     block = b"\n".join(lines) + b"\n" * ends_with_line_end
     if not block:
