@@ -55,7 +55,6 @@ def rules_with(word: bytes) -> tuple[int, ...]:
 
 
 ENDINGS = {word[1:]: rules_with(word) for word in WORDS if word[0] == STAR and word != b"***"}
-ALL_ENDINGS = tuple(ENDINGS)
 # The patterns of rules, when they were needed.
 PATTERNS: dict[int, re.Pattern[bytes]] = {}
 
