@@ -1,6 +1,7 @@
 """The encoders for small texts, in C and in Python, give tiktoken's tokens or None, and load no library."""
 
 import _sre
+import marshal
 import os
 import random
 import re
@@ -408,6 +409,22 @@ def test_the_ready_patterns_are_what_re_makes_of_their_sources():
             assert patterns.compiled(source, flags) == re.compile(source, flags)
         if _sre.MAGIC in patterns.ENGINES:
             assert Path(path).read_bytes() == start_up_patterns.ready_patterns(listed)
+
+
+@pytest.mark.parametrize(
+    "found", [(1, b"\xff" * 8), (1, b"123"), (1, "text"), (1,), 7, (-1, b"\0" * 4)], ids=repr
+)
+def test_a_damaged_pattern_that_the_engine_refuses_is_compiled_by_re(monkeypatch, found):
+    source, flags = start_up_patterns.PATTERNS[0]
+    monkeypatch.setattr(patterns, "_ready", {patterns.key_of(source, flags): found})
+    assert patterns.compiled(source, flags) is re.compile(source, flags)
+
+
+@pytest.mark.parametrize("content", [b"", b"text", marshal.dumps(7), marshal.dumps({1: 2})[:-3]], ids=repr)
+def test_a_damaged_file_of_patterns_has_none(tmp_path, content):
+    path = tmp_path / "patterns.ready"
+    path.write_bytes(content)
+    assert patterns.read_ready(str(path)) == {}
 
 
 def test_a_pattern_that_is_not_ready_or_not_for_this_engine_is_compiled_by_re(monkeypatch, tmp_path):

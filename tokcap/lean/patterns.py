@@ -40,12 +40,16 @@ def compiled(source: bytes, flags: int = 0, *, ready_file: str = "") -> re.Patte
         key = key_of(source, flags)
         found = read_ready(ready_file).get(key) if ready_file else ready().get(key) or more_ready().get(key)
         if found:
-            groups, code = found
-            words = memoryview(code).cast("I").tolist()
-            # None of the groups in these patterns has a name.
-            names = (None,) * (groups + 1)
-            pattern: re.Pattern[bytes] = _sre.compile(source, flags, words, groups, {}, names)
-            return pattern
+            try:
+                groups, code = found
+                words = memoryview(code).cast("I").tolist()
+                # None of the groups in these patterns has a name.
+                names = (None,) * (groups + 1)
+                pattern: re.Pattern[bytes] = _sre.compile(source, flags, words, groups, {}, names)
+                return pattern
+            except (RuntimeError, TypeError, ValueError):
+                # The file is damaged, and the engine has noticed it.
+                pass
     import re
 
     return re.compile(source, flags)
