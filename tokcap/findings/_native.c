@@ -50,8 +50,8 @@ static uint64_t mixed(uint64_t hash, uint64_t word) {
 
 static unsigned char IS_KEPT[256];
 
-/* Copy a text without hexadecimal digits, and return how many bytes are left. The copy has room for the text and
-   `MORE_ROOM`. Without their digits, lines are where they were: line ends are copied. */
+/* Copy a text without hexadecimal digits, and return how many bytes are left. Line ends stay. The copy has room for
+   the text and `MORE_ROOM`. */
 static size_t copy_each(const unsigned char *text, size_t size, unsigned char *copy) {
     size_t kept = 0;
     for (size_t n = 0; n < size; n++) {
@@ -76,7 +76,7 @@ static void prepare_sets(void) {
     }
 }
 
-/* The same, sixteen bytes at a time: four times as fast. */
+/* The same, sixteen bytes at a time: `masks_of` then takes less than half of the time. */
 __attribute__((target("ssse3"))) static size_t copy_sixteen(const unsigned char *text, size_t size,
                                                             unsigned char *copy) {
     /* A sum that wraps around is below the limit only for bytes of the range. */

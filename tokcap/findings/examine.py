@@ -67,9 +67,10 @@ SOURCE_FILES = tuple(
     b".c .cc .cpp .cs .cxx .go .h .hh .hpp .java .js .jsx .kt .m .php .py .pyi .rb .rs .scala .sh .swift .ts"
     b" .tsx".split()
 )
-PLACE_BYTES = b"01:"
 # Digits are equal, except zero: no errors is not the same as some.
 DIGIT_CLASSES = bytes.maketrans(b"123456789", b"1" * 9)
+# What a place consists of then: `3:14` is `1:11`.
+PLACE_BYTES = b"01:"
 
 READY = (ESCAPES, FRAMES)
 

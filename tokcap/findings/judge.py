@@ -63,7 +63,8 @@ def pattern_of(number: int) -> re.Pattern[bytes]:
     """Return the pattern of a rule."""
     pattern = PATTERNS.get(number)
     if pattern is None:
-        pattern = PATTERNS[number] = compiled(rules.RULES[number][3])
+        _, _, _, source = rules.RULES[number]
+        pattern = PATTERNS[number] = compiled(source)
     return pattern
 
 
@@ -87,16 +88,21 @@ def is_code(word: bytes) -> bool:
     return 3 <= len(digits) <= 4 and digits.isdigit()
 
 
+def those_in(words: Collection[bytes], listed: frozenset[bytes]) -> frozenset[bytes]:
+    """Return the listed words that are among `words`, which may be many."""
+    return frozenset([word for word in listed if word in words])
+
+
 class Judge:
     """Judges the lines of a text that has these words."""
 
     def __init__(self, words: Collection[bytes]) -> None:
         self.telling = telling_words(words)
         # The words that are looked for in each line, if the text has them at all.
-        self._passed = frozenset([word for word in false_friends.PASSED_WORDS if word in words])
-        self._absent = frozenset([word for word in false_friends.ABSENT_WORDS if word in words])
-        self._calm = frozenset([word for word in false_friends.CALM_WORDS if word in words])
-        self._source = frozenset([word for word in false_friends.SOURCE_WORDS if word in words])
+        self._passed = those_in(words, false_friends.PASSED_WORDS)
+        self._absent = those_in(words, false_friends.ABSENT_WORDS)
+        self._calm = those_in(words, false_friends.CALM_WORDS)
+        self._source = those_in(words, false_friends.SOURCE_WORDS)
         self._has_searches = b"enoent" in words
 
     def kind_of(self, line: bytes, words: Sequence[bytes]) -> str:
@@ -155,6 +161,7 @@ class Judge:
             importance = IMPORTANCE[number]
             if importance < best:
                 if TRIED[number] == importance:
+                    # It has no pattern.
                     best = importance
                 elif pattern_of(number).search(line):
                     return importance

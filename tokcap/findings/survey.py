@@ -24,7 +24,7 @@ EXAMINED_BYTES = 1 << 20
 END_BYTES = 1 << 19
 # Of a text that is known to be larger than this, so much.
 HUGE_BYTES, HUGE_END_BYTES = 16 << 20, 1 << 17
-# Compiled code reads a text with a first block of this size or more.
+# Compiled code reads a text of this size or more.
 LARGE_BYTES = 1 << 18
 # Only this much of a line is examined.
 LINE_BYTES = 1 << 13

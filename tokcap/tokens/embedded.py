@@ -30,6 +30,13 @@ ALLOWANCE = {"cl100k_base": 95_000_000, "o200k_base": 200_000_000}
 MOST_RECENT, RECENT_CHARACTERS = 16, 1 << 16
 
 
+def remember(recent: dict[str, bytes], text: str, lengths: bytes) -> None:
+    """Remember the tokens of a text: most texts are counted first, and then asked for their tokens."""
+    if len(recent) >= MOST_RECENT or len(text) > RECENT_CHARACTERS:
+        recent.clear()
+    recent[text] = lengths
+
+
 class EmbeddedTokenizer(WholeTokens):
     """One embedded encoding. Both ways to count give the same tokens.
 

@@ -9,7 +9,7 @@ import os
 
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.buckets import mapped
-from tokcap.tokens.embedded import ALLOWANCE, DIRECTORY, MOST_RECENT, RECENT_CHARACTERS
+from tokcap.tokens.embedded import ALLOWANCE, DIRECTORY, remember
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -27,7 +27,7 @@ class NativeEncoder:
         self._native = native
         self._work = 0
         self._table: mmap | None = None
-        # Most texts are counted first, and then asked for their lengths: those of the last ones.
+        # The lengths of the last texts.
         self._recent: dict[str, bytes] = {}
 
     def token_lengths(self, text: str) -> bytes | None:
@@ -52,9 +52,7 @@ class NativeEncoder:
             # Without its file, or with a damaged one, counting is slower but still exact.
             return None
         if lengths is not None:
-            if len(self._recent) >= MOST_RECENT or len(text) > RECENT_CHARACTERS:
-                self._recent.clear()
-            self._recent[text] = lengths
+            remember(self._recent, text, lengths)
         return lengths
 
 

@@ -15,7 +15,7 @@ from _operator import add, mul
 from tokcap.lean.patterns import compiled
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.tokens.buckets import NO_RANK, Ranks
-from tokcap.tokens.embedded import ALLOWANCE, DIRECTORY, MOST_RECENT, RECENT_CHARACTERS
+from tokcap.tokens.embedded import ALLOWANCE, DIRECTORY, remember
 
 if TYPE_CHECKING:
     import re
@@ -136,7 +136,7 @@ class SmallTextEncoder:
         self._ascii_split: re.Pattern[bytes] | None = None
         self._split: re.Pattern[bytes] | None = None
         self._first_merges: FirstMerges | None = None
-        # Most texts are counted first, and then asked for their lengths: those of the last ones.
+        # The lengths of the last texts.
         self._recent: dict[str, bytes] = {}
 
     def token_lengths(self, text: str) -> bytes | None:
@@ -154,9 +154,7 @@ class SmallTextEncoder:
             # Without its file, or with a damaged one, counting is slower but still exact.
             return None
         lengths = b"".join(map(self._known.__getitem__, pieces))
-        if len(self._recent) >= MOST_RECENT or len(text) > RECENT_CHARACTERS:
-            self._recent.clear()
-        self._recent[text] = lengths
+        remember(self._recent, text, lengths)
         return lengths
 
     def _affords(self, work: int) -> bool:
