@@ -450,6 +450,30 @@ class TestEveryStore:
         with pytest.raises(DamagedOutput, match="bytes 0-2097151 "):
             subject.store.open(handle).streams["out"].read(1 << 20, 2 << 20)
 
+    @pytest.mark.parametrize("has_record", [True, False])
+    def test_a_long_output_of_a_version_without_trees_is_checked_all_the_same(
+        self, subject, monkeypatch, has_record
+    ):
+        data = bytearray(random.Random(8).randbytes(3 << 20))
+        with monkeypatch.context() as earlier:
+            earlier.setattr("tokcap.store.digest.is_long", lambda _size: False)
+            handle = subject.keep(bytes(data), b"error", max_bytes=64 << 20)
+        if not has_record:
+            subject.damage(handle, RECORD, b"nothing")
+        assert contents(subject.store.open(handle))["out"] == data
+        # Now it has checksums, and a window is checked by them alone.
+        known = subject.raw(handle, "checksums")
+        data[0] ^= 1
+        subject.damage(handle, "out", bytes(data))
+        out = subject.store.open(handle).streams["out"]
+        assert out.read(1 << 20, 2 << 20) == data[1 << 20 : 2 << 20]
+        with pytest.raises(DamagedOutput, match="bytes 0-65535 "):
+            out.read(0, 1)
+        # Those of an earlier version had another form.
+        subject.damage(handle, "checksums", known.replace(b"checksums 2", b"checksums 1"))
+        with pytest.raises(DamagedOutput, match="bytes 0-3145727 "):
+            subject.store.open(handle).streams["out"].read(1 << 20, 2 << 20)
+
     @pytest.mark.parametrize("size", [2000, 3 << 20, 9 << 20])
     def test_storing_again_repairs_changed_bytes(self, subject, size):
         data = bytearray(random.Random(7).randbytes(size))

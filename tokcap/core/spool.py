@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokcap.core.seek_points import SeekPoints
 
 MEMORY_BYTES = 8 << 20
-# When there is a file, bytes are moved to it in steps of this size.
+# When there is a file, bytes are moved to it in steps of this size or more.
 STEP_BYTES = 1 << 20
 TAIL_BYTES = 8 << 10
 UNLIMITED = 1 << 62
@@ -103,6 +103,9 @@ class Spool:
         if len(block) > room:
             self.lost += len(block) - max(room, 0)
             block = block[: max(room, 0)]
+        if self._memory and len(block) >= STEP_BYTES:
+            # Such blocks come from a file that is too large for the memory. Blocks are not copied then.
+            self.move_to_file(len(block))
         if not self._memory and type(block) is bytes:
             # Many outputs are one block, which is not copied.
             self._memory = block
@@ -116,20 +119,23 @@ class Spool:
     def finish(self) -> None:
         """Do nothing: a spool holds nothing back."""
 
-    def move_to_file(self) -> None:
-        """Write the bytes in memory to the file. If that fails, they stay in memory."""
+    def move_to_file(self, coming_bytes: int = 0) -> None:
+        """Write the bytes in memory to the file. If that fails, they stay in memory.
+
+        coming_bytes: at least as many will follow.
+        """
         moved = 0
         try:
             if self._file is None:
                 self._file = self._open_file()
-            self._before_move()
+            self._before_move(coming_bytes)
             # Slicing the bytearray itself would copy all of it once more.
             with memoryview(self._memory) as memory:
                 while moved < len(memory):
                     written = os.pwrite(self._file, memory[moved:], self._file_size)
                     self._file_size += written
                     moved += written
-            self._memory_bytes = min(self._memory_bytes, STEP_BYTES)
+            self._memory_bytes = min(self._memory_bytes, STEP_BYTES - 1)
         except (OSError, StoreError) as error:
             self.failure = str(error) if isinstance(error, StoreError) else str(error.strerror)
             self._memory_bytes = UNLIMITED
@@ -138,7 +144,7 @@ class Spool:
         # A new bytearray, because a subclass may still be reading the old one in a thread.
         self._memory = self._memory[moved:]
 
-    def _before_move(self) -> None:
+    def _before_move(self, coming_bytes: int) -> None:
         """Let a subclass see the bytes in memory before they move to the file."""
 
     def read(self, start: int, stop: int) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tokcap.core.seek_points import SeekPoints
 from tokcap.errors import DamagedOutput
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.store.digest import CHECKED_WHOLE_BYTES, digest_of_stored, digest_of_stream
+from tokcap.store.digest import digest_of_stored, digest_of_stream, is_long
 from tokcap.store.handles import is_handle_of
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import Stream
     from tokcap.store.checksums import BlockChecksums
+    from tokcap.store.digest import StreamDigest
     from tokcap.store.record import StoredRecord
 
     class StoredBytes(Protocol):
@@ -146,7 +147,7 @@ class CheckedStream:
         self._is_intact = True
 
     def _stored_checksums(self) -> tuple[BlockChecksums, int] | None:
-        if self.size <= CHECKED_WHOLE_BYTES:
+        if not is_long(self.size):
             return None
         from tokcap.store.checksums import BlockChecksums, checksums_name
 
@@ -156,20 +157,27 @@ class CheckedStream:
 
     def _compare_whole(self) -> None:
         digest = digest_of_stream(self.unchecked())
+        if not (self._is_recorded(digest) or self._is_recorded_plainly()):
+            raise self._damage(0, self.size)
+        if digest.tree:
+            from tokcap.store.checksums import BlockChecksums, checksums_name
+
+            checksums = BlockChecksums.of(digest.tree)
+            self._files.write_file(checksums_name(self._name), checksums.packed(self.lost))
+
+    def _is_recorded(self, digest: StreamDigest, *, is_plain: bool = False) -> bool:
+        """Return whether the record, or the handle, has this digest. `is_plain`: as in earlier versions."""
         recorded = self._record.digests.get(self._name) if self._record else None
         if recorded:
-            is_same = digest.sealed().hex() == recorded
-        else:
-            # Only the digest of both streams is known, or only the handle.
-            together = digest_of_stored({name: one.unchecked() for name, one in self._all_streams.items()})
-            known = self._record.digest if self._record else ""
-            is_same = together == known if known else is_handle_of(self._handle, together)
-        if not is_same:
-            raise self._damage(0, self.size)
-        if digest.checksums:
-            from tokcap.store.checksums import checksums_name
+            return digest.sealed().hex() == recorded
+        # Only the digest of both streams is known, or only the handle.
+        streams = {name: one.unchecked() for name, one in self._all_streams.items()}
+        together = digest_of_stored(streams, is_plain=is_plain)
+        known = self._record.digest if self._record else ""
+        return together == known if known else is_handle_of(self._handle, together)
 
-            self._files.write_file(checksums_name(self._name), digest.checksums.packed(self.lost))
+    def _is_recorded_plainly(self) -> bool:
+        return self._is_recorded(digest_of_stream(self.unchecked(), is_plain=True), is_plain=True)
 
 
 class UncheckedStream(Record):

@@ -1,25 +1,25 @@
 """Checksums of the blocks of one stored stream, and the file that has them.
 
-A window checks only the blocks that it reads. CRC-32 is fast enough to cost nothing next to the digest of the
-whole stream, and finds every change of up to 32 bits in a row.
+A window checks only the blocks that it reads. A block is a leaf of the digest of the stream, and its checksum
+is the beginning of the digest of that leaf.
 """
 
 from __future__ import annotations
 
-import sys
-from zlib import crc32
-
 from tokcap.lean.digest import checksum
 from tokcap.lean.record import TYPE_CHECKING
+from tokcap.store.tree_digest import DIGEST_BYTES, LEAF_BYTES, begin_leaf
 
 if TYPE_CHECKING:
     from typing import Self
 
     from tokcap.core.request import Stream
+    from tokcap.store.tree_digest import TreeDigest
 
-MAGIC = b"tokcap checksums 1\n"
-BLOCK_BYTES = 1 << 16
-SUM_BYTES = 4
+# Files of earlier versions end in 1. They are made again.
+MAGIC = b"tokcap checksums 2\n"
+BLOCK_BYTES = LEAF_BYTES
+SUM_BYTES = 8
 
 
 def checksums_name(stream: Stream) -> str:
@@ -30,34 +30,28 @@ def checksums_name(stream: Stream) -> str:
 class BlockChecksums:
     """One checksum for each 64 KiB; the last block may be shorter."""
 
-    def __init__(self) -> None:
-        self.sums: list[int] = []
-        self.size = 0
+    def __init__(self, size: int, sums: bytes) -> None:
+        self.size = size
+        self._sums = sums
 
-    def update(self, data: bytes | memoryview) -> None:
-        """Add the bytes that follow."""
-        with memoryview(data) as view:
-            place = 0
-            while place < len(view):
-                begun = self.size % BLOCK_BYTES
-                part = view[place : place + BLOCK_BYTES - begun]
-                if begun:
-                    self.sums[-1] = crc32(part, self.sums[-1])
-                else:
-                    self.sums.append(crc32(part))
-                place += len(part)
-                self.size += len(part)
+    @classmethod
+    def of(cls, tree: TreeDigest) -> Self:
+        leaves = tree.leaves()
+        starts = range(0, len(leaves), DIGEST_BYTES)
+        return cls(tree.size, b"".join([leaves[start : start + SUM_BYTES] for start in starts]))
 
     def matches(self, block: int, data: bytes | memoryview) -> bool:
         """Return whether `data` is what this block had."""
         size = min(BLOCK_BYTES, self.size - block * BLOCK_BYTES)
-        return len(data) == size and crc32(data) == self.sums[block]
+        leaf = begin_leaf(block)
+        leaf.update(data)
+        known = self._sums[block * SUM_BYTES : (block + 1) * SUM_BYTES]
+        return len(data) == size and leaf.digest()[:SUM_BYTES] == known
 
     def packed(self, lost: int) -> bytes:
         """Return the content of the file. `lost` bytes followed and were not stored."""
         numbers = b"".join(number.to_bytes(8, "little") for number in (self.size, lost))
-        sums = b"".join(found.to_bytes(SUM_BYTES, "little") for found in self.sums)
-        body = MAGIC + numbers + sums
+        body = MAGIC + numbers + self._sums
         return body + checksum(body)
 
     @classmethod
@@ -67,18 +61,8 @@ class BlockChecksums:
         begin = len(MAGIC) + 16
         if not body.startswith(MAGIC) or seal != checksum(body) or len(body) < begin:
             return None
-        found = cls()
-        found.size = int.from_bytes(body[begin - 16 : begin - 8], "little")
+        size = int.from_bytes(body[begin - 16 : begin - 8], "little")
         lost = int.from_bytes(body[begin - 8 : begin], "little")
-        if len(body) - begin != SUM_BYTES * -(-found.size // BLOCK_BYTES):
+        if len(body) - begin != SUM_BYTES * -(-size // BLOCK_BYTES):
             return None
-        found.sums = from_little_endian(body[begin:])
-        return found, lost
-
-
-def from_little_endian(data: bytes) -> list[int]:
-    if sys.byteorder == "little":
-        return memoryview(data).cast("I").tolist()
-    return [
-        int.from_bytes(data[place : place + SUM_BYTES], "little") for place in range(0, len(data), SUM_BYTES)
-    ]
+        return cls(size, body[begin:]), lost

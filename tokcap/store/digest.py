@@ -1,4 +1,8 @@
-"""Compute the digest of an output, and checksums of its blocks. Its handle is made from the digest."""
+"""Compute the digest of an output, from which its handle is made.
+
+The digest of a long stream is a tree. Before there were trees, every stream had a plain digest; outputs that
+were stored then are still compared with it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from tokcap.core.request import Stream
-    from tokcap.store.checksums import BlockChecksums
+    from tokcap.store.tree_digest import TreeDigest
     from tokcap.system.threads import Worker
 
     class Readable(Protocol):
@@ -24,39 +28,38 @@ if TYPE_CHECKING:
 
 
 DIGEST_BYTES = 20
-# A stream of at most this size is checked as a whole, by its digest. A longer one has checksums of its
-# blocks, so that a window need not read all of it.
+# A stream of at most this size is checked as a whole. A longer one has a tree, so that a window need not read
+# all of it.
 CHECKED_WHOLE_BYTES = 1 << 20
 # Read a stored stream in steps of this many bytes.
 READ_BYTES = 1 << 20
 
 
 class StreamDigest:
-    """The digest of one stream: of its bytes that are stored, and of its total size.
+    """The digest of one stream: of its bytes that are stored, and of its total size."""
 
-    is_long: compute checksums of its blocks too.
-    """
-
-    def __init__(self, most_bytes: int, *, is_long: bool = False) -> None:
-        self._hash = blake2b(digest_size=DIGEST_BYTES)
+    def __init__(self, most_bytes: int, *, is_long: bool) -> None:
         self._room = most_bytes
         self._size = 0
         self._worker: Worker | None = None
-        self.checksums: BlockChecksums | None = None
+        # None if the stream is not long.
+        self.tree: TreeDigest | None = None
         if is_long:
-            from tokcap.store.checksums import BlockChecksums
+            from tokcap.store.tree_digest import TreeDigest
 
-            self.checksums = BlockChecksums()
+            self.tree = TreeDigest()
+        self._hash = self.tree or blake2b(digest_size=DIGEST_BYTES)
 
     def update(self, block: bytes | memoryview, lost_bytes: int = 0) -> None:
         """Add a block, and the number of bytes after it that were not kept."""
-        stored = self._stored_part(block, lost_bytes)
-        self._hash.update(stored)
-        if self.checksums:
-            self.checksums.update(stored)
+        self._hash.update(self._stored_part(block, lost_bytes))
 
     def update_in_thread(self, block: memoryview) -> None:
         """Add a block while the caller continues: hashing does not hold the interpreter lock."""
+        if self.tree and self.tree.is_fast:
+            # It takes no longer than starting a thread.
+            self.update(block)
+            return
         self.wait()
         from tokcap.system.threads import Worker
 
@@ -70,9 +73,6 @@ class StreamDigest:
             self._worker = Worker(work)
         except RuntimeError:
             work()
-        if self.checksums:
-            # Not in the thread, which takes longer than the caller even without them.
-            self.checksums.update(stored)
 
     def _stored_part(self, block: bytes | memoryview, lost_bytes: int = 0) -> bytes | memoryview:
         """Return the part of a block that is stored. The size counts all of it."""
@@ -94,21 +94,28 @@ class StreamDigest:
         return self._hash.digest() + self._size.to_bytes(8, "little")
 
 
+def is_long(size: int) -> bool:
+    """Return whether the digest of a stream of which so many bytes are stored is a tree."""
+    return size > CHECKED_WHOLE_BYTES
+
+
 def digest_of_output(sealed: Iterable[bytes]) -> str:
     """Return the digest of an output, from the sealed digests of its streams."""
     return blake2b(b"".join(sealed), digest_size=DIGEST_BYTES).hexdigest()
 
 
-def digest_of_stream(stream: Readable) -> StreamDigest:
-    """Return the digest that a stored stream has now."""
-    digest = StreamDigest(stream.size, is_long=stream.size > CHECKED_WHOLE_BYTES)
+def digest_of_stream(stream: Readable, *, is_plain: bool = False) -> StreamDigest:
+    """Return the digest that a stored stream has now. `is_plain`: the one that earlier versions recorded."""
+    digest = StreamDigest(stream.size, is_long=is_long(stream.size) and not is_plain)
     for start in range(0, stream.size, READ_BYTES):
         digest.update(stream.read(start, min(start + READ_BYTES, stream.size)))
     digest.update(b"", stream.lost)
     return digest
 
 
-def digest_of_stored(streams: Mapping[Stream, Readable]) -> str:
+def digest_of_stored(streams: Mapping[Stream, Readable], *, is_plain: bool = False) -> str:
     """Return the digest that stored streams have now. It differs from the recorded one if they changed."""
     order: tuple[Stream, ...] = ("out", "err")
-    return digest_of_output(digest_of_stream(streams[name]).sealed() for name in order if name in streams)
+    return digest_of_output(
+        digest_of_stream(streams[name], is_plain=is_plain).sealed() for name in order if name in streams
+    )

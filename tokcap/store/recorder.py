@@ -99,16 +99,17 @@ class HashedSpool(Spool):
         if self._digest:
             self._digest.wait()
 
-    def _before_move(self) -> None:
+    def _before_move(self, coming_bytes: int) -> None:
+        self._open_digest(coming_bytes)
         self.begin_digest()
 
-    def _open_digest(self) -> StreamDigest:
+    def _open_digest(self, coming_bytes: int = 0) -> StreamDigest:
         if self._digest is None:
-            from tokcap.store.digest import CHECKED_WHOLE_BYTES, StreamDigest
+            from tokcap.store.digest import StreamDigest, is_long
 
-            # It is opened when more than that has moved to the file, or when everything was written.
-            is_long = min(self.size, self._hashed_bytes) > CHECKED_WHOLE_BYTES
-            self._digest = StreamDigest(self._hashed_bytes, is_long=is_long)
+            # It is opened when everything was written, or when there is too much for the memory.
+            size = min(self.size + coming_bytes, self._hashed_bytes)
+            self._digest = StreamDigest(self._hashed_bytes, is_long=is_long(size))
         return self._digest
 
     def _not_hashed(self) -> memoryview:
@@ -256,10 +257,11 @@ class Recorder:
         """Return the checksums of long streams as files."""
         files = {}
         for stream, digest in self._digests.items():
-            if digest.checksums:
-                from tokcap.store.checksums import checksums_name
+            if digest.tree:
+                from tokcap.store.checksums import BlockChecksums, checksums_name
 
-                files[checksums_name(stream)] = digest.checksums.packed(ticket.lost_bytes[stream])
+                checksums = BlockChecksums.of(digest.tree)
+                files[checksums_name(stream)] = checksums.packed(ticket.lost_bytes[stream])
         return files
 
     def _files(

@@ -1,0 +1,108 @@
+"""The digest of a long stream is BLAKE2b in its tree mode, whatever hashes it and however it arrives."""
+
+import hashlib
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokcap.store.checksums import BlockChecksums
+from tokcap.store.digest import CHECKED_WHOLE_BYTES, StreamDigest, is_long
+from tokcap.store.tree_digest import DIGEST_BYTES, LEAF_BYTES, TreeDigest, compiled_leaf_digests
+
+DATA = random.Random(4).randbytes(11 * LEAF_BYTES + 77)  # not a secret
+SIZES = [0, 1, LEAF_BYTES - 1, LEAF_BYTES, LEAF_BYTES + 1, 4 * LEAF_BYTES, 5 * LEAF_BYTES + 3, len(DATA)]
+
+needs_compiled_code = pytest.mark.skipif(
+    compiled_leaf_digests() is None, reason="built without a compiler, or the processor has no AVX2"
+)
+
+
+def node(data: bytes, **place) -> bytes:
+    parameters = {"digest_size": 20, "fanout": 0, "depth": 2, "leaf_size": 65536, "inner_size": 20}
+    return hashlib.blake2b(data, **parameters, **place).digest()
+
+
+def leaves_of(data: bytes) -> list[bytes]:
+    starts = range(0, len(data), LEAF_BYTES)
+    return [
+        node(data[start : start + LEAF_BYTES], node_offset=number, node_depth=0)
+        for number, start in enumerate(starts)
+    ]
+
+
+def tree_of(*blocks: bytes) -> TreeDigest:
+    tree = TreeDigest()
+    for block in blocks:
+        tree.update(block)
+    return tree
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_leaves_and_root_are_those_of_the_tree_mode(size):
+    tree = tree_of(DATA[:size])
+    leaves = leaves_of(DATA[:size])
+    assert tree.leaves() == b"".join(leaves)
+    assert tree.digest() == node(b"".join(leaves), node_offset=0, node_depth=1, last_node=True)
+    assert tree.size == size
+
+
+@needs_compiled_code
+@pytest.mark.parametrize("first", [0, 7, 1 << 40])
+def test_compiled_code_hashes_whole_fours_and_nothing_else(first):
+    hash_fours = compiled_leaf_digests()
+    leaves = [
+        node(DATA[n * LEAF_BYTES : (n + 1) * LEAF_BYTES], node_offset=first + n, node_depth=0)
+        for n in range(8)
+    ]
+    assert hash_fours(DATA, first) == b"".join(leaves)
+    assert hash_fours(memoryview(DATA)[: 5 * LEAF_BYTES], first) == b"".join(leaves[:4])
+    assert hash_fours(DATA[: 4 * LEAF_BYTES - 1], first) == b""
+
+
+@given(st.lists(st.integers(0, len(DATA)), max_size=9))
+def test_every_chunking_gives_the_same_digest(cuts):
+    places = [0, *sorted(cuts), len(DATA)]
+    blocks = [DATA[start:stop] for start, stop in pairwise(places)]
+    assert tree_of(*blocks).leaves() == b"".join(leaves_of(DATA))
+
+
+@given(st.integers(0, len(DATA) - 1), st.integers(0, 7))
+def test_every_bit_counts(place, bit):
+    changed = bytearray(DATA)
+    changed[place] ^= 1 << bit
+    tree, other = tree_of(DATA), tree_of(bytes(changed))
+    assert tree.digest() != other.digest()
+    sums = BlockChecksums.of(tree)
+    for block in range(len(DATA) // LEAF_BYTES + 1):
+        part = bytes(changed[block * LEAF_BYTES : (block + 1) * LEAF_BYTES])
+        assert sums.matches(block, part) == (block != place // LEAF_BYTES)
+
+
+def test_checksums_come_back_from_their_file_and_a_shorter_block_does_not_match():
+    sums = BlockChecksums.of(tree_of(DATA))
+    found, lost = BlockChecksums.unpacked(sums.packed(9))
+    assert (found.size, lost) == (len(DATA), 9)
+    assert found.matches(11, DATA[11 * LEAF_BYTES :])
+    assert not found.matches(11, DATA[11 * LEAF_BYTES : -1])
+    assert BlockChecksums.unpacked(sums.packed(9)[:-1]) is None
+
+
+def test_a_stream_without_compiled_code_is_hashed_in_a_thread_to_the_same_digest(monkeypatch):
+    def sealed() -> bytes:
+        digest = StreamDigest(len(DATA), is_long=True)
+        for start in range(0, len(DATA), 100_000):
+            digest.update_in_thread(memoryview(DATA)[start : start + 100_000])
+        return digest.sealed()
+
+    expected = sealed()
+    monkeypatch.setattr("tokcap.store.tree_digest.compiled_leaf_digests", lambda: None)
+    assert sealed() == expected == tree_of(DATA).digest() + len(DATA).to_bytes(8, "little")
+
+
+def test_only_a_stream_that_is_not_checked_as_a_whole_has_a_tree():
+    assert not is_long(CHECKED_WHOLE_BYTES)
+    assert is_long(CHECKED_WHOLE_BYTES + 1)
+    assert len(leaves_of(b"x")[0]) == DIGEST_BYTES
