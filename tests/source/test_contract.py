@@ -1,6 +1,7 @@
 """The contract of every source: a command and what it leaves, standard input, bytes that the caller has."""
 
 import os
+import subprocess
 
 import pytest
 
@@ -47,6 +48,21 @@ def test_the_blocks_join_to_all_of_the_bytes(source):
     assert {stream for stream, _ in blocks} == {"out"}
     assert all(block for _, block in blocks)
     assert b"".join(block for _, block in blocks) == DATA
+
+
+@pytest.mark.parametrize("size", [3 << 20, 12 << 20])
+@pytest.mark.parametrize("way", ["command", "file", "pipe"])
+def test_much_is_read_byte_for_byte(way, size, tmp_path):
+    data = (DATA * (size // len(DATA) + 1))[:size]
+    (tmp_path / "much").write_bytes(data)
+    command = ["cat", str(tmp_path / "much")]
+    with open(tmp_path / "much", "rb") as file, subprocess.Popen(command, stdout=subprocess.PIPE) as cat:
+        stdin = cat.stdout.fileno() if way == "pipe" else file.fileno()
+        env = Environment(os.environ, stdin=stdin, collect=lambda _descriptor, _data: None)
+        opened = Command(command, "separate", env) if way == "command" else StandardInput(env)
+        assert b"".join(block for _, block in opened.blocks()) == data
+        opened.close()
+        cat.stdout.close()
 
 
 def test_it_ends_without_a_failure(source):

@@ -16,7 +16,7 @@ from tokcap.source.launch import RESTORED_SIGNALS, Launch, restored_signals, spa
 from tokcap.source.process import POLL_SECONDS
 from tokcap.source.signal_watch import SignalWatch
 from tokcap.source.termination import Termination
-from tokcap.system.descriptors import is_readable_within, is_reader_gone
+from tokcap.system.descriptors import Inlet, is_readable_within, is_reader_gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment, Inside
     from tokcap.source.process import Process
     from tokcap.source.terminal import Terminal
-
-READ_BYTES = 1 << 16
 
 # A grandchild may keep the pipe open forever. After the command has ended, reading may take this long.
 DRAIN_SECONDS = 0.3
@@ -153,6 +151,7 @@ class Command:
         An empty block means that the command waits for input, or runs long (`core.silence`).
         """
         streams = self._connections.streams
+        inlets = {descriptor: Inlet(descriptor) for descriptor in streams}
         exit_descriptor = self._process.exit_descriptor
         for descriptor in (*streams, exit_descriptor):
             if descriptor is not None:
@@ -172,7 +171,9 @@ class Command:
             events = self._poll.poll(drain_seconds * 1000 if ended else self._wait_milliseconds())
             # A terminal that only accepts keys again has nothing to read.
             ready = {descriptor for descriptor, event in events if event != select.POLLOUT}
-            blocks = [(descriptor, read_block(descriptor)) for descriptor in ready.intersection(streams)]
+            blocks = [
+                (descriptor, read_block(inlets[descriptor])) for descriptor in ready.intersection(streams)
+            ]
             if ended:
                 drain_seconds -= time.monotonic() - started
             elif exit_descriptor is None or exit_descriptor in ready:
@@ -199,7 +200,7 @@ class Command:
                     if (
                         name == "out"
                         and is_readable_within(descriptor, 0)
-                        and (last := read_block(descriptor))
+                        and (last := read_block(inlets[descriptor]))
                     ):
                         yield name, last
                 self.stop("out")
@@ -328,10 +329,10 @@ class Command:
         self._connections.close_stream(descriptor)
 
 
-def read_block(descriptor: int) -> bytes:
+def read_block(inlet: Inlet) -> bytes:
     """Read some bytes; none at the end. A terminal reports its end as an error."""
     try:
-        return os.read(descriptor, READ_BYTES)
+        return inlet.read()
     except OSError as error:
         from errno import EIO
 

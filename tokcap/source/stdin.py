@@ -8,7 +8,13 @@ import stat
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.descriptors import is_readable_within, is_reader_gone, wait_until_ready
+from tokcap.system.descriptors import (
+    PIPE_BYTES,
+    Inlet,
+    is_readable_within,
+    is_reader_gone,
+    wait_until_ready,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,10 +22,10 @@ if TYPE_CHECKING:
     from tokcap.core.request import Stream
     from tokcap.environment import Environment
 
-# The size of a pipe. Larger blocks would be allocated by the system for every read.
-READ_BYTES = 1 << 16
 # A file of up to this size is read at once: then the spool keeps the block, and nothing is copied.
 WHOLE_FILE_BYTES = 8 << 20
+# Blocks of a longer file. A spool moves a block of this size to its file without a copy.
+FILE_BLOCK_BYTES = 1 << 20
 # From this block on, check for each whether the answer still has a reader. Most inputs are shorter.
 FIRST_CHECKED_BLOCK = 16
 # On a terminal somebody watches: after such a pause, show what there is.
@@ -33,11 +39,12 @@ class StandardInput:
         if env.stdin in env.closed:
             raise StreamError("cannot read standard input: it is closed; name a command, or pipe into tokcap")
         self._descriptor = env.stdin
+        self._inlet = Inlet(env.stdin)
         self._stopped = False
         self._clock = env.clock
         self._deadline = None if timeout_seconds is None else env.clock() + timeout_seconds
         self._timed_out = False
-        self._read_bytes = whole_file_bytes(env.stdin) or READ_BYTES
+        self._file_bytes = file_block_bytes(env.stdin)
         # Where the answer is written to; None if this is not a descriptor of this program.
         self._reader = env.stdout if env.is_program else None
         self._is_watched = env.is_terminal(env.stdout)
@@ -73,9 +80,9 @@ class StandardInput:
     def _read(self) -> bytes:
         while True:
             try:
-                block = os.read(self._descriptor, self._read_bytes)
-                self._read_bytes = READ_BYTES
-                return block
+                if self._file_bytes:
+                    return os.read(self._descriptor, self._file_bytes)
+                return self._inlet.read()
             except BlockingIOError:
                 wait_until_ready(self._descriptor, to_write=False)
             except OSError as error:
@@ -88,12 +95,13 @@ class StandardInput:
         """Do nothing: standard input stays open."""
 
 
-def whole_file_bytes(descriptor: int) -> int:
-    """Return the size of a regular file that is read at once; 0 for a longer one, and for anything else."""
+def file_block_bytes(descriptor: int) -> int:
+    """Return how much of a regular file is read at a time; 0 if it is short, or something else."""
     try:
         found = os.fstat(descriptor)
     except OSError:
         # Reading reports it.
         return 0
-    is_read_at_once = stat.S_ISREG(found.st_mode) and READ_BYTES < found.st_size <= WHOLE_FILE_BYTES
-    return found.st_size if is_read_at_once else 0
+    if not stat.S_ISREG(found.st_mode) or found.st_size <= PIPE_BYTES:
+        return 0
+    return found.st_size if found.st_size <= WHOLE_FILE_BYTES else FILE_BLOCK_BYTES

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# How many bytes to read at a time: the size of a pipe. Memory for more would come from the system each time.
+PIPE_BYTES = 1 << 16
+# When this much has come through a pipe, make it larger, if the system allows it: both sides wait less then.
+MUCH_BYTES = LARGE_PIPE_BYTES = 1 << 20
+
+
 def write_all(descriptor: int, data: bytes | bytearray | memoryview) -> None:
     """Write all of `data`, or raise `OSError`. If a non-blocking descriptor is full, wait for it."""
     left = memoryview(data)
@@ -64,3 +70,32 @@ def wait_for_any(descriptors: Sequence[int], seconds: float | None = None) -> se
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
     return {descriptor for descriptor, _ in poll.poll(None if seconds is None else seconds * 1000)}
+
+
+class Inlet:
+    """Reads from a descriptor, in larger blocks when much has come."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._block_bytes = PIPE_BYTES
+        # How many bytes are missing until it is much.
+        self._left = MUCH_BYTES
+
+    def read(self) -> bytes:
+        """Read some bytes; none at the end."""
+        block = os.read(self._descriptor, self._block_bytes)
+        if self._left > 0:
+            self._left -= len(block)
+            if self._left <= 0:
+                self._enlarge()
+        return block
+
+    def _enlarge(self) -> None:
+        try:
+            from fcntl import F_SETPIPE_SZ, fcntl
+
+            fcntl(self._descriptor, F_SETPIPE_SZ, LARGE_PIPE_BYTES)
+        except (ImportError, OSError):
+            # It is no pipe, or the system has no such call, or the user has too many large pipes.
+            return
+        self._block_bytes = LARGE_PIPE_BYTES
