@@ -32,29 +32,36 @@ def test_every_byte_is_kept_or_dropped_at_every_place():
         lines = [b"x" * place + bytes([byte]) + b"y" * (20 - place) for place in range(21)]
         block = b"\n".join(lines)
         masks = masks_of(block)
-        count, _, first_of = CODE.masks_of(block, 3, 0)
+        count, _, first_of = CODE.masks_of(block, 0, len(block), 3, 0)
         assert count == len(masks)
         assert list(first_of.values()) == [masks.index(mask) for mask in dict.fromkeys(masks)]
 
 
-@given(LINES, st.booleans(), st.integers(0, 9))
-@example([b"x", b"12"], False, 0)
-def test_masks_are_the_same(lines, ends_with_line_end, number):
+@given(LINES, st.booleans(), st.integers(0, 9), st.sampled_from([b"", b"x\n", b"job 7\n" * 9]))
+@example([b"x", b"12"], False, 0, b"")
+def test_masks_of_a_part_are_the_same(lines, ends_with_line_end, number, around):
     block = b"\n".join(lines) + b"\n" * ends_with_line_end
     if not block:
         return
     masks = masks_of(block)
-    count, ranges, first_of = CODE.masks_of(block, 3, number)
+    start, stop = len(around), len(around) + len(block)
+    count, ranges, first_of = CODE.masks_of(around + block + around, start, stop, 3, number)
     assert count == len(masks)
     assert ranges == similar_ranges(masks, number)
     assert list(first_of.values()) == [masks.index(mask) for mask in dict.fromkeys(masks)]
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-1, 2), (2, 1), (0, 4), (4, 4)])
+def test_there_are_no_lines_outside_of_the_text(start, stop):
+    with pytest.raises(ValueError, match="no such part"):
+        CODE.masks_of(b"abc", start, stop, 3, 0)
 
 
 def test_many_different_lines_have_different_hashes():
     block = b"".join(b"%d\n" % n for n in range(9)) + b"".join(b"%s\n" % (b"x" * n) for n in range(700))
     letters = bytes.maketrans(b"0123456789", b"ghijklmnop")
     block += b"".join((b"%d %d\n" % (n, n)).translate(letters) for n in range(30_000))
-    _, _, first_of = CODE.masks_of(block, 3, 0)
+    _, _, first_of = CODE.masks_of(block, 0, len(block), 3, 0)
     assert len(first_of) == len(set(masks_of(block)))
 
 

@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ONES 0x0101010101010101u
-#define LOW_BITS (0x7F * ONES)
-/* Each byte of a sum can count up to this. */
+/* Line ends are counted in this many bytes, each of which can count up to the second number. */
+#define LANES 16
 #define MOST_IN_A_BYTE 255
 #define FACTOR 0x9E3779B97F4A7C15u
 #define FIRST_SLOTS 1024
@@ -29,15 +28,12 @@ static uint64_t word_at(const unsigned char *place) {
 
 static Py_ssize_t count_line_ends(const unsigned char *at, Py_ssize_t size) {
     Py_ssize_t count = 0, place = 0;
-    while (place + 8 <= size) {
-        uint64_t sums = 0;
-        for (int n = 0; n < MOST_IN_A_BYTE && place + 8 <= size; n++, place += 8) {
-            /* A byte of `differs` is 0 at a line end; then the highest bit of that byte is set in `found`. */
-            uint64_t differs = word_at(at + place) ^ ('\n' * ONES);
-            uint64_t found = ~(((differs & LOW_BITS) + LOW_BITS) | differs | LOW_BITS);
-            sums += found >> 7;
-        }
-        for (; sums; sums >>= 8) count += sums & 0xFF;
+    while (place + LANES <= size) {
+        /* A compiler adds all of them in one step. */
+        unsigned char sums[LANES] = {0};
+        for (int n = 0; n < MOST_IN_A_BYTE && place + LANES <= size; n++, place += LANES)
+            for (int lane = 0; lane < LANES; lane++) sums[lane] += at[place + lane] == '\n';
+        for (int lane = 0; lane < LANES; lane++) count += sums[lane];
     }
     for (; place < size; place++) count += at[place] == '\n';
     return count;
@@ -108,9 +104,10 @@ static void prepare_sets(void) {}
 
 static uint64_t hash_of(const unsigned char *text, size_t size) {
     uint64_t hash = mixed(FACTOR, size), last = 0;
-    size_t n = 0;
-    for (; n + 8 <= size; n += 8) hash = mixed(hash, word_at(text + n));
-    memcpy(&last, text + n, size - n);
+    for (size_t n = 0; n + 8 < size; n += 8) hash = mixed(hash, word_at(text + n));
+    /* The last word overlaps the one before. To collect single bytes would take as long as all other words. */
+    if (size >= 8) last = word_at(text + size - 8);
+    else memcpy(&last, text, size);
     return mixed(mixed(hash, last), 0);
 }
 
@@ -163,19 +160,22 @@ static int append_pair(PyObject *list, Py_ssize_t first, Py_ssize_t end) {
 }
 
 PyDoc_STRVAR(masks_of_doc,
-             "masks_of(block, least, number, /)\n--\n\n"
-             "Return the number of lines; the ranges of at least `least` lines that are equal without\n"
-             "hexadecimal digits, if the first line is `number`; and for each different line, its hash and\n"
-             "where it is first.");
+             "masks_of(text, start, stop, least, number, /)\n--\n\n"
+             "Return the number of lines in a part of a text; the ranges of at least `least` lines that are\n"
+             "equal without hexadecimal digits, if the first line is `number`; and for each different line, its\n"
+             "hash and where it is first.");
 
 static PyObject *masks_of(PyObject *module, PyObject *arguments) {
     (void)module;
-    PyObject *block;
-    Py_ssize_t least, number, size;
+    PyObject *text;
+    Py_ssize_t start, stop, least, number, size;
     char *given;
-    if (!PyArg_ParseTuple(arguments, "Snn", &block, &least, &number)) return NULL;
-    if (PyBytes_AsStringAndSize(block, &given, &size)) return NULL;
-    if (size > INT32_MAX) return PyErr_Format(PyExc_ValueError, "the block is too large");
+    if (!PyArg_ParseTuple(arguments, "Snnnn", &text, &start, &stop, &least, &number)) return NULL;
+    if (PyBytes_AsStringAndSize(text, &given, &size)) return NULL;
+    if (start < 0 || start > stop || stop > size) return PyErr_Format(PyExc_ValueError, "the text has no such part");
+    given += start;
+    size = stop - start;
+    if (size > INT32_MAX) return PyErr_Format(PyExc_ValueError, "the part is too large");
     Known known = {0};
     unsigned char *copy = malloc((size_t)size + MORE_ROOM);
     PyObject *ranges = PyList_New(0), *first_lines = PyDict_New(), *found = NULL;
@@ -189,10 +189,10 @@ static PyObject *masks_of(PyObject *module, PyObject *arguments) {
     Py_ssize_t line = 0, first = 0;
     uint64_t last_hash = 0;
     for (; at < end + has_nothing_left; line++) {
-        const unsigned char *stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-        if (!stop) stop = end;
-        uint64_t hash = hash_of(at, (size_t)(stop - at));
-        at = stop + 1;
+        const unsigned char *line_end = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        if (!line_end) line_end = end;
+        uint64_t hash = hash_of(at, (size_t)(line_end - at));
+        at = line_end + 1;
         if (line && hash == last_hash) continue;
         if (line - first >= least && append_pair(ranges, number + first, number + line)) goto done;
         first = line;

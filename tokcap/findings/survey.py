@@ -23,7 +23,7 @@ BLOCK_BYTES = 1 << 19
 EXAMINED_BYTES = 1 << 20
 END_BYTES = 1 << 19
 # Of a text that is known to be larger than this, so much.
-HUGE_BYTES, HUGE_END_BYTES = 16 << 20, 1 << 17
+HUGE_BYTES, HUGE_END_BYTES = 16 << 20, 1 << 16
 # Compiled code reads a text of this size or more.
 LARGE_BYTES = 1 << 18
 # Only this much of a line is examined.
@@ -58,6 +58,7 @@ class Survey:
         self._failed = failed
         self._most = most_candidates
         self._examination = Examination(interest)
+        self._has_interest = bool(interest)
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         # Whether what comes next is the rest of a line that is not examined.
@@ -107,11 +108,11 @@ class Survey:
         if self._is_long:
             place = data.rfind(b"\n", 0, max(size - self._end_bytes, 0)) + 1
             if place:
-                self._examine(data[:place])
+                self._examine(data, 0, place)
         while size - place >= BLOCK_BYTES:
             place = self._examine_from(data, place, BLOCK_BYTES, in_context=True)
         if place < size:
-            self._examine(data[place:], in_context=True)
+            self._examine(data, place, size, in_context=True)
         units = weigh(self._drafts, self._examination, failed=self._failed, total_lines=self._lines)
         ranked = sorted(
             (unit for unit in units if unit.kind in FAILURES), key=lambda unit: (-unit.value, unit.first_line)
@@ -129,23 +130,25 @@ class Survey:
         """Examine whole lines, of at most so many bytes. Return where the next line begins."""
         end = data.rfind(b"\n", place, place + most_bytes) + 1
         if end:
-            self._examine(data[place:end], in_context=in_context)
+            self._examine(data, place, end, in_context=in_context)
             return end
         # Of a line that is longer, only the beginning is examined.
         end = data.find(b"\n", place + most_bytes) + 1
         self._is_inside_line = not end
         end = end or len(data)
-        beginning = data[place : place + min(LINE_BYTES, most_bytes)]
-        self._examine(beginning + b"\n", end - place, in_context=in_context)
+        beginning = data[place : place + min(LINE_BYTES, most_bytes)] + b"\n"
+        self._examine(beginning, 0, len(beginning), end - place, in_context=in_context)
         return end
 
-    def _examine(self, block: bytes, size_bytes: int = 0, *, in_context: bool = False) -> None:
-        """Examine whole lines: all of them `in_context`, or what is new among them.
+    def _examine(
+        self, data: bytes, start: int, stop: int, size_bytes: int = 0, *, in_context: bool = False
+    ) -> None:
+        """Examine a part that has whole lines: all of them `in_context`, or what is new among them.
 
         They stand for `size_bytes`, if that is more than they have.
         """
         self._places.append((self._lines, self._bytes))
-        if not self._bytes and (self._is_long or len(block) >= LARGE_BYTES):
+        if not self._bytes and (self._is_long or stop - start >= LARGE_BYTES):
             from tokcap.findings.compiled import compiled_code
 
             self._compiled = compiled_code()
@@ -153,10 +156,12 @@ class Survey:
         self._new_masks = ()
         masks: Collection[bytes | int]
         if self._compiled:
-            count, repeats, first_of = self._compiled.masks_of(block, LEAST_REPEATED, self._lines)
+            # If there are enough repeats, look for none.
+            least = LEAST_REPEATED if len(self._repeats) < MOST_REPEATS else stop - start + 1
+            count, repeats, first_of = self._compiled.masks_of(data, start, stop, least, self._lines)
             masks = first_of
         else:
-            masks = all_masks = masks_of(block)
+            masks = all_masks = masks_of(data[start:stop])
             count, repeats, first_of = len(masks), similar_ranges(all_masks, self._lines), None
         if len(self._repeats) < MOST_REPEATS:
             self._repeats += repeats
@@ -166,11 +171,11 @@ class Survey:
             fresh = set(masks) - self._masks
             if fresh and first_of is None:
                 first_of = dict(zip(reversed(all_masks), range(count - 1, -1, -1), strict=True))
-            chosen = self._chosen_lines(block, sorted([first_of[mask] for mask in fresh]))
+            chosen = self._chosen_lines(data, start, stop, sorted([first_of[mask] for mask in fresh]))
         if chosen and len(self._masks) < MOST_MASKS:
             self._new_masks = masks
         if chosen:
-            lines = block.split(b"\n")
+            lines = data[start:stop].split(b"\n")
             self._drafts += self._examination.block(
                 [lines[n][:LINE_BYTES] for n in chosen],
                 [self._lines + n for n in chosen],
@@ -179,14 +184,14 @@ class Survey:
         if len(self._drafts) > 2 * self._most:
             self._drafts = most_promising(self._drafts, self._most)
         self._lines += count
-        self._bytes += size_bytes or len(block)
+        self._bytes += size_bytes or stop - start
 
-    def _chosen_lines(self, block: bytes, new: Sequence[int]) -> list[int]:
+    def _chosen_lines(self, data: bytes, start: int, stop: int, new: Sequence[int]) -> list[int]:
         """Return the lines that are examined: those with a new mask, and those that the caller looks for."""
-        wanted = set(self._examination.interesting_lines(block))
+        wanted = set(self._examination.interesting_lines(data[start:stop]) if self._has_interest else ())
         if len(new) > MOST_NEW:
             # Everything is new: take some from everywhere, and those that plainly say failure.
-            wanted.update(lines_with(PLAIN_FAILURES, block))
+            wanted.update(lines_with(PLAIN_FAILURES, data[start:stop]))
             step = len(new) / MOST_NEW
             new = [new[int(n * step)] for n in range(MOST_NEW)]
         wanted.update(new)
