@@ -20,6 +20,9 @@ from tests.support.processes import (
 from tests.support.program import PYTHON, ROOT
 from tests.support.reference import recount
 from tests.support.terminal import Typist
+from tokcap.source.process import Process
+from tokcap.source.signal_watch import SignalWatch
+from tokcap.source.termination import Termination
 
 TOKCAP = [sys.executable, "-m", "tokcap"]
 
@@ -413,3 +416,22 @@ def test_a_reader_that_goes_away_is_noticed_before_the_next_write():
     script = f"{shlex.join(TOKCAP)} -- tail -f /dev/null | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], cwd=ROOT, timeout=60, capture_output=True)
     assert (done.returncode, done.stderr) == (128 + 13, b"")
+
+
+def test_a_signal_that_arrives_at_the_very_end_of_the_command_counts():
+    class Watch(SignalWatch):
+        def _next(self, seconds):
+            # The main thread has just seen the end of the command.
+            self._finished = True
+            return signal.SIGINT, False
+
+    watch = Watch(hold=False)
+    with subprocess.Popen(["true"]) as child:
+        process = Process(child.pid)
+        process.wait()
+        child.returncode = 0
+        watch.begin(process, Termination(process, None, 1), None)
+        watch.finish()
+        # It was the first; the second ends tokcap.
+        assert watch._forwarding.handle(signal.SIGINT, from_terminal=False)
+        process.close()

@@ -95,6 +95,7 @@ class Gigatoken:
     def _start(self) -> Callable[[str], Sized]:
         import tempfile
 
+        from tokcap.system.interrupts import interrupts_wait
         from tokcap.tokens import vocabulary
 
         with tempfile.NamedTemporaryFile(suffix=".tiktoken") as table:
@@ -102,8 +103,10 @@ class Gigatoken:
             table.flush()
             # No special tokens: their text is counted as ordinary text.
             encode: Callable[[str], Sized] = self._build(table.name, SCHEMES[self._name], {}).encode
-        # The first call imports numpy, whose memory must not count as growth.
-        encode("")
+        # The first call imports numpy, whose memory must not count as growth. It takes an interrupt meanwhile
+        # for a failure.
+        with interrupts_wait():
+            encode("")
         self._resident = resident_bytes()
         self._encode = encode
         return encode
