@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokcap.store.checksums import BlockChecksums
+from tokcap.store.checksums import BlockChecksums, runs_of_blocks
 from tokcap.store.digest import CHECKED_WHOLE_BYTES, StreamDigest, is_long
 from tokcap.store.tree_digest import DIGEST_BYTES, LEAF_BYTES, TreeDigest, compiled_leaf_digests
 
@@ -75,19 +75,33 @@ def test_every_bit_counts(place, bit):
     changed[place] ^= 1 << bit
     tree, other = tree_of(DATA), tree_of(bytes(changed))
     assert tree.digest() != other.digest()
-    sums = BlockChecksums.of(tree)
-    for block in range(len(DATA) // LEAF_BYTES + 1):
-        part = bytes(changed[block * LEAF_BYTES : (block + 1) * LEAF_BYTES])
-        assert sums.matches(block, part) == (block != place // LEAF_BYTES)
+    sums, wrong, end = BlockChecksums.of(tree), place // LEAF_BYTES, len(DATA) // LEAF_BYTES + 1
+    for first in (0, 1, 5):
+        part = bytes(changed[first * LEAF_BYTES :])
+        assert sums.wrong_block(first, end, part) == (wrong if wrong >= first else None)
 
 
 def test_checksums_come_back_from_their_file_and_a_shorter_block_does_not_match():
     sums = BlockChecksums.of(tree_of(DATA))
     found, lost = BlockChecksums.unpacked(sums.packed(9))
     assert (found.size, lost) == (len(DATA), 9)
-    assert found.matches(11, DATA[11 * LEAF_BYTES :])
-    assert not found.matches(11, DATA[11 * LEAF_BYTES : -1])
+    assert found.wrong_block(0, 12, DATA) is None
+    assert found.wrong_block(0, 12, DATA[:-1]) == found.wrong_block(11, 12, DATA[11 * LEAF_BYTES : -1]) == 11
+    assert found.wrong_block(2, 12, DATA[2 * LEAF_BYTES : 7 * LEAF_BYTES]) == 7
+    assert found.wrong_block(0, 12, DATA + b"x") == 11
     assert BlockChecksums.unpacked(sums.packed(9)[:-1]) is None
+
+
+@given(st.integers(0, 40 * LEAF_BYTES), st.integers(0, 40 * LEAF_BYTES), st.sampled_from([0, 1, 77]))
+def test_runs_have_each_block_of_a_range_once_and_in_order(one, other, more):
+    start, stop = sorted((one, other))
+    size = stop + more
+    runs = [*runs_of_blocks(start, stop, size)]
+    blocks = [block for first, end in runs for block in range(first, end)]
+    assert blocks == [*range(start // LEAF_BYTES, -(-stop // LEAF_BYTES))]
+    for first, end in runs:
+        # A run of several blocks does not reach beyond the range: its bytes need not be read once more.
+        assert end == first + 1 or (start <= first * LEAF_BYTES and min(end * LEAF_BYTES, size) <= stop)
 
 
 def test_a_stream_without_compiled_code_is_hashed_in_a_thread_to_the_same_digest(monkeypatch):

@@ -104,7 +104,7 @@ class Spool:
             self.lost += len(block) - max(room, 0)
             block = block[: max(room, 0)]
         if self._memory and len(block) >= STEP_BYTES:
-            # Such blocks come from a file that is too large for the memory. Blocks are not copied then.
+            # Such blocks come from a file (see `source.stdin`). To collect them in memory would take longer.
             self.move_to_file(len(block))
         if not self._memory and type(block) is bytes:
             # Many outputs are one block, which is not copied.

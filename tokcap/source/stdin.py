@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from tokcap.core.request import Stream
     from tokcap.environment import Environment
 
-# A file of up to this size is read at once: then the spool keeps the block, and nothing is copied.
-WHOLE_FILE_BYTES = 8 << 20
-# Blocks of a longer file. A spool moves a block of this size to its file without a copy.
+# A file is read in blocks of this size: a spool keeps the first one, and moves others to its file, without a
+# copy.
 FILE_BLOCK_BYTES = 1 << 20
 # From this block on, check for each whether the answer still has a reader. Most inputs are shorter.
 FIRST_CHECKED_BLOCK = 16
@@ -102,6 +101,5 @@ def file_block_bytes(descriptor: int) -> int:
     except OSError:
         # Reading reports it.
         return 0
-    if not stat.S_ISREG(found.st_mode) or found.st_size <= PIPE_BYTES:
-        return 0
-    return found.st_size if found.st_size <= WHOLE_FILE_BYTES else FILE_BLOCK_BYTES
+    is_short = not stat.S_ISREG(found.st_mode) or found.st_size <= PIPE_BYTES
+    return 0 if is_short else min(found.st_size, FILE_BLOCK_BYTES)

@@ -114,20 +114,22 @@ class CheckedStream:
 
     def _compare(self, start: int, stop: int, data: bytes) -> None:
         """Compare the blocks of a range with their checksums. `data` is what was read there, or empty."""
-        from tokcap.store.checksums import BLOCK_BYTES
+        from tokcap.store.checksums import BLOCK_BYTES, runs_of_blocks
 
         assert self._checksums
         with memoryview(data) as view:
-            for block in range(start // BLOCK_BYTES, -(-stop // BLOCK_BYTES)):
-                if block in self._intact_blocks:
+            for first, end_block in runs_of_blocks(start, stop, self.size):
+                blocks = range(first, end_block)
+                if self._intact_blocks.issuperset(blocks):
                     continue
-                begin, end = block * BLOCK_BYTES, min((block + 1) * BLOCK_BYTES, self.size)
+                begin, end = first * BLOCK_BYTES, min(end_block * BLOCK_BYTES, self.size)
                 # The range may begin and end inside a block.
                 has_whole = len(data) > 0 and start <= begin and end <= stop
                 found = view[begin - start : end - start] if has_whole else self._found.read(begin, end)
-                if not self._checksums.matches(block, found):
-                    raise self._damage(begin, end)
-                self._intact_blocks.add(block)
+                wrong = self._checksums.wrong_block(first, end_block, found)
+                if wrong is not None:
+                    raise self._damage(wrong * BLOCK_BYTES, min((wrong + 1) * BLOCK_BYTES, self.size))
+                self._intact_blocks.update(blocks)
 
     def _damage(self, start: int, stop: int) -> DamagedOutput:
         """Return the error about a range that is not as it was stored."""

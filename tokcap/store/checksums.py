@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from tokcap.lean.digest import checksum
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.store.tree_digest import DIGEST_BYTES, LEAF_BYTES, begin_leaf
+from tokcap.store.tree_digest import DIGEST_BYTES, LEAF_BYTES, TreeDigest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Self
 
     from tokcap.core.request import Stream
-    from tokcap.store.tree_digest import TreeDigest
 
 # Files of earlier versions end in 1. They are made again.
 MAGIC = b"tokcap checksums 2\n"
 BLOCK_BYTES = LEAF_BYTES
-SUM_BYTES = 8
+SUM_BYTES = 4
+# So many blocks are compared at once.
+RUN_BLOCKS = 16
 
 
 def checksums_name(stream: Stream) -> str:
@@ -36,17 +38,18 @@ class BlockChecksums:
 
     @classmethod
     def of(cls, tree: TreeDigest) -> Self:
-        leaves = tree.leaves()
-        starts = range(0, len(leaves), DIGEST_BYTES)
-        return cls(tree.size, b"".join([leaves[start : start + SUM_BYTES] for start in starts]))
+        return cls(tree.size, sums_of(tree))
 
-    def matches(self, block: int, data: bytes | memoryview) -> bool:
-        """Return whether `data` is what this block had."""
-        size = min(BLOCK_BYTES, self.size - block * BLOCK_BYTES)
-        leaf = begin_leaf(block)
-        leaf.update(data)
-        known = self._sums[block * SUM_BYTES : (block + 1) * SUM_BYTES]
-        return len(data) == size and leaf.digest()[:SUM_BYTES] == known
+    def wrong_block(self, first: int, end: int, data: bytes | memoryview) -> int | None:
+        """Return the first of these blocks that is not in `data` as it was; None if all are."""
+        tree = TreeDigest(first)
+        tree.update(data)
+        found, known = sums_of(tree), self._sums[first * SUM_BYTES : end * SUM_BYTES]
+        if found == known:
+            return None
+        starts = range(0, len(known), SUM_BYTES)
+        differs = (place for place in starts if found[place:][:SUM_BYTES] != known[place:][:SUM_BYTES])
+        return first + next(differs, len(known)) // SUM_BYTES
 
     def packed(self, lost: int) -> bytes:
         """Return the content of the file. `lost` bytes followed and were not stored."""
@@ -66,3 +69,23 @@ class BlockChecksums:
         if len(body) - begin != SUM_BYTES * -(-size // BLOCK_BYTES):
             return None
         return cls(size, body[begin:]), lost
+
+
+def sums_of(tree: TreeDigest) -> bytes:
+    leaves = tree.leaves()
+    starts = range(0, len(leaves), DIGEST_BYTES)
+    return b"".join([leaves[start : start + SUM_BYTES] for start in starts])
+
+
+def runs_of_blocks(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield the blocks of a range of a stream: whole ones in runs, and one that is not whole by itself."""
+    first, end = start // BLOCK_BYTES, -(-stop // BLOCK_BYTES)
+    whole_first = -(-start // BLOCK_BYTES)
+    # The last block of the stream may be shorter, and is whole all the same.
+    whole_end = end if stop == size else stop // BLOCK_BYTES
+    if first < whole_first:
+        yield first, whole_first
+    for block in range(whole_first, whole_end, RUN_BLOCKS):
+        yield block, min(block + RUN_BLOCKS, whole_end)
+    if whole_first <= whole_end < end:
+        yield whole_end, end

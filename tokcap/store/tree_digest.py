@@ -17,9 +17,13 @@ DIGEST_BYTES = 20
 
 
 class TreeDigest:
-    """Hashes the bytes that it is given, like `blake2b`."""
+    """Hashes the bytes that it is given, like `blake2b`.
 
-    def __init__(self) -> None:
+    first_leaf: the number of the leaf with which they begin. Unless it is 0, only `leaves` has a meaning.
+    """
+
+    def __init__(self, first_leaf: int = 0) -> None:
+        self._first_leaf = first_leaf
         self.size = 0
         # The digests of the leaves that are complete, one after another.
         self._complete = bytearray()
@@ -37,7 +41,7 @@ class TreeDigest:
         with memoryview(data) as view:
             place = self._continue_leaf(view)
             while place < len(view):
-                number = self.size // LEAF_BYTES
+                number = self._first_leaf + self.size // LEAF_BYTES
                 fours = self._hash_fours(view[place:], number) if self._hash_fours else b""
                 if fours:
                     self._complete += fours
@@ -60,7 +64,8 @@ class TreeDigest:
         return len(part)
 
     def _begin_leaf(self, number: int, part: memoryview) -> int:
-        leaf = begin_leaf(number)
+        """Hash the next leaf, as much as there is of it. Return how many bytes that are."""
+        leaf = node(node_offset=number, node_depth=0)
         leaf.update(part)
         if len(part) == LEAF_BYTES:
             self._complete += leaf.digest()
@@ -75,11 +80,6 @@ class TreeDigest:
     def digest(self) -> bytes:
         """Return the digest of the root."""
         return node(node_offset=0, node_depth=1, last_node=True, data=self.leaves()).digest()
-
-
-def begin_leaf(number: int) -> blake2b:
-    """Return the hash of a leaf that has no bytes yet. The first leaf has the number 0."""
-    return node(node_offset=number, node_depth=0)
 
 
 def node(*, node_offset: int, node_depth: int, last_node: bool = False, data: bytes = b"") -> blake2b:
