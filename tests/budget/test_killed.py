@@ -14,15 +14,15 @@ import pytest
 from tests.support.reference import recount
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.sqlite import SqliteLedger
-from tokcap.source.command import READ_BYTES
 from tokcap.steps.metering import FIRST_TOKENS
+from tokcap.system.descriptors import ENLARGE_AFTER_BYTES, LARGE_PIPE_BYTES, PIPE_BYTES
 
 TIMEOUT_SECONDS = 60
 # How many processes are killed in each test; raise it for a longer test.
 KILLS = int(os.environ.get("SESSION_KILLS", "12"))
 
-# The tokens of one block of the text that is written without a pause below.
-BLOCK_TOKENS = READ_BYTES // 4
+# The bytes of a token in the text that is written without a pause below.
+TOKEN_BYTES = 4
 
 SLOW_LINES = "i=0; while :; do i=$((i+1)); echo line $i of a slow command; sleep 0.004; done"
 SCRIPTS = {
@@ -91,7 +91,8 @@ def test_what_killed_processes_wrote_is_used(ledger, total, limit):
         written_tokens += tokens
         # An announcement is at most twice of what is out with the next block, or the first small step. A
         # process that is killed between both has not written that block.
-        most_tokens += 2 * (tokens + BLOCK_TOKENS) + FIRST_TOKENS
+        block_bytes = PIPE_BYTES if len(written) < ENLARGE_AFTER_BYTES else LARGE_PIPE_BYTES
+        most_tokens += 2 * (tokens + block_bytes // TOKEN_BYTES) + FIRST_TOKENS
         after = ledger.read("s")
         assert after.reserved == 0
         assert written_tokens <= after.used <= most_tokens

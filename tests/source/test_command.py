@@ -357,7 +357,7 @@ def test_while_tokcap_counts_the_first_interrupt_is_ignored_and_the_second_ends_
         time.sleep(0.01)
     for _ in range(interrupts):
         send(process.pid, signal.SIGINT)
-        # Python merges two that arrive during one call of compiled code.
+        # Two that arrive during one call of compiled code count as one.
         time.sleep(0.1)
     out, err = process.communicate(timeout=60)
     if interrupts == 1:

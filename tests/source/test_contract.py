@@ -1,5 +1,6 @@
 """The contract of every source: a command and what it leaves, standard input, bytes that the caller has."""
 
+import contextlib
 import os
 import subprocess
 
@@ -54,15 +55,17 @@ def test_the_blocks_join_to_all_of_the_bytes(source):
 @pytest.mark.parametrize("way", ["command", "file", "pipe"])
 def test_much_is_read_byte_for_byte(way, size, tmp_path):
     data = (DATA * (size // len(DATA) + 1))[:size]
-    (tmp_path / "much").write_bytes(data)
-    command = ["cat", str(tmp_path / "much")]
-    with open(tmp_path / "much", "rb") as file, subprocess.Popen(command, stdout=subprocess.PIPE) as cat:
-        stdin = cat.stdout.fileno() if way == "pipe" else file.fileno()
-        env = Environment(os.environ, stdin=stdin, collect=lambda _descriptor, _data: None)
-        opened = Command(command, "separate", env) if way == "command" else StandardInput(env)
+    path = tmp_path / "much"
+    path.write_bytes(data)
+    with contextlib.ExitStack() as stack:
+        if way == "pipe":
+            stdin = stack.enter_context(subprocess.Popen(["cat", path], stdout=subprocess.PIPE)).stdout
+        else:
+            stdin = stack.enter_context(open(path, "rb"))
+        env = Environment(os.environ, stdin=stdin.fileno(), collect=lambda _descriptor, _data: None)
+        opened = StandardInput(env) if way != "command" else Command(["cat", str(path)], "separate", env)
         assert b"".join(block for _, block in opened.blocks()) == data
         opened.close()
-        cat.stdout.close()
 
 
 def test_it_ends_without_a_failure(source):

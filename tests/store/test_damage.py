@@ -157,11 +157,11 @@ def test_the_library_raises_and_the_index_of_another_output_is_not_believed(insi
 
 def test_damaged_checksums_are_made_again_from_bytes_that_are_right(inside, stored):
     entry = stored(LONG["text"])
-    before, whole = inside("show", entry.name, "-n", "60").out, (entry / "checksums").read_bytes()
+    before, whole = inside("show", entry.name, "-n", "60").out, (entry / "leaves").read_bytes()
     for damage in (b"", whole[:-1], whole[:40] + b"x" + whole[41:], whole * 2):
-        (entry / "checksums").write_bytes(damage)
+        (entry / "leaves").write_bytes(damage)
         assert inside("show", entry.name, "-n", "60").out == before
-        assert (entry / "checksums").read_bytes() == whole
+        assert (entry / "leaves").read_bytes() == whole
 
 
 @pytest.fixture(scope="module")

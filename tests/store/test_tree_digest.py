@@ -1,4 +1,7 @@
-"""The digest of a long stream is BLAKE2b in its tree mode, whatever hashes it and however it arrives."""
+"""The digest of a long stream is BLAKE2b in its tree mode, whatever hashes it and however it arrives.
+
+Only the root is marked as the last node of its level (see `tree_digest`).
+"""
 
 import hashlib
 import random
@@ -8,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokcap.store.checksums import BlockChecksums, runs_of_blocks
-from tokcap.store.digest import CHECKED_WHOLE_BYTES, StreamDigest, is_long
-from tokcap.store.tree_digest import DIGEST_BYTES, LEAF_BYTES, TreeDigest, compiled_leaf_digests
+from tokcap.core.spool import in_memory
+from tokcap.store.checksums import BlockChecksums, checksums_file, runs_of_blocks
+from tokcap.store.digest import CHECKED_WHOLE_BYTES, StreamDigest, digest_of_stream
+from tokcap.store.tree_digest import LEAF_BYTES, TreeDigest, hash_fours
 
 DATA = random.Random(4).randbytes(11 * LEAF_BYTES + 77)  # not a secret
 SIZES = [0, 1, LEAF_BYTES - 1, LEAF_BYTES, LEAF_BYTES + 1, 4 * LEAF_BYTES, 5 * LEAF_BYTES + 3, len(DATA)]
 
 needs_compiled_code = pytest.mark.skipif(
-    compiled_leaf_digests() is None, reason="built without a compiler, or the processor has no AVX2"
+    hash_fours is None, reason="built without a compiler, or the processor has no AVX2"
 )
 
 
@@ -40,6 +44,10 @@ def tree_of(*blocks: bytes) -> TreeDigest:
     return tree
 
 
+def checksums_of(tree: TreeDigest, lost_bytes: int = 0) -> tuple[BlockChecksums, int]:
+    return BlockChecksums.unpacked(checksums_file("out", tree, lost_bytes)[1])
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_leaves_and_root_are_those_of_the_tree_mode(size):
     tree = tree_of(DATA[:size])
@@ -52,7 +60,6 @@ def test_leaves_and_root_are_those_of_the_tree_mode(size):
 @needs_compiled_code
 @pytest.mark.parametrize("first", [0, 7, 1 << 40])
 def test_compiled_code_hashes_whole_fours_and_nothing_else(first):
-    hash_fours = compiled_leaf_digests()
     leaves = [
         node(DATA[n * LEAF_BYTES : (n + 1) * LEAF_BYTES], node_offset=first + n, node_depth=0)
         for n in range(8)
@@ -75,21 +82,20 @@ def test_every_bit_counts(place, bit):
     changed[place] ^= 1 << bit
     tree, other = tree_of(DATA), tree_of(bytes(changed))
     assert tree.digest() != other.digest()
-    sums, wrong, end = BlockChecksums.of(tree), place // LEAF_BYTES, len(DATA) // LEAF_BYTES + 1
+    sums, wrong, end = checksums_of(tree)[0], place // LEAF_BYTES, len(DATA) // LEAF_BYTES + 1
     for first in (0, 1, 5):
         part = bytes(changed[first * LEAF_BYTES :])
         assert sums.wrong_block(first, end, part) == (wrong if wrong >= first else None)
 
 
 def test_checksums_come_back_from_their_file_and_a_shorter_block_does_not_match():
-    sums = BlockChecksums.of(tree_of(DATA))
-    found, lost = BlockChecksums.unpacked(sums.packed(9))
+    found, lost = checksums_of(tree_of(DATA), 9)
     assert (found.size, lost) == (len(DATA), 9)
     assert found.wrong_block(0, 12, DATA) is None
     assert found.wrong_block(0, 12, DATA[:-1]) == found.wrong_block(11, 12, DATA[11 * LEAF_BYTES : -1]) == 11
     assert found.wrong_block(2, 12, DATA[2 * LEAF_BYTES : 7 * LEAF_BYTES]) == 7
     assert found.wrong_block(0, 12, DATA + b"x") == 11
-    assert BlockChecksums.unpacked(sums.packed(9)[:-1]) is None
+    assert BlockChecksums.unpacked(checksums_file("out", tree_of(DATA), 9)[1][:-1]) is None
 
 
 @given(st.integers(0, 40 * LEAF_BYTES), st.integers(0, 40 * LEAF_BYTES), st.sampled_from([0, 1, 77]))
@@ -106,17 +112,16 @@ def test_runs_have_each_block_of_a_range_once_and_in_order(one, other, more):
 
 def test_a_stream_without_compiled_code_is_hashed_in_a_thread_to_the_same_digest(monkeypatch):
     def sealed() -> bytes:
-        digest = StreamDigest(len(DATA), is_long=True)
+        digest = StreamDigest(len(DATA), as_tree=True)
         for start in range(0, len(DATA), 100_000):
             digest.update_in_thread(memoryview(DATA)[start : start + 100_000])
         return digest.sealed()
 
     expected = sealed()
-    monkeypatch.setattr("tokcap.store.tree_digest.compiled_leaf_digests", lambda: None)
+    monkeypatch.setattr("tokcap.store.tree_digest.hash_fours", None)
     assert sealed() == expected == tree_of(DATA).digest() + len(DATA).to_bytes(8, "little")
 
 
 def test_only_a_stream_that_is_not_checked_as_a_whole_has_a_tree():
-    assert not is_long(CHECKED_WHOLE_BYTES)
-    assert is_long(CHECKED_WHOLE_BYTES + 1)
-    assert len(leaves_of(b"x")[0]) == DIGEST_BYTES
+    assert digest_of_stream(in_memory(bytes(CHECKED_WHOLE_BYTES))).tree is None
+    assert digest_of_stream(in_memory(bytes(CHECKED_WHOLE_BYTES + 1))).tree

@@ -1,14 +1,14 @@
 """Writing to descriptors, and reading from them."""
 
+import contextlib
 import fcntl
 import os
 from threading import Thread
 
 import pytest
 
-from tokcap.system.descriptors import LARGE_PIPE_BYTES, MUCH_BYTES, PIPE_BYTES, Inlet, write_all
-
-GET_SIZE = getattr(fcntl, "F_GETPIPE_SZ", None)
+from tokcap.system import descriptors
+from tokcap.system.descriptors import ENLARGE_AFTER_BYTES, LARGE_PIPE_BYTES, DescriptorReader, write_all
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
@@ -27,9 +27,25 @@ def test_an_error_of_the_system_is_raised(tmp_path):
         write_all(read_only.fileno(), b"x")
 
 
-def read_through_pipe(data: bytes) -> tuple[bytes, int]:
-    """Return what an inlet reads from a pipe, and the size of the pipe at the end."""
-    read, write = os.pipe()
+LITTLE, MUCH = bytes(range(256)) * 64, bytes(range(251)) * (3 * ENLARGE_AFTER_BYTES // 251)
+
+
+def size_of_pipe(descriptor: int) -> int:
+    return fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ)
+
+
+@pytest.fixture
+def pipe():
+    both = os.pipe()
+    yield both
+    for descriptor in both:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+
+def read_through(pipe: tuple[int, int], data: bytes) -> list[bytes]:
+    """Return the blocks that are read from a pipe while somebody writes to it."""
+    read, write = pipe
 
     def fill() -> None:
         write_all(write, data)
@@ -37,23 +53,39 @@ def read_through_pipe(data: bytes) -> tuple[bytes, int]:
 
     writer = Thread(target=fill)
     writer.start()
-    inlet = Inlet(read)
-    found = b"".join(iter(inlet.read, b""))
+    blocks = [*iter(DescriptorReader(read).read, b"")]
     writer.join()
-    size = fcntl.fcntl(read, GET_SIZE)
-    os.close(read)
-    return found, size
+    assert b"".join(blocks) == data
+    return blocks
 
 
-@pytest.mark.skipif(GET_SIZE is None, reason="the size of a pipe cannot be changed on this system")
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="pipes cannot be enlarged on this system")
 class TestPipe:
-    def test_becomes_larger_when_much_has_come_through_it(self):
-        little, much = bytes(range(256)) * 64, bytes(range(251)) * (2 * MUCH_BYTES // 251)
-        assert read_through_pipe(little) == (little, PIPE_BYTES)
-        assert read_through_pipe(much) == (much, LARGE_PIPE_BYTES)
+    def test_is_enlarged_when_much_has_come_through_it(self, pipe):
+        before = size_of_pipe(pipe[0])
+        read_through(pipe, LITTLE)
+        assert size_of_pipe(pipe[0]) == before
+        other = os.pipe()
+        read_through(other, MUCH)
+        assert size_of_pipe(other[0]) == LARGE_PIPE_BYTES
+        os.close(other[0])
 
-    def test_is_read_as_it_is_if_the_system_refuses_that(self, monkeypatch):
-        really = fcntl.fcntl
+    def test_is_read_in_large_blocks_then(self, pipe):
+        reader = DescriptorReader(pipe[0])
+        for _ in range(ENLARGE_AFTER_BYTES >> 14):
+            os.write(pipe[1], bytes(1 << 14))
+            reader.read()
+        os.write(pipe[1], bytes(300_000))
+        assert len(reader.read()) == 300_000
+
+    def test_does_not_become_smaller(self, pipe, monkeypatch):
+        monkeypatch.setattr(descriptors, "LARGE_PIPE_BYTES", LARGE_PIPE_BYTES // 4)
+        fcntl.fcntl(pipe[0], fcntl.F_SETPIPE_SZ, LARGE_PIPE_BYTES)
+        read_through(pipe, MUCH)
+        assert size_of_pipe(pipe[0]) == LARGE_PIPE_BYTES
+
+    def test_is_read_as_it_is_if_the_system_refuses_that(self, pipe, monkeypatch):
+        before, really = size_of_pipe(pipe[0]), fcntl.fcntl
 
         def refuse(descriptor, command, *more):
             if command == fcntl.F_SETPIPE_SZ:
@@ -61,13 +93,11 @@ class TestPipe:
             return really(descriptor, command, *more)
 
         monkeypatch.setattr(fcntl, "fcntl", refuse)
-        much = bytes(range(251)) * (2 * MUCH_BYTES // 251)
-        assert read_through_pipe(much) == (much, PIPE_BYTES)
+        read_through(pipe, MUCH)
+        assert size_of_pipe(pipe[0]) == before
 
 
 def test_a_file_is_read_to_its_end(tmp_path):
-    data = bytes(range(251)) * (2 * MUCH_BYTES // 251)
-    (tmp_path / "file").write_bytes(data)
+    (tmp_path / "file").write_bytes(MUCH)
     with (tmp_path / "file").open("rb", buffering=0) as file:
-        inlet = Inlet(file.fileno())
-        assert b"".join(iter(inlet.read, b"")) == data
+        assert b"".join(iter(DescriptorReader(file.fileno()).read, b"")) == MUCH

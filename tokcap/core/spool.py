@@ -40,7 +40,7 @@ def open_nameless_file() -> int:
 class Spool:
     """A sink that keeps its bytes, and a payload that reads them back at any position.
 
-    memory_bytes: move to a file when there are more.
+    memory_bytes: move to a file when there are more, or when a block of `STEP_BYTES` follows others.
     open_file: opens that file.
     keep_bytes: only count the bytes after this many.
     needed_bytes: the answer needs these, so keep them in memory even if no file can be written.
@@ -103,8 +103,8 @@ class Spool:
         if len(block) > room:
             self.lost += len(block) - max(room, 0)
             block = block[: max(room, 0)]
-        if self._memory and len(block) >= STEP_BYTES:
-            # Such blocks come from a file (see `source.stdin`). To collect them in memory would take longer.
+        if self._memory and len(block) >= STEP_BYTES and self._memory_bytes < UNLIMITED:
+            # To write both to the file takes less time than to join them in memory.
             self.move_to_file(len(block))
         if not self._memory and type(block) is bytes:
             # Many outputs are one block, which is not copied.
@@ -122,7 +122,7 @@ class Spool:
     def move_to_file(self, coming_bytes: int = 0) -> None:
         """Write the bytes in memory to the file. If that fails, they stay in memory.
 
-        coming_bytes: at least as many will follow.
+        coming_bytes: at least this many bytes will be written next.
         """
         moved = 0
         try:
@@ -135,6 +135,7 @@ class Spool:
                     written = os.pwrite(self._file, memory[moved:], self._file_size)
                     self._file_size += written
                     moved += written
+            # A block of `STEP_BYTES` is moved at once.
             self._memory_bytes = min(self._memory_bytes, STEP_BYTES - 1)
         except (OSError, StoreError) as error:
             self.failure = str(error) if isinstance(error, StoreError) else str(error.strerror)
@@ -145,7 +146,7 @@ class Spool:
         self._memory = self._memory[moved:]
 
     def _before_move(self, coming_bytes: int) -> None:
-        """Let a subclass see the bytes in memory before they move to the file."""
+        """Let a subclass see the bytes in memory before they move to the file (see `move_to_file`)."""
 
     def read(self, start: int, stop: int) -> bytes:
         parts = []

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Line ends are counted in this many bytes, each of which can count up to the second number. */
+/* Line ends are counted in this many bytes side by side, and added up before one of them can overflow. */
 #define LANES 16
 #define MOST_IN_A_BYTE 255
 #define FACTOR 0x9E3779B97F4A7C15u
@@ -29,7 +29,7 @@ static uint64_t word_at(const unsigned char *place) {
 static Py_ssize_t count_line_ends(const unsigned char *at, Py_ssize_t size) {
     Py_ssize_t count = 0, place = 0;
     while (place + LANES <= size) {
-        /* A compiler adds all of them in one step. */
+        /* Compilers make one vector of these. */
         unsigned char sums[LANES] = {0};
         for (int n = 0; n < MOST_IN_A_BYTE && place + LANES <= size; n++, place += LANES)
             for (int lane = 0; lane < LANES; lane++) sums[lane] += at[place + lane] == '\n';
@@ -105,7 +105,7 @@ static void prepare_sets(void) {}
 static uint64_t hash_of(const unsigned char *text, size_t size) {
     uint64_t hash = mixed(FACTOR, size), last = 0;
     for (size_t n = 0; n + 8 < size; n += 8) hash = mixed(hash, word_at(text + n));
-    /* The last word overlaps the one before. To collect single bytes would take as long as all other words. */
+    /* The last eight bytes, which may overlap the word before: to collect single bytes takes longer. */
     if (size >= 8) last = word_at(text + size - 8);
     else memcpy(&last, text, size);
     return mixed(mixed(hash, last), 0);

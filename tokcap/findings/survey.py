@@ -22,7 +22,7 @@ BLOCK_BYTES = 1 << 19
 # so much of both ends is; in between, the first lines of each new kind are examined by themselves.
 EXAMINED_BYTES = 1 << 20
 END_BYTES = 1 << 19
-# Of a text that is known to be larger than this, so much.
+# Of a text that is known to be larger than the first number, the second one of each end.
 HUGE_BYTES, HUGE_END_BYTES = 16 << 20, 1 << 16
 # Compiled code reads a text of this size or more.
 LARGE_BYTES = 1 << 18
@@ -156,7 +156,7 @@ class Survey:
         self._new_masks = ()
         masks: Collection[bytes | int]
         if self._compiled:
-            # If there are enough repeats, look for none.
+            # No part has more lines than bytes: with enough repeats, list no more.
             least = LEAST_REPEATED if len(self._repeats) < MOST_REPEATS else stop - start + 1
             count, repeats, first_of = self._compiled.masks_of(data, start, stop, least, self._lines)
             masks = first_of

@@ -8,7 +8,10 @@ except ModuleNotFoundError:
     # Not for any `ImportError`: without memory for it, `hashlib` would log a traceback for each algorithm.
     from hashlib import blake2b
 
-__all__ = ["blake2b", "checksum"]
+__all__ = ["DIGEST_BYTES", "blake2b", "checksum"]
+
+# The size of the digest of an output, and of each part of it.
+DIGEST_BYTES = 20
 
 
 def checksum(data: bytes) -> bytes:

@@ -16,7 +16,7 @@ from tokcap.source.launch import RESTORED_SIGNALS, Launch, restored_signals, spa
 from tokcap.source.process import POLL_SECONDS
 from tokcap.source.signal_watch import SignalWatch
 from tokcap.source.termination import Termination
-from tokcap.system.descriptors import Inlet, is_readable_within, is_reader_gone
+from tokcap.system.descriptors import DescriptorReader, is_readable_within, is_reader_gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,7 +151,7 @@ class Command:
         An empty block means that the command waits for input, or runs long (`core.silence`).
         """
         streams = self._connections.streams
-        inlets = {descriptor: Inlet(descriptor) for descriptor in streams}
+        readers = {descriptor: DescriptorReader(descriptor) for descriptor in streams}
         exit_descriptor = self._process.exit_descriptor
         for descriptor in (*streams, exit_descriptor):
             if descriptor is not None:
@@ -172,7 +172,7 @@ class Command:
             # A terminal that only accepts keys again has nothing to read.
             ready = {descriptor for descriptor, event in events if event != select.POLLOUT}
             blocks = [
-                (descriptor, read_block(inlets[descriptor])) for descriptor in ready.intersection(streams)
+                (descriptor, read_block(readers[descriptor])) for descriptor in ready.intersection(streams)
             ]
             if ended:
                 drain_seconds -= time.monotonic() - started
@@ -200,7 +200,7 @@ class Command:
                     if (
                         name == "out"
                         and is_readable_within(descriptor, 0)
-                        and (last := read_block(inlets[descriptor]))
+                        and (last := read_block(readers[descriptor]))
                     ):
                         yield name, last
                 self.stop("out")
@@ -329,10 +329,10 @@ class Command:
         self._connections.close_stream(descriptor)
 
 
-def read_block(inlet: Inlet) -> bytes:
+def read_block(reader: DescriptorReader) -> bytes:
     """Read some bytes; none at the end. A terminal reports its end as an error."""
     try:
-        return inlet.read()
+        return reader.read()
     except OSError as error:
         from errno import EIO
 

@@ -7,7 +7,7 @@ import select
 
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.source.command import read_block
-from tokcap.system.descriptors import Inlet
+from tokcap.system.descriptors import DescriptorReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,11 +32,11 @@ class LeftOver:
             self._poll.register(descriptor, select.POLLIN)
         if self._reader is not None:
             self._poll.register(self._reader, 0)
-        inlets = {descriptor: Inlet(descriptor) for descriptor in self._streams}
+        readers = {descriptor: DescriptorReader(descriptor) for descriptor in self._streams}
         while self._streams:
             ready = {descriptor for descriptor, _ in self._poll.poll()}
             for descriptor in ready.intersection(self._streams):
-                block = read_block(inlets[descriptor])
+                block = read_block(readers[descriptor])
                 if not block:
                     self._close(descriptor)
                 elif descriptor in self._streams:

@@ -147,7 +147,7 @@ class SignalWatch:
                 try:
                     number, from_terminal = self._next(termination.due_seconds())
                     termination.act()
-                    # One that only wakes the thread must not give the terminal to a command that has ended.
+                    # After the command these mean nothing: `finish` sends one to wake this thread.
                     is_meant = number and not (self._finished and number in WAKING)
                     if is_meant and self._forwarding.handle(number, from_terminal=from_terminal):
                         # The main thread hangs, usually in a write to a reader that does not read.

@@ -10,7 +10,7 @@ from tokcap.exits import TIMED_OUT, Ending
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.system.descriptors import (
     PIPE_BYTES,
-    Inlet,
+    DescriptorReader,
     is_readable_within,
     is_reader_gone,
     wait_until_ready,
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from tokcap.core.request import Stream
     from tokcap.environment import Environment
 
-# A file is read in blocks of this size: a spool keeps the first one, and moves others to its file, without a
-# copy.
+# Read a file in blocks of this size: a spool writes the second and all later ones to its file without joining
+# them.
 FILE_BLOCK_BYTES = 1 << 20
-# From this block on, check for each whether the answer still has a reader. Most inputs are shorter.
+# From this block on, check for each whether the answer still has a reader. Most inputs are shorter. A large
+# block counts as the blocks of a pipe that it would be.
 FIRST_CHECKED_BLOCK = 16
 # On a terminal somebody watches: after such a pause, show what there is.
 PAUSE_SECONDS = 0.2
@@ -38,12 +39,11 @@ class StandardInput:
         if env.stdin in env.closed:
             raise StreamError("cannot read standard input: it is closed; name a command, or pipe into tokcap")
         self._descriptor = env.stdin
-        self._inlet = Inlet(env.stdin)
+        self._source = DescriptorReader(env.stdin, block_bytes(env.stdin))
         self._stopped = False
         self._clock = env.clock
         self._deadline = None if timeout_seconds is None else env.clock() + timeout_seconds
         self._timed_out = False
-        self._file_bytes = file_block_bytes(env.stdin)
         # Where the answer is written to; None if this is not a descriptor of this program.
         self._reader = env.stdout if env.is_program else None
         self._is_watched = env.is_terminal(env.stdout)
@@ -52,7 +52,7 @@ class StandardInput:
         number = 0
         while not self._stopped and self._wait_for_more() and (block := self._read()):
             yield "out", block
-            number += 1
+            number += -(-len(block) // PIPE_BYTES)
             if self._pauses():
                 yield "out", b""
             if number >= FIRST_CHECKED_BLOCK and self._reader is not None and is_reader_gone(self._reader):
@@ -79,9 +79,7 @@ class StandardInput:
     def _read(self) -> bytes:
         while True:
             try:
-                if self._file_bytes:
-                    return os.read(self._descriptor, self._file_bytes)
-                return self._inlet.read()
+                return self._source.read()
             except BlockingIOError:
                 wait_until_ready(self._descriptor, to_write=False)
             except OSError as error:
@@ -94,12 +92,12 @@ class StandardInput:
         """Do nothing: standard input stays open."""
 
 
-def file_block_bytes(descriptor: int) -> int:
-    """Return how much of a regular file is read at a time; 0 if it is short, or something else."""
+def block_bytes(descriptor: int) -> int:
+    """Return how much to read at a time: more of a large file."""
     try:
         found = os.fstat(descriptor)
     except OSError:
         # Reading reports it.
-        return 0
-    is_short = not stat.S_ISREG(found.st_mode) or found.st_size <= PIPE_BYTES
-    return 0 if is_short else min(found.st_size, FILE_BLOCK_BYTES)
+        return PIPE_BYTES
+    size = found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return min(max(size, PIPE_BYTES), FILE_BLOCK_BYTES)

@@ -110,8 +110,8 @@ class Terminal:
     def _set_size(self, size: tuple[int, int]) -> None:
         try:
             fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-        except OSError:
-            # The master was closed just now.
+        except (OSError, ValueError):
+            # The master was closed just now; then its number may be -1.
             pass
 
     def read_keys(self, process: Process) -> bool:

@@ -1,8 +1,8 @@
 /* Digests of the leaves of a long stream, four at a time.
 
-   The same as in `tree_digest.py`: each leaf is hashed by BLAKE2b (RFC 7693) with the parameters of a tree. The
-   four 64-bit lanes of a vector hash four leaves. It is optional: there is no such module without a compiler, and
-   it cannot be imported on a processor without such vectors (AVX2). */
+   The same as in `tree_digest.py`: each leaf is hashed by BLAKE2b (RFC 7693) with the parameters of a tree; none is
+   marked as the last node. The four 64-bit lanes of a vector hash four leaves. It is optional: there is no such
+   module without a compiler, and it cannot be imported on a processor without such vectors (AVX2). */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -126,8 +126,8 @@ static void hash_four(const unsigned char *data, uint64_t first, unsigned char *
 
 PyDoc_STRVAR(leaf_digests_doc,
              "leaf_digests(data, first, /)\n--\n\n"
-             "Return the digests of the leaves in `data`, the first of which has the number `first`: of as many\n"
-             "fours as there are.");
+             "Return the digests of the leaves in `data`, the first of which has the number `first`: of whole\n"
+             "groups of four. What is left over is not hashed.");
 
 static PyObject *leaf_digests(PyObject *module, PyObject *arguments) {
     (void)module;

@@ -6,9 +6,9 @@ is the beginning of the digest of that leaf.
 
 from __future__ import annotations
 
-from tokcap.lean.digest import checksum
+from tokcap.lean.digest import DIGEST_BYTES, checksum
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.store.tree_digest import DIGEST_BYTES, LEAF_BYTES, TreeDigest
+from tokcap.store.tree_digest import LEAF_BYTES, TreeDigest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,17 +16,21 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import Stream
 
-# Files of earlier versions end in 1. They are made again.
-MAGIC = b"tokcap checksums 2\n"
+MAGIC = b"tokcap leaves 1\n"
 BLOCK_BYTES = LEAF_BYTES
 SUM_BYTES = 4
-# So many blocks are compared at once.
+# Compare this many blocks at a time: compiled code hashes four at once, and a run has to be in memory.
 RUN_BLOCKS = 16
 
 
 def checksums_name(stream: Stream) -> str:
-    """Return the name of the file with a stream's checksums."""
-    return "checksums" if stream == "out" else f"checksums-{stream}"
+    """Return the name of the file with a stream's checksums. In earlier versions `checksums` had others."""
+    return "leaves" if stream == "out" else f"leaves-{stream}"
+
+
+def checksums_file(stream: Stream, tree: TreeDigest, lost_bytes: int) -> tuple[str, bytes]:
+    """Return the name and the content of the file."""
+    return checksums_name(stream), BlockChecksums(tree.size, sums_of(tree)).packed(lost_bytes)
 
 
 class BlockChecksums:
@@ -36,20 +40,19 @@ class BlockChecksums:
         self.size = size
         self._sums = sums
 
-    @classmethod
-    def of(cls, tree: TreeDigest) -> Self:
-        return cls(tree.size, sums_of(tree))
-
     def wrong_block(self, first: int, end: int, data: bytes | memoryview) -> int | None:
-        """Return the first of these blocks that is not in `data` as it was; None if all are."""
+        """Return the first of these blocks whose bytes in `data` are not those that were stored.
+
+        None if all are. `data` begins with the first block, and has no others.
+        """
         tree = TreeDigest(first)
         tree.update(data)
         found, known = sums_of(tree), self._sums[first * SUM_BYTES : end * SUM_BYTES]
         if found == known:
             return None
         starts = range(0, len(known), SUM_BYTES)
-        differs = (place for place in starts if found[place:][:SUM_BYTES] != known[place:][:SUM_BYTES])
-        return first + next(differs, len(known)) // SUM_BYTES
+        differs = (n for n in starts if found[n : n + SUM_BYTES] != known[n : n + SUM_BYTES])
+        return first + next(differs) // SUM_BYTES
 
     def packed(self, lost: int) -> bytes:
         """Return the content of the file. `lost` bytes followed and were not stored."""
@@ -72,6 +75,7 @@ class BlockChecksums:
 
 
 def sums_of(tree: TreeDigest) -> bytes:
+    """Return the checksums of all blocks, one after another."""
     leaves = tree.leaves()
     starts = range(0, len(leaves), DIGEST_BYTES)
     return b"".join([leaves[start : start + SUM_BYTES] for start in starts])

@@ -1,6 +1,6 @@
 """The files of the local store: where each output is, and how it is added, listed and removed.
 
-    spill/la/lake917365018/   out  err  record.json  checksums  index-cl100k_base  landmarks
+    spill/la/lake917365018/   out  err  record.json  leaves  index-cl100k_base  landmarks
     spill/.new-…/             an output that is being written or removed
     spill/last, last.older    which outputs were stored last (see `local_history`)
 

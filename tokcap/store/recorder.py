@@ -78,7 +78,10 @@ class HashedSpool(Spool):
         self._is_sealed = False
 
     def begin_digest(self) -> None:
-        """Hash the bytes in memory in a thread. They must not change until the hash is complete."""
+        """Hash the bytes in memory, in a thread unless compiled code is faster.
+
+        They must not change until the hash is complete.
+        """
         if self._hashed_to < self.size:
             self._open_digest().update_in_thread(self._not_hashed())
             self._hashed_to = self.size
@@ -107,9 +110,11 @@ class HashedSpool(Spool):
         if self._digest is None:
             from tokcap.store.digest import StreamDigest, is_long
 
-            # It is opened when everything was written, or when there is too much for the memory.
+            # Opened when everything is written, or at the first move to the file. What is known of the size
+            # then decides about a tree, so a move before the end needs more than `CHECKED_WHOLE_BYTES`: see
+            # `STEP_BYTES` and `MEMORY_BYTES` of spools.
             size = min(self.size + coming_bytes, self._hashed_bytes)
-            self._digest = StreamDigest(self._hashed_bytes, is_long=is_long(size))
+            self._digest = StreamDigest(self._hashed_bytes, as_tree=is_long(size))
         return self._digest
 
     def _not_hashed(self) -> memoryview:
@@ -152,7 +157,7 @@ class Recorder:
         return spool
 
     def begin_digest(self) -> None:
-        """Start to hash in a thread if the output is large and will certainly not fit into the window."""
+        """Start to hash if the output is large and will certainly not fit into the window."""
         out = self._spools["out"]
         if self._settings.has_limit and out.size > max(THREAD_BYTES, self._settings.window_bytes):
             out.begin_digest()
@@ -258,10 +263,10 @@ class Recorder:
         files = {}
         for stream, digest in self._digests.items():
             if digest.tree:
-                from tokcap.store.checksums import BlockChecksums, checksums_name
+                from tokcap.store.checksums import checksums_file
 
-                checksums = BlockChecksums.of(digest.tree)
-                files[checksums_name(stream)] = checksums.packed(ticket.lost_bytes[stream])
+                name, data = checksums_file(stream, digest.tree, ticket.lost_bytes[stream])
+                files[name] = data
         return files
 
     def _files(

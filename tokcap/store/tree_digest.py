@@ -1,25 +1,33 @@
 """The digest of a long stream: leaves of 64 KiB, and a root over the digests of all leaves.
 
-This is the tree mode of BLAKE2b, with two levels. A window can be checked by its leaves alone, and leaves can
-be hashed side by side: compiled code hashes four at a time.
+This is the tree mode of BLAKE2b with two levels, with one exception: the last leaf is not marked as the last
+node, because a stream does not know its last leaf before it ends. A window can be checked by its leaves
+alone, and leaves can be hashed side by side: compiled code hashes four at a time.
 """
 
 from __future__ import annotations
 
-from tokcap.lean.digest import blake2b
+from tokcap.lean.digest import DIGEST_BYTES, blake2b
 from tokcap.lean.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Returns the digests of whole groups of four leaves; what is left over is not hashed.
+hash_fours: Callable[[memoryview, int], bytes] | None
+try:
+    from tokcap.store._native import leaf_digests as hash_fours
+except ImportError:
+    # The package was built without a compiler, or the processor cannot do it.
+    hash_fours = None
+
 LEAF_BYTES = 1 << 16
-DIGEST_BYTES = 20
 
 
 class TreeDigest:
     """Hashes the bytes that it is given, like `blake2b`.
 
-    first_leaf: the number of the leaf with which they begin. Unless it is 0, only `leaves` has a meaning.
+    first_leaf: the number of the leaf with which they begin. If it is not 0, use only `leaves`.
     """
 
     def __init__(self, first_leaf: int = 0) -> None:
@@ -29,12 +37,11 @@ class TreeDigest:
         self._complete = bytearray()
         # The last leaf, if it is not complete.
         self._begun: blake2b | None = None
-        self._hash_fours = compiled_leaf_digests()
 
     @property
-    def is_fast(self) -> bool:
+    def is_compiled(self) -> bool:
         """Whether compiled code does most of the work."""
-        return self._hash_fours is not None
+        return hash_fours is not None
 
     def update(self, data: bytes | memoryview) -> None:
         """Add the bytes that follow."""
@@ -42,7 +49,7 @@ class TreeDigest:
             place = self._continue_leaf(view)
             while place < len(view):
                 number = self._first_leaf + self.size // LEAF_BYTES
-                fours = self._hash_fours(view[place:], number) if self._hash_fours else b""
+                fours = hash_fours(view[place:], number) if hash_fours else b""
                 if fours:
                     self._complete += fours
                     hashed = len(fours) // DIGEST_BYTES * LEAF_BYTES
@@ -52,7 +59,7 @@ class TreeDigest:
                 self.size += hashed
 
     def _continue_leaf(self, view: memoryview) -> int:
-        """Add what belongs to the leaf that has begun. Return how many bytes that are."""
+        """Add what belongs to the leaf that has begun. Return how many bytes were hashed."""
         if self._begun is None:
             return 0
         part = view[: LEAF_BYTES - self.size % LEAF_BYTES]
@@ -64,7 +71,7 @@ class TreeDigest:
         return len(part)
 
     def _begin_leaf(self, number: int, part: memoryview) -> int:
-        """Hash the next leaf, as much as there is of it. Return how many bytes that are."""
+        """Hash the next leaf, as much as there is of it. Return how many bytes were hashed."""
         leaf = node(node_offset=number, node_depth=0)
         leaf.update(part)
         if len(part) == LEAF_BYTES:
@@ -83,6 +90,7 @@ class TreeDigest:
 
 
 def node(*, node_offset: int, node_depth: int, last_node: bool = False, data: bytes = b"") -> blake2b:
+    """Begin to hash a leaf (depth 0), or hash the digests of all leaves (depth 1)."""
     return blake2b(
         data,
         digest_size=DIGEST_BYTES,
@@ -94,12 +102,3 @@ def node(*, node_offset: int, node_depth: int, last_node: bool = False, data: by
         node_depth=node_depth,
         last_node=last_node,
     )
-
-
-def compiled_leaf_digests() -> Callable[[memoryview, int], bytes] | None:
-    """Return a function that hashes as many fours of leaves as it is given; None without compiled code."""
-    try:
-        from tokcap.store._native import leaf_digests
-    except ImportError:
-        return None
-    return leaf_digests

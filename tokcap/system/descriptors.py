@@ -1,4 +1,4 @@
-"""Write to and wait for file descriptors. No other module loops over `os.write`."""
+"""Read from, write to and wait for file descriptors. No other module loops over `os.write`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# How many bytes to read at a time: the size of a pipe. Memory for more would come from the system each time.
+# The size of a pipe, and of a read. To read more at a time helps only if the pipe is larger too.
 PIPE_BYTES = 1 << 16
-# When this much has come through a pipe, make it larger, if the system allows it: both sides wait less then.
-MUCH_BYTES = LARGE_PIPE_BYTES = 1 << 20
+# After this many bytes a pipe is enlarged, if the system allows it: both sides wait less then. A user may
+# have 64 MiB in large pipes; beyond that, all new pipes of the user are small.
+ENLARGE_AFTER_BYTES = 1 << 20
+LARGE_PIPE_BYTES = 1 << 20
 
 
 def write_all(descriptor: int, data: bytes | bytearray | memoryview) -> None:
@@ -72,30 +74,31 @@ def wait_for_any(descriptors: Sequence[int], seconds: float | None = None) -> se
     return {descriptor for descriptor, _ in poll.poll(None if seconds is None else seconds * 1000)}
 
 
-class Inlet:
-    """Reads from a descriptor, in larger blocks when much has come."""
+class DescriptorReader:
+    """Reads from a descriptor. If much comes through a pipe, it is enlarged and read in larger blocks."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, block_bytes: int = PIPE_BYTES) -> None:
         self._descriptor = descriptor
-        self._block_bytes = PIPE_BYTES
-        # How many bytes are missing until it is much.
-        self._left = MUCH_BYTES
+        self._block_bytes = block_bytes
+        # Only a pipe that is read in small blocks is enlarged.
+        self._bytes_until_enlarged = ENLARGE_AFTER_BYTES if block_bytes == PIPE_BYTES else 0
 
     def read(self) -> bytes:
         """Read some bytes; none at the end."""
         block = os.read(self._descriptor, self._block_bytes)
-        if self._left > 0:
-            self._left -= len(block)
-            if self._left <= 0:
+        if self._bytes_until_enlarged > 0:
+            self._bytes_until_enlarged -= len(block)
+            if self._bytes_until_enlarged <= 0:
                 self._enlarge()
         return block
 
     def _enlarge(self) -> None:
         try:
-            from fcntl import F_SETPIPE_SZ, fcntl
+            from fcntl import F_GETPIPE_SZ, F_SETPIPE_SZ, fcntl
 
-            fcntl(self._descriptor, F_SETPIPE_SZ, LARGE_PIPE_BYTES)
+            if fcntl(self._descriptor, F_GETPIPE_SZ) < LARGE_PIPE_BYTES:
+                fcntl(self._descriptor, F_SETPIPE_SZ, LARGE_PIPE_BYTES)
         except (ImportError, OSError):
-            # It is no pipe, or the system has no such call, or the user has too many large pipes.
+            # It is not a pipe, or the system has no such call, or the user has too many large pipes.
             return
         self._block_bytes = LARGE_PIPE_BYTES

@@ -93,20 +93,20 @@ class Gigatoken:
         return len(encode(text))
 
     def _start(self) -> Callable[[str], Sized]:
+        import importlib
         import tempfile
 
-        from tokcap.system.interrupts import interrupts_wait
         from tokcap.tokens import vocabulary
 
+        # gigatoken imports it at its first call, and would take a Ctrl-C meanwhile for a failure of its own.
+        importlib.import_module("numpy")
         with tempfile.NamedTemporaryFile(suffix=".tiktoken") as table:
             table.write(vocabulary.load(self._name).published_table())
             table.flush()
             # No special tokens: their text is counted as ordinary text.
             encode: Callable[[str], Sized] = self._build(table.name, SCHEMES[self._name], {}).encode
-        # The first call imports numpy, whose memory must not count as growth. It takes an interrupt meanwhile
-        # for a failure.
-        with interrupts_wait():
-            encode("")
+        # The first call uses numpy, whose memory must not count as growth.
+        encode("")
         self._resident = resident_bytes()
         self._encode = encode
         return encode
