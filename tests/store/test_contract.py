@@ -475,6 +475,24 @@ class TestEveryStore:
         with pytest.raises(DamagedOutput, match="bytes 0-3145727 "):
             subject.store.open(handle).streams["out"].read(1 << 20, 2 << 20)
 
+    def test_an_output_that_is_stored_already_needs_no_room_on_the_disk(self, subject, monkeypatch):
+        data = random.Random(6).randbytes(3 << 20)
+        handle = subject.keep(data, max_bytes=64 << 20)
+
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("tokcap.core.spool.os.pwrite", full)
+        recorder = Recorder(SETTINGS.but(max_bytes=64 << 20), lambda: subject.store, lambda: NOW)
+        spool = recorder.spool("out", whole=True)
+        recorder.spool("err", whole=True)
+        for start in range(0, len(data), 1 << 20):
+            spool.write(data[start : start + (1 << 20)])
+        assert spool.failure
+        assert recorder.reserve().handle == handle
+        recorder.commit(StoredRecord(), {})
+        recorder.close()
+
     @pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20, 9 << 20])
     def test_the_handle_does_not_depend_on_how_the_bytes_arrive(self, subject, size):
         data = random.Random(5).randbytes(size)

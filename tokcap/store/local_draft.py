@@ -60,8 +60,9 @@ class LocalDraft:
         self, record: StoredRecord, streams: Mapping[Stream, Spool], files: Mapping[str, bytes]
     ) -> None:
         target = self._layout.directory_of(record.handle)
-        # Try this first if nothing is on disk yet: reading an equal output is faster than writing it again.
-        is_stored = not self._directory and self._has_equal(target, record, streams)
+        # Reading an equal output is faster than writing it again. On a full disk it is the only way.
+        is_written = self._directory and not any(spool.failure for spool in streams.values())
+        is_stored = not is_written and self._has_equal(target, record, streams)
         if is_stored and self._update(target, record, files):
             return
         for stream, size in record.stored_bytes.items():
