@@ -98,7 +98,7 @@ class Gigatoken:
 
         from tokcap.tokens import vocabulary
 
-        # gigatoken imports it at its first call, and would take a Ctrl-C meanwhile for a failure of its own.
+        # gigatoken imports numpy at its first call, and would take a Ctrl-C meanwhile for its own failure.
         importlib.import_module("numpy")
         with tempfile.NamedTemporaryFile(suffix=".tiktoken") as table:
             table.write(vocabulary.load(self._name).published_table())
