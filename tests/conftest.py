@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import gc
 import os
 import signal
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import encodings, hidden_failures, randomness
+from tests.support import encodings, hidden_failures, tiers
 from tests.support.hosts import NO_HOSTS
 from tests.support.program import PACKAGE, ROOT, run_inside, run_process
 from tokcap.steps import rescue
@@ -26,15 +25,10 @@ NO_SKIP = bool(os.environ.get("TOKCAP_TESTS_NO_SKIP"))
 # The coding agents are large, and installed only where this names their directory.
 WITHOUT_AGENTS = not os.environ.get("TOKCAP_AGENTS_DIR")
 
-# How many cases of each test are run, spread over all of them; 0 for all. A cross-section for another Python.
-MOST_CASES = int(os.environ.get("TOKCAP_TESTS_CASES", "0"))
-
 LOADING_VOCABULARIES = (
     *("test_added.py", "test_bulk_extra.py", "test_calibration.py", "test_gguf.py"),
     *("test_package_tokenizer.py", "test_sentencepiece.py", "test_fuzz.py"),
 )
-
-randomness.choose_profile()
 
 # A shell lets background jobs ignore some signals, and so does nohup. Every child would ignore them too.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
@@ -46,12 +40,15 @@ os.environ["TZ"] = f"NOON{(time.gmtime().tm_hour - 12):+d}"
 time.tzset()
 
 
+def pytest_addoption(parser):
+    parser.addoption("--nightly", action="store_true", help="also run the depth of each proof")
+
+
 def pytest_configure(config):
+    tiers.choose_tier(config.option.nightly)
+    config.addinivalue_line("markers", "nightly: depth of a proof that an everyday test makes once")
     config.addinivalue_line(
         "markers", "provokes(*codes, always=True): the test makes tokcap report these failures on purpose"
-    )
-    config.addinivalue_line(
-        "markers", "one_python: the result does not depend on the version of Python, so one of them is enough"
     )
 
 
@@ -63,25 +60,17 @@ def pytest_cmdline_main(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Let one worker run the tests that load vocabularies of models. Leave out cases, if that is asked for.
+    """Choose the tier. Let one worker run the tests that load vocabularies of models.
 
     They take a gigabyte. A process of that size forks slowly, and nearly every test starts a command.
     """
-    if MOST_CASES:
-        cases = collections.defaultdict(list)
-        for item in items:
-            cases[item.nodeid.partition("[")[0]].append(item)
-        chosen = {item for same in cases.values() for item in spread(same, MOST_CASES)}
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = [item for item in items if item in chosen]
+    if not config.option.nightly:
+        left_out = [item for item in items if item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
     for item in items:
         if item.path.name in LOADING_VOCABULARIES or " (added)" in item.name:
             item.add_marker(pytest.mark.xdist_group("vocabularies"))
-
-
-def spread(cases, most):
-    """Return so many of the cases at most, evenly spread, the first and the last one included."""
-    return {cases[number * (len(cases) - 1) // (most - 1)] for number in range(most)}
 
 
 def pytest_collection_finish():

@@ -13,8 +13,6 @@ from benchmarks import environments, inputs, measure, records, report, startup, 
 from tests.support.program import ROOT
 from tests.support.reference import ENCODINGS
 
-pytestmark = pytest.mark.one_python
-
 COUNT = "import sys, tiktoken; print(tiktoken.get_encoding(sys.argv[1]).encode_ordinary('Well, well.'))"
 
 

@@ -4,16 +4,15 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.interleaving import pieces, written_apart, written_together
 from tests.support.reference import ENCODINGS, recount
+from tests.support.tiers import examples
 from tests.support.world import world
 from tokcap.exits import Ending
 from tokcap.steps import live
-
-pytestmark = pytest.mark.one_python
 
 # Certainly text, so that it is passed on at once.
 BEGIN = [("out", b"begin\n")]
@@ -28,7 +27,7 @@ VIEWS = [[], *(["--keep", keep] for keep in ("tail", "ends", "focus", "auto")), 
 ENDINGS = [Ending(0), Ending(1), Ending(124, stopped_for="timeout"), Ending(0, left_open=True)]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100)
 @given(
     begin=st.sampled_from([BEGIN, []]),
     blocks=pieces(),
@@ -59,7 +58,7 @@ def test_any_order_of_both_streams_recounts_to_at_most_the_limit(
     assert recount(written, name) <= limit
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100)
 @given(
     blocks=pieces(), limit=st.sampled_from([5, 30, 60, 100, 300, 700, 1000]), wait=st.sampled_from([-1, 60])
 )
@@ -75,7 +74,7 @@ def test_what_was_passed_on_is_the_beginning_of_each_stream_and_is_written_once(
         assert is_end or everything.startswith((shown, shown.removesuffix(b"\n")))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(blocks=pieces(), total=st.sampled_from([50, 100, 700, 2000]), name=st.sampled_from(ENCODINGS))
 @example(blocks=ALTERNATING * 700, total=1000, name="cl100k_base")
 def test_a_session_pays_for_the_order_in_which_both_streams_are_written(blocks, total, name):

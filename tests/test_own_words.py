@@ -7,13 +7,12 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.marks import way_in
 from tests.support.reference import recount
-
-pytestmark = pytest.mark.one_python
+from tests.support.tiers import examples
 
 SEQ = b"".join(b"%d\n" % n for n in range(1, 3001))
 LIST = json.dumps([{"id": n, "name": f"item {n}"} for n in range(200)]).encode()
@@ -194,7 +193,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100)
 @given(
     values=st.lists(VALUES, min_size=1, max_size=12),
     limit=st.integers(1, 80),

@@ -12,8 +12,6 @@ from docs.svg import PICTURES
 from tests.support.guides import GUIDES
 from tests.support.program import ROOT
 
-pytestmark = pytest.mark.one_python
-
 MAKERS = {"docs.record": record.pictures, "docs.draw": draw.pictures}
 SOME_KILOBYTES = 16 << 10
 

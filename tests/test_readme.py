@@ -22,8 +22,6 @@ from tokcap.cli.catalog import all_commands
 from tokcap.cli.description import HELP, flag_of
 from tokcap.cli.options import OPTIONS, options_of
 
-pytestmark = pytest.mark.one_python
-
 README = (ROOT / "README.md").read_text()
 
 PYTHON = [

@@ -7,8 +7,6 @@ import pytest
 
 from tests.support.program import ROOT
 
-pytestmark = pytest.mark.one_python
-
 
 @pytest.mark.parametrize(
     "command",

@@ -17,8 +17,6 @@ from tests.support.program import ROOT
 from tests.support.reference import recount
 from tokcap.keep import KEEPS
 
-pytestmark = pytest.mark.one_python
-
 OUTPUTS = {output.id: output for output in load(OWN)}
 RESULTS = json.loads(written.RESULTS.read_text())
 # Small ones of different kinds: two streams, one stream, CSV, JSON.

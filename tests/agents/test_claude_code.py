@@ -24,7 +24,7 @@ IN_BACKGROUND = {
 }
 FILES_OF_TASKS = '"$TMPDIR"/claude-*/*/*/tasks/*.output'
 
-pytestmark = [pytest.mark.one_python, pytest.mark.by_hand]
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(autouse=True)

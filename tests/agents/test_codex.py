@@ -16,12 +16,10 @@ MODELS = {"direct": "gpt-5.1", "code mode": "gpt-6-sol"}
 SANDBOXES = ("danger-full-access", "workspace-write", "read-only")
 ALWAYS = ("code mode", "workspace-write")
 CASES = [
-    pytest.param(model, sandbox, marks=[] if (model, sandbox) == ALWAYS else pytest.mark.by_hand)
+    pytest.param(model, sandbox, marks=[] if (model, sandbox) == ALWAYS else pytest.mark.nightly)
     for model in MODELS
     for sandbox in SANDBOXES
 ]
-
-pytestmark = pytest.mark.one_python
 
 
 @pytest.mark.parametrize(("model", "sandbox"), CASES)

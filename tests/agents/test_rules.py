@@ -5,14 +5,12 @@ import pytest
 from tests.support.agents import box
 from tests.support.agents.rules import COMMANDS, RULES, STARTS, decision
 
-pytestmark = pytest.mark.one_python
-
 # One agent for each way in.
 ALWAYS = (("claude-code", "reading"), ("codex", "writing"), ("copilot", "reading"))
 
 
 CASES = [
-    pytest.param(agent, rules, marks=[] if (agent, rules) in ALWAYS else pytest.mark.by_hand)
+    pytest.param(agent, rules, marks=[] if (agent, rules) in ALWAYS else pytest.mark.nightly)
     for agent in STARTS
     for rules in RULES
 ]

@@ -12,7 +12,7 @@ VARIABLES = {
     "qwen": "QWEN_CODE_SESSION_ID",
 }
 
-pytestmark = [pytest.mark.one_python, pytest.mark.by_hand]
+pytestmark = pytest.mark.nightly
 
 
 @pytest.mark.parametrize("agent", VARIABLES)

@@ -17,8 +17,6 @@ FRAME_TOKENS = 40
 SERVER = [sys.executable, fake_mcp_server.__file__]
 SOME = {"count": 900}
 
-pytestmark = pytest.mark.one_python
-
 
 class Case:
     """What one agent calls, and how it knows the MCP server `table`."""
@@ -96,7 +94,7 @@ FILES = {
 
 
 @pytest.mark.parametrize(
-    "agent", ["claude-code", *(pytest.param(name, marks=pytest.mark.by_hand) for name in [*CASES][1:])]
+    "agent", ["claude-code", *(pytest.param(name, marks=pytest.mark.nightly) for name in [*CASES][1:])]
 )
 def test_results_of_other_tools_are_capped_stored_and_can_be_paged(agent, tmp_path):
     if reason := box.reason_to_skip(agent):

@@ -29,8 +29,6 @@ SCRIPT = [command for command, _ in OUTPUTS.values()]
 SCRIPT = [SCRIPT[0], EXTRAS["the rest"], *SCRIPT[1:], *list(EXTRAS.values())[1:]]
 NAMES = [next(iter(OUTPUTS)), "the rest", *list(OUTPUTS)[1:], *list(EXTRAS)[1:]]
 
-pytestmark = pytest.mark.one_python
-
 
 def long_outputs_are_within_the_limit_and_name_the_way_to_the_rest(received):
     for name in OUTPUTS:

@@ -168,7 +168,6 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.one_python
 def test_a_type_checker_finds_the_types_and_the_mistakes(tmp_path):
     consumer = tmp_path / "consumer.py"
     consumer.write_text(textwrap.dedent(CONSUMER) + "".join(f"{line}\n" for line in MISTAKES))

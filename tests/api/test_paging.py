@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap import NotFound, UsageError, cap, pages, run
 
 TEXTS = st.one_of(
@@ -17,7 +18,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(text=TEXTS, limit=st.integers(16, 60), align=st.sampled_from(["record", "token"]))
 def test_pages_join_to_the_original(text, limit, align):
     found = list(pages(text, limit, align=align))
@@ -26,7 +27,7 @@ def test_pages_join_to_the_original(text, limit, align):
     assert [page.next_offset is None for page in found] == [False] * (len(found) - 1) + [True]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(data=st.binary(max_size=300), limit=st.integers(16, 60))
 def test_pages_of_bytes_join_too(data, limit):
     assert b"".join(page.text for page in pages(data, limit)) == data

@@ -13,8 +13,6 @@ from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 
-pytestmark = pytest.mark.one_python
-
 
 @pytest.fixture(params=list(SERVERS))
 def server(request):

@@ -6,10 +6,11 @@ import sys
 import threading
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.engines import SERVERS, new_space, server_of
+from tests.support.tiers import examples
 from tokcap.budget import LEDGERS, open_ledger
 from tokcap.budget.arithmetic import MOST_TOKENS, Account, Settings, Window
 from tokcap.budget.base import MOST_SHOWN, Grant, SessionView
@@ -421,7 +422,7 @@ def outcome(ledger, name: str, step: str, tokens: int, turn: str | None, grants:
 NUMBERS = itertools.count()
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20)
 @given(total=st.none() | st.integers(0, 9000), window=st.none() | st.integers(0, 9000), steps=STEPS)
 def test_any_steps_have_the_outcome_that_they_have_in_memory(ledger, total, window, steps):
     # The examples share one ledger, so each has a session of its own.

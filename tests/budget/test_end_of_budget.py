@@ -4,10 +4,11 @@ import itertools
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap.budget.arithmetic import Account, Settings
 from tokcap.budget.sqlite import SqliteLedger
 from tokcap.forms import FORMS, LEAST_TOKENS
@@ -100,7 +101,7 @@ class TestTheLeastUsefulAnswer:
 
 
 class TestSteps:
-    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(15)
     @given(
         total=st.integers(4000, 30_000),
         percent=st.integers(6, 100),

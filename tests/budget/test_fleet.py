@@ -15,8 +15,6 @@ from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 
-pytestmark = pytest.mark.one_python
-
 # How many hosts there are, how many processes on each, and how many steps each takes. The whole promise:
 # FLEET_HOSTS=4 FLEET_PROCESSES=16 FLEET_STEPS=50 FLEET_RESTARTS=10
 HOSTS = int(os.environ.get("FLEET_HOSTS", "2"))

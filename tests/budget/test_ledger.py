@@ -15,11 +15,11 @@ import threading
 import time
 
 import pytest
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.support.program import IMPORT_PATH, ROOT
+from tests.support.tiers import examples
 from tokcap.budget import holder, schema, sqlite, tables
 from tokcap.budget.arithmetic import Settings, Window
 from tokcap.budget.base import SessionView, session_name
@@ -586,7 +586,7 @@ class BothLedgers(RuleBasedStateMachine):
             shutil.rmtree(self.place)
 
 
-BothLedgers.TestCase.settings = hypothesis_settings(max_examples=40, stateful_step_count=30, deadline=None)
+BothLedgers.TestCase.settings = examples(40, stateful_step_count=30)
 TestBothLedgers = BothLedgers.TestCase
 
 

@@ -14,8 +14,6 @@ from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, LedgerError, PackageMissing, UsageError
 
-pytestmark = pytest.mark.one_python
-
 
 def opened(url):
     """Return a ledger with a connection of its own."""

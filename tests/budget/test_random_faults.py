@@ -17,8 +17,6 @@ from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, LedgerUnreachable
 
-pytestmark = pytest.mark.one_python
-
 # Raise them for a longer test.
 STEPS = int(os.environ.get("FAULT_STEPS", "80"))
 SEEDS = range(int(os.environ.get("FAULT_SEEDS", "1")))

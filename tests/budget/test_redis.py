@@ -12,8 +12,6 @@ from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 from tokcap.errors import LedgerError, UsageError
 
-pytestmark = pytest.mark.one_python
-
 
 def opened(url, **variables):
     return open_ledger(Environment({**os.environ, **variables}), url=url)

@@ -3,10 +3,11 @@
 import tempfile
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.sqlite import SqliteLedger
 
@@ -123,8 +124,7 @@ CALLS = st.tuples(
 )
 
 
-@pytest.mark.one_python
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @given(calls=st.lists(CALLS, min_size=1, max_size=10), total=st.sampled_from([None, 5000, 900, 200]))
 def test_what_any_calls_write_is_what_is_used(inside, tmp_path, calls, total):
     with tempfile.TemporaryDirectory(dir=tmp_path) as directory:

@@ -28,8 +28,6 @@ from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, LedgerError, SessionNotStarted
 
-pytestmark = pytest.mark.one_python
-
 
 def opened(url):
     return open_ledger(Environment(os.environ), url=url)

@@ -22,8 +22,6 @@ from tokcap.budget.memory import MemoryLedger
 from tokcap.environment import Environment
 from tokcap.errors import LedgerError, LedgerUnreachable, SessionNotStarted
 
-pytestmark = pytest.mark.one_python
-
 
 @pytest.fixture(params=list(SERVERS))
 def server(request):

@@ -7,12 +7,13 @@ import sys
 import tempfile
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.marks import HANDLE, way_in
 from tests.support.program import PYTHON
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.base import SessionView
 from tokcap.budget.sqlite import SqliteLedger
@@ -210,7 +211,7 @@ CALLS = st.tuples(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @given(calls=st.lists(CALLS, min_size=1, max_size=8), total=st.sampled_from([1000, 400, 151]))
 def test_a_session_never_lets_out_more_than_its_total(inside, tmp_path, calls, total):
     with tempfile.TemporaryDirectory(dir=tmp_path) as directory:

@@ -4,10 +4,11 @@ import itertools
 import threading
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.ledgers import KINDS, TestLedger
+from tests.support.tiers import examples
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.memory import MemoryLedger
 from tokcap.budget.trees import MOST_ABOVE
@@ -281,7 +282,7 @@ def outcome(ledger, step: str, name: str, tokens: int, grants: list) -> object:
     return ledger.settle(held_by, grant, tokens) if step == "settle" else ledger.release(held_by, grant)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15)
 @given(totals=st.lists(st.none() | st.integers(0, 3000), min_size=4, max_size=4), steps=STEPS)
 def test_any_steps_have_the_outcome_that_they_have_in_memory(ledger, totals, steps):
     # The examples share one ledger, so each has sessions of its own.

@@ -36,8 +36,6 @@ from tokcap.core.request import SUBCOMMANDS as NAMES
 from tokcap.hooks import AGENTS
 from tokcap.tokens import open_tokenizer, tokenizer_names
 
-pytestmark = pytest.mark.one_python
-
 COMMANDS = all_commands()
 VOCABULARY = Vocabulary(COMMANDS, all_groups())
 WRAPPER, *SUBCOMMANDS = COMMANDS

@@ -23,8 +23,6 @@ from tests.support.interactive import (
 from tokcap.cli.completions import SHELLS, asking, script_for, startup_file
 from tokcap.cli.completions.stamp import stamped, unstamped
 
-pytestmark = pytest.mark.one_python
-
 COMPINIT = "autoload -Uz compinit; compinit "
 # In these cases the shell finds the script by itself; in the others a block in a start-up file loads it.
 BASHRC = f". {shlex.quote(str(BASH_COMPLETION[0]))}\n" if BASH_COMPLETION else ""

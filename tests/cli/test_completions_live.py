@@ -19,8 +19,6 @@ from tests.support.interactive import (
 )
 from tokcap.cli.completions import SHELLS
 
-pytestmark = pytest.mark.one_python
-
 SESSIONS = {"proj:one", "proj:two", "me@home+1", "review"}
 MODELS = """
 [models."my model"]

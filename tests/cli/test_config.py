@@ -4,9 +4,10 @@ import stat
 import tomllib
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.support.tiers import examples
 from tokcap.cli.config.lines import line_of, placed_keys
 from tokcap.cli.config.reading import contents_of, read_config
 from tokcap.cli.config.writing import config_text
@@ -96,7 +97,7 @@ BAD_LINES = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(st.one_of(PADDING, st.sampled_from([line for line in TOP if not line.startswith("align")]))),
     BAD_LINES,
@@ -112,7 +113,7 @@ def test_the_one_bad_line_of_any_config_is_the_one_that_is_named(before, bad, af
     assert "\n" not in str(told.value)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.recursive(
         st.one_of(st.integers(0, 9), st.sampled_from(["'#'", '"]\\""', '"""a\n"b""""', "'''}\n'''", "true"])),

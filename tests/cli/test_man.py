@@ -19,8 +19,6 @@ from tokcap.core.notice import MEANINGS
 from tokcap.core.response import Meta
 from tokcap.errors import COMMAND_FAILURES, ReaderGone, TokcapError
 
-pytestmark = pytest.mark.one_python
-
 DIRECTORY = ROOT / "man"
 PAGE = DIRECTORY / "tokcap.1"
 COMMANDS = all_commands()

@@ -10,7 +10,7 @@ from tests.support.nasty_lines import BASH, ZSH
 from tests.support.shells import install_programs, run_line
 from tokcap.hooks.bash_env import bash_env
 
-pytestmark = [pytest.mark.usefixtures("with_store"), pytest.mark.one_python]
+pytestmark = pytest.mark.usefixtures("with_store")
 
 needs_bash = pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
 needs_zsh = pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")

@@ -10,11 +10,11 @@ from __future__ import annotations
 import inspect
 from typing import Annotated
 
-import pytest
 import typer
-from hypothesis import event, example, given, settings
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
+from tests.support.tiers import examples
 from tokcap.cli.kinds import (
     Choice,
     Duration,
@@ -181,8 +181,7 @@ def command_lines(draw):
     return [*line, *end, *(draw(COMMAND_WORDS) if end else [])]
 
 
-@pytest.mark.one_python
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(argv=command_lines())
 @example(argv=["-n5", "-n", "7", "--token-limit=9", "--no-clean", "--clean", "ls", "-n", "1"])
 @example(argv=["--sentinel", "--", "--", "-n"])

@@ -11,10 +11,11 @@ import pytest
 
 from tests.support.faults import LINES, TOKCAP, left_behind, never_began, run_tokcap, without_ignored
 from tests.support.program import Ran
+from tests.support.tiers import times
 
 pytestmark = pytest.mark.usefixtures("stored")
 
-TIMES = int(os.environ.get("FAULTS_SIGNALS", "6"))
+TIMES = 6 * times()
 
 CALLS = {
     "a command": (["-n", "60", "--", "sh", "-c", "seq 1 3000; sleep 0.05; exit 3"], 3),

@@ -6,11 +6,12 @@ from functools import wraps
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.escapes import PIECES
 from tests.support.program import ROOT
+from tests.support.tiers import examples
 from tokcap.filters import screen
 from tokcap.filters.clean import Cleaner
 
@@ -40,7 +41,7 @@ def on_both_screens(law):
 
 
 @given(data=noise, cuts=st.lists(st.integers(0, 200), max_size=8))
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @on_both_screens
 def test_the_result_is_the_same_for_every_chunking(data, cuts):
     places = [0, *sorted(cuts), len(data)]
@@ -50,7 +51,7 @@ def test_the_result_is_the_same_for_every_chunking(data, cuts):
 
 
 @given(data=noise)
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @on_both_screens
 def test_clean_text_is_not_changed(data):
     once = clean(data)
@@ -58,7 +59,7 @@ def test_clean_text_is_not_changed(data):
 
 
 @given(data=noise)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @on_both_screens
 def test_no_control_character_trailing_blank_or_second_blank_line_is_left(data):
     text = clean(data)
@@ -70,7 +71,6 @@ def test_no_control_character_trailing_blank_or_second_blank_line_is_left(data):
 
 
 @given(lines=st.lists(st.binary(min_size=1, max_size=40), max_size=200), newline=st.booleans())
-@settings(deadline=None)
 @on_both_screens
 def test_plain_text_passes_byte_for_byte(lines, newline):
     hard = bytes({*range(0x20), 0x7F, 0xC2} - {*b"\t"})

@@ -12,8 +12,6 @@ from tokcap.findings import judge, rules
 from tokcap.findings.survey import Survey
 from tokcap.findings.words import words_of
 
-pytestmark = pytest.mark.one_python
-
 CASES = sorted((Path(__file__).parent / "cases").glob("*.txt"))
 KIND_WIDTH = 8
 

@@ -1,18 +1,16 @@
 """A short attack on every target, and every input that has broken one before."""
 
-import os
 import random
 
 import pytest
 
 from tests.fuzz import engine, found
 from tests.fuzz.target import load_all
-
-pytestmark = pytest.mark.one_python
+from tests.support.tiers import times
 
 TARGETS = load_all()
-# Every run has the same inputs, unless another seed is given. A failure names the seed.
-SEED = int(os.environ.get("TOKCAP_FUZZ_SEED", "0")) or 1
+# Every everyday run has the same inputs, and every nightly run has others.
+SEED = 1 if times() == 1 else random.SystemRandom().getrandbits(32)
 
 
 @pytest.mark.parametrize(("name", "path"), [*found.cases()], ids=lambda value: getattr(value, "stem", value))
@@ -24,10 +22,10 @@ def test_what_was_found_once_stays_mended(name, path):
 def test_a_short_attack_breaks_nothing(name):
     number = random.Random(f"{SEED} {name}").getrandbits(64)
     try:
-        engine.try_round(TARGETS[name], number, TARGETS[name].examples)
+        engine.try_round(TARGETS[name], number, TARGETS[name].examples * times())
     except engine.Failure as failure:
         small = found.smallest(failure.data, lambda data: found.fails(TARGETS[name], data))
-        pytest.fail(f"{name}, TOKCAP_FUZZ_SEED={SEED}: {failure}\nwith the input {small!r}")
+        pytest.fail(f"{name}, seed {SEED}: {failure}\nwith the input {small!r}")
 
 
 def test_a_failure_is_made_small():

@@ -8,11 +8,12 @@ import sys
 import tempfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.program import PYTHON
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap.__main__ import call
 from tokcap.environment import Environment
 from tokcap.hooks import AGENTS, handler
@@ -230,7 +231,6 @@ def test_without_a_limit_results_are_capped_at_4000_tokens():
 
 
 @given(st.binary(max_size=200) | st.text().map(lambda text: text.encode("utf-8", "surrogatepass")))
-@settings(deadline=None)
 @pytest.mark.parametrize("name", AGENTS)
 def test_any_input_is_let_through_in_silence(name, data):
     assert handled(data, name) == (0, b"", b"")
@@ -244,7 +244,7 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON, JSON)
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_any_result_is_let_through_if_it_is_short(response, name, arguments):
     event = {**claude_event(response), "toolResult": response, "toolName": name, "toolArgs": arguments}
     for agent in ("claude-code", "copilot"):

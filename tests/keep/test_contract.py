@@ -9,8 +9,6 @@ from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes import SHAPES
 
-pytestmark = pytest.mark.one_python
-
 every_policy = pytest.mark.parametrize("keep", list(KEEPS))
 every_shape = pytest.mark.parametrize("shape", list(SHAPES))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import fake_mcp_server as fake
 from tests.support.mcp_client import Answer
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap.mcp.server_settings import ServerSettings
 from tokcap.mcp.wrap.capping import Capper, has_value, shares_of
 
@@ -30,7 +31,7 @@ def capper(limit: int, **changes: object) -> Capper:
     )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(120)
 @given(
     content=BLOCKS, structured=STRUCTURED, limit=st.integers(1, 400), keep=st.sampled_from(["auto", "head"])
 )

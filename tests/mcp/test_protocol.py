@@ -11,13 +11,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.loading import modules_loaded_for
 from tests.support.mcp_client import HELLO, TIMEOUT_SECONDS, Answer, Wire
 from tests.support.processes import state_of, wait_for
 from tests.support.reference import recount
+from tests.support.tiers import examples
 
 LIMIT = 60
 STUBBORN = "trap '' TERM; echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.05; done"
@@ -293,7 +294,7 @@ def calls(draw):
     return name, arguments
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(call=calls())
 def test_every_call_is_answered_within_the_limit_whatever_its_arguments_are(wire, call):
     name, arguments = call

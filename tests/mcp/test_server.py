@@ -6,12 +6,13 @@ import json
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.mcp_client import TIMEOUT_SECONDS, Agent, answer_of
 from tests.support.processes import state_of, wait_for
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap.cli.options import BY_KEY
 
 pytest.importorskip("mcp", reason="the package mcp is not installed: pip install 'mcp>=2,<3'")
@@ -203,7 +204,7 @@ def test_a_call_cannot_exceed_the_limit_of_the_server(agent):
         assert found.next_call
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(
     out=st.text(max_size=600),
     err=st.text(max_size=200),

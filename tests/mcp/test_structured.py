@@ -6,11 +6,12 @@ import json
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.mcp_client import Agent
 from tests.support.reference import recount
+from tests.support.tiers import examples
 
 pytest.importorskip("mcp", reason="the package mcp is not installed: pip install 'mcp>=2,<3'")
 
@@ -50,7 +51,7 @@ def test_an_error_has_its_code_in_both(agent):
     assert "no session" in agent.call("budget_status").structured["text"]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @given(
     out=st.text(max_size=500) | st.text('\x01\x02\n"\\', max_size=500),
     err=st.text(max_size=200),

@@ -10,13 +10,14 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import fake_mcp_server as fake
 from tests.support.mcp_client import SERVER, TIMEOUT_SECONDS, Answer, Wire, variables
 from tests.support.processes import state_of, wait_for
 from tests.support.reference import recount
+from tests.support.tiers import examples
 
 LIMIT = 200
 FAKE = (sys.executable, "-m", "tests.support.fake_mcp_server")
@@ -364,7 +365,7 @@ def test_results_are_charged_until_the_session_is_exhausted(tmp_path, tokcap):
         assert b"never-sent" not in log.read_bytes()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30)
 @given(
     texts=st.lists(
         st.text(max_size=300)

@@ -15,8 +15,6 @@ import pytest
 
 from tests.support.mcp_client import Agent
 
-pytestmark = pytest.mark.one_python
-
 pytest.importorskip("mcp", reason="the package mcp is not installed: pip install 'mcp>=2,<3'")
 
 LIMIT = 300

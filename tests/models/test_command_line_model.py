@@ -9,17 +9,14 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import corpus
 from tests.support.program import ROOT, Ran, checked
-from tests.support.randomness import effort
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap.filters.clean import Cleaner
-
-pytestmark = pytest.mark.one_python
 
 PAYLOADS = (
     b"",
@@ -106,7 +103,7 @@ def options():
     command=st.sampled_from(COMMANDS[:-1]) | st.sampled_from(COMMANDS),
     fault=st.sampled_from(["", "", "", *WRITING, *STORING]),
 )
-@effort(100)
+@examples(100)
 def test_a_command_keeps_every_promise(options, payload, complaint, command, fault):
     with tempfile.TemporaryDirectory() as directory:
         here = Path(directory)
@@ -122,7 +119,7 @@ def test_a_command_keeps_every_promise(options, payload, complaint, command, fau
 @given(
     options=options(), payload=st.sampled_from(PAYLOADS), fault=st.sampled_from(["", "", *WRITING, *STORING])
 )
-@effort(40)
+@examples(40)
 def test_standard_input_keeps_every_promise(options, payload, fault):
     with tempfile.TemporaryDirectory() as directory:
         here = Path(directory)
@@ -131,7 +128,7 @@ def test_standard_input_keeps_every_promise(options, payload, fault):
 
 
 @given(options=options(), fault=st.sampled_from(["", *WRITING, *STORING]), is_there=st.booleans())
-@effort(15)
+@examples(15)
 def test_a_command_that_cannot_be_run_is_told_from_one_that_fails(options, fault, is_there):
     with tempfile.TemporaryDirectory() as directory:
         here = Path(directory)

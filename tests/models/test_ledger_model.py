@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 
-import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -21,11 +20,9 @@ from hypothesis.stateful import (
 )
 
 from tests.support.program import ROOT
-from tests.support.randomness import effort
 from tests.support.session_model import Exhausted, Held, Session
+from tests.support.tiers import examples
 from tokcap.budget.sqlite import SqliteLedger
-
-pytestmark = pytest.mark.one_python
 
 NAMES = st.sampled_from(["one", "two"])
 WORKERS = st.integers(0, 2)
@@ -194,5 +191,5 @@ class LedgerOfProcesses(RuleBasedStateMachine):
         shutil.rmtree(self.place)
 
 
-LedgerOfProcesses.TestCase.settings = effort(12, steps=30)
+LedgerOfProcesses.TestCase.settings = examples(12, stateful_step_count=30)
 TestLedgerOfProcesses = LedgerOfProcesses.TestCase

@@ -10,15 +10,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.support.program import ROOT
-from tests.support.randomness import effort
+from tests.support.tiers import examples
 from tests.support.world import World
-
-pytestmark = pytest.mark.one_python
 
 HOUR, DAY = 3600, 24 * 3600
 KEPT_DAYS = 14
@@ -225,5 +222,5 @@ class StoreOfProcesses(RuleBasedStateMachine):
         shutil.rmtree(self.here.path)
 
 
-StoreOfProcesses.TestCase.settings = effort(10, steps=16)
+StoreOfProcesses.TestCase.settings = examples(10, stateful_step_count=16)
 TestStoreOfProcesses = StoreOfProcesses.TestCase

@@ -1,12 +1,13 @@
 """The index of a large document says what reading every value says, and is made of valid documents only."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.json_documents import CONTAINERS, DOCUMENTS
 from tests.support.long_documents import ORDINARY
 from tests.support.payloads import payload_of
+from tests.support.tiers import examples
 from tokcap.core.seek_points import ShapeSeekPoints
 from tokcap.shapes import json_sniff, sniff
 from tokcap.shapes.json_index import DocumentIndex, index_document, index_lines
@@ -58,8 +59,7 @@ def test_an_ordinary_document_is_indexed_piece_by_piece(text):
     check_seek_points(payload, data, "json")
 
 
-@pytest.mark.one_python
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(DOCUMENTS, min_size=4, max_size=20), st.sampled_from([",", " ,\n"]), st.data())
 def test_the_index_of_any_document_says_what_its_source_says(values, comma, drawn):
     text = f"[{comma.join(values)}]"
@@ -77,8 +77,7 @@ def test_the_index_of_any_document_says_what_its_source_says(values, comma, draw
     check_seek_points(payload, data, "json")
 
 
-@pytest.mark.one_python
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(DOCUMENTS, min_size=4, max_size=12), st.data())
 def test_no_damaged_document_is_accepted(values, drawn):
     data = bytearray(f"[{','.join(values)}]".encode("utf-8", "surrogatepass"))
@@ -97,7 +96,7 @@ def test_no_damaged_document_is_accepted(values, drawn):
     assert is_valid(bytes(data))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(CONTAINERS, min_size=1, max_size=20))
 def test_the_index_of_lines_counts_the_values_and_knows_where_they_begin(values):
     data = "\n".join(values).encode("utf-8", "surrogatepass")
@@ -167,7 +166,6 @@ ENDINGS = {
 }
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("bare_lines", [False, True])
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_document_that_the_parser_refuses_is_what_the_grammar_says(ending, bare_lines, monkeypatch):

@@ -178,14 +178,12 @@ def assert_same_without_index(data: bytes, payload) -> None:
     assert [*SHAPES["json"].summarize(payload, facts)] == [*SHAPES["json"].summarize(payload_of(data), facts)]
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_records_inside_of_a_document_are_read_as_they_are_without_an_index(name, around):
     assert_same_without_index(*document_in(around, SEQUENCES[name]))
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", SEQUENCES)
 @pytest.mark.parametrize(
     "around", ['{"name":"x",\n  "packages": {%s}\n, "id":1}', "{%s}", '{"a":{"b":{%s}}}']

@@ -263,7 +263,6 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.one_python
 @given(JSON, st.integers(0, 300))
 def test_the_outline_of_any_document_is_short_even_if_it_breaks_off(value, cut):
     data = json.dumps([value] * 3).encode()

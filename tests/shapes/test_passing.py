@@ -4,13 +4,14 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import json_documents, tables
 from tests.support.json_documents import CONTAINERS, DOCUMENTS, SEQUENCES
 from tests.support.payloads import payload_of
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap.core import seek_points
 from tokcap.core.seek_points import SeekPoints, ShapeSeekPoints
 from tokcap.forms import FORMS
@@ -19,8 +20,6 @@ from tokcap.shapes.json_text import tree
 from tokcap.shapes.json_text.patterns import LEXEME
 from tokcap.shapes.json_text.scanner import end_of_value
 from tokcap.shapes.json_text.tree import Reader
-
-pytestmark = pytest.mark.one_python
 
 # So far apart that most documents here have many.
 STRIDE = 16
@@ -77,7 +76,7 @@ def state_of(reader):
     return levels, reader.next_begin
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(source=SOURCES)
 def test_at_every_byte_a_glance_finds_what_a_look_at_each_lexeme_finds(source):
     text, lines = source
@@ -91,14 +90,14 @@ def test_at_every_byte_a_glance_finds_what_a_look_at_each_lexeme_finds(source):
             assert reader.complete == (reader.next_begin == len(data))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(text=DEEP)
 def test_a_value_ends_where_its_last_lexeme_ends(text):
     data = text.encode("utf-8", "surrogatepass")
     assert end_of_value(data + b",[]]", 0) == len(data)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(text=CONTAINERS)
 def test_the_top_of_a_document_is_the_same_read_alone_or_with_all_that_is_inside(text):
     data = text.encode("utf-8", "surrogatepass")
@@ -131,7 +130,7 @@ def windows(source, limit):
     return [source.window(limit, offset, keep) for keep, offset in WINDOWS]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(payload=PAYLOADS, limit=st.integers(15, 60), data=st.data())
 def test_any_of_the_seek_points_give_the_windows_that_none_give(payload, limit, data):
     source = source_of(payload)
@@ -148,7 +147,7 @@ def test_any_of_the_seek_points_give_the_windows_that_none_give(payload, limit, 
     assert windows(source, limit) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(payload=PAYLOADS, other=PAYLOADS, limit=st.integers(15, 60), data=st.data())
 def test_seek_points_that_are_damaged_or_of_something_else_change_nothing(payload, other, limit, data):
     source, foreign = source_of(payload), source_of(other)

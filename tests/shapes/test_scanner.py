@@ -50,7 +50,6 @@ def test_spans_hold_what_a_parser_finds(value, indent):
         assert [(key, json.loads(text)) for key, text in found] == list(value.items())
 
 
-@pytest.mark.one_python
 @given(many=st.lists(VALUES, max_size=5), blank=st.sampled_from([" ", "\n", "\r\n\t"]))
 def test_values_in_a_row_are_told_apart(many, blank):
     data = blank.join(map(json.dumps, many)).encode()

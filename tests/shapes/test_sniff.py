@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.json_documents import DOCUMENTS
 from tests.support.payloads import payload_of
+from tests.support.tiers import examples
 from tokcap.shapes import sniff
 from tokcap.shapes.json_sniff import LIGHT_BYTES, SAMPLE_BYTES
 from tokcap.shapes.json_text.grammar import beginning_of_values, validated_values
@@ -160,8 +161,7 @@ def test_a_text_that_only_begins_like_json_is_refused_by_its_beginning(line):
     assert sniff(Glanced(line), "auto").shape == "text"
 
 
-@pytest.mark.one_python
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(values=st.lists(DOCUMENTS, min_size=1, max_size=3), data=st.data())
 def test_every_beginning_of_valid_json_may_go_on(values, data):
     text = "\n".join(values).encode("utf-8", "surrogatepass")

@@ -1,10 +1,11 @@
 """Cells that are found in many rows at once are those that are found row by row."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.payloads import payload_of
+from tests.support.tiers import examples
 from tokcap.shapes import column_summary, table_cells, table_columns
 from tokcap.shapes.csv_text import CSV, rows, start_of_table
 from tokcap.shapes.table_columns import Columns, select_columns
@@ -25,8 +26,7 @@ def tables(draw) -> bytes:
     return (end.join(lines) + draw(st.sampled_from(["", end, end + '"open', end + end]))).encode()
 
 
-@pytest.mark.one_python
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(data=tables(), names=st.lists(st.sampled_from("abcdx"), min_size=1, max_size=3))
 def test_columns_of_many_rows_are_those_of_each_row(data, names):
     with pytest.MonkeyPatch.context() as patch:
@@ -39,8 +39,7 @@ def test_columns_of_many_rows_are_those_of_each_row(data, names):
     assert bytes(found.data[:]) == b"".join(one_by_one(data[start:end]) for start, end in spans)
 
 
-@pytest.mark.one_python
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(data=tables(), complete=st.booleans())
 def test_a_summary_of_many_rows_is_that_of_each_row(data, complete):
     found = column_summary.read(data, CSV, complete=complete)

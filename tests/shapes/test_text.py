@@ -3,12 +3,13 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.payloads import TOKENIZERS, payload_of
 from tests.support.reference import ENCODINGS, recount, reference
 from tests.support.texts import AWKWARD
+from tests.support.tiers import examples
 from tokcap.core.cut import Ask, Kept, Mark
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
@@ -52,10 +53,9 @@ class Text:
             offset = page.gap.first
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("output", ["text", "json", "jsonl"])
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     data=LINES,
     limit=st.integers(1, 120),
@@ -74,14 +74,14 @@ def test_what_is_written_recounts_to_at_most_the_limit(
 
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("align", ["record", "token"])
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(data=LINES, limit=st.integers(12, 90))
 def test_pages_join_to_the_original_bytes(name, align, data, limit):
     pages = Text(data, name).pages(limit, align=align, sentinel="")
     assert b"".join(part.data for page in pages for part in page.parts) == data
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(data=LINES, limit=st.integers(60, 120))
 def test_pages_with_marks_join_as_well_once_the_marks_are_taken_out(data, limit):
     pages = list(Text(data).pages(limit))
@@ -91,14 +91,14 @@ def test_pages_with_marks_join_as_well_once_the_marks_are_taken_out(data, limit)
     assert not any(isinstance(part, Mark) for part in pages[-1].parts)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(text=AWKWARD, limit=st.integers(14, 60))
 def test_json_pages_join_to_the_original_text(text, limit):
     pages = Text(text.encode()).pages(limit, sentinel="", output="json")
     assert "".join("".join(json.loads(FORMS["json"].compose(page.parts))) for page in pages) == text
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(text=AWKWARD, limit=st.integers(1, 60), keep=st.sampled_from(list(KEEPS)))
 def test_no_cut_lies_inside_a_character(text, limit, keep):
     for part in Text(text.encode()).window(limit, keep=keep, align="token").parts:
@@ -107,7 +107,7 @@ def test_no_cut_lies_inside_a_character(text, limit, keep):
 
 
 @pytest.mark.parametrize("keep", KEEPS)
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(lines=st.lists(st.integers(0, 10**6), min_size=1, max_size=120), limit=st.integers(60, 200))
 def test_lines_that_fit_are_never_split(keep, lines, limit):
     data = b"".join(b"%d\n" % number for number in lines)
@@ -118,14 +118,14 @@ def test_lines_that_fit_are_never_split(keep, lines, limit):
             assert start == 0 or data[start - 1 : start] == b"\n"
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(data=LINES, room=st.integers(0, 9), keep=st.sampled_from(list(KEEPS)))
 def test_output_that_fits_is_passed_on_byte_for_byte(data, room, keep):
     text = Text(data)
     assert text.shown(max(text.index.total_tokens, 1) + room, keep=keep) == data
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(lines=LINES, keep=st.sampled_from(list(KEEPS)), limit=st.integers(60, 100))
 def test_the_gap_is_exactly_what_is_not_shown(lines, keep, limit):
     data = lines + b"\nand so on" * 100
@@ -255,7 +255,6 @@ def test_a_limit_below_one_character_shows_nothing_rather_than_half_of_it():
     assert page.gap.first == 0
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_limits_from_1_to_600_hold_in_every_form(name):
     text = Text(b"".join(b"%d\n" % n for n in range(1, 100_001)), name)
@@ -313,7 +312,7 @@ OPTIONS = st.lists(
 
 @pytest.mark.parametrize("keep", list(KEEPS))
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     data=st.one_of(LINES, st.integers(1, 400).map(lambda words: (b"word " * words + b"\n") * 3)),
     room=st.integers(40, 240),

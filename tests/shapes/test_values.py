@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.json_documents import (
@@ -19,15 +19,14 @@ from tests.support.json_documents import (
     parsed,
 )
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap import cap
 from tokcap.forms import FORMS
-
-pytestmark = pytest.mark.one_python
 
 LIMITS = (20, 50, 200)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     text=DOCUMENTS,
     limit=st.one_of(st.integers(1, 11), st.integers(12, 200)),
@@ -47,7 +46,7 @@ def test_any_window_of_any_document_parses_and_fits(text, limit, output, keep, s
         assert limit < 12 or not sentinel
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(text=SEQUENCES, limit=st.integers(1, 150), keep=st.sampled_from(["head", "tail", "ends"]))
 def test_any_window_of_any_sequence_is_valid_lines(text, limit, keep):
     source = Source(text, lines=True)
@@ -74,7 +73,7 @@ def shown_leaves(page):
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(text=CONTAINERS, limit=st.sampled_from(LIMITS))
 @example(text=TWO_IN_ONE_TOKEN, limit=20)
 def test_walking_shows_every_leaf_once_in_order_as_it_is_written_or_warns_of_it(text, limit):
@@ -92,7 +91,7 @@ def test_walking_shows_every_leaf_once_in_order_as_it_is_written_or_warns_of_it(
     assert is_within(walked, [value for _, value in source])
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(text=CONTAINERS, limit=st.sampled_from(LIMITS))
 @example(text=TWO_IN_ONE_TOKEN, limit=20)
 def test_pointers_tell_where_in_the_source_a_page_lies(text, limit):
@@ -107,7 +106,7 @@ def test_pointers_tell_where_in_the_source_a_page_lies(text, limit):
         assert other == one or other.startswith(one + "/") or (other.startswith("/") and not one)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(text=DOCUMENTS, limit=st.integers(12, 100))
 def test_every_kept_lexeme_is_byte_identical_to_the_source(text, limit):
     source = text.encode("utf-8", "surrogatepass")

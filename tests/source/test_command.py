@@ -10,12 +10,13 @@ import sys
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.processes import send
 from tests.support.program import PYTHON
 from tests.support.reference import recount
+from tests.support.tiers import examples
 
 
 # With all that mean something to a shell, and both sides of every power of two.
@@ -165,7 +166,7 @@ def test_a_window_near_the_end_leaves_stderr_more(inside):
     assert len(inside("-n", "200", "--token-offset", "1980", "--", "sh", "-c", script).err.splitlines()) == 50
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(
     out=st.text("ab'/ \n1é", max_size=60),
     err=st.text("ab'/ \n1é", max_size=60),

@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.program import PYTHON
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tokcap.core.spool import Spool
 from tokcap.shapes import sniff
 from tokcap.shapes.beginning import certainly_text
@@ -67,7 +68,7 @@ def test_a_reader_that_goes_away_ends_the_command():
     process.stderr.close()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(
     words=st.lists(
         st.sampled_from(["word ", "\n", "é", "漢字", "))", "x" * 40, "1234", " ", "\t", "😀"]), max_size=150
@@ -94,7 +95,7 @@ def test_the_passed_text_is_the_beginning_of_the_answer(inside, words, blocks, l
     assert recount(ran.out) <= limit
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     text=st.one_of(
         st.text(max_size=40),

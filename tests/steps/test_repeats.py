@@ -9,19 +9,19 @@ import sys
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.differences import applied, lines_of
-from tests.support.randomness import effort
 from tests.support.reference import ENCODINGS, recount
+from tests.support.tiers import examples
 from tokcap import UsageError, cap, run
 from tokcap.budget.base import SessionView
 from tokcap.budget.sqlite import SqliteLedger
 from tokcap.errors import TokenizerFailed
 from tokcap.tokens.embedded import EmbeddedTokenizer
 
-pytestmark = [pytest.mark.usefixtures("with_store"), pytest.mark.one_python]
+pytestmark = pytest.mark.usefixtures("with_store")
 
 LONG = "".join(f"line {number} of the output\n" for number in range(200)).encode()
 LINE = re.compile(rb"\[UNCHANGED\] [^\n]*tokcap show ([a-z]{4}\d{9,})( --stream err)?\n")
@@ -341,7 +341,7 @@ WORDS = st.sampled_from(["error", "line", " ", "\n", "\n\n", "漢字", "x" * 40,
 TEXT = st.lists(WORDS, max_size=120).map("".join)
 
 
-@settings(effort(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @given(
     before=TEXT,
     edits=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 40), TEXT), max_size=2),

@@ -117,13 +117,8 @@ WITHOUT_A_SERVER = {"gs", "az"}
 WITH_A_SERVER = [name for name in STORES if name not in WITHOUT_A_SERVER]
 
 
-def named(name):
-    """What a server does not depend on the Python of its client."""
-    return pytest.param(name, marks=[] if name.startswith("file") else [pytest.mark.one_python])
-
-
-STORED = [*map(named, WITH_A_SERVER), "toy", "two directories"]
-ELSEWHERE = [named(f"{name}, another host") for name in WITH_A_SERVER]
+STORED = [*WITH_A_SERVER, "toy", "two directories"]
+ELSEWHERE = [f"{name}, another host" for name in WITH_A_SERVER]
 
 
 @pytest.fixture(params=STORED)

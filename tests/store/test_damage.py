@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tiers import examples
 from tests.support.world import world
 from tokcap import pages, show
 from tokcap.errors import DamagedOutput
@@ -179,8 +180,7 @@ def long_outputs():
         yield made, outputs
 
 
-@pytest.mark.one_python
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(chance=st.randoms(use_true_random=False), shape=st.sampled_from(sorted(LONG)))
 def test_whatever_byte_is_changed_a_window_is_right_or_refused(long_outputs, chance, shape):
     """For every file of a stored output, and windows of every kind."""

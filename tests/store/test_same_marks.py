@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-pytestmark = [pytest.mark.usefixtures("with_store"), pytest.mark.one_python]
+pytestmark = pytest.mark.usefixtures("with_store")
 
 ROWS = [{"id": number, "name": f"name {number}", "text": "words " * 9} for number in range(1500)]
 PAYLOADS = {

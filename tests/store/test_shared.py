@@ -5,8 +5,6 @@ import os
 import re
 import time
 
-import pytest
-
 from tests.support.mcp_client import Agent
 from tests.support.sharing import LINES, next_name, warnings_of
 from tokcap.store.bucket import reader_of
@@ -14,8 +12,6 @@ from tokcap.store.bucket_directory import DirectoryBucket
 from tokcap.store.retention import DAY_SECONDS
 from tokcap.store.shared_entry import packed, unpacked
 from tokcap.store.shared_outputs import ENTRY, RECORD, key_of
-
-pytestmark = pytest.mark.one_python
 
 
 class TestTwoHosts:

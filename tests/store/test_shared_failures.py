@@ -20,8 +20,6 @@ from tokcap.store.bucket import reader_of
 from tokcap.store.shared_entry import MAGIC, packed, unpacked
 from tokcap.store.shared_outputs import ENTRY, RECORD, Entry, key_of
 
-pytestmark = pytest.mark.one_python
-
 
 class TestFailures:
     def test_without_the_store_the_output_comes_out_with_one_warning(self, inside, hosts, shared):

@@ -9,8 +9,6 @@ from tests.support.loading import modules_loaded_for
 from tests.support.program import run_process
 from tokcap.store.bucket_directory import DirectoryBucket
 
-pytestmark = pytest.mark.one_python
-
 
 class TestRequests:
     def test_a_page_of_a_large_output_transfers_only_its_window(self, cloud, link):

@@ -5,12 +5,13 @@ import re
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.marks import way_in
 from tests.support.reference import recount
 from tests.support.terminal import Typist
+from tests.support.tiers import examples
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -81,8 +82,7 @@ def test_show_stores_nothing(inside, with_store, stored):
     assert sorted(path.name for path in (with_store / "spill").glob("??/*")) == before == [handle]
 
 
-@pytest.mark.one_python
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(
     text=st.text(st.sampled_from("ab1 \n\té漢😀,"), min_size=1, max_size=300),
     limit=st.integers(1, 120),
@@ -113,7 +113,6 @@ def test_the_pages_of_a_stored_text_join_to_the_text(inside, text, limit, name):
     assert "".join(pages) == text
 
 
-@pytest.mark.one_python
 def test_a_window_of_a_stored_output_equals_that_of_the_run(inside):
     """For every shape: an answer from the store, its index and landmarks equals that of the run."""
     rows = "".join(
@@ -231,7 +230,7 @@ class TestPointer:
         assert [ran.status for ran in shown] == [0] * len(meta["focus"])
         assert any(b"error: timeout" in ran.out for ran in shown)
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(60)
     @given(
         value=st.recursive(
             st.none() | st.booleans() | st.integers() | st.text(max_size=8),

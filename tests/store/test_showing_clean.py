@@ -1,11 +1,12 @@
 """`show --clean`: a stored output as a terminal would finally show it. Offsets count in that text."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.marks import way_in
 from tests.support.reference import recount
+from tests.support.tiers import examples
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -83,7 +84,7 @@ def test_a_large_output_is_cleaned_in_bounded_memory(inside, stored):
     assert shown.endswith(b"line 2999\n")
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30)
 @given(text=st.text(st.sampled_from("ab \n\r\t\x1b[1m;3é漢\x08"), min_size=1, max_size=200))
 def test_show_and_run_clean_alike(inside, text):
     handle = inside("--token-count", "-o", "json", stdin=text.encode()).json["meta"]["handle"]

@@ -16,13 +16,14 @@ from pathlib import Path
 
 import pytest
 import tiktoken
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import published
 from tests.support.published import every_name, lengths_by, needed, reference_from
 from tests.support.reference import reference as tiktoken_reference
 from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS
+from tests.support.tiers import examples
 from tests.support.toy_models import toy, written
 from tokcap.environment import Environment
 from tokcap.errors import TokenizerRefused, TokenizerUnavailable
@@ -30,8 +31,6 @@ from tokcap.tokens import added, adding, count_bytes, nfc, open_tokenizer, small
 from tokcap.tokens.other_pre_splits import OTHER_ASCII_PRE_SPLIT, OTHER_CLASS_PRE_SPLIT
 from tokcap.tokens.pre_split import PRE_SPLIT
 from tokcap.tokens.sources import split_names
-
-pytestmark = pytest.mark.one_python
 
 
 @pytest.fixture
@@ -171,7 +170,7 @@ def table_of(tmp_path):
     return write
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(text=ANYTHING)
 def test_a_table_has_the_tokens_of_tiktoken(place, table_of, text):
     if "own" not in added.names(place):
@@ -313,7 +312,7 @@ def test_positions_of_an_earlier_vocabulary_of_the_same_name_are_not_used(inside
 PARTS = st.text("ab", min_size=1, max_size=3)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     merges=st.lists(st.tuples(PARTS, PARTS), min_size=1, max_size=12, unique=True),
     texts=st.lists(st.text("ab", max_size=14), min_size=1, max_size=6),
@@ -359,7 +358,7 @@ def assert_same(tokenizer, reference, text: str) -> None:
 
 
 @every_name
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(text=ANYTHING)
 @example(text="<think>\u1100\u1161\u11a8</think>")
 def test_any_text_has_the_tokens_of_the_package(name, text):
@@ -367,7 +366,7 @@ def test_any_text_has_the_tokens_of_the_package(name, text):
 
 
 @every_name
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     text=st.lists(st.sampled_from([*EMOJI, "e\u0301", "\u0323", "가", "\u11a8", "ｶﾞ", "Å"]), max_size=12).map(
         "".join
@@ -525,7 +524,7 @@ def test_a_description_without_first_merges_is_read(place, file_of):
 
 
 @pytest.mark.parametrize("pre_split", ["kimi", "qwen35"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(text=ANYTHING)
 @example(text="漢字かな々〇⺀12〇 'ſ e\u0301x A漢'LL\n\n /\n⼀a 한국어 \U00016ff0")
 def test_a_table_with_another_pattern_has_the_tokens_of_tiktoken(place, table_of, pre_split, text):
@@ -544,7 +543,7 @@ def published_encoding(pre_split: str) -> tiktoken.Encoding:
     return tiktoken.Encoding(pre_split, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(80)
 @given(text=ANYTHING)
 def test_single_digits_before_the_split_of_gpt_2_are_those_of_the_package(place, file_of, text):
     model = toy((("t", "h"), (" ", " "), (" ", "th"), ("1", "2"), (" ", "1"), ("\n", "\n")))

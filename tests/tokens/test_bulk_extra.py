@@ -13,18 +13,17 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.payloads import TOKENIZERS, payload_of
 from tests.support.program import ROOT
 from tests.support.reference import ENCODINGS, reference
 from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS
+from tests.support.tiers import examples
 from tokcap.doctor import packages
 from tokcap.tokens import character_classes, chunks, count_bytes, gigatoken_counter, index, parallel
 from tokcap.tokens.index import Index
-
-pytestmark = pytest.mark.one_python
 
 needs_gigatoken = pytest.mark.skipif(
     importlib.util.find_spec("gigatoken") is None,
@@ -118,7 +117,7 @@ def test_one_doubtful_character_among_many_is_found():
 
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(text=ANYTHING)
 @example(text="")
 @example(text="<|endoftext|><|im_start|>")
@@ -132,7 +131,7 @@ def test_any_text_counts_as_tiktoken_counts_it(name, text):
 
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(parts=st.lists(st.one_of(ANYTHING.map(str.encode), st.binary(max_size=30)), max_size=8))
 def test_any_bytes_have_the_checkpoints_that_they_have_without_it(name, parts):
     with pytest.MonkeyPatch.context() as patch:

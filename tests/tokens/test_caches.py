@@ -9,8 +9,6 @@ import pytest
 from tests.support.gguf_files import gguf_file, of_tokenizer_json
 from tests.support.toy_models import toy
 
-pytestmark = pytest.mark.one_python
-
 
 @pytest.fixture
 def home(with_store, tmp_path, monkeypatch):

@@ -44,7 +44,6 @@ def texts_by_kind() -> dict[str, str]:
     }
 
 
-@pytest.mark.one_python
 @published.needed
 @pytest.mark.parametrize("name", ["qwen3", "llama3"])
 def test_the_error_on_texts_that_were_held_out_is_small(name):
@@ -61,7 +60,6 @@ def test_the_error_on_texts_that_were_held_out_is_small(name):
     assert profile_of("closed", texts, "a test") == profile, "fitting is deterministic"
 
 
-@pytest.mark.one_python
 @published.needed
 def test_a_limit_by_a_fitted_profile_is_passed_by_no_more_than_it_states(inside, tmp_path):
     closed = published.opened("qwen3")
@@ -194,7 +192,6 @@ def providers():
     server.server_close()
 
 
-@pytest.mark.one_python
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("jq")), reason="curl and jq are needed")
 @pytest.mark.parametrize(("script", "extra"), [("count-claude", 7), ("count-gemini", 0), ("count-llama", 0)])
 def test_the_commands_of_the_guide_count_with_servers_that_answer_so(providers, tmp_path, script, extra):

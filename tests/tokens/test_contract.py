@@ -8,12 +8,13 @@ import json
 import pytest
 import tiktoken
 import tiktoken_ext.openai_public
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import published
 from tests.support.payloads import payload_of
 from tests.support.texts import AWKWARD
+from tests.support.tiers import examples
 from tests.support.toys.tokenizer import WordTokenizer
 from tokcap.core.tokenizer import after_cut, most_tokens, tokens_of
 from tokcap.errors import TokenizerUnavailable
@@ -104,7 +105,7 @@ ANY_BYTES = st.lists(
 
 
 @every_kind
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=AWKWARD)
 def test_lengths_add_up_to_the_text_and_there_are_as_many_as_tokens(kind, text):
     tokenizer = tokenizer_of(kind)
@@ -120,9 +121,8 @@ def test_lengths_add_up_to_the_text_and_there_are_as_many_as_tokens(kind, text):
     assert lengths_of(tokenizer, text.encode()) == lengths
 
 
-@pytest.mark.one_python
 @every_kind
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=ANY_BYTES, after=ANY_BYTES, begin=st.integers(0, 20), ahead=st.integers(0, 20))
 def test_a_safe_cut_is_safe_whatever_follows(kind, data, after, begin, ahead):
     tokenizer = tokenizer_of(kind)
@@ -137,7 +137,6 @@ def test_a_safe_cut_is_safe_whatever_follows(kind, data, after, begin, ahead):
     assert tokens_apart(tokenizer, data[begin:cut], data[cut:] + after) == lengths_of(tokenizer, whole)
 
 
-@pytest.mark.one_python
 @every_kind
 @pytest.mark.parametrize("piece", ["a", " ", "=", "1", "漢字", "ab'cd", ". "])
 def test_a_safe_cut_that_was_searched_for_is_safe(kind, piece):
@@ -150,7 +149,7 @@ def test_a_safe_cut_that_was_searched_for_is_safe(kind, piece):
 
 
 @every_kind
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(data=ANY_BYTES, size=st.integers(1, 9))
 def test_the_count_does_not_depend_on_the_chunks(kind, data, size):
     tokenizer = tokenizer_of(kind)
@@ -170,7 +169,7 @@ def test_the_count_does_not_depend_on_the_chunks(kind, data, size):
 
 
 @every_kind
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(text=AWKWARD)
 def test_an_index_finds_every_token_again(kind, text):
     tokenizer = tokenizer_of(kind)

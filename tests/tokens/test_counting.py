@@ -5,17 +5,18 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.payloads import TOKENIZERS
 from tests.support.reference import ENCODINGS, gpt2_like, reference
 from tests.support.texts import AWKWARD, LONG_RUNS
+from tests.support.tiers import examples
 from tokcap.tokens import bpe, chunks, count_bytes, open_tokenizer
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(text=AWKWARD)
 @example(text="<|endoftext|><|fim_prefix|>")
 def test_any_text_counts_as_tiktoken_counts_it(name, text):
@@ -26,7 +27,7 @@ def test_any_text_counts_as_tiktoken_counts_it(name, text):
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(text=AWKWARD)
 def test_every_safe_cut_is_safe(name, text):
     data = text.encode()
@@ -53,7 +54,7 @@ def test_no_line_start_is_safe_before_a_blank_of_any_kind(blank):
     assert chunks.SafeCuts("cl100k_base").pattern.search(b"-\n" + blank.encode() + b"-") is None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(text=AWKWARD)
 def test_every_safe_cut_of_the_gpt2_family_is_safe(text):
     data = text.encode()
@@ -76,7 +77,7 @@ def test_an_unknown_encoding_has_no_safe_cuts():
 
 
 @pytest.mark.parametrize("name", [*ENCODINGS, "approx"])
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=AWKWARD, junk=st.binary(max_size=6), sizes=st.lists(st.integers(1, 7), min_size=1))
 def test_the_count_is_the_same_for_every_chunking_of_the_input(name, text, junk, sizes):
     data = text.encode() + junk + text.encode()
@@ -104,7 +105,6 @@ def test_the_standard_library_counts_as_tiktoken_counts_it(name):
         assert count_bytes(data, TOKENIZERS[name]) == expected, source
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("run", LONG_RUNS)
 def test_a_long_run_without_safe_cuts_has_the_same_tokens(name, run):
@@ -140,7 +140,6 @@ def test_a_seam_that_never_joins_falls_back_to_the_whole_piece(monkeypatch):
     )
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_counts_as_tiktoken_counts_it(name):
     # After the second plane there are ideographs, private use, or nothing: a sample is enough.
@@ -187,9 +186,8 @@ PARTS = st.sampled_from(
 )
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(runs=st.lists(st.tuples(PARTS, st.integers(1, 6000)), min_size=1, max_size=6))
 def test_a_safe_cut_found_by_encoding_changes_no_count(name, runs):
     """Long stretches without a safe cut, with small constants so that they occur often."""

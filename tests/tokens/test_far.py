@@ -4,12 +4,13 @@ import json
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.payloads import TOKENIZERS, payload_of
 from tests.support.reference import ENCODINGS, reference
 from tests.support.texts import AWKWARD
+from tests.support.tiers import examples
 from tokcap.tokens import chunks, gigatoken_counter, index, parallel, repeated_text
 from tokcap.tokens.chunks import as_text, split
 from tokcap.tokens.embedded import EmbeddedTokenizer
@@ -32,9 +33,8 @@ def tokens_of(name: str, data: bytes) -> int:
     )
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     texts=st.lists(AWKWARD, min_size=1, max_size=4),
     order=st.lists(st.integers(0, 3), min_size=30, max_size=60),
@@ -112,7 +112,6 @@ def test_a_far_token_in_text_that_does_not_repeat_is_searched_by_several_process
     assert [len(parts) for parts in divided] == [3]
 
 
-@pytest.mark.one_python
 def test_the_extra_counts_new_text_if_it_is_installed(monkeypatch):
     pytest.importorskip("gigatoken")
     rng = random.Random(9)

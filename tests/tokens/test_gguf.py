@@ -14,8 +14,6 @@ from tokcap.environment import Environment
 from tokcap.errors import TokenizerRefused
 from tokcap.tokens import adding, open_tokenizer
 
-pytestmark = pytest.mark.one_python
-
 TEXTS = (
     *("the other bathers", "\n\n the", "été 漢字  the", "--> 1234", "ж\0<0x0A>", " " * 37 + "the", "▁the"),
     "".join(

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 import tiktoken
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.reference import ENCODINGS, reference
 from tests.support.texts import ANYTHING, SURROUNDINGS, code_points
+from tests.support.tiers import examples
 from tokcap.tokens import vocabulary
 from tokcap.tokens.pre_split import PRE_SPLIT, faster_for_tiktoken
-
-pytestmark = pytest.mark.one_python
 
 
 @functools.cache
@@ -31,7 +30,7 @@ BLANKS = st.text(alphabet=" \t\r\n\x0b\x0c\x85\u00a0\u2028\u3000", max_size=6)
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(text=ANYTHING, blanks=BLANKS)
 @example(text="end", blanks="\n  ")
 @example(text="", blanks="\r\n \n\t")

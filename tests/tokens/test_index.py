@@ -5,12 +5,13 @@ import signal
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.payloads import TOKENIZERS, payload_of
 from tests.support.reference import ENCODINGS, reference
 from tests.support.texts import AWKWARD
+from tests.support.tiers import examples
 from tokcap.core.mark import words_of
 from tokcap.core.spool import Spool, in_memory
 from tokcap.system import threads
@@ -37,9 +38,8 @@ def expected_starts(text: str, name: str) -> list[int]:
     return starts
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(text=AWKWARD, ends=st.tuples(st.integers(0, 60), st.integers(0, 60)))
 def test_starts_are_those_of_tiktoken_for_any_range(name, text, ends):
     with pytest.MonkeyPatch.context() as patch:
@@ -51,9 +51,8 @@ def test_starts_are_those_of_tiktoken_for_any_range(name, text, ends):
         assert list(index.starts(first, last)) == expected[first : last + 1]
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("name", [*ENCODINGS, "approx"])
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(parts=st.lists(st.one_of(AWKWARD.map(str.encode), st.binary(max_size=9)), max_size=6))
 def test_bytes_that_are_no_utf8_count_as_their_replacement_and_are_found_again(name, parts):
     data = b"".join(parts)

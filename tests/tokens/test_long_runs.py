@@ -4,11 +4,12 @@ import random
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.payloads import TOKENIZERS
 from tests.support.reference import ENCODINGS, gpt2_like, recount, reference
+from tests.support.tiers import examples
 from tokcap.core.spool import in_memory
 from tokcap.steps.live import RunningCount
 from tokcap.tokens import chunks, index, parallel, tail
@@ -16,8 +17,6 @@ from tokcap.tokens.bpe import BytePairTokenizer
 from tokcap.tokens.checkpoints import Checkpoints
 from tokcap.tokens.index import Index
 from tokcap.tokens.piece_cuts import PieceCuts
-
-pytestmark = pytest.mark.one_python
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 ALPHABETS = {
@@ -161,7 +160,7 @@ TEXTS = st.builds(
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(text=TEXTS, size=st.integers(100, 5000))
 @example(text="\n" + " " * 5000 + "\nx", size=700)
 @example(text="\n" + " " * 5000 + "x", size=700)
@@ -180,7 +179,7 @@ def test_runs_one_after_the_other_keep_their_tokens(name, text, size):
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(before=TEXTS, text=TEXTS, after=TEXTS, is_end=st.booleans())
 @example(before="a", text="中" * 3000, after="Ab", is_end=False)
 @example(before="'", text="s" * 3000, after="", is_end=True)
@@ -223,7 +222,7 @@ def test_a_vocabulary_in_which_nothing_settles_is_not_cut():
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(parts=st.lists(TEXTS, min_size=1, max_size=4), junk=st.binary(max_size=6), number=st.integers(1, 60))
 def test_the_last_tokens_are_those_of_the_whole(name, parts, junk, number):
     data = junk.join(part.encode() for part in parts)
@@ -260,7 +259,7 @@ def test_a_window_at_the_end_of_much_text_calls_its_numbers_estimates(inside):
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(text=TEXTS, search_from=st.integers(0, 500))
 def test_a_cut_far_away_is_found_as_one_nearby(name, text, search_from):
     data = text.encode()
@@ -272,7 +271,7 @@ def test_a_cut_far_away_is_found_as_one_nearby(name, text, search_from):
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(before=TEXTS, text=TEXTS, after=TEXTS)
 def test_both_sides_of_a_cut_between_two_processes_keep_their_tokens(name, before, text, after):
     cut = parallel.cut_inside_run(text.encode(), TOKENIZERS[name])
@@ -291,7 +290,7 @@ def test_one_run_of_many_megabytes_is_divided_between_processes(name, monkeypatc
     assert len(parallel.parts_of(payload, TOKENIZERS[name], (0, payload.size), 100_000)) == 4
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(before=TEXTS, text=TEXTS, after=TEXTS)
 def test_encodings_that_tiktoken_loads_have_the_same_laws(before, text, after):
     tokenizer = BytePairTokenizer("gpt2", gpt2_like(), 128)

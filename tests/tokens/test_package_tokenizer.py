@@ -10,8 +10,6 @@ from tokenizers import Tokenizer
 
 from tests.support.toy_models import toy
 
-pytestmark = pytest.mark.one_python
-
 
 @pytest.fixture
 def file(tmp_path, with_store):

@@ -61,7 +61,6 @@ def test_the_generations_of_claude_differ_by_kind_of_text(text, factor):
     assert new / old == pytest.approx(factor, rel=0.25)
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("keep", ["head", "tail", "ends", "focus"])
 def test_a_window_of_a_profile_stays_within_its_limit(inside, keep):
     tokenizer = open_tokenizer("claude")

@@ -12,7 +12,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.program import ROOT
@@ -25,6 +25,7 @@ from tests.support.texts import (
     code_points,
     is_one_of_many,
 )
+from tests.support.tiers import examples
 from tokcap.lean import patterns
 from tokcap.steps import patterns as start_up_patterns
 from tokcap.tokens import (
@@ -36,8 +37,6 @@ from tokcap.tokens import (
     vocabulary,
 )
 from tokcap.tokens import compile as compiler
-
-pytestmark = pytest.mark.one_python
 
 WITHOUT_END = 1 << 62
 
@@ -78,7 +77,7 @@ REMEMBERING = {}
 
 @each_encoder
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(text=ANYTHING)
 @example(text="")
 @example(text="<|endoftext|>")
@@ -149,7 +148,7 @@ def test_sources_of_this_python_have_the_tokens_of_tiktoken(name, kind, unlimite
 
 @each_encoder
 @pytest.mark.parametrize("name", ENCODINGS)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(text=st.lists(st.sampled_from(EMOJI), max_size=12).map("".join))
 def test_emoji_sequences_have_the_tokens_of_tiktoken(name, kind, text):
     assert list(opened(kind, name).token_lengths(text)) == lengths_of(name, text)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import published
 from tests.support.published import lengths_by, needed, reference_from
+from tests.support.tiers import examples
 from tests.support.toy_models import BLANK_BEFORE, BLANK_REPLACED, MERGES, METASPACE, toy_of_characters
 from tokcap.core.tokenizer import after_cut
 from tokcap.environment import Environment
@@ -61,7 +62,7 @@ PARTS = (
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(parts=st.lists(st.one_of(st.sampled_from(PARTS), st.text(max_size=3)), max_size=10))
 def test_any_text_has_the_tokens_of_the_package(compiled, prefix, parts):
     tokenizer, reference = compiled(PREFIXES[prefix])
@@ -78,7 +79,6 @@ def test_any_text_has_the_tokens_of_the_package(compiled, prefix, parts):
     assert list(loaded.token_lengths(plain)) == list(after_cut(tokenizer).token_lengths(plain))
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("text", [" ", "▁", "the", "ж", "漢字", "-- ", "\n", "> </"])
 def test_a_long_run_is_counted_in_parts_as_it_is_whole(compiled, prefix, text):

@@ -175,7 +175,6 @@ def test_a_count_that_a_tokenizer_cannot_give_is_not_made_up(tokcap, plugin):
     assert b"nothing was counted" in ran.err
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("lengths", ["[1]", "[0] * 9 + [len(text)]", "[-1, len(text) + 1]"])
 @pytest.mark.provokes("TOKENIZER_FAILED")
 def test_lengths_that_do_not_add_up_are_a_failure(tokcap, plugin, lengths):

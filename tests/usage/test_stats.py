@@ -10,12 +10,13 @@ import sys
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.program import ROOT
 from tests.support.reference import recount
 from tests.support.terminal import on_a_terminal
+from tests.support.tiers import examples
 from tests.support.usage_log import TODAY
 from tokcap.cli.commands.stats import first_day_of
 from tokcap.cli.usage_history import read_history
@@ -186,7 +187,6 @@ def test_bad_usage_is_one_line_and_status_2(inside, args):
     assert (ran.status, ran.out, ran.err.count(b"\n")) == (2, b"", 1)
 
 
-@pytest.mark.one_python
 def test_an_empty_account_is_a_friendly_line(inside, with_account):
     ran = inside("stats")
     assert (ran.status, ran.err) == (0, b"")
@@ -257,7 +257,6 @@ def with_another(document, path, value):
     return changed
 
 
-@pytest.mark.one_python
 def test_sums_with_anything_else_in_any_place_fail_nobody(with_account):
     def read():
         read_history(Environment(dict(os.environ)))
@@ -351,7 +350,6 @@ def test_on_a_terminal_it_fits_and_colours_are_a_choice(with_account, columns, n
     assert max(map(len, table.splitlines())) <= columns
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize(("name", "begins"), [("x.png", b"\x89PNG\r\n"), ("x.SVG", b"<?xml")])
 def test_a_plot_is_written(inside, with_account, tmp_path, name, begins):
     pytest.importorskip("matplotlib")
@@ -370,7 +368,6 @@ def test_a_plot_is_written(inside, with_account, tmp_path, name, begins):
         assert (tmp_path / "again.svg").read_bytes() == picture
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("days", [1, 2, 30])
 def test_a_plot_has_bars_of_a_bar_s_width_readable_numbers_and_a_legend_beside_them(days):
     pytest.importorskip("matplotlib")
@@ -392,7 +389,6 @@ def test_a_plot_has_bars_of_a_bar_s_width_readable_numbers_and_a_legend_beside_t
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["shown", "saved"]
 
 
-@pytest.mark.one_python
 def test_a_plot_that_cannot_be_written_is_one_line(inside, with_account, tmp_path):
     pytest.importorskip("matplotlib")
     write_day(with_account, TODAY, a_line())
@@ -430,7 +426,7 @@ STDOUT = {"": 5, "aaaa": 30, "bbbb": 7}
 
 
 @given(CALLS, st.sets(st.integers(0, 25)))
-@settings(max_examples=150)
+@examples(150)
 def test_in_the_end_saved_is_what_there_was_less_what_was_paid(calls, asked_at):
     """For any order of runs, shows and counts, and whenever totals become known."""
     sums = Sums()

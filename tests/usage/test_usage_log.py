@@ -9,11 +9,12 @@ import sys
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.loading import modules_loaded_for
 from tests.support.reference import recount
+from tests.support.tiers import examples
 from tests.support.usage_log import (
     TODAY,
     a_file,
@@ -123,7 +124,7 @@ def test_no_argument_is_written(tokcap, with_account):
 @given(
     st.text(max_size=300) | st.text('\ud800\udfff\x00"\\😀é', max_size=300), st.integers(0, 2**60), st.text()
 )
-@settings(max_examples=60)
+@examples(60)
 def test_any_name_makes_a_line_that_is_read_back_and_written_at_once(name, number, tokenizer):
     fields = {"kind": "run", "command": name, "session": name, "tokenizer": tokenizer or "x"}
     fields |= {"bytes": number, "shown_bytes": 0}
