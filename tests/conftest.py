@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
@@ -163,12 +162,16 @@ def with_account(with_store, monkeypatch):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def untouched_home():
-    """Fail the run if a file of tokcap appears in the real home directory."""
-    places = [Path.home() / ".config" / "tokcap", Path.home() / ".local" / "share" / "tokcap"]
-    before = [place.exists() for place in places]
+def untouched_home(tmp_path_factory):
+    """Fail the run if a test writes to the home directory that is set outside of tests.
+
+    That is not the user's own home: somebody may use tokcap there while the tests run.
+    """
+    home = tmp_path_factory.mktemp("untouched-home")
+    os.environ["HOME"] = str(home)
     yield
-    assert [place.exists() for place in places] == before, "a test has touched the user's home directory"
+    places = [home / ".config" / "tokcap", home / ".local" / "share" / "tokcap"]
+    assert not [place for place in places if place.exists()], "a test has left its own home directory"
 
 
 @pytest.fixture
