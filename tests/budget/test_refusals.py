@@ -23,7 +23,7 @@ FAILURES = {
     "no line that matches": (["show", "@last", "--grep", "nothing like this"], 1),
     "a bad pattern": (["show", "@last", "--grep", "("], 2),
     "a value that does not exist": (["show", "@last", "--pointer", "/nothing"], 1),
-    "a handle that does not exist": (["show", "ffffffffffff"], 1),
+    "a handle that does not exist": (["show", "lake000000000"], 1),
     "an unknown tokenizer": (["--tokenizer", "no_such_tokenizer", "--", "true"], 125),
 }
 

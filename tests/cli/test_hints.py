@@ -173,7 +173,7 @@ NOT_STARTED = [
     (["exec", "--", "ls", "-l"], 127, "name the command itself: tokcap -- ls -l"),
     (["sessions"], 127, "did you mean tokcap budget list?"),
     (["@last"], 127, "to see a stored output: tokcap show @last"),
-    (["3f2a91c05d7e"], 127, "to see a stored output: tokcap show 3f2a91c05d7e"),
+    (["lake917365018"], 127, "to see a stored output: tokcap show lake917365018"),
     (["lake917365018@464"], 127, "to see a stored output: tokcap show lake917365018@464"),
     (["--", "-n", "5", "ls"], 127, "options of tokcap come before --: tokcap -n 5 ls"),
     (["--", "--", "ls"], 127, "one -- is enough"),
@@ -234,7 +234,7 @@ def test_a_long_command_is_not_repeated(inside):
 
 
 def test_a_command_that_exists_is_run_whatever_its_name(inside, tmp_path):
-    for name in ("500", "help", "run", "3f2a91c05d7e", "notes.md"):
+    for name in ("500", "help", "run", "lake917365018", "notes.md"):
         program = tmp_path / name
         program.write_text("#!/bin/sh\necho ran\n")
         program.chmod(0o755)

@@ -75,16 +75,16 @@ def test_other_handles_are_offered_when_last_cannot_be_read(inside, stored, with
 
 def test_of_very_many_handles_the_latest_are_listed(inside, with_store):
     for number in range(MOST_HANDLES + 20):
-        entry = with_store / "spill" / "ab" / f"ab{number:010}"
+        entry = with_store / "spill" / "ab" / f"able{number:09}"
         entry.mkdir(parents=True, mode=0o700)
         (entry / "out").touch()
         os.utime(entry / "out", (number, number))
     for directory in (with_store, with_store / "spill", with_store / "spill" / "ab"):
         directory.chmod(0o700)
     rows = listed(inside("completion", "--list", "handles"))
-    assert [row[0] for row in rows] == [f"ab{number:010}" for number in range(MOST_HANDLES + 19, 19, -1)]
-    assert [row[0] for row in listed(inside("completion", "--list", "handles", "ab0000000007"))] == [
-        "ab0000000007"
+    assert [row[0] for row in rows] == [f"able{number:09}" for number in range(MOST_HANDLES + 19, 19, -1)]
+    assert [row[0] for row in listed(inside("completion", "--list", "handles", "able000000007"))] == [
+        "able000000007"
     ]
 
 
@@ -112,8 +112,8 @@ def test_models_of_the_config_file_are_listed_first(inside, tmp_path):
 def test_what_is_broken_is_passed_over_in_silence(kind, inside, tmp_path):
     (tmp_path / "file").touch()
     broken = tmp_path / "broken"
-    (broken / "spill" / "ab" / "abcdef012345").mkdir(parents=True)
-    (broken / "spill" / "ab" / "abcdef012345" / "record.json").write_text("{")
+    (broken / "spill" / "ab" / "able917365018").mkdir(parents=True)
+    (broken / "spill" / "ab" / "able917365018" / "record.json").write_text("{")
     (broken / "spill" / "last").mkdir()
     (broken / "ledger.db").write_text("no database at all" * 100)
     for directory in (tmp_path / "file", tmp_path / "file" / "below", broken, tmp_path / "nowhere"):

@@ -199,7 +199,7 @@ class TestStore:
         (draft / "out").write_bytes(b"1\n")
         (draft / "out").chmod(0o600)
         os.utime(draft, (LONG_AGO, LONG_AGO))
-        old = spill / "ab" / "abababababab"
+        old = spill / "ac" / "acid917365018"
         shutil.copytree(fourth, old, symlinks=True)
         (old / "elsewhere").unlink()
         for path in (old / "out", old):

@@ -16,7 +16,7 @@ FILES = [
     "spill/SHELF/ENTRY/err",
     "spill/SHELF/ENTRY/record.json",
     "spill/SHELF/ENTRY/index-cl100k_base",
-    "spill/SHELF/ENTRY/landmarks",
+    "spill/SHELF/ENTRY/seek-points",
     "spill/last",
     "spill/.cleaned",
     "ledger.db",

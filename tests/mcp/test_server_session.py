@@ -48,7 +48,7 @@ def test_an_error_is_charged_like_an_answer(tmp_path):
     with Agent(tmp_path / "data", "-n", "100", "--total", "1000") as agent:
         used = 0
         for tool, arguments in (
-            ("show", {"handle": "ffffffffffff"}),
+            ("show", {"handle": "lake000000000"}),
             ("run", {"argv": ["no-such-command"]}),
             ("run", {"argv": ["x" * 2000]}),
         ):

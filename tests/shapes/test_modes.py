@@ -38,7 +38,7 @@ def table(data: bytes, shape: str):
 
 
 def summed_up(data: bytes, shape: str, **facts) -> list[str]:
-    known = {"handle": "3f2a91c05d7e", "out_bytes": len(data), "exit_status": 0} | facts
+    known = {"handle": "lake917365018", "out_bytes": len(data), "exit_status": 0} | facts
     if isinstance(known.get("err"), bytes):
         known["err_bytes"] = len(known["err"])
         known["err"] = spool(known["err"])
@@ -62,13 +62,13 @@ def rows_of(changed) -> list[list[str]]:
 
 
 def test_a_handle_stands_in_one_line_with_what_is_known():
-    facts = Facts(handle="3f2a91c05d7e", exit_status=1, out_bytes=48_000, out_tokens=4217, total_count=12)
-    line = b"[3f2a91c05d7e] json, 12 records, 48 KB, 4217 tokens, exit 1; tokcap show 3f2a91c05d7e\n"
+    facts = Facts(handle="lake917365018", exit_status=1, out_bytes=48_000, out_tokens=4217, total_count=12)
+    line = b"[lake917365018] json, 12 records, 48 KB, 4217 tokens, exit 1; tokcap show lake917365018\n"
     assert handle_only(facts, "json") == line
     guessed = facts.but(out_tokens_exact=False, signal=9, err_bytes=2100, total_count=None)
     assert handle_only(guessed, "text") == (
-        b"[3f2a91c05d7e] text, 48 KB, about 4.2k tokens, stderr 2.1 KB, killed by SIGKILL; "
-        b"tokcap show 3f2a91c05d7e\n"
+        b"[lake917365018] text, 48 KB, about 4.2k tokens, stderr 2.1 KB, killed by SIGKILL; "
+        b"tokcap show lake917365018\n"
     )
 
 
@@ -295,7 +295,7 @@ def test_short_output_is_shown_itself():
     assert summed_up(b'{ "a": [1, 2] }\n', "json")[1:] == ['{"a":[1,2]}']
     assert summed_up(b"a,b\n1,2\n", "csv")[1:] == ["a,b", "1,2"]
     assert summed_up(b"", "text") == [
-        "[3f2a91c05d7e] no output, exit 0; tokcap show 3f2a91c05d7e [--grep REGEX]"
+        "[lake917365018] no output, exit 0; tokcap show lake917365018 [--grep REGEX]"
     ]
 
 
@@ -307,7 +307,7 @@ def test_the_outline_merges_records_and_counts_what_only_some_have():
     ]
     data = json.dumps({"kind": "List", "items": pods}, indent=2).encode()
     assert summed_up(data, "json", total_count=100) == [
-        "[3f2a91c05d7e] json, 100 records, 11 KB, exit 0; tokcap show 3f2a91c05d7e [--pointer /PATH]",
+        "[lake917365018] json, 100 records, 11 KB, exit 0; tokcap show lake917365018 [--pointer /PATH]",
         '/: kind "List"; items [100] of {2..3}',
         '/items/* (100): name 60+ values, e.g. "web-0"; status {2}; note (in 3) "x"',
         '/items/*/status (100): phase "Running" x99, "Failed" x1; restarts 0..99',
@@ -350,7 +350,7 @@ def test_columns_are_told_by_range_kinds_and_examples():
     rows = rows.replace("hello, you", '"hello, you"')
     said = summed_up(b"id,kind,price,note,code\n" + rows.encode(), "csv")
     assert said == [
-        "[3f2a91c05d7e] csv, 90 records, 1.7 KB, exit 0; tokcap show 3f2a91c05d7e",
+        "[lake917365018] csv, 90 records, 1.7 KB, exit 0; tokcap show lake917365018",
         "id: 0..89",
         "kind: a x45, b x45",
         "price: 0.0..22.25",
@@ -371,7 +371,7 @@ LOG = (
 
 def test_errors_come_first_then_the_ends_then_what_repeats():
     assert summed_up(LOG, "text", exit_status=2) == [
-        "[3f2a91c05d7e] text, 211 lines, 7.4 KB, exit 2; tokcap show 3f2a91c05d7e [--grep REGEX]",
+        "[lake917365018] text, 211 lines, 7.4 KB, exit 2; tokcap show lake917365018 [--grep REGEX]",
         "lines that look like errors (2):",
         "201: src/errors.c:10:5: error: 'x' undeclared",
         "208: make: *** [Makefile:2: all] Error 1",
@@ -455,7 +455,7 @@ def test_binary_data_is_named(data, kind):
 
 def test_a_summary_of_binary_data_says_so_and_shows_its_first_bytes():
     said = summed_up(b"\x1f\x8b\x08" + bytes(2000), "text")
-    assert said[0].startswith("[3f2a91c05d7e] binary (gzip), 2.0 KB, exit 0; ")
+    assert said[0].startswith("[lake917365018] binary (gzip), 2.0 KB, exit 0; ")
     assert said[1].startswith("first bytes: 1f 8b 08 00")
 
 

@@ -21,7 +21,6 @@ from tokcap.keep import KEEPS
 from tokcap.steps.continuation import next_command
 from tokcap.store import handle_words
 from tokcap.store.handles import (
-    EARLIER_DIGITS,
     HANDLE_DIGITS,
     MORE_DIGITS,
     MOST_DIGITS,
@@ -30,7 +29,6 @@ from tokcap.store.handles import (
     shortest_handle,
     spelled,
 )
-from tokcap.store.record import StoredRecord
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -82,8 +80,6 @@ def test_every_word_is_one_token_with_the_blank_before_it(name):
     assert len({*words}) == handle_words.COUNT
     assert {len(word) for word in words} == {handle_words.LETTERS}
     assert all(len(encoding.encode_ordinary(f" {word}")) == 1 for word in words)
-    # No handle of an earlier version begins with one.
-    assert not any({*word} <= {*"abcdef"} for word in words)
 
 
 def test_a_handle_has_at_least_40_bits_and_all_of_them_are_used():
@@ -182,48 +178,3 @@ class TestAnOffsetAfterTheHandle:
         for words in (["spill", "path", f"{handle}@464"], ["spill", "rm", f"{handle}@464"]):
             assert inside(*words).status == 1
         assert inside("show", handle).status == 0
-
-
-class TestAnOutputOfAnEarlierVersion:
-    """It has the first twelve hexadecimal digits of its digest as its handle."""
-
-    @pytest.fixture
-    def earlier(self, inside, with_store):
-        inside("-n", "60", stdin=SEQ)
-        (entry,) = (with_store / "spill").glob("??/*")
-        record = StoredRecord.unpacked((entry / "record.json").read_bytes())
-        handle = record.digest[:EARLIER_DIGITS]
-        target = with_store / "spill" / handle[:2] / handle
-        target.parent.mkdir(mode=0o700, exist_ok=True)
-        entry.rename(target)
-        (target / "record.json").write_bytes(record.but(handle=handle).packed())
-        (with_store / "spill" / "last").write_text(f"{handle}\n")
-        return handle
-
-    def test_is_found_by_its_handle_and_by_the_start_of_it(self, inside, earlier):
-        for name in (earlier, earlier[:4], earlier[:9], "@last"):
-            assert inside("show", name, "-n", "9000").out == SEQ
-            assert inside("show", f"{name}@464", "-n", "9000").out.startswith(b"233\n")
-        assert inside("spill", "path", earlier[:5]).out.decode().strip().endswith(f"{earlier}/out")
-        assert earlier in inside("spill", "list").out.decode()
-        assert earlier in inside("completion", "--list", "handles", earlier[:3]).out.decode()
-
-    def test_is_not_stored_a_second_time(self, inside, with_store, earlier):
-        ran = inside("-n", "60", stdin=SEQ)
-        assert COMMAND.search(ran.out) is None
-        assert way_in(ran.out)[1].startswith(f"{earlier}@")
-        assert [entry.name for entry in (with_store / "spill").glob("??/*")] == [earlier]
-        shown = ran.out[: ran.out.index(b"[TRUNCATED]")]
-        assert shown + inside(*way_in(ran.out), "-n", "9000").out == SEQ
-
-    def test_is_stored_under_a_new_handle_when_it_has_been_removed(self, inside, with_store, earlier):
-        assert inside("spill", "rm", earlier).status == 0
-        handle = COMMAND.search(inside("-n", "60", stdin=SEQ).out)[2].decode()
-        assert [entry.name for entry in (with_store / "spill").glob("??/*")] == [handle]
-
-    def test_is_checked_by_its_handle_if_its_record_is_damaged(self, inside, with_store, earlier):
-        entry = with_store / "spill" / earlier[:2] / earlier
-        (entry / "record.json").write_bytes(b"{")
-        assert inside("show", earlier, "-n", "9000").out == SEQ
-        (entry / "out").write_bytes(b"x" + SEQ[1:])
-        assert inside("show", earlier, "-n", "9000").status == 125

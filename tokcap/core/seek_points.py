@@ -22,8 +22,7 @@ if TYPE_CHECKING:
         def __getitem__(self, part: slice, /) -> bytes: ...
 
 
-# Files written by earlier versions begin with this line too.
-MAGIC = b"tokcap landmarks 1\n"
+MAGIC = b"tokcap seek-points 1\n"
 # Distance between two seek points.
 STRIDE_BYTES = 1 << 18
 # Increase it when older states would be misread.

@@ -9,7 +9,7 @@ import os
 
 from tokcap.core.request import SUBCOMMANDS
 from tokcap.lean.record import TYPE_CHECKING
-from tokcap.store.handles import is_whole_handle
+from tokcap.store.handles import is_whole_handle, split_offset
 from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def number(request: Request) -> str:
 def stored_output(request: Request) -> str:
     """Find `tokcap @last` and `tokcap lake917365018@464`."""
     name = request.command[0]
-    if name.startswith("@") or is_whole_handle(name):
+    if name.startswith("@") or is_whole_handle(split_offset(name)[0]):
         return call_hint("to see a stored output", "show", *request.command)
     return ""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LATEST = "@last"
 
 # The file of a stored output that has the positions where windows into a structured output can begin.
-SEEK_POINTS = "landmarks"
+SEEK_POINTS = "seek-points"
 
 
 def index_name(stream: Stream, tokenizer: str) -> str:

@@ -159,7 +159,7 @@ class CheckedStream:
 
     def _compare_whole(self) -> None:
         digest = digest_of_stream(self.unchecked())
-        if not (self._has_digest(digest) or self._has_plain_digest()):
+        if not self._has_digest(digest):
             raise self._damage(0, self.size)
         if digest.tree:
             from tokcap.store.checksums import checksums_file
@@ -167,27 +167,11 @@ class CheckedStream:
             self._files.write_file(*checksums_file(self._name, digest.tree, self.lost))
 
     def _has_digest(self, digest: StreamDigest) -> bool:
-        """Return whether this digest of the stream is the one that was recorded."""
-        if recorded := self._recorded_digest():
-            return digest.sealed().hex() == recorded
-        return self._is_known(digest_of_stored(self._all_unchecked()))
-
-    def _has_plain_digest(self) -> bool:
-        """Return whether the stream has the digest that an earlier version recorded."""
-        if recorded := self._recorded_digest():
-            return digest_of_stream(self.unchecked(), is_plain=True).sealed().hex() == recorded
-        return self._is_known(digest_of_stored(self._all_unchecked(), is_plain=True))
-
-    def _recorded_digest(self) -> str | None:
-        """Return the digest of this stream; None if only that of all streams, or the handle, is known."""
-        return self._record.digests.get(self._name) if self._record else None
-
-    def _is_known(self, together: str) -> bool:
-        known = self._record.digest if self._record else ""
-        return together == known if known else is_handle_of(self._handle, together)
-
-    def _all_unchecked(self) -> dict[Stream, UncheckedStream]:
-        return {name: one.unchecked() for name, one in self._all_streams.items()}
+        """Return whether a digest of the stream is the recorded one, or without a record fits the handle."""
+        if self._record:
+            return digest.sealed().hex() == self._record.digests.get(self._name)
+        streams = {name: one.unchecked() for name, one in self._all_streams.items()}
+        return is_handle_of(self._handle, digest_of_stored(streams))
 
 
 class UncheckedStream(Record):

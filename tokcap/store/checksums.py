@@ -24,7 +24,7 @@ RUN_BLOCKS = 16
 
 
 def checksums_name(stream: Stream) -> str:
-    """Return the name of the file with a stream's checksums. In earlier versions `checksums` had others."""
+    """Return the name of the file with a stream's checksums."""
     return "leaves" if stream == "out" else f"leaves-{stream}"
 
 

@@ -1,8 +1,4 @@
-"""Compute the digest of an output, from which its handle is made.
-
-The digest of a long stream is a tree. Before there were trees, every stream had a plain digest; outputs that
-were stored then are still compared with it.
-"""
+"""Compute the digest of an output, from which its handle is made. The digest of a long stream is a tree."""
 
 from __future__ import annotations
 
@@ -102,18 +98,16 @@ def digest_of_output(sealed: Iterable[bytes]) -> str:
     return blake2b(b"".join(sealed), digest_size=DIGEST_BYTES).hexdigest()
 
 
-def digest_of_stream(stream: Readable, *, is_plain: bool = False) -> StreamDigest:
-    """Return the digest that a stored stream has now. `is_plain`: the one that earlier versions recorded."""
-    digest = StreamDigest(stream.size, as_tree=is_long(stream.size) and not is_plain)
+def digest_of_stream(stream: Readable) -> StreamDigest:
+    """Return the digest that a stored stream has now."""
+    digest = StreamDigest(stream.size, as_tree=is_long(stream.size))
     for start in range(0, stream.size, READ_BYTES):
         digest.update(stream.read(start, min(start + READ_BYTES, stream.size)))
     digest.update(b"", stream.lost)
     return digest
 
 
-def digest_of_stored(streams: Mapping[Stream, Readable], *, is_plain: bool = False) -> str:
+def digest_of_stored(streams: Mapping[Stream, Readable]) -> str:
     """Return the digest that stored streams have now. It differs from the recorded one if they changed."""
     order: tuple[Stream, ...] = ("out", "err")
-    return digest_of_output(
-        digest_of_stream(streams[name], is_plain=is_plain).sealed() for name in order if name in streams
-    )
+    return digest_of_output(digest_of_stream(streams[name]).sealed() for name in order if name in streams)

@@ -1,8 +1,7 @@
 """The words that handles begin with: 2,048 words of four letters.
 
-With the blank before it, each is one token in `cl100k_base` and in `o200k_base`. Each has a letter after `f`,
-so that no handle of an earlier version begins with it. The table never changes: an output that is stored
-again would get a second handle.
+With the blank before it, each is one token in `cl100k_base` and in `o200k_base`. The table never changes: an
+output that is stored again would get a second handle.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A handle is a word of four letters and nine digits, `lake917365018`, made from the start of the digest. There
 are 2,048 x 10^9 of them, almost 41 bits. They are cheap to read: the word is one token, and many tokenizers
-take three digits as one. Earlier versions used hexadecimal digits; outputs stored under those keep them.
+take three digits as one.
 
 `lake917365018@464` is token 464 of an output.
 """
@@ -21,11 +21,8 @@ HANDLE_DIGITS = 9
 # digits, it has all bits of the digest.
 MORE_DIGITS, MOST_DIGITS = 6, 45
 WORD_BITS = 11
-# The length of a handle of an earlier version.
-EARLIER_DIGITS = 12
 LEAST_CHARACTERS = 4
 DECIMAL = frozenset("0123456789")
-HEXADECIMAL = DECIMAL | frozenset("abcdef")
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 # Between a handle and an offset. No shell needs quotes for it.
 PLACE = "@"
@@ -39,11 +36,7 @@ def shortest_handle(digest: str, digest_at: Callable[[str], str | None]) -> str:
 
     `digest_at` returns the digest that is stored under a handle: None if there is no such output, empty
     if its record is damaged. Then it is almost certainly the same output, and storing it again repairs it.
-    An output that an earlier version has stored keeps its handle: it is stored once.
     """
-    earlier = digest[:EARLIER_DIGITS]
-    if digest_at(earlier) in (digest, ""):
-        return earlier
     for digits in range(HANDLE_DIGITS, MOST_DIGITS, MORE_DIGITS):
         handle = spelled(digest, digits)
         if digest_at(handle) in (digest, "", None):
@@ -62,23 +55,19 @@ def spelled(digest: str, digits: int) -> str:
 
 
 def is_handle_of(handle: str, digest: str) -> bool:
-    """Return whether a handle, of this version or of an earlier one, is made from a digest."""
-    digits = max(len(handle) - LEAST_CHARACTERS, 1)
-    return digest.startswith(handle) or handle == spelled(digest, digits)
+    """Return whether a handle is made from a digest."""
+    return handle == spelled(digest, max(len(handle) - LEAST_CHARACTERS, 1))
 
 
 def is_handle(text: str) -> bool:
     """Return whether a text is spelled as a handle, or as the start of one."""
     word, digits = text[:LEAST_CHARACTERS], text[LEAST_CHARACTERS:]
-    return bool(text) and (
-        HEXADECIMAL.issuperset(text) or (LETTERS.issuperset(word) and DECIMAL.issuperset(digits))
-    )
+    return bool(text) and LETTERS.issuperset(word) and DECIMAL.issuperset(digits)
 
 
 def is_whole_handle(text: str) -> bool:
-    """Return whether a text is spelled as a handle, with or without an offset, and is long enough."""
-    handle, _ = split_offset(text)
-    return is_handle(handle) and len(handle) >= EARLIER_DIGITS
+    """Return whether a text is spelled as a handle with all its characters, not only as the start of one."""
+    return is_handle(text) and len(text) >= LEAST_CHARACTERS + HANDLE_DIGITS
 
 
 def at_offset(handle: str, offset: int | str) -> str:

@@ -6,8 +6,7 @@ import os
 
 from tokcap.lean.digest import checksum
 from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.store.handles import is_handle
-from tokcap.store.local_layout import LARGEST_LAST_BYTES, LAST, NO_SESSION, OLDER, session_key
+from tokcap.store.local_layout import LARGEST_LAST_BYTES, LAST, OLDER, session_key
 from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 # A call that starts a new file may be late, so a file can be a little larger.
 MOST_BYTES = 2 * LARGEST_LAST_BYTES
-LONGEST_HANDLE = 40
 WORDS = 5
 
 
@@ -25,9 +23,9 @@ class Stored(Record):
     """One line: an output that was stored."""
 
     handle: str
-    stored_at: int = 0
-    terminal: int = 0
-    session: str = NO_SESSION
+    stored_at: int
+    terminal: int
+    session: str
 
 
 def handles(roots: Sequence[str], caller: Caller) -> Sequence[str]:
@@ -60,8 +58,6 @@ def read_lines(root: str) -> Iterator[Stored]:
 
 def parsed(line: str) -> Stored | None:
     words = line.split()
-    if len(words) == 1 and is_handle(words[0]) and len(words[0]) <= LONGEST_HANDLE:
-        return Stored(words[0])
     body, _, seal = line.rpartition(" ")
     if len(words) != WORDS or seal != checksum(body.encode()).hex():
         return None

@@ -1,6 +1,6 @@
 """The files of the local store: where each output is, and how it is added, listed and removed.
 
-    spill/la/lake917365018/   out  err  record.json  leaves  index-cl100k_base  landmarks
+    spill/la/lake917365018/   out  err  record.json  leaves  index-cl100k_base  seek-points
     spill/.new-…/             an output that is being written or removed
     spill/last, last.older    which outputs were stored last (see `local_history`)
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SPILL = "spill"
 # One line for each storing: the handle, the time, the process session (a shell in a terminal has one), the
-# start of a digest of the tokcap session's name or `-`, and a checksum. Earlier versions wrote a handle only.
+# start of a digest of the tokcap session's name or `-`, and a checksum.
 LAST = "last"
 # When the file is larger, it gets this name, and a new one begins.
 OLDER = "last.older"

@@ -23,7 +23,7 @@ class StoredRecord(Record):
 
     handle: str = ""
     digest: str = ""
-    # The digest of each stream, with which it is compared when it is read. Earlier versions wrote none.
+    # The digest of each stream, with which it is compared when it is read.
     digests: Mapping[Stream, str] = {}
     # Seconds since 1970.
     stored_at: int = 0
@@ -72,8 +72,7 @@ class StoredRecord(Record):
                 raise ValueError(f"the value of {name} is not valid")
         if "stored_bytes" not in known:
             raise ValueError("stored_bytes is missing")
-        # Earlier versions wrote neither digests nor a checksum.
-        if not has_right_checksum(data) and (LAST_MEMBER in data or known.get("digests")):
+        if not has_right_checksum(data):
             raise ValueError("its checksum is wrong")
         if known.get("command") is not None:
             known["command"] = tuple(known["command"])

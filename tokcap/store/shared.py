@@ -11,13 +11,12 @@ from tokcap.lean.record import TYPE_CHECKING
 from tokcap.store.base import ANYBODY
 from tokcap.store.handles import (
     CANDIDATES_SHOWN,
-    EARLIER_DIGITS,
     HANDLE_DIGITS,
-    HEXADECIMAL,
     LEAST_CHARACTERS,
     MORE_DIGITS,
     MOST_DIGITS,
     is_handle,
+    is_whole_handle,
     match_handle,
     spelled,
     steps_back,
@@ -119,7 +118,7 @@ class SharedStore:
     def find(self, name: str, caller: Caller = ANYBODY) -> str:
         if steps_back(name) is not None or len(name) < LEAST_CHARACTERS or not is_handle(name):
             return self._local.find(name, caller)
-        if is_complete(name):
+        if is_whole_handle(name):
             near = self._near(name)
             if name in near:
                 return name
@@ -143,7 +142,7 @@ class SharedStore:
 
     def open(self, name: str, stream: Stream = "out", caller: Caller = ANYBODY) -> StoredOutput:
         handle = name
-        if not is_complete(name):
+        if not is_whole_handle(name):
             handle = self.find(name, caller)
         try:
             return self._opened_here(handle, stream, caller)
@@ -285,10 +284,3 @@ class SharedDraft:
 def reason(error: Exception) -> str:
     """Return why the bucket cannot be used. A defect must not cost the output either."""
     return str(error) if isinstance(error, TokcapError) else f"internal error: {type(error).__name__}"
-
-
-def is_complete(name: str) -> bool:
-    """Return whether a name is a handle with all its characters, not only the start of one."""
-    if HEXADECIMAL.issuperset(name):
-        return len(name) >= EARLIER_DIGITS
-    return is_handle(name) and len(name) >= LEAST_CHARACTERS + HANDLE_DIGITS

@@ -6,7 +6,7 @@ from tokcap.core.spool import STEP_BYTES, Spool
 from tokcap.errors import DamagedOutput, StoreError
 from tokcap.lean.record import TYPE_CHECKING
 from tokcap.store.base import FOR_THE_CACHE
-from tokcap.store.digest import StreamDigest, digest_of_stream, is_long
+from tokcap.store.digest import StreamDigest, is_long
 from tokcap.store.shared_outputs import RECORD, key_of
 
 if TYPE_CHECKING:
@@ -71,12 +71,7 @@ def fill(spool: Spool, record: StoredRecord, stream: Stream, bucket: Bucket) -> 
         spool.write(block)
     spool.lost = record.lost_bytes.get(stream, 0)
     digest.update(b"", spool.lost)
-    recorded = record.digests.get(stream)
-    is_same = digest.sealed().hex() == recorded
-    if not is_same and is_long(size):
-        # An earlier version may have stored it.
-        is_same = digest_of_stream(spool, is_plain=True).sealed().hex() == recorded
-    if not is_same:
+    if digest.sealed().hex() != record.digests.get(stream):
         what = "its bytes are not those that were stored"
         if spool.size != size:
             what = f"it has {spool.size} bytes, not {size}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.support.program import Ran
 
 RECORD = StoredRecord(
-    "3f2a91c05d7e",
+    "lake917365018",
     "3f2a91c05d7e" + "0" * 28,
     {"out": "ab" * 16, "err": "cd" * 16},
     1_700_000_000,
@@ -92,7 +92,12 @@ WALKED = b'[1,2,{"a":[3,4]},"five"]'
 
 
 @target(
-    [seek_points(WALKED), seek_points(b""), b"tokcap landmarks 1\n", b"tokcap landmarks 1\n5 00000000 1\n"]
+    [
+        seek_points(WALKED),
+        seek_points(b""),
+        b"tokcap seek-points 1\n",
+        b"tokcap seek-points 1\n5 00000000 1\n",
+    ]
 )
 def seek_points_file(given: Input) -> None:
     found = SeekPoints.unpacked(given.payload)
