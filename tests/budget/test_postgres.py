@@ -1,7 +1,6 @@
 """What only the PostgreSQL ledger has: its schema, rights, isolation levels, restarts, passwords."""
 
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -134,34 +133,6 @@ def test_restarts_lose_nothing_that_was_acknowledged(space):
         ledger.close()
     finally:
         server.close()
-
-
-def test_an_older_schema_is_migrated_once_and_a_migration_that_fails_changes_nothing(
-    server, space, monkeypatch, tmp_path
-):
-    first = opened(server.url(space))
-    first.start("s", Settings(1000))
-    present = postgres.MIGRATIONS
-    for name in (*present, postgres.STEPS):
-        shutil.copy(os.path.join(postgres.DATA, name), tmp_path)
-    (tmp_path / "broken.sql").write_text("ALTER TABLE @SCHEMA@.sessions ADD COLUMN colour text; NONSENSE")
-    (tmp_path / "next.sql").write_text(
-        "ALTER TABLE @SCHEMA@.sessions ADD COLUMN colour text;"
-        f" UPDATE @SCHEMA@.meta SET version = {len(present) + 1}"
-    )
-    monkeypatch.setattr(postgres, "DATA", str(tmp_path))
-    monkeypatch.setattr(postgres, "MIGRATIONS", (*present, "broken.sql"))
-    with pytest.raises(LedgerError, match="syntax error"):
-        first.read("s")
-    monkeypatch.setattr(postgres, "MIGRATIONS", (*present, "next.sql"))
-    newer = [opened(server.url(space)) for _ in range(4)]
-    outcomes = at_once(*(lambda each=each: each.read("s").total for each in newer))
-    assert outcomes == [1000] * 4
-    monkeypatch.undo()
-    with pytest.raises(LedgerError, match="newer tokcap"):
-        first.read("s")
-    for each in (first, *newer):
-        each.close()
 
 
 def test_the_password_comes_from_a_password_file_or_a_service(server, space, tmp_path, monkeypatch):

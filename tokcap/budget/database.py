@@ -34,10 +34,7 @@ except ImportError:
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from types import TracebackType
-    from typing import Any, Self, TypeAlias
-
-    # The statements that lead from each version to the next. Version 0 is an empty file.
-    Migrations: TypeAlias = tuple[tuple[str, ...], ...]
+    from typing import Any, Self
 
 # SQLite's own retries slow down to one in a tenth of a second, while a hundred other processes get ahead.
 # Restarting its wait this often keeps the retries frequent.
@@ -51,10 +48,11 @@ _waiting: dict[tuple[int, str], tuple[tuple[int, int], Connection]] = {}
 
 
 class Database(Record):
-    """The path of a database, and the migrations that make its tables."""
+    """The path of a database, and the version of its tables with the statements that create them."""
 
     path: str
-    migrations: Migrations
+    version: int
+    tables: tuple[str, ...]
     patience_seconds: float
 
     def exists(self) -> bool:
@@ -83,7 +81,9 @@ class Database(Record):
                 # No journal on disk: a process killed here leaves only one unused file.
                 connection.execute("PRAGMA journal_mode = MEMORY")
                 connection.execute("BEGIN IMMEDIATE")
-                self.migrate(connection, 0)
+                for statement in self.tables:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {self.version}")
                 connection.execute("COMMIT")
             finally:
                 connection.close()
@@ -99,16 +99,9 @@ class Database(Record):
             os.close(descriptor)
             os.unlink(temporary)
 
-    def migrate(self, connection: Connection, version: int) -> None:
-        """Bring the tables from a version up to date, inside a transaction."""
-        for statements in self.migrations[version:]:
-            for statement in statements:
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {len(self.migrations)}")
-
 
 class ReadOnlyDatabase:
-    """A database opened for examination. Nothing in the file changes, not even its version."""
+    """A database opened for examination. Nothing in the file changes."""
 
     def __init__(self, path: str, patience_seconds: float) -> None:
         self._path = path
@@ -237,8 +230,8 @@ class Transaction:
             raise ledger_error(error, self._database.path, self._database.patience_seconds) from None
 
     def _check_version(self) -> None:
-        """Refuse a file that is damaged or not ours before writing to it; migrate an older one."""
-        path, known = self._database.path, len(self._database.migrations)
+        """Refuse a file that is damaged, not ours, or of a later version, before writing to it."""
+        path, known = self._database.path, self._database.version
         ((page_bytes,),) = self.rows("PRAGMA page_size")
         found = private.own_file(path)
         self._file = identity(found)
@@ -253,8 +246,6 @@ class Transaction:
             )
         if version < 1:
             raise LedgerError(not_a_ledger(path))
-        if version < known:
-            self._database.migrate(self._connection, version)
 
     def _execute_patiently(self, statement: str) -> None:
         """Execute a statement, and retry while another process holds a lock."""

@@ -21,8 +21,8 @@ class Holder(Record):
     started: int = 0
     boot: str = ""
     namespace: str = ""
-    # The byte that it has locked in the file of holders; None if it was written by an older tokcap.
-    place: int | None = None
+    # The byte that it has locked in the file of holders, if it holds a reservation.
+    place: int = 0
 
 
 # A forked process has another id. It inherits the entry of its parent.
@@ -45,8 +45,6 @@ def is_gone(holder: Holder, here: Holder, holders_path: str) -> bool:
     directory.
     """
     if holder.boot != here.boot or holder.namespace != here.namespace:
-        if holder.place is None:
-            return holder.boot != here.boot
         return not is_present(holders_path, holder.place)
     if (holder.pid, holder.started) == (here.pid, here.started):
         return False

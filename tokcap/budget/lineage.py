@@ -119,9 +119,8 @@ def read_ids(text: str) -> tuple[int, ...]:
 def holdings(rows: LedgerTransaction) -> list[Holding]:
     """Return who holds reserved tokens, the oldest first."""
     found = rows.rows(
-        """SELECT name, tokens, announced, coalesce(holder, ''), coalesce(since, ?) FROM reservations
+        """SELECT name, tokens, announced, holder, since FROM reservations
         JOIN sessions ON sessions.id = session ORDER BY since LIMIT ?""",
-        rows.now(),
         MOST_LISTED,
     )
     return [
@@ -134,7 +133,7 @@ def past_periods(rows: LedgerTransaction, name: str | None) -> list[Past]:
     """Return what is over, the oldest first."""
     found = rows.rows(
         """SELECT * FROM (
-            SELECT name, coalesce(period_began, created), ended, total, used, coalesce(ended_how, 'ended')
+            SELECT name, coalesce(period_began, created), ended, total, used, ended_how
             FROM sessions WHERE ended IS NOT NULL
             UNION ALL SELECT name, began, ended, total, used, 'renewed' FROM periods)
         WHERE coalesce(?, name) = name ORDER BY 3 DESC, 2 DESC LIMIT ?""",

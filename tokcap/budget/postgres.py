@@ -34,10 +34,9 @@ DEFAULT_SCHEMA = "tokcap"
 OWN_PARAMETERS = (TIMEOUT, LEASE, SCHEMA)
 # Ways to connect that the URL may change. Asking for Kerberos first takes a second connection.
 USUAL_PARAMETERS = {"gssencmode": "disable", "client_encoding": "utf8", "fallback_application_name": "tokcap"}
-# The files that lead from each version of the schema to the next. Never change a released one.
-MIGRATIONS = ("ledger.sql", "ledger-2.sql")
-# The functions that work on the newest tables. They are created again after every migration.
-STEPS = "steps.sql"
+# The version of the schema that `ledger.sql` makes, and the files that make it.
+VERSION = 1
+SCRIPTS = ("ledger.sql", "steps.sql")
 DATA = os.path.join(os.path.dirname(__file__), "data")
 # Any number that other programs do not use as a key of an advisory lock.
 LOCK = 0x746F6B636170
@@ -93,15 +92,12 @@ class PostgresEngine:
         deadline = time.monotonic() + timeout_seconds
         while True:
             try:
-                found = self._run(words, deadline)
-                if found[0] != "older":
-                    return found
-                self._migrate(deadline)
+                return self._run(words, deadline)
             except PostgresError as error:
                 if error.code in AGAIN and time.monotonic() < deadline:
                     time.sleep(AGAIN_PAUSE_SECONDS)
                 elif error.code in MISSING and words[0] == "start":
-                    self._migrate(deadline)
+                    self._create(deadline)
                 elif error.code in MISSING:
                     return WITHOUT_SCHEMA.get(words[0], ["none"])
                 else:
@@ -113,10 +109,8 @@ class PostgresEngine:
         self._connection = None
 
     def _run(self, words: Sequence[str], deadline: float) -> list[str]:
-        answer = self._connected(deadline).run(
-            self._statement, [str(len(MIGRATIONS)), array_text(words)], seconds_until(deadline)
-        )
-        return array_words(answer)
+        values = [str(VERSION), array_text(words)]
+        return array_words(self._connected(deadline).run(self._statement, values, seconds_until(deadline)))
 
     def _connected(self, deadline: float) -> PostgresConnection:
         if self._connection is None:
@@ -125,28 +119,22 @@ class PostgresEngine:
             self._connection = PostgresConnection(self._url, self.title, seconds_until(deadline))
         return self._connection
 
-    def _migrate(self, deadline: float) -> None:
-        """Create the schema, or bring it up to date. If many processes try at once, one of them does it."""
+    def _create(self, deadline: float) -> None:
+        """Create the schema. If many processes try at once, one of them does it."""
         from tokcap.budget.libpq import PostgresError
 
         connection = self._connected(deadline)
         try:
             connection.run_script(f"BEGIN; SELECT pg_advisory_xact_lock({LOCK})", seconds_until(deadline))
-            missing = MIGRATIONS[self._version(connection, deadline) :]
-            for name in (*missing, STEPS) if missing else ():
-                connection.run_script(self._script(name), seconds_until(deadline))
+            table = f'"{self._schema}".meta'
+            if not connection.run("SELECT to_regclass($1)::text", [table], seconds_until(deadline)):
+                for name in SCRIPTS:
+                    connection.run_script(self._script(name), seconds_until(deadline))
             connection.run_script("COMMIT", seconds_until(deadline))
         except PostgresError as error:
             # Closing the connection takes everything back.
             self.close()
             raise self._problem(error) from None
-
-    def _version(self, connection: PostgresConnection, deadline: float) -> int:
-        table = f'"{self._schema}".meta'
-        if not connection.run("SELECT to_regclass($1)::text", [table], seconds_until(deadline)):
-            return 0
-        statement = f"SELECT version::text FROM {table}"  # noqa: S608  # a checked word
-        return int(connection.run(statement, [], seconds_until(deadline)))
 
     def _script(self, name: str) -> str:
         with open(os.path.join(DATA, name), encoding="utf-8") as file:

@@ -18,7 +18,7 @@ from tokcap.budget.base import (
     session_name,
 )
 from tokcap.budget.database import Database, LedgerFull
-from tokcap.budget.schema import FILE_NAME, MIGRATIONS
+from tokcap.budget.schema import FILE_NAME, TABLES, VERSION
 from tokcap.budget.tables import LedgerTransaction
 from tokcap.errors import UsageError
 from tokcap.lean.record import TYPE_CHECKING
@@ -52,7 +52,7 @@ class SqliteLedger:
         patience_seconds: float = PATIENCE_SECONDS,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._database = Database(os.path.join(data_dir, FILE_NAME), MIGRATIONS, patience_seconds)
+        self._database = Database(os.path.join(data_dir, FILE_NAME), VERSION, TABLES, patience_seconds)
         self._now = now
 
     def start(self, name: str, settings: Settings) -> bool:

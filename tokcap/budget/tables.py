@@ -362,7 +362,7 @@ class LedgerTransaction(Transaction):
             if is_gone(holder, self._here, self._holders_path):
                 abandoned = self.rows(
                     f"""SELECT {HELD} FROM reservations
-                    WHERE (pid, started, boot, namespace) = (?, ?, ?, ?) AND place IS ?""",  # noqa: S608  # a constant
+                    WHERE (pid, started, boot, namespace, place) = (?, ?, ?, ?, ?)""",  # noqa: S608  # a constant
                     *row,
                 )
                 for reservation in map(held_reservation, abandoned):
@@ -377,9 +377,8 @@ def holders_path(ledger_path: str) -> str:
 
 def holder_of(row: tuple[Any, ...]) -> Holder:
     """Return the holder that a row names; raise `LedgerError` if it cannot be one."""
-    types = tuple(map(type, row))
-    is_valid = types[:4] == (int, int, str, str) and 0 < row[0] < 1 << 31
-    if not is_valid or not (row[4] is None or (types[4] is int and 0 <= row[4] < PLACES)):
+    has_types = tuple(map(type, row)) == (int, int, str, str, int)
+    if not (has_types and 0 < row[0] < 1 << 31 and 0 <= row[4] < PLACES):
         raise LedgerError("the ledger is damaged: a reservation is invalid; move the file away")
     return Holder(*row)
 

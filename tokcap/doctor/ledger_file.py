@@ -1,6 +1,6 @@
 """Check the file of the SQLite ledger: owner, permissions, pages, version, sessions and reservations.
 
-The file is only read. An older version is not migrated, and reservations of ended processes stay.
+The file is only read: reservations of ended processes stay.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tokcap.budget.database import ReadOnlyDatabase, not_a_ledger
 from tokcap.budget.holder import is_gone, this_process
-from tokcap.budget.schema import FILE_NAME, MIGRATIONS
+from tokcap.budget.schema import FILE_NAME, VERSION
 from tokcap.budget.tables import holder_of, holders_path
 from tokcap.core.units import count_of
 from tokcap.doctor.finding import Finding, note, ok, wrong
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
 
 PATIENCE_SECONDS = 2.0
-# Older versions of the file do not say which byte a holder has locked.
-VERSION_WITH_PLACES = 4
-# Every step of a session migrates the file, rolls back a journal, and frees reservations of ended processes.
+# Every step of a session rolls back a journal, and frees reservations of ended processes.
 NEXT_STEP = "tokcap budget list"
 
 
@@ -76,25 +74,22 @@ def check_content(database: ReadOnlyDatabase, path: str) -> Iterator[Finding]:
     """Check pages, version and rows."""
     database.check()
     ((version,),) = database.rows("PRAGMA user_version")
-    known = len(MIGRATIONS)
-    if version > known:
-        message = f"{path} has version {version}, and this tokcap knows {known}"
+    if version > VERSION:
+        message = f"{path} has version {version}, and this tokcap knows {VERSION}"
         yield wrong("ledger", message, "python3 -m pip install --upgrade tokcap")
         return
     if version < 1:
         raise LedgerError(not_a_ledger(path))
-    older = "" if version == known else "; the next use of a session upgrades it"
-    yield ok("ledger", f"intact, version {version}{older}")
+    yield ok("ledger", f"intact, version {version}")
     ((running, ended),) = database.rows("SELECT count(*) - count(ended), count(ended) FROM sessions")
     yield ok("sessions", f"{running} running, {ended} ended")
-    yield check_reservations(database, path, version)
+    yield check_reservations(database, path)
 
 
-def check_reservations(database: ReadOnlyDatabase, path: str, version: int) -> Finding:
+def check_reservations(database: ReadOnlyDatabase, path: str) -> Finding:
     """Find reservations of processes that have ended."""
     here = this_process()
-    place = "place" if version >= VERSION_WITH_PLACES else "NULL"
-    held = database.rows(f"SELECT tokens, pid, started, boot, namespace, {place} FROM reservations")  # noqa: S608  # two constants
+    held = database.rows("SELECT tokens, pid, started, boot, namespace, place FROM reservations")
     dead = [tokens for tokens, *row in held if is_gone(holder_of(tuple(row)), here, holders_path(path))]
     if dead:
         holders = count_of(len(dead), "process", "processes")

@@ -4,7 +4,7 @@
 -- its parts.
 
 local prefix = string.sub(KEYS[1], 1, -5)
-local VERSION, REMEMBERED_MS, MOST_SHOWN = 2, 7 * 24 * 3600 * 1000, 1000
+local VERSION, REMEMBERED_MS, MOST_SHOWN = 1, 7 * 24 * 3600 * 1000, 1000
 local MOST_ABOVE, MOST_PAST, MOST_LISTED = 8, 10000, 1000
 local DAY_MS = 24 * 3600 * 1000
 local ACCOUNT = {'total', 'window', 'result_pct', 'turn_pct', 'floor', 'used', 'reserved', 'window_used',
@@ -109,7 +109,7 @@ local function grant(session, row, above, id, requested, turn, lease_ms, ...)
   if redis.call('ZADD', prefix .. 'leases', 'NX', text(now_ms + lease_ms), id) == 0 then return found end
   found[1], found[2] = 'ok', granted
   redis.call('HSET', key('grant', id), 'session', session, 'tokens', tokens, 'granted', granted, 'turn', turn,
-    'announced', '0', 'lease_ms', lease_ms, 'above', table.concat(above, ' '), 'holder', given[8] or '',
+    'announced', '0', 'lease_ms', lease_ms, 'above', table.concat(above, ' '), 'holder', given[8],
     'since_ms', now, 'plain', is_plain and '1' or '')
   redis.call('HINCRBY', key('session', session), 'reserved', tokens)
   if turn ~= '' then redis.call('HINCRBY', key('held', session), turn, tokens) end
@@ -299,7 +299,7 @@ local function free(id)
   if not found[1] then return end
   redis.call('DEL', key('grant', id))
   redis.call('ZREM', prefix .. 'leases', id)
-  local sessions = split(found[1] .. ' ' .. (found[5] or ''))
+  local sessions = split(found[1] .. ' ' .. found[5])
   hold(sessions, found[3], minus(found[2]))
   return sessions, found[3], found[4]
 end
@@ -372,9 +372,7 @@ function steps.settle(name, id, turn, tokens)
   if sessions then
     use(sessions, turn, tokens)
   else
-    local before = redis.call('HMGET', key('unsettled', id), 'counted_in', 'turn', 'tokens', 'session')
-    -- Version 1 had only one session, without periods.
-    before[1] = before[1] or (before[4] and before[4] .. '.0')
+    local before = redis.call('HMGET', key('unsettled', id), 'counted_in', 'turn', 'tokens')
     if before[1] then
       sessions = correct(before[1], before[2], before[3], tokens)
       redis.call('DEL', key('unsettled', id))
@@ -498,8 +496,8 @@ function steps.held()
   for _, id in ipairs(redis.call('ZRANGE', prefix .. 'leases', 0, MOST_LISTED - 1)) do
     local row = redis.call('HMGET', key('grant', id), 'session', 'tokens', 'announced', 'holder', 'since_ms')
     if row[1] then
-      rows[#rows + 1] = {redis.call('HGET', key('session', row[1]), 'name') or '', row[2], row[3], row[4] or '',
-        text(now_ms - tonumber(row[5] or now_ms))}
+      rows[#rows + 1] = {redis.call('HGET', key('session', row[1]), 'name') or '', row[2], row[3], row[4],
+        text(now_ms - tonumber(row[5]))}
     end
   end
   table.sort(rows, function(one, other) return tonumber(one[5]) > tonumber(other[5]) end)

@@ -1,13 +1,5 @@
--- The functions of the ledger in PostgreSQL, which belong to the newest tables. `step` is the only one that users call.
+-- The functions of the ledger in PostgreSQL. `step` is the only one that users call.
 SET LOCAL search_path = @SCHEMA@, pg_temp;
-DO $$
-DECLARE f regprocedure;
-BEGIN
-  -- `step` keeps its identity, because calls of it may be on their way.
-  FOR f IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = '@SCHEMA@'::regnamespace AND proname <> 'step' LOOP
-    EXECUTE 'DROP FUNCTION ' || f;
-  END LOOP;
-END $$;
 
 -- STABLE, as `extract` is: else the server could not put them into the expressions that use them, and each call would
 -- be read and planned again.
@@ -183,7 +175,7 @@ BEGIN
     INSERT INTO grants (id, session, tokens, granted, turn, lease, expires, root, above, is_plain, holder, since)
     VALUES (grant_id, s.id, coalesce(least_tokens, 0), coalesce(least_tokens::text, ''), in_turn, lease, at + lease,
       coalesce(s.above[cardinality(s.above)], s.id), s.above, s.above IS NULL AND s.renew IS NULL,
-      coalesce(w[14], ''), at)
+      w[14], at)
     ON CONFLICT (id) DO NOTHING;
     IF FOUND THEN
       IF s.above IS NULL AND in_turn = '' THEN
@@ -397,13 +389,12 @@ BEGIN
 END $$;
 
 -- One step: its name, and its arguments; an empty argument means none.
-CREATE OR REPLACE FUNCTION step(known integer, w text[]) RETURNS text[] LANGUAGE plpgsql
+CREATE FUNCTION step(known integer, w text[]) RETURNS text[] LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = @SCHEMA@, pg_temp AS $$
 DECLARE s sessions; g grants; number bigint; found_version integer; shift interval; row_id bigint; answer text[];
 BEGIN
   SELECT version, clock_offset INTO found_version, shift FROM meta;
   IF found_version > known THEN RETURN ARRAY['newer', found_version::text, known::text]; END IF;
-  IF found_version < known THEN RETURN ARRAY['older', found_version::text]; END IF;
   CASE w[1]
   WHEN 'settle' THEN RETURN settle(w[2], w[3]::bigint, w[4], w[5]::bigint, w[6], shift);
   WHEN 'renew', 'announce' THEN
