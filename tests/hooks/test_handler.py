@@ -104,7 +104,7 @@ class TestClaudeCode:
         for event in (claude_event("short"), claude_event([picture]), claude_event(LINES, "Bash")):
             assert answered(event, "claude-code", "--token-limit", "300") is None
 
-    def test_events_of_the_hook_of_older_versions_are_let_through(self):
+    def test_other_events_are_let_through(self):
         event = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}
         assert answered(event, "claude-code", "--token-limit", "7") is None
 

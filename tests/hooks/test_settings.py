@@ -316,7 +316,7 @@ def test_each_agent_has_its_own_entry(file):
     assert json.loads(file.read_text()) == {"hooks": {"BeforeTool": [other.entry()]}}
 
 
-def test_an_entry_of_an_older_version_is_removed_by_what_takes_its_place(file):
+def test_an_entry_without_a_command_is_removed_by_what_takes_its_place(file):
     file.write_text(FILES["other hooks"])
     settings.install(str(file), HOOK)
     value = JsonValue(("env", "CLAUDE_CODE_SHELL"), str(file.parent / "tokcap" / "bash"))

@@ -61,8 +61,6 @@ class ClaudeCode(UserShellAgent):
         return [
             *super().additions(path, wanted),
             HookEntry(self.name, EVENT, names, TIMEOUT_SECONDS, self.command(wanted) if names else ""),
-            # Older versions rewrote commands.
-            HookEntry(self.name, "PreToolUse", "Bash", TIMEOUT_SECONDS),
         ]
 
     def command(self, wanted: Installation) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
         @property
         def value(self) -> str:
-            """What is written. Empty: what is found is only removed; it is from an older version."""
+            """What is written. Empty: nothing is written, and what is found is removed."""
             ...
 
         def find(self, path: str, text: str) -> str | None:
@@ -99,13 +99,9 @@ def without_additions(
     values = [found(path, data, addition) for addition in additions]
     if data is None or not any(values):
         return data
-    # An addition of an older version is not part of what was written last.
-    if not any(value and not addition.value for value, addition in zip(values, additions, strict=True)):
-        with_values = [
-            addition.but(value=value or "") for value, addition in zip(values, additions, strict=True)
-        ]
-        if written_anew(path, backup, with_values) == data:
-            return backup
+    with_values = [addition.but(value=value or "") for value, addition in zip(values, additions, strict=True)]
+    if written_anew(path, backup, with_values) == data:
+        return backup
     text = text_of(path, data)
     for addition in additions:
         # A second one of ours can only have been added by hand. Remove all of them.
