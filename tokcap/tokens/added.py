@@ -61,7 +61,7 @@ class Description(Record):
     compiled_sha256: str
     # A run of so many blanks, or fewer, is one token whatever follows it; 0: that is not known.
     blank_run: int = 0
-    # The first merges in ASCII, in hexadecimal (see `small_text.FirstMerges`); empty: they are not known.
+    # The first merges in ASCII, in hexadecimal (see `small_text.FirstMerges`); empty: there are none.
     first_merges: str = ""
 
     def packed(self) -> bytes:
@@ -74,14 +74,14 @@ class Description(Record):
         form, *lines = data.decode().splitlines()
         if form != FORMAT:
             raise ValueError(f"not a tokenizer of this version: {form[:40]!r}")
-        values = {"encoder": BYTE_PAIR, "prefix": NO_PREFIX}
-        values |= dict(line.split(" ", 1) for line in lines)
-        values.setdefault("blank_run", "0")
+        values = dict(line.split(" ", 1) for line in lines)
+        if values.keys() != {*cls._fields}:
+            raise ValueError("a part is missing")
         # Two bytes for each merge, and at most as many as a byte can stand for.
-        if len(bytes.fromhex(values.setdefault("first_merges", ""))) > MOST_FIRST_MERGES_BYTES:
+        if len(bytes.fromhex(values["first_merges"])) > MOST_FIRST_MERGES_BYTES:
             raise ValueError("too many first merges")
         keys = ("tokens", "longest_token_bytes", "digit_group", "blank_run")
-        numbers = {key: int(values.pop(key, "")) for key in keys}
+        numbers = {key: int(values.pop(key)) for key in keys}
         return cls(**values, **numbers)  # type: ignore[arg-type]  # mypy does not know which key is which
 
     @property
