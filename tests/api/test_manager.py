@@ -27,7 +27,7 @@ class Words:
         return len(text.split())
 
 
-def test_the_total_has_one_name_everywhere_and_its_old_name_works():
+def test_the_total_has_one_name_everywhere_and_another_one_in_a_manager():
     assert BudgetManager(total=500).total == BudgetManager(total_budget=500).total == BudgetManager(500).total
     assert BudgetManager().total == 100_000
     assert BudgetManager(total=None).total is BudgetManager(None).total is None
@@ -49,7 +49,7 @@ def test_every_result_has_text():
 
 def test_what_is_left_has_one_name():
     budget = ToolBudget(8000, used=7000)
-    assert budget.remaining == budget.available == 1000
+    assert budget.remaining == 1000
     assert BudgetManager(1000).remaining == 1000
 
 

@@ -25,9 +25,9 @@ DOCUMENT = json.dumps([{"id": number, "name": f"item {number}"} for number in ra
 )
 def test_the_allowance_is_the_formula(window, used, share, floor):
     budget = ToolBudget(window, used, result_pct=share, floor_tokens=floor)
-    assert budget.allowance == max(floor, min(budget.baseline, budget.available))
+    assert budget.allowance == max(floor, min(budget.baseline, budget.remaining))
     assert budget.baseline == window * round(share * 100) // 100
-    assert budget.compact_first == (budget.available < floor)
+    assert budget.compact_first == (budget.remaining < floor)
 
 
 def test_bad_numbers_are_refused_at_once():

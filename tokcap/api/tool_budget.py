@@ -69,11 +69,6 @@ class ToolBudget(Record):
         return max(self.context_window - self.used, 0)
 
     @property
-    def available(self) -> int:
-        """The same as `remaining`."""
-        return self.remaining
-
-    @property
     def allowance(self) -> int:
         """Tokens that the next result may use: max(floor_tokens, min(baseline, remaining))."""
         return result_share(self._window, self.used).tokens

@@ -32,8 +32,7 @@ HEADER_BYTES = 16
 MAGIC_AND_NO_FLAGS = MAGIC_NUMBER + bytes(4)
 # The places of size and time in what `os.stat` returns. The attribute of the time is a float.
 SIZE, MODIFIED = 6, 8
-# All packages. One hides a module of the same name, which an older version may have left; to look for it on
-# disk would cost a system call for each module.
+# All packages. To look on disk whether a name is one would cost a system call for each module.
 PACKAGES = (
     "api budget cli cli.commands cli.completions cli.config cli.manpages core doctor filters findings "
     "forms hooks integrations keep lean mcp mcp.wrap shapes shapes.json_text source steps store system "
