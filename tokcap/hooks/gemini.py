@@ -38,7 +38,7 @@ class Gemini(StartUpAgent):
 
         paths = [f"{base}/.gemini/settings.json" for base in (place.project, place.home)]
         named = in_variables(place.variables, "GEMINI_MODEL") or in_json(paths, "model", "name")
-        # Older versions have the name itself there.
+        # Older versions of the agent have the name itself there.
         return named or in_json(paths, "model")
 
     def objections(self, place: Place) -> list[str]:
