@@ -1,8 +1,10 @@
 """The map of the code holds: imports point one way, heavy libraries stay in their rooms."""
 
 import ast
+import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -132,8 +134,24 @@ def test_the_top_of_the_package_has_at_most_ten_modules():
     assert len(list(PACKAGE.glob("*.py"))) <= 10
 
 
+def modules_imported_by(*words: object) -> set[str]:
+    """Return what a Python with these arguments imports, its start included."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *words],
+        input=b"hi\n",
+        capture_output=True,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"},
+        check=True,
+        timeout=60,
+    )
+    lines = done.stderr.decode().splitlines()
+    return {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
+
+
 def test_a_short_output_needs_no_heavy_module():
-    loaded = modules_loaded_for("-n", "50", stdin=b"hi\n")
+    # The program as it was installed: the start script of an installer may import modules too.
+    program = Path(sysconfig.get_path("scripts")) / "tokcap"
+    loaded = modules_imported_by(program, "-n", "50") - modules_imported_by("-c", "pass")
     heavy = {"typer", "rich", "click", "orjson", "tiktoken", "regex", "platformdirs", "sqlite3", "asyncio"}
     heavy |= {
         "msgspec",
@@ -147,6 +165,8 @@ def test_a_short_output_needs_no_heavy_module():
         "enum",
         "json",
     }
+    heavy |= {"importlib.metadata", "runpy"}
+    assert "tokcap.pipeline" in loaded
     assert loaded.isdisjoint(heavy)
 
 
@@ -265,23 +285,31 @@ def test_a_small_document_is_cut_without_the_libraries_for_large_ones():
     assert "tokcap.shapes.json_window" in loaded
 
 
-@pytest.mark.parametrize("kind", ["config", "data"])
-def test_directories_are_those_that_platformdirs_names(kind, monkeypatch, tmp_path):
-    import os
-
-    import platformdirs
+@pytest.mark.parametrize("home", [None, "/home/me"])
+@pytest.mark.parametrize("base", [None, "", "  ", "relative", "/else where"])
+@pytest.mark.parametrize("system", ["linux", "darwin"])
+def test_directories_are_those_that_platformdirs_names(system, base, home, monkeypatch):
+    from platformdirs.macos import MacOS
+    from platformdirs.unix import Unix
 
     from tokcap.environment import Environment
 
-    variable = f"XDG_{kind.upper()}_HOME"
-    for value in (None, "", "  ", str(tmp_path / "elsewhere")):
+    for name, value in (("HOME", home), ("XDG_CONFIG_HOME", base), ("XDG_DATA_HOME", base)):
         if value is None:
-            monkeypatch.delenv(variable, raising=False)
+            monkeypatch.delenv(name, raising=False)
         else:
-            monkeypatch.setenv(variable, value)
-        env = Environment(os.environ)
-        if kind == "config":
-            expected = platformdirs.user_config_path("tokcap", appauthor=False) / "config.toml"
-            assert Path(env.config_file()) == expected
-        else:
-            assert Path(env.data_dir()) == platformdirs.user_data_path("tokcap", appauthor=False)
+            monkeypatch.setenv(name, value)
+    expected = (MacOS if system == "darwin" else Unix)("tokcap", appauthor=False)
+    monkeypatch.setattr(sys, "platform", system)
+    env = Environment(os.environ)
+    assert env.config_file() == f"{expected.user_config_dir}/config.toml"
+    assert env.data_dir() == expected.user_data_dir
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin"])
+def test_directories_are_found_without_platformdirs(system):
+    code = f"import os, sys; sys.platform = {system!r}; from tokcap.environment import Environment\n"
+    code += "env = Environment(os.environ); env.config_file(); env.data_dir(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert "tokcap.environment" in done.stdout.split()
+    assert "platformdirs" not in done.stdout.split()

@@ -34,6 +34,10 @@ def die_of_ignored(problem: sys.UnraisableHookArgs) -> None:
     report_ignored(problem)
 
 
+if __name__ == "__main__" and "PYTHONDONTWRITEBYTECODE" in os.environ:
+    # As in `bin/tokcap`.
+    sys.dont_write_bytecode = False
+
 sys.excepthook = die_quietly
 report_ignored, sys.unraisablehook = sys.unraisablehook, die_of_ignored
 
@@ -72,7 +76,7 @@ if TYPE_CHECKING:
 
 
 def main() -> NoReturn:
-    """Run the console script."""
+    """Run the program `tokcap`."""
     status = call(sys.argv[1:], Environment.of_this_process())
     # Nothing is buffered and all files are closed, so skip the interpreter's shutdown.
     os._exit(status)

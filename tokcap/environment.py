@@ -153,12 +153,12 @@ class Environment(Record):
     def config_file(self) -> str:
         """Return the path of the user's `config.toml`. `TOKCAP_CONFIG` overrides it."""
         named = self.variables.get("TOKCAP_CONFIG")
-        return named or os.path.join(self._user_dir("config", "XDG_CONFIG_HOME", ".config"), "config.toml")
+        return named or os.path.join(self._user_dir("config", ".config"), "config.toml")
 
     def data_dir(self) -> str:
         """Return the directory of stored outputs and sessions. `TOKCAP_DATA_DIR` overrides it."""
         named = self.variables.get("TOKCAP_DATA_DIR")
-        path = named or self._user_dir("data", "XDG_DATA_HOME", ".local/share")
+        path = named or self._user_dir("data", ".local/share")
         try:
             return os.path.abspath(path)
         except FileNotFoundError:
@@ -171,12 +171,15 @@ class Environment(Record):
         is_usable = os.path.isabs(named) and os.access(named, os.W_OK | os.X_OK)
         return os.path.join(named if is_usable else "/tmp", f"tokcap-{os.geteuid()}")  # noqa: S108  # private below it
 
-    def _user_dir(self, kind: str, variable: str, below_home: str) -> str:
-        # Importing platformdirs takes twice as long as starting Python. On Linux its answer is this
-        # one rule; a test compares the two.
-        if sys.platform.startswith("linux"):
-            base = self.variables.get(variable, "").strip()
-            return os.path.join(base or os.path.join(self.home(), below_home), "tokcap")
+    def _user_dir(self, kind: str, below_home: str) -> str:
+        # Importing platformdirs takes twice as long as starting Python. On Linux and macOS its answer is this
+        # rule; a test compares the two.
+        if sys.platform.startswith(("linux", "darwin")):
+            base = self.variables.get(f"XDG_{kind.upper()}_HOME", "")
+            if not os.path.isabs(base):
+                mac = sys.platform == "darwin"
+                base = os.path.join(self.home(), "Library/Application Support" if mac else below_home)
+            return os.path.join(base, "tokcap")
         import platformdirs
 
         find = platformdirs.user_config_dir if kind == "config" else platformdirs.user_data_dir

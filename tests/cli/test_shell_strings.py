@@ -3,13 +3,12 @@
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.program import PACKAGE
+from tests.support.shells import install_programs
 from tests.support.terminal import Typist
 from tokcap.cli.arguments import parse
 from tokcap.cli.shell_flags import read_words, take_flags
@@ -133,16 +132,8 @@ def test_a_person_at_a_terminal_is_left_alone(words, at_terminal, interactive):
 
 @pytest.fixture
 def tokcap_sh(tmp_path):
-    """The second console script, as pip would write it."""
-    script = tmp_path / "tokcap-sh"
-    script.write_text(
-        # As for a Python with a blank in its path.
-        f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\n"
-        f"import sys\nsys.path.insert(0, {str(PACKAGE.parent)!r})\n"
-        "from tokcap.cli.shell_entry import main\nsys.exit(main())\n"
-    )
-    script.chmod(0o755)
-    return str(script)
+    """The program `tokcap-sh`, as an installer writes it."""
+    return str(install_programs(tmp_path / "programs") / "tokcap-sh")
 
 
 def shell_run(*words, **options):

@@ -8,19 +8,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.support.program import PACKAGE
+from tests.support.program import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.nasty_lines import Line
-
-PROGRAMS = {
-    "tokcap": "from tokcap.__main__ import main",
-    "tokcap-sh": "from tokcap.cli.shell_entry import main",
-    "tokcap-bash": "from tokcap.cli.shell_entry import bash as main",
-    "tokcap-zsh": "from tokcap.cli.shell_entry import zsh as main",
-}
 
 
 class Outcome(NamedTuple):
@@ -31,17 +24,15 @@ class Outcome(NamedTuple):
 
 
 def install_programs(directory: Path) -> Path:
-    """Write the console scripts. Return their directory."""
+    """Write the programs of `bin/` with the path of Python, as an installer does. Return their directory."""
     directory.mkdir(exist_ok=True)
     first = f"#!{sys.executable}\n"
     if " " in first:
-        # As installers do: the system takes a blank for the end of the path.
+        # As uv does: the system takes a blank for the end of the path.
         first = f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\n"
-    for name, entry in PROGRAMS.items():
-        script = directory / name
-        script.write_text(
-            f"{first}import sys\nsys.path.insert(0, {str(PACKAGE.parent)!r})\n{entry}\nsys.exit(main())\n"
-        )
+    for program in (ROOT / "bin").iterdir():
+        script = directory / program.name
+        script.write_text(program.read_text().replace("#!python\n", first))
         script.chmod(0o755)
     return directory
 

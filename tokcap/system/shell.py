@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SHELL = "/bin/sh"
 OWN_NAMES = ("tokcap", "tokcap-sh", "tokcap-bash", "tokcap-zsh")
-# What the scripts import that installers write for these names.
+# What the scripts of these names import, in `bin/`.
 OWN_MODULES = (b"tokcap.cli.shell_entry", b"tokcap.__main__")
 SCRIPT_BYTES = 4096
 SCRIPT_START = b"#!"

@@ -1,0 +1,142 @@
+"""The programs in `bin/`, as installers write them: what they import, and the bytecode that they leave."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.faults import without_power
+from tests.support.program import PACKAGE, ROOT
+from tests.support.shells import install_programs
+from tokcap.doctor import versions
+from tokcap.system.shell import OWN_NAMES
+
+FORBIDDEN = {"PYTHONDONTWRITEBYTECODE": "1"}
+
+
+class Copy:
+    """A copy of the package without bytecode, and the programs that run it."""
+
+    def __init__(self, directory):
+        self.package = directory / "site" / "tokcap"
+        self.programs = install_programs(directory / "bin")
+        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run(self, *words, **variables):
+        world = {**os.environ, "PYTHONPATH": str(self.package.parent), **variables}
+        del world["PYTHONSAFEPATH"]
+        done = subprocess.run(words, capture_output=True, text=True, env=world, timeout=60, check=False)
+        assert "Traceback" not in done.stderr
+        return done
+
+    def has_bytecode(self, *names):
+        return [
+            (self.package / "__pycache__" / f"{name}.{sys.implementation.cache_tag}.pyc").exists()
+            for name in names
+        ]
+
+
+@pytest.fixture
+def copy(tmp_path):
+    return Copy(tmp_path)
+
+
+def test_there_is_a_program_for_each_name():
+    assert sorted(path.name for path in (ROOT / "bin").iterdir()) == sorted(OWN_NAMES)
+
+
+@pytest.mark.parametrize("name", OWN_NAMES)
+def test_bytecode_is_written_although_a_variable_forbids_it(copy, name):
+    if not shutil.which(name.rpartition("-")[2]) and name != "tokcap":
+        pytest.skip(f"{name} needs its shell")
+    words = ("--", "printenv") if name == "tokcap" else ("-c", 'printenv "$0"')
+    done = copy.run(copy.programs / name, *words, "PYTHONDONTWRITEBYTECODE", **FORBIDDEN)
+    # The command still finds the variable.
+    assert (done.stdout, done.returncode) == ("1\n", 0)
+    assert copy.has_bytecode("__init__", "__main__", "pipeline") == [True, True, True]
+
+
+def test_the_module_writes_bytecode_too(copy):
+    assert copy.run(sys.executable, "-m", "tokcap", "--", "true", **FORBIDDEN).returncode == 0
+    assert copy.has_bytecode("environment", "pipeline") == [True, True]
+
+
+def test_an_option_of_python_still_forbids_bytecode(copy):
+    assert copy.run(sys.executable, "-B", copy.programs / "tokcap", "--", "true").returncode == 0
+    assert [*copy.package.rglob("__pycache__")] == []
+
+
+def test_bytecode_is_written_where_a_variable_wants_it(copy, tmp_path):
+    place = tmp_path / "cache"
+    done = copy.run(copy.programs / "tokcap", "--", "true", PYTHONPYCACHEPREFIX=str(place), **FORBIDDEN)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [*copy.package.rglob("__pycache__")] == []
+    assert [*place.rglob("pipeline.*.pyc")]
+
+
+def test_nothing_is_imported_from_the_directory_of_the_programs(copy):
+    for name in ("tokcap", "errno", "itertools", "gc", "re"):
+        (copy.programs / f"{name}.py").write_text("raise SystemExit('imported from there')\n")
+    assert copy.run(copy.programs / "tokcap", "--version").returncode == 0
+
+
+def test_an_installation_that_cannot_be_written_works_and_doctor_has_the_remedy(copy):
+    directories = [copy.package, *(path for path in copy.package.rglob("*") if path.is_dir())]
+    for directory in directories:
+        directory.chmod(0o555)
+    done = copy.run(
+        *without_power(), copy.programs / "tokcap", "doctor", "--problems", "-o", "json", **FORBIDDEN
+    )
+    assert copy.has_bytecode("pipeline") == [False]
+    (found,) = [one for one in json.loads(done.stdout)["data"] if one["name"] == "bytecode"]
+    assert found["status"] == "note"
+    for directory in directories:
+        directory.chmod(0o755)
+    # The owner runs the remedy.
+    assert copy.run("sh", "-c", found["remedy"], **FORBIDDEN).returncode == 0
+    assert copy.has_bytecode("pipeline") == [True]
+    assert versions.has_bytecode(str(copy.package / "pipeline.py"))
+
+
+def test_bytecode_of_another_source_or_python_does_not_count(copy):
+    source = copy.package / "exits.py"
+    assert not versions.has_bytecode(str(source))
+    subprocess.run([sys.executable, "-m", "compileall", "-q", source], check=True)
+    assert versions.has_bytecode(str(source))
+    (cached,) = (copy.package / "__pycache__").iterdir()
+    data = cached.read_bytes()
+    cached.write_bytes(b"\0\0\r\n" + data[4:])
+    assert not versions.has_bytecode(str(source))
+    cached.write_bytes(data)
+    os.utime(source, (1_000_000_000, 1_000_000_000))
+    assert not versions.has_bytecode(str(source))
+
+
+@pytest.mark.parametrize(
+    ("blank", "remedy"), [(True, "uv pip install --reinstall"), (False, " install --force-reinstall ")]
+)
+def test_doctor_tells_that_the_python_of_a_script_is_not_found(tmp_path, monkeypatch, blank, remedy):
+    python = tmp_path / ("a b" if blank else "gone") / "python"
+    if blank:
+        # There is such a Python, but the system takes the blank for the end of its path.
+        python.parent.mkdir()
+        python.write_text("")
+        monkeypatch.setattr(sys, "executable", str(python))
+    script = tmp_path / "tokcap"
+    script.write_text(f"#!{python}\n")
+    found = versions.check_first_line(str(script))
+    assert found.status == "wrong"
+    assert remedy in found.remedy
+
+
+@pytest.mark.parametrize(
+    "start", [f"#!{sys.executable}\n", "#!/usr/bin/env python3\n", "#!\n", "", "\x7fELF"]
+)
+def test_doctor_has_nothing_to_say_of_other_programs(tmp_path, start):
+    script = tmp_path / "tokcap"
+    script.write_text(start)
+    if " " not in sys.executable:
+        assert versions.check_first_line(str(script)) is None
