@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import cache_from_source
 
 import pytest
 
@@ -26,17 +27,24 @@ class Copy:
         shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
 
     def run(self, *words, **variables):
-        world = {**os.environ, "PYTHONPATH": str(self.package.parent), **variables}
-        del world["PYTHONSAFEPATH"]
-        done = subprocess.run(words, capture_output=True, text=True, env=world, timeout=60, check=False)
+        left_out = ("PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH")
+        world = {name: value for name, value in os.environ.items() if name not in left_out}
+        world |= {"PYTHONPATH": str(self.package.parent), **variables}
+        done = subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            env=world,
+            # `python -m` looks for the package there first.
+            cwd=self.package.parent,
+            timeout=60,
+            check=False,
+        )
         assert "Traceback" not in done.stderr
         return done
 
     def has_bytecode(self, *names):
-        return [
-            (self.package / "__pycache__" / f"{name}.{sys.implementation.cache_tag}.pyc").exists()
-            for name in names
-        ]
+        return [os.path.exists(cache_from_source(str(self.package / f"{name}.py"))) for name in names]
 
 
 @pytest.fixture
@@ -87,9 +95,8 @@ def test_an_installation_that_cannot_be_written_works_and_doctor_has_the_remedy(
     directories = [copy.package, *(path for path in copy.package.rglob("*") if path.is_dir())]
     for directory in directories:
         directory.chmod(0o555)
-    done = copy.run(
-        *without_power(), copy.programs / "tokcap", "doctor", "--problems", "-o", "json", **FORBIDDEN
-    )
+    doctor = (copy.programs / "tokcap", "doctor", "--problems", "-o", "json")
+    done = copy.run(*without_power(), *doctor, **FORBIDDEN)
     assert copy.has_bytecode("pipeline") == [False]
     (found,) = [one for one in json.loads(done.stdout)["data"] if one["name"] == "bytecode"]
     assert found["status"] == "note"
@@ -132,11 +139,8 @@ def test_doctor_tells_that_the_python_of_a_script_is_not_found(tmp_path, monkeyp
     assert remedy in found.remedy
 
 
-@pytest.mark.parametrize(
-    "start", [f"#!{sys.executable}\n", "#!/usr/bin/env python3\n", "#!\n", "", "\x7fELF"]
-)
+@pytest.mark.parametrize("start", ["#!/bin/sh\n", "#!/usr/bin/env python3\n", "#!\n", "", "\x7fELF"])
 def test_doctor_has_nothing_to_say_of_other_programs(tmp_path, start):
     script = tmp_path / "tokcap"
     script.write_text(start)
-    if " " not in sys.executable:
-        assert versions.check_first_line(str(script)) is None
+    assert versions.check_first_line(str(script)) is None
