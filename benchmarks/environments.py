@@ -1,7 +1,7 @@
 """Set up what is measured: virtualenvs for tokcap, tokcap with all extras and the peer, and a tiktoken cache.
 
-The virtualenvs stay in a cache directory between runs. tokcap is reinstalled each time, not editable and with
-compiled bytecode, as users have it. All vocabularies come from the package.
+The virtualenvs stay in a cache directory between runs. tokcap is reinstalled each time, not editable, as
+the README does it. All vocabularies come from the package.
 """
 
 from __future__ import annotations
@@ -88,45 +88,38 @@ def default_cache() -> Path:
 
 def set_up(cache: Path) -> Environments:
     """Create or update what the run needs."""
-    cache.mkdir(parents=True, exist_ok=True)
-    own, extras, peer = cache / "tokcap", cache / "tokcap-extras", cache / "ttok"
-    for place in (own, extras, peer):
-        if not (place / "bin" / "pip").exists():
-            step([sys.executable, "-m", "venv", str(place)])
-        # The start script of an older pip imports `re` first.
-        step([str(place / "bin" / "pip"), "install", "-q", "--upgrade", "pip"])
-    for place, package in ((own, str(ROOT)), (extras, f"{ROOT}[bulk,plot]")):
-        step([str(place / "bin" / "pip"), "install", "-q", package])
-        # The code may have changed although the version has not.
-        step([str(place / "bin" / "pip"), "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)])
-    step([str(peer / "bin" / "pip"), "install", "-q", "ttok"])
-    for place in (own, extras, peer):
-        step([str(place / "bin" / "python"), "-m", "compileall", "-q", str(place / "lib")], tolerant=True)
+    own, extras = (
+        installed(cache / "tokcap", str(ROOT)),
+        installed(cache / "tokcap-extras", f"{ROOT}[bulk,plot]"),
+    )
+    peer = installed(cache / "ttok", "ttok")
     vocabularies = cache / "vocabularies"
     vocabularies.mkdir(exist_ok=True)
-    step([str(own / "bin" / "python"), "-c", FILL_CACHE, str(vocabularies)])
-    return Environments(own / "bin", extras / "bin", peer / "bin", vocabularies)
+    step([str(own / "python"), "-c", FILL_CACHE, str(vocabularies)])
+    return Environments(own, extras, peer, vocabularies)
 
 
 def set_up_tokcap(cache: Path) -> Environments:
     """Create or update only the virtualenv of tokcap, for measurements without peers."""
-    own = cache / "tokcap"
-    if not (own / "bin" / "pip").exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        step([sys.executable, "-m", "venv", str(own)])
-    pip = str(own / "bin" / "pip")
-    step([pip, "install", "-q", "--upgrade", "pip"])
-    step([pip, "install", "-q", str(ROOT)])
-    # The code may have changed although the version has not.
-    step([pip, "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)])
-    step([str(own / "bin" / "python"), "-m", "compileall", "-q", str(own / "lib")], tolerant=True)
-    return Environments(own / "bin", own / "bin", own / "bin", cache)
+    own = installed(cache / "tokcap", str(ROOT))
+    return Environments(own, own, own, cache)
 
 
-def step(command: list[str], *, tolerant: bool = False) -> None:
-    # `tolerant`: the test data of some packages does not compile, on purpose.
+def installed(place: Path, package: str) -> Path:
+    """Install a package with the pip that comes with Python. Return the directory of its programs."""
+    pip = str(place / "bin" / "pip")
+    if not os.path.exists(pip):
+        step([sys.executable, "-m", "venv", str(place)])
+    step([pip, "install", "-q", package])
+    if package.startswith(str(ROOT)):
+        # The code may have changed although the version has not.
+        step([pip, "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)])
+    return place / "bin"
+
+
+def step(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=os.path.sep, check=False)
-    if done.returncode and not tolerant:
+    if done.returncode:
         reason = (done.stderr.strip() or "no message").splitlines()[-1]
         raise SetUpFailed(f"{Path(command[0]).name} {' '.join(command[1:4])} failed: {reason}")
 

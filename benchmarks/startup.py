@@ -66,9 +66,9 @@ def import_seconds(work: Work, python: str, variables: dict[str, str]) -> dict[s
     runs = []
     for _ in range(REPEATS):
         found: dict[str, float] = defaultdict(float)
-        command = [python, "-X", "importtime", "-m", "tokcap", *work.command[1:]]
+        command = [python, "-X", "importtime", *work.command]
         for module, taken in imports_of(command, work, variables).items():
-            if module not in bare and module not in ("runpy", "pkgutil", "tokcap.__main__"):
+            if module not in bare:
                 found[group_of(module)] += taken
         runs.append(found)
     return {group: statistics.median(run[group] for run in runs) for group in GROUPS}

@@ -92,7 +92,7 @@ def works_of(programs: Environments, inputs: dict[str, Path], place: Path) -> tu
     ]
     lines = [
         *(Line(work.name) for work in works[1:8]),
-        Line("tokcap -- true", at_most=2.2),
+        Line("tokcap -- true", at_most=1.9),
         Line("tokcap -n 500, 5 MB", at_most=2.5, plus_work="reading 5 MB"),
         Line("tokcap -n 500 -o json, 35 KB JSON", at_most=4),
         Line("tokcap --token-count -o json, 35 KB JSON", at_most=4),
@@ -124,7 +124,7 @@ def works_of(programs: Environments, inputs: dict[str, Path], place: Path) -> tu
         )
         works += [window, count, peer, one_call, all_of_it, by_extra]
         lines += [
-            Line(window.name, at_most=3),
+            Line(window.name, at_most=2.4),
             Line(window.name, peer.name, at_most=peer_part),
             Line(count.name, at_most=3),
             Line(all_of_it.name, one_call.name, at_most=0.6),

@@ -24,9 +24,9 @@ def check(env: Environment) -> Iterator[Finding]:
     """Check the home directory, and the place, permissions and size of the data directory."""
     yield check_home(env)
     path = env.data_dir()
-    source = next(
-        (name for name in ("TOKCAP_DATA_DIR", "XDG_DATA_HOME") if env.variables.get(name, "").strip()), "HOME"
-    )
+    source = "XDG_DATA_HOME" if os.path.isabs(env.variables.get("XDG_DATA_HOME", "")) else "HOME"
+    if env.variables.get("TOKCAP_DATA_DIR"):
+        source = "TOKCAP_DATA_DIR"
     try:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
