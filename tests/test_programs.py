@@ -24,7 +24,8 @@ class Copy:
     def __init__(self, directory):
         self.package = directory / "site" / "tokcap"
         self.programs = install_programs(directory / "bin")
-        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+        # Nothing is counted here, so the vocabularies are left out.
+        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__", "data"))
 
     def run(self, *words, **variables):
         left_out = ("PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH")
