@@ -64,7 +64,7 @@ def try_programs(home: str) -> None:
     page = run("tokcap", "show", way[1], *limit).splitlines()
     assert int(page[0]) == int(lines[-1]) + 1, page
     assert isinstance(json.loads(run("tokcap", *limit, given=json.dumps(list(range(1000))))), list)
-    envelope = json.loads(run("tokcap", *limit, "-o", "json", "--", "echo", "hello"))
+    envelope = json.loads(run("tokcap", *limit, "-o", "json", "-c", "echo hello"))
     assert envelope["ok"], envelope
     assert envelope["data"] == ["hello\n"], envelope
     assert run("tokcap-sh", "-c", "echo hello") == "hello\n"
