@@ -27,6 +27,7 @@ from tests.support.interactive import (
     zsh,
 )
 from tests.support.program import IMPORT_PATH
+from tests.support.tiers import nightly
 from tokcap.cli.catalog import all_commands, all_groups
 from tokcap.cli.completions import SHELLS, script_for
 from tokcap.cli.completions.vocabulary import Vocabulary, offer_for, spellings_of
@@ -43,14 +44,16 @@ WRAPPER_FLAGS = {spelling.word for spelling in spellings_of(WRAPPER)}
 LONG_FLAGS = {word for word in WRAPPER_FLAGS if word.startswith("--")}
 
 
-@pytest.fixture(params=SHELLS)
+@pytest.fixture(params=SHELLS, scope="module")
 def shell(request):
     return request.param
 
 
-@pytest.fixture
-def home(shell, tmp_path):
-    return furnished(shell, tmp_path)
+@pytest.fixture(scope="module")
+def terminal(shell, tmp_path_factory):
+    """One shell answers all questions: it starts slowly, and no question changes it."""
+    with opened(shell, furnished(shell, tmp_path_factory.mktemp(shell))) as terminal:
+        yield terminal
 
 
 def test_the_scripts_are_current(tmp_path):
@@ -94,9 +97,9 @@ def test_an_option_takes_a_value_in_every_command_or_in_none():
     assert switches.isdisjoint(VOCABULARY.valued())
 
 
-def test_the_names_of_options_are_completed(shell, home):
+def test_the_names_of_options_are_completed(terminal):
     to, all_long, all_flags, after_value = offered(
-        shell, home, "tokcap --to", "tokcap --", "tokcap -", "tokcap -n 5 --al"
+        terminal, "tokcap --to", "tokcap --", "tokcap -", "tokcap -n 5 --al"
     )
     assert to == {"--token-limit", "--token-offset", "--token-count", "--tokenizer"}
     assert all_long == LONG_FLAGS
@@ -104,14 +107,14 @@ def test_the_names_of_options_are_completed(shell, home):
     assert after_value == {"--align"}
 
 
-def test_the_options_of_every_subcommand_are_completed(shell, home):
+def test_the_options_of_every_subcommand_are_completed(terminal):
     lines = [f"{command.name} --" for command in SUBCOMMANDS]
-    for command, answer in zip(SUBCOMMANDS, offered(shell, home, *lines), strict=True):
+    for command, answer in zip(SUBCOMMANDS, offered(terminal, *lines), strict=True):
         long = {spelling.word for spelling in spellings_of(command) if spelling.word.startswith("--")}
         assert answer == long, command.name
 
 
-def test_the_words_and_values_of_subcommands_are_completed(shell, home):
+def test_the_words_and_values_of_subcommands_are_completed(terminal):
     expected = {
         "tokcap budget st": {"start", "status"},
         "tokcap budget ": set(VOCABULARY.below("budget")),
@@ -129,11 +132,11 @@ def test_the_words_and_values_of_subcommands_are_completed(shell, home):
         "tokcap budget start review --shell=": {"sh", "fish"},
         "tokcap spill nothing ": set(),
     }
-    for line, answer in zip(expected, offered(shell, home, *expected), strict=True):
+    for line, answer in zip(expected, offered(terminal, *expected), strict=True):
         assert answer == expected[line], line
 
 
-def test_the_values_of_options_are_completed(shell, home):
+def test_the_values_of_options_are_completed(terminal):
     choices = [flag for flag in WRAPPER.flags if flag.choices]
     apart = [f"tokcap {flag.spellings[-1]} " for flag in choices]
     attached = [f"tokcap {flag.spellings[-1]}=" for flag in choices]
@@ -144,12 +147,12 @@ def test_the_values_of_options_are_completed(shell, home):
         "tokcap --tokenizer=cl1": {"cl100k_base"},
         "tokcap -n ": set(),
     }
-    answers = offered(shell, home, *apart, *attached, *begun)
+    answers = offered(terminal, *apart, *attached, *begun)
     words = [set(flag.choices) for flag in choices]
     assert answers == [*words, *words, *begun.values()]
 
 
-def test_behind_the_options_the_completion_of_the_command_takes_over(shell, home):
+def test_behind_the_options_the_completion_of_the_command_takes_over(shell, terminal):
     if shell == "bash" and not BASH_COMPLETION:
         pytest.skip("the bash-completion library is not installed")
     lines = [
@@ -163,50 +166,47 @@ def test_behind_the_options_the_completion_of_the_command_takes_over(shell, home
         "tokcap --sentinel= fruitbowl ",
         "tokcap fruitbowl --keep ",
     ]
-    *answers, options, begun = offered(
-        shell, home, *lines, "tokcap -n 5 fruitbowl --", "tokcap -- fruitbowl ba"
-    )
+    *answers, options, begun = offered(terminal, *lines, "tokcap -n 5 fruitbowl --", "tokcap -- fruitbowl ba")
     for line, answer in zip(lines, answers, strict=True):
         assert answer - {"--peel"} == {"apple", "banana"}, line
     assert options == {"--peel"}
     assert begun == {"banana"}
 
 
-def test_git_is_completed_as_git_does(shell, home):
+def test_git_is_completed_as_git_does(shell, terminal):
     if not shutil.which("git") or (shell == "bash" and not BASH_COMPLETION):
         pytest.skip("git, or its completion, is not installed")
-    (found,) = offered(shell, home, "tokcap -n 5 git che")
+    (found,) = offered(terminal, "tokcap -n 5 git che")
     assert found >= {"checkout", "cherry-pick"}
     assert all(word.startswith("che") for word in found)
 
 
-def test_a_string_for_the_shell_is_left_alone(shell, home):
+def test_a_string_for_the_shell_is_left_alone(terminal):
     lines = (
         "tokcap -c fruitb",
         "tokcap -n 5 -c fruitbowl fruitb",
         "tokcap -ec fruitb",
         "tokcap -n 5 -ec fruitb",
     )
-    assert offered(shell, home, *lines) == [set()] * len(lines)
+    assert offered(terminal, *lines) == [set()] * len(lines)
 
 
-def test_two_dashes_end_the_options(shell, home):
+def test_two_dashes_end_the_options(terminal):
     directly, behind_option, subcommand = offered(
-        shell, home, "tokcap -- --", "tokcap -n 5 -- --", "tokcap -- budget st"
+        terminal, "tokcap -- --", "tokcap -n 5 -- --", "tokcap -- budget st"
     )
     assert not LONG_FLAGS & (directly | behind_option)
     assert "status" not in subcommand
 
 
-def test_the_name_of_the_command_is_completed(shell, home):
+def test_the_name_of_the_command_is_completed(terminal):
     lines = ("tokcap fruitb", "tokcap -n 5 fruitb", "tokcap -- fruitb")
-    assert offered(shell, home, *lines) == [{"fruitbowl"}] * 3
+    assert offered(terminal, *lines) == [{"fruitbowl"}] * 3
 
 
-def test_a_subcommand_is_completed_as_the_first_word_only(shell, home):
+def test_a_subcommand_is_completed_as_the_first_word_only(terminal):
     first, begun, shells, no_more, behind_option, behind_dashes = offered(
-        shell,
-        home,
+        terminal,
         "tokcap completi",
         "tokcap bud",
         "tokcap completion ",
@@ -222,17 +222,17 @@ def test_a_subcommand_is_completed_as_the_first_word_only(shell, home):
     assert "completion" not in behind_option | behind_dashes
 
 
-def test_tab_completes_the_word_at_the_cursor(shell, home):
-    with opened(shell, home) as terminal:
-        assert terminal.words_after("tokcap --tokenizer o2", TAB) == ["--tokenizer", "o200k_base"]
-        assert terminal.words_after("tokcap --tokenizer=o2", TAB) == ["--tokenizer=o200k_base"]
-        assert terminal.words_after("tokcap --keep ta echo", 5 * BACK + TAB) == ["--keep", "tail", "echo"]
-        assert terminal.words_after("tokcap budget sta", TAB + "t" + TAB) == ["budget", "status"]
-        assert terminal.words_after("tokcap --to", TAB + "-c" + TAB) == ["--token-count"]
-        assert terminal.words_after("tokcap -oj", TAB + "l" + TAB) == ["-ojsonl"]
+def test_tab_completes_the_word_at_the_cursor(terminal):
+    assert terminal.words_after("tokcap --tokenizer o2", TAB) == ["--tokenizer", "o200k_base"]
+    assert terminal.words_after("tokcap --tokenizer=o2", TAB) == ["--tokenizer=o200k_base"]
+    assert terminal.words_after("tokcap --keep ta echo", 5 * BACK + TAB) == ["--keep", "tail", "echo"]
+    assert terminal.words_after("tokcap budget sta", TAB + "t" + TAB) == ["budget", "status"]
+    assert terminal.words_after("tokcap --to", TAB + "-c" + TAB) == ["--token-count"]
+    assert terminal.words_after("tokcap -oj", TAB + "l" + TAB) == ["-ojsonl"]
 
 
-def test_a_command_that_is_added_is_completed_by_itself(shell, home, tmp_path, monkeypatch):
+def test_a_command_that_is_added_is_completed_by_itself(shell, tmp_path, monkeypatch):
+    home = furnished(shell, tmp_path)
     plot = Flag(("--plot",), "draw: [it's] there", LineOfText("a file"), "FILE", names="files")
     kind = Flag(("-k", "--kind"), "which", Choice(("png", "svg")))
     pages = Argument("PAGE", "a file", names="files")
@@ -247,22 +247,22 @@ def test_a_command_that_is_added_is_completed_by_itself(shell, home, tmp_path, m
         assert terminal.words_after("tokcap draw --kind=s", TAB) == ["draw", "--kind=svg"]
 
 
-def test_words_that_are_known_start_no_process(shell, home):
-    with opened(shell, home) as terminal:
-        for line in (
-            "tokcap --to",
-            "tokcap --shape ",
-            "tokcap --keep=",
-            "tokcap bud",
-            "tokcap budget st",
-            "tokcap budget start --to",
-            "tokcap hook install ",
-            "tokcap -n 5 fruitbowl ap",
-        ):
-            terminal.words_after(line, TAB)
-        assert not calls(home)
-        terminal.words_after("tokcap --session ", TAB)
-        assert set(calls(home)) == {"completion --list sessions"}
+def test_words_that_are_known_start_no_process(terminal):
+    calls(terminal.home)
+    for line in (
+        "tokcap --to",
+        "tokcap --shape ",
+        "tokcap --keep=",
+        "tokcap bud",
+        "tokcap budget st",
+        "tokcap budget start --to",
+        "tokcap hook install ",
+        "tokcap -n 5 fruitbowl ap",
+    ):
+        terminal.words_after(line, TAB)
+    assert not calls(terminal.home)
+    terminal.words_after("tokcap --session ", TAB)
+    assert set(calls(terminal.home)) == {"completion --list sessions"}
 
 
 def test_bash_without_its_library_completes_commands_and_files(tmp_path):
@@ -283,6 +283,7 @@ def test_the_zsh_script_can_be_sourced_too(tmp_path):
         assert terminal.words_after("tokcap -n 5 fruitbowl ba", TAB) == ["-n", "5", "fruitbowl", "banana"]
 
 
+@nightly
 def test_zsh_takes_no_option_for_a_part_of_a_command(tmp_path):
     home = furnished("zsh", tmp_path)
     (home / "fruitbowl").rename(home / "fruit--bowl")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.program import IMPORT_PATH, ROOT
+from tests.support.program import IMPORT_PATH, ROOT, SYSTEM_PATH
 
 DIRECTORY = ROOT / "completions"
 SCRIPTS = {"bash": "tokcap.bash", "zsh": "_tokcap", "fish": "tokcap.fish"}
@@ -83,6 +83,7 @@ class Terminal:
     """An interactive shell on a pseudo-terminal of its own."""
 
     def __init__(self, argv, home):
+        self.name, self.home = argv[0], home
         self.seen = b""
         # What was on the screen between the prompt and the words of the last line.
         self.shown = ""
@@ -131,7 +132,7 @@ class Terminal:
 def world(home):
     return {
         "HOME": str(home),
-        "PATH": f"{home}:{os.environ['PATH']}",
+        "PATH": f"{home}:{SYSTEM_PATH}",
         "TERM": "dumb",
         "LC_ALL": "C",
         "TOKCAP_DATA_DIR": str(home / "data"),
@@ -140,7 +141,7 @@ def world(home):
 
 def furnished(shell, tmp_path):
     """Make a home for one shell, with `fruitbowl` and `tokcap` in it. Skip if the shell is not installed."""
-    if not shutil.which(shell):
+    if not shutil.which(shell, path=SYSTEM_PATH):
         pytest.skip(f"{shell} is not installed")
     home = tmp_path / "shell"
     home.mkdir()
@@ -229,13 +230,12 @@ def fish_rows(home, lines):
     return [answer.splitlines() for answer in answers]
 
 
-def offered(shell, home, *lines):
+def offered(terminal, *lines):
     """Return what the shell offers at the end of each line, without the typed part of the word."""
-    if shell == "fish":
-        answers = [[row.split("\t")[0] for row in rows] for rows in fish_rows(home, lines)]
+    if terminal.name == "fish":
+        answers = [[row.split("\t")[0] for row in rows] for rows in fish_rows(terminal.home, lines)]
     else:
-        with opened(shell, home) as terminal:
-            answers = [new_words(terminal, line) for line in lines]
+        answers = [new_words(terminal, line) for line in lines]
     return [
         {word.removeprefix(attached_to(line)) for word in words}
         for line, words in zip(lines, answers, strict=True)

@@ -28,6 +28,14 @@ ROOT = Path(__file__).parents[2]
 # The tests use the package that is installed: this checkout, or a wheel that was built from it.
 PACKAGE = Path(tokcap.__file__).parent
 IMPORT_PATH = os.pathsep.join((str(PACKAGE.parent), str(ROOT)))
+# The path without environments in which tokcap is installed: `man` and shells look for pages and completions
+# beside the directories of PATH, and would find those.
+SYSTEM_PATH = os.pathsep.join(
+    [
+        *(place for place in os.get_exec_path() if not Path(place, "tokcap").exists()),
+        *("/usr/bin", "/bin"),
+    ]
+)
 SCHEMA = json.loads((ROOT / "tests" / "envelope.schema.json").read_text())
 
 
