@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.support.loading import modules_loaded_for
-from tests.support.terminal import on_a_terminal
+from tests.support.terminal import report_on_a_terminal
 from tokcap.cli.catalog import SUBCOMMAND_BRIEFS, all_commands, all_groups, commands_of
 from tokcap.cli.help import command_help, full_help, group_help, show_help, usage
 from tokcap.core.request import SUBCOMMANDS
@@ -89,21 +89,21 @@ def test_help_of_what_is_used_most_waits_for_no_library(words):
 
 @pytest.mark.parametrize("words", [("--help",), ("budget", "start", "--help")])
 def test_colours_are_for_terminals_and_can_be_refused(words):
-    coloured = on_a_terminal(*words, TERM="xterm", NO_COLOR="")
+    coloured = report_on_a_terminal(*words, TERM="xterm", NO_COLOR="")
     assert "\x1b[1m" in coloured
     assert "\x1b[36m" in coloured
     plain = re.sub(r"\x1b\[\d*m", "", coloured)
-    assert on_a_terminal(*words, TERM="xterm", NO_COLOR="1") == plain
-    assert on_a_terminal(*words, TERM="dumb", NO_COLOR="") == plain
+    assert report_on_a_terminal(*words, TERM="xterm", NO_COLOR="1") == plain
+    assert report_on_a_terminal(*words, TERM="dumb", NO_COLOR="") == plain
 
 
 def test_the_width_of_the_terminal_is_used():
-    assert on_a_terminal("--help", columns=130, TERM="dumb") == full_help(Screen(130))
+    assert report_on_a_terminal("--help", columns=130, TERM="dumb") == full_help(Screen(130))
 
 
 def test_the_list_of_stored_outputs_fits_the_terminal(inside, with_store):
     inside("-n", "5", "--", "sh", "-c", "seq 3000 # " + "x" * 200)
-    shown = on_a_terminal("spill", "list", columns=70, TERM="dumb")
+    shown = report_on_a_terminal("spill", "list", columns=70, TERM="dumb")
     assert [len(line) for line in shown.splitlines() if "…" in line] == [70]
 
 

@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import usage_log as usage_logs
-from tests.support.program import IMPORT_PATH, PACKAGE, PYTHON, Ran, checked
-from tests.support.terminal import on_a_terminal
+from tests.support.program import IMPORT_PATH, PACKAGE, PYTHON, SYSTEM_PATH, Ran, checked
+from tests.support.terminal import report_on_a_terminal
 from tests.support.vocabularies import PUBLISHED
 from tokcap.cli.completions.targets import TARGETS
 from tokcap.cli.options import OPTIONS
@@ -56,17 +56,48 @@ def wrong(found) -> set[str]:
     return {name for name, checks in found.items() if any(check["status"] == "wrong" for check in checks)}
 
 
-# A table is restored once for all tests inside this process; processes of their own restore theirs.
-restored_once = functools.cache(vocabularies.check_table)
+# Checked once for all tests inside this process; processes of their own check theirs.
+checked_once = {
+    name: functools.cache(getattr(vocabularies, name)) for name in ("check_table", "check_patterns")
+}
+# Most tests are not about the shells, which answer slowly.
+NO_SHELLS = {"PATH": "/nonexistent"}
+
+
+@pytest.fixture(autouse=True)
+def own_path(monkeypatch):
+    # Beside another installation of tokcap, `man` would find its pages.
+    monkeypatch.setenv("PATH", SYSTEM_PATH)
 
 
 @pytest.fixture
-def examined(inside, monkeypatch):
+def path_of(tmp_path):
+    """A path with one program on it. Skip if it is not installed."""
+
+    def make(name):
+        if not shutil.which(name):
+            pytest.skip(f"{name} is not installed")
+        place = tmp_path / "only"
+        place.mkdir()
+        for program in (name, "sh"):
+            (place / program).symlink_to(shutil.which(program))
+        return str(place)
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def known_vocabularies(monkeypatch):
+    for name, check in checked_once.items():
+        monkeypatch.setattr(vocabularies, name, check)
+
+
+@pytest.fixture
+def examined(inside):
     """What doctor finds, by `group.name`."""
-    monkeypatch.setattr(vocabularies, "check_table", restored_once)
 
     def run(**variables) -> dict[str, list[dict]]:
-        return report(inside("doctor", "-o", "json", env=variables))
+        return report(inside("doctor", "-o", "json", env={**NO_SHELLS, **variables}))
 
     return run
 
@@ -123,7 +154,7 @@ class TestHealthy:
         assert everything_below(tmp_path) == before
 
     def test_each_line_of_jsonl_is_a_check_and_the_last_one_has_the_meta(self, inside):
-        lines = [json.loads(line) for line in inside("doctor", "-o", "jsonl").out.splitlines()]
+        lines = [json.loads(line) for line in inside("doctor", "-o", "jsonl", env=NO_SHELLS).out.splitlines()]
         assert lines[-1].keys() == {"meta"}
         assert {line["group"] for line in lines[:-1]} == {check.group for check in examination.CHECKS}
 
@@ -161,7 +192,7 @@ class TestVocabularies:
         done = subprocess.run(
             [sys.executable, "-m", "tokcap", "doctor", "-o", "json"],
             cwd=copy,
-            env={**os.environ, "PYTHONPATH": str(copy)},
+            env={**os.environ, **NO_SHELLS, "PYTHONPATH": str(copy)},
             capture_output=True,
             timeout=60,
             check=False,
@@ -179,7 +210,7 @@ class TestVocabularies:
 
 class TestStore:
     def test_every_defect_is_found_and_what_it_says_to_do_mends_it(
-        self, tokcap, inside, entries, with_store, tmp_path
+        self, examined, inside, entries, with_store, tmp_path
     ):
         inside("-n", "20", "--", "seq", "1", "4000")
         spill = with_store / "spill"
@@ -205,9 +236,8 @@ class TestStore:
         for path in (old / "out", old):
             os.utime(path, (LONG_AGO, LONG_AGO))
         before = everything_below(with_store)
-        ran = tokcap("doctor", "-o", "json")
+        found = examined()
         assert everything_below(with_store) == before
-        found = report(ran)
         assert wrong(found) == {
             f"store.{name}"
             for name in ("records", "outputs", "digests", "limits", "left over", "links", "permissions")
@@ -228,8 +258,7 @@ class TestStore:
             checks[0]["remedy"] for name, checks in found.items() if name in wrong(found)
         ):
             subprocess.run(["sh", "-c", remedy], check=True, capture_output=True, env=world, timeout=60)
-        found = report(inside("doctor", "-o", "json"))
-        assert not wrong(found)
+        assert not wrong(examined())
         assert [path.name for path in spill.glob("[a-z][a-z]/*")] == [fourth.name]
 
     def test_too_much_is_wrong_only_if_something_of_it_could_go(self, examined, entries):
@@ -486,9 +515,9 @@ class TestSurroundings:
         assert "cannot be created" in found["data.place"][0]["message"]
         assert found["data.home"][0]["status"] == "note"
 
-    def test_without_home_the_system_is_asked_for_it(self, tokcap, monkeypatch):
+    def test_without_home_the_system_is_asked_for_it(self, examined, monkeypatch):
         monkeypatch.delenv("HOME")
-        (check,) = report(tokcap("doctor", "-o", "json"))["data.home"]
+        (check,) = examined()["data.home"]
         assert check["status"] == "note"
         assert "HOME is not set" in check["message"]
 
@@ -500,11 +529,11 @@ class TestSurroundings:
                 (with_store, "nothing can be stored"),
                 (tmp_path / "home" / "x", "cannot be created"),
             ):
-                world = {**os.environ, "TOKCAP_DATA_DIR": str(place)}
+                world = {**os.environ, **NO_SHELLS, "TOKCAP_DATA_DIR": str(place)}
                 command = [sys.executable, "-m", "tokcap", "doctor", "-o", "json"]
                 if os.geteuid() == 0:
                     # Root may write everywhere, unless it gives that up.
-                    command = ["setpriv", "--bounding-set=-dac_override", *command]
+                    command = [shutil.which("setpriv"), "--bounding-set=-dac_override", *command]
                 done = subprocess.run(command, env=world, capture_output=True, timeout=60, check=False)
                 found = report(checked(command, Ran(done.returncode, done.stdout, done.stderr)))
                 assert any(message in check["message"] for checks in found.values() for check in checks)
@@ -541,51 +570,49 @@ class TestSurroundings:
         settings.write_text("{")
         assert examined()["hooks.claude-code"][0]["status"] == "note"
 
-    def test_completions_are_found_where_they_were_put(self, examined, tmp_path, inside):
-        if not shutil.which("fish"):
-            pytest.skip("fish is not installed")
+    def test_completions_are_found_where_they_were_put(self, examined, path_of, tmp_path, inside):
+        only_fish = path_of("fish")
         path = tmp_path / "home" / ".config" / "fish" / "completions" / "tokcap.fish"
         path.parent.mkdir(parents=True)
         path.write_bytes(b"something older")
-        check = examined()["shells.fish"][0]
+        check = examined(PATH=only_fish)["shells.fish"][0]
         assert (check["status"], check["remedy"]) == (
             "note",
             f"mv {path} '{path}~' && tokcap completion install fish",
         )
         path.write_bytes(inside("completion", "fish").out.replace(b"token-limit", b"token-limit-x"))
-        assert "of another version" in examined()["shells.fish"][0]["message"]
+        assert "of another version" in examined(PATH=only_fish)["shells.fish"][0]["message"]
         path.write_bytes(inside("completion", "fish").out)
-        assert examined()["shells.fish"][0]["status"] == "ok"
+        assert examined(PATH=only_fish)["shells.fish"][0]["status"] == "ok"
 
     @pytest.mark.parametrize("name", TARGETS)
-    def test_the_program_itself_is_asked_and_the_remedy_helps(self, examined, inside, tmp_path, name):
-        if not shutil.which(name):
-            pytest.skip(f"{name} is not installed")
-        path = f"{tmp_path}/home/.local/bin:{os.environ['PATH']}"
+    def test_the_program_itself_is_asked_and_the_remedy_helps(
+        self, examined, inside, path_of, tmp_path, name
+    ):
+        path = f"{tmp_path}/home/.local/bin:{path_of(name)}"
         check = examined(PATH=path)[f"shells.{name}"][0]
         assert check["status"] == "note"
         assert check["remedy"] == f"tokcap completion install {name}"
         assert inside(*check["remedy"].split()[1:], env={"PATH": path}).status == 0
         assert examined(PATH=path)[f"shells.{name}"][0]["status"] == "ok"
 
-    def test_a_shell_that_cannot_be_asked_is_a_note(self, examined, tmp_path, monkeypatch):
-        monkeypatch.setattr("tokcap.cli.completions.asking.PATIENCE_SECONDS", 1.0)
+    def test_a_shell_that_cannot_be_asked_is_a_note(self, examined, path_of, tmp_path):
         (tmp_path / "home" / ".bashrc").write_text("exit\n")
-        check = examined()["shells.bash"][0]
+        check = examined(PATH=path_of("bash"))["shells.bash"][0]
         assert check["status"] == "note"
         assert check["message"].startswith("could not be asked for the completion")
 
-    def test_a_start_up_file_that_calls_doctor_is_not_asked_again(self, examined, tmp_path):
+    def test_a_start_up_file_that_calls_doctor_is_not_asked_again(self, examined, path_of, tmp_path):
         call = f"PYTHONPATH={shlex.quote(IMPORT_PATH)} {shlex.quote(sys.executable)} -m tokcap doctor"
         (tmp_path / "home" / ".bashrc").write_text(f"{call} >> ~/asked\n")
-        examined()
+        examined(PATH=path_of("bash"))
         asked = (tmp_path / "home" / "asked").read_text()
         assert asked.count("Shells") == 1
         assert "not asked: tokcap itself has started this shell" in asked
 
     def test_it_works_in_a_directory_that_no_longer_exists(self, tmp_path):
         gone = tmp_path / "gone"
-        script = f'mkdir {gone}; cd {gone}; rmdir {gone}; "$0" -m tokcap doctor -o json'
+        script = f'mkdir {gone}; cd {gone}; rmdir {gone}; PATH= "$0" -m tokcap doctor -o json'
         world = {**os.environ, "PYTHONPATH": IMPORT_PATH, "PYTHONSAFEPATH": "1"}
         done = subprocess.run(
             ["sh", "-c", script, sys.executable], env=world, capture_output=True, timeout=60, check=False
@@ -604,7 +631,7 @@ class TestReport:
         monkeypatch.setitem(sys.modules, "broken", broken)
         mine = examination.Check("mine", "Mine", "broken")
         monkeypatch.setattr(examination, "CHECKS", (mine, *examination.CHECKS))
-        ran = inside("doctor")
+        ran = inside("doctor", env=NO_SHELLS)
         assert ran.status == 1
         lines = ran.out.decode().splitlines()
         assert lines[:2] == [
@@ -619,18 +646,19 @@ class TestReport:
         ("world", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
     )
     def test_colours_are_for_terminals_and_for_those_who_want_them(self, world, coloured):
-        shown = on_a_terminal("doctor", **{"TERM": "xterm", "NO_COLOR": "", **world})
+        shown = report_on_a_terminal("doctor", **NO_SHELLS, **{"TERM": "xterm", "NO_COLOR": "", **world})
         assert ("\x1b[" in shown) == coloured
         assert "nothing is wrong" in shown
 
     @pytest.mark.parametrize("columns", [40, 60, 80, 132])
     def test_lines_are_wrapped_between_words(self, columns, with_store, tmp_path):
-        shown = on_a_terminal("doctor", columns=columns, TERM="dumb", TOKCAP_XYZZY="it's on")
+        variables = {**NO_SHELLS, "TERM": "dumb", "TOKCAP_XYZZY": "it's on"}
+        shown = report_on_a_terminal("doctor", columns=columns, **variables)
         for line in shown.splitlines():
             # A word that is longer than a line, such as a path or a quoted one, is not broken.
             long = max(map(len, line.split()), default=0) > columns - 16 or "'" in line or '"' in line
             assert len(line) <= columns or long, line
-        words = on_a_terminal("doctor", columns=1000, TERM="dumb", TOKCAP_XYZZY="it's on").split()
+        words = report_on_a_terminal("doctor", columns=1000, **variables).split()
         assert [word for word in shown.split() if word != "\\"] == words
 
     @given(st.lists(st.text(st.characters(exclude_categories=("C", "Z")), min_size=1), min_size=1))
@@ -643,14 +671,16 @@ class TestReport:
         assert shlex.split(typed.replace("\\\n", "")) == [*given_words, "a b", "it's"]
 
     def test_only_what_needs_attention_is_shown_on_request(self, inside, examined, with_store):
-        ran = inside("doctor", "--problems", env={"TOKCAP_TOKENLIMIT": "5", "LC_ALL": "C.UTF-8"})
+        ran = inside("doctor", "--problems", env={**NO_SHELLS, "TOKCAP_TOKENLIMIT": "5", "LC_ALL": "C.UTF-8"})
         assert ran.status == 1
         lines = ran.out.decode().splitlines()
         assert "Variables" in lines
         assert "Vocabularies" not in lines
         assert not [line for line in lines if line.startswith("  ok ")]
         assert lines[-1].startswith("1 thing is wrong")
-        found = inside("doctor", "--problems", "-o", "json", env={"TOKCAP_TOKENLIMIT": "5"}).json["data"]
+        found = inside(
+            "doctor", "--problems", "-o", "json", env={**NO_SHELLS, "TOKCAP_TOKENLIMIT": "5"}
+        ).json["data"]
         assert {check["status"] for check in found} <= {"note", "wrong"}
 
     def test_where_all_is_well_problems_prints_nothing(self, inside, monkeypatch):

@@ -11,10 +11,13 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 from tests.support import hidden_failures
 from tests.support.program import ROOT
+from tokcap.__main__ import call
+from tokcap.environment import Environment
 
 PATIENCE_SECONDS = 60
 
@@ -103,8 +106,7 @@ class Typist:
 
 def on_a_terminal(*words: str, columns: int = 100, **variables: str) -> str:
     """Return all that a call of tokcap shows on a terminal of this width. The call must succeed."""
-    screen, terminal = pty.openpty()
-    termios.tcsetwinsize(terminal, (50, columns))
+    screen, terminal = _new_terminal(columns)
     process = subprocess.Popen(
         [sys.executable, "-m", "tokcap", *words],
         stdin=subprocess.DEVNULL,
@@ -112,6 +114,35 @@ def on_a_terminal(*words: str, columns: int = 100, **variables: str) -> str:
         env={**os.environ, **variables},
     )
     os.close(terminal)
+    shown = _all_that_is_shown(screen)
+    assert process.wait(PATIENCE_SECONDS) == 0
+    return shown
+
+
+def report_on_a_terminal(*words: str, columns: int = 100, **variables: str) -> str:
+    """Return what `on_a_terminal` returns, for a report: a call in this process, which runs no command."""
+    screen, terminal = _new_terminal(columns)
+    shown: list[str] = []
+    # A terminal holds only a few kilobytes that nobody has read.
+    reader = threading.Thread(target=lambda: shown.append(_all_that_is_shown(screen)))
+    reader.start()
+    try:
+        with open(os.devnull, "rb") as nothing:
+            env = Environment({**os.environ, **variables}, nothing.fileno(), terminal, terminal)
+            assert call(words, env) == 0
+    finally:
+        os.close(terminal)
+        reader.join()
+    return shown[0]
+
+
+def _new_terminal(columns: int) -> tuple[int, int]:
+    screen, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (50, columns))
+    return screen, terminal
+
+
+def _all_that_is_shown(screen: int) -> str:
     shown = b""
     try:
         while block := os.read(screen, 1 << 16):
@@ -120,5 +151,4 @@ def on_a_terminal(*words: str, columns: int = 100, **variables: str) -> str:
         pass  # Linux says so that nobody has the terminal open any more
     os.close(screen)
     hidden_failures.look_at(shown)
-    assert process.wait(PATIENCE_SECONDS) == 0
     return shown.decode().replace("\r\n", "\n")
