@@ -12,6 +12,8 @@ from tests.support.agents.fake_model import LONG_PAGE
 from tests.support.agents.programs import BY_NAME
 from tests.support.reference import recount
 
+pytestmark = pytest.mark.nightly
+
 LIMIT = 1000
 FRAME_TOKENS = 40
 SERVER = [sys.executable, fake_mcp_server.__file__]
@@ -93,9 +95,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(
-    "agent", ["claude-code", *(pytest.param(name, marks=pytest.mark.nightly) for name in [*CASES][1:])]
-)
+@pytest.mark.parametrize("agent", CASES)
 def test_results_of_other_tools_are_capped_stored_and_can_be_paged(agent, tmp_path):
     if reason := box.reason_to_skip(agent):
         pytest.skip(reason)

@@ -11,9 +11,11 @@ from tests.support.agents import box
 from tests.support.agents.outputs import ERROR_LINE, OUTPUTS, json_in
 from tests.support.agents.programs import BY_NAME, PROGRAMS
 from tests.support.reference import recount
+from tests.support.tiers import as_nightly
 from tokcap.hooks import AGENTS
 
 LIMIT = 1000
+EVERYDAY = ("claude-code", "codex", "opencode")
 # What an agent may put around an output.
 FRAME_TOKENS = 40
 
@@ -87,7 +89,10 @@ PROMISES = (
 )
 
 
-@pytest.mark.parametrize("agent", [program.name for program in PROGRAMS])
+@pytest.mark.parametrize(
+    "agent",
+    [program.name if program.name in EVERYDAY else as_nightly(program.name) for program in PROGRAMS],
+)
 def test_the_model_receives_what_it_needs_within_the_limit(agent, tmp_path):
     if reason := box.reason_to_skip(agent):
         pytest.skip(reason)

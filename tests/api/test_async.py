@@ -33,17 +33,25 @@ def test_arun_returns_the_same_result_as_run():
 
 
 def test_more_commands_run_at_once_than_a_thread_pool_has_threads(tmp_path):
-    """Each command waits for all others. If they were queued, none would end."""
+    """No command goes on before all have started. If they were queued, none would end."""
     # The thread pool of an event loop has at most 32 threads.
     number = 34
-    script = (
-        f"touch {tmp_path}/$0; while [ $(ls {tmp_path} | wc -l) -lt {number} ]; do sleep 0.05; done; echo $0"
-    )
+    started = tmp_path / "started"
+    started.mkdir()
+    os.mkfifo(tmp_path / "go")
+    script = f"touch {started}/$0; read line < {tmp_path}/go; echo $0"
 
     async def all_of_them():
-        return await asyncio.gather(
-            *(arun(["sh", "-c", script, str(n)], limit=10, timeout=50) for n in range(number))
-        )
+        running = [
+            asyncio.create_task(arun(["sh", "-c", script, str(n)], limit=10, timeout=50))
+            for n in range(number)
+        ]
+        while len(os.listdir(started)) < number:
+            await asyncio.sleep(0.02)
+        # For reading as well: open does not wait for the first reader then.
+        with open(tmp_path / "go", "r+b", buffering=0) as go:
+            go.write(b"\n" * number)
+            return await asyncio.gather(*running)
 
     assert [result.stdout for result in asyncio.run(all_of_them())] == [f"{n}\n" for n in range(number)]
 

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from tests.support.reference import recount
+from tests.support.tiers import times
 from tokcap import (
     BudgetExhausted,
     CommandNotExecutable,
@@ -199,7 +200,7 @@ def test_many_threads_run_and_cap_at_once():
     wrong = []
 
     def work():
-        for _ in range(5):
+        for _ in range(2 * times()):
             found = both()
             if found != expected:
                 wrong.append(found)

@@ -119,7 +119,8 @@ def test_the_same_text_and_numbers_give_the_same_bytes_everywhere(text, with_sto
 def test_if_nothing_can_be_stored_the_message_names_no_command(monkeypatch, tmp_path, keep):
     (tmp_path / "file").touch()
     monkeypatch.setenv("TOKCAP_DATA_DIR", str(tmp_path / "file" / "below"))
-    for text in (DOCUMENT, json.dumps("z" * 5000), json.dumps({"key": "z" * 5000})):
+    few_records = json.dumps(json.loads(DOCUMENT)[:60])
+    for text in (few_records, json.dumps("z" * 500), json.dumps({"key": "z" * 500})):
         message = ToolBudget(100, floor_tokens=0).apply(text, keep=keep).text
         assert "[TRUNCATED]" in message
         assert "tokcap show" not in message

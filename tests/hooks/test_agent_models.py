@@ -25,6 +25,8 @@ SETTINGS = [
     ("pi", ".pi/agent/settings.json", '{"defaultModel": "claude-sonnet-4-5"}', "claude-sonnet-4-5"),
     ("copilot", ".copilot/config.json", '{"model": "gpt-5"} // own\n', "gpt-5"),
 ]
+# The doctor would ask them for their completions.
+NO_SHELLS = {"PATH": "/nonexistent"}
 
 
 @pytest.mark.parametrize(("name", "path", "content", "model"), SETTINGS, ids=lambda value: str(value)[:20])
@@ -46,7 +48,7 @@ def test_install_takes_the_tokenizer_of_the_model_in_the_settings(inside, tmp_pa
     settings = tmp_path / ".claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{"model": "claude-sonnet-4-5"}')
-    env = {"HOME": str(tmp_path)}
+    env = {"HOME": str(tmp_path), **NO_SHELLS}
     ran = inside("hook", "install", "claude-code", env=env)
     assert ran.status == 0
     assert b"counts with claude-4.6, for the model claude-sonnet-4-5" in ran.err
@@ -88,7 +90,7 @@ def test_what_the_user_has_configured_is_not_overridden(inside, tmp_path):
     (tmp_path / ".claude").mkdir()
     config = tmp_path / "config.toml"
     config.write_text('tokenizer = "o200k_base"\n')
-    env = {"HOME": str(tmp_path), "TOKCAP_CONFIG": str(config)}
+    env = {"HOME": str(tmp_path), "TOKCAP_CONFIG": str(config), **NO_SHELLS}
     inside("hook", "install", "claude-code", env=env)
     assert "TOKCAP_TOKENIZER" not in installed_options(tmp_path)
     found = json.loads(inside("doctor", "-o", "json", env=env).out)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent_settings import place_in, write
+from tests.support.tiers import as_nightly, some_everyday
 from tokcap.doctor import agents
 from tokcap.environment import Environment
 from tokcap.errors import HookRefused
@@ -44,6 +45,8 @@ NOT_VALID = {".json": "{", ".toml": "[", ".env": None, ".sh": None, ".yaml": "pl
 OWN_FILES = ("copilot", "cline", "qwen")
 # Nothing is replaced in a list.
 LISTS = ("hermes", "vibe")
+# One for each way in.
+FOR_REAL = ("claude-code", "codex", "copilot", "opencode")
 
 
 class Toy(ShellAgent):
@@ -150,18 +153,23 @@ def test_an_untouched_machine_gives_no_objection(agent, place):
     assert agent.objections(place) == []
 
 
-@pytest.mark.parametrize("number", range(-1, 7))
-@pytest.mark.parametrize("with_tools", [False, True])
-def test_a_hook_is_installed_once_read_back_and_removed_without_a_trace(agent, place, number, with_tools):
-    path = agent.user_settings(place)
-    texts = [] if agent.name in OWN_FILES else BEFORE[kind_of(path)]
-    if number >= len(texts):
-        return
-    if number >= 0:
-        write(path, "")
-        Path(path).write_bytes(texts[number].encode())
+@pytest.mark.parametrize("with_tools", [as_nightly(False), True])
+def test_a_hook_is_installed_once_read_back_and_removed_without_a_trace(agent, tmp_path, with_tools):
     tools = ("--tools", ",".join(agent.tools)) if with_tools else ()
     wanted = WANTED.but(options=(*WANTED.options, *tools))
+    texts = [] if agent.name in OWN_FILES else BEFORE[kind_of(agent.user_settings(place_in(tmp_path)))]
+    for number, text in enumerate([None, *texts]):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        leaves_no_trace(agent, place_in(directory), text, wanted)
+
+
+def leaves_no_trace(agent, place, text, wanted):
+    """Install and remove the hook where the settings have this text; None if there are no settings."""
+    path = agent.user_settings(place)
+    if text is not None:
+        write(path, "")
+        Path(path).write_bytes(text.encode())
     files = below(place.home)
     assert agent.installation(path) is None
     assert not agent.remove(path)
@@ -246,7 +254,7 @@ def test_an_agent_is_either_supported_or_unsupported():
         assert "\n" not in reason
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", some_everyday(AGENTS, 2))
 def test_answering_an_agent_loads_no_other_agent(name):
     code = (
         "import sys; from tokcap.__main__ import call; from tokcap.environment import Environment;"
@@ -264,7 +272,7 @@ def test_answering_an_agent_loads_no_other_agent(name):
 class TestInstalledForReal:
     """What is installed runs on this machine, as the agent would run it."""
 
-    @pytest.fixture(params=[*AGENTS])
+    @pytest.fixture(params=[name if name in FOR_REAL else as_nightly(name) for name in AGENTS])
     def installed(self, request, tmp_path):
         place = place_in(tmp_path, variables={**os.environ, "SHELL": "/bin/bash"})
         agent = AGENTS[request.param]

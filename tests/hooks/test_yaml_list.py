@@ -1,10 +1,11 @@
 """The few forms of YAML in which a list of plug-ins is written, and those that are refused."""
 
 import pytest
-import yaml
 
 from tokcap.errors import HookRefused
 from tokcap.hooks.yaml_list import YamlItem, items_in
+
+yaml = pytest.importorskip("yaml", reason="the package pyyaml is not installed: pip install '.[nightly]'")
 
 ITEM = YamlItem(("plugins", "enabled"), "tokcap")
 TEXTS = [

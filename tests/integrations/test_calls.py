@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from tests.support import twenty
 from tests.support.program import PYTHON, ROOT, SCHEMA
 from tests.support.reference import recount
+from tests.support.tiers import as_nightly
 from tokcap import enable_token_budget
 
 
@@ -96,7 +97,11 @@ def test_an_exit_without_a_status_is_not_an_error(invoke):
 
 
 @pytest.mark.parametrize(
-    "words", [["exit-three"], ["sys-exit", "words"], ["abort"], ["raising"], ["bad-parameter"]]
+    "words",
+    [
+        *(["sys-exit", "words"], ["raising"]),
+        *map(as_nightly, [["exit-three"], ["abort"], ["bad-parameter"]]),
+    ],
 )
 def test_with_text_output_the_command_ends_as_without_a_flag(words, process):
     """With a limit that is not reached, output, status and stderr are the same."""
@@ -139,7 +144,11 @@ def test_a_refusal_has_the_form_that_the_call_requests(words, invoke):
 
 
 @pytest.mark.parametrize(
-    "words", [["--token-limit", "0"], ["--tokenizer", "x"], ["--output", "xml"], ["--token-count", "z"]]
+    "words",
+    [
+        ["--token-limit", "0"],
+        *map(as_nightly, [["--tokenizer", "x"], ["--output", "xml"], ["--token-count", "z"]]),
+    ],
 )
 def test_a_refusal_in_text_is_that_of_the_application(words, process):
     ran = process("printing", *words)

@@ -1,6 +1,6 @@
 """The example of a Typer tool works as described."""
 
-import json
+import importlib.util
 import subprocess
 import sys
 
@@ -9,6 +9,8 @@ import pytest
 from tests.support.program import ROOT
 from tests.support.reference import recount
 
+TOOL = ROOT / "examples" / "typer_tool.py"
+
 
 @pytest.fixture
 def directory(tmp_path):
@@ -16,43 +18,35 @@ def directory(tmp_path):
     place.mkdir()
     for number in range(80):
         (place / f"note{number}.txt").write_text(f"note {number}\nTODO: read it\n")
-    return place
+    return str(place)
 
 
-def tool(*words) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, ROOT / "examples" / "typer_tool.py", *words],
-        capture_output=True,
-        cwd=ROOT,
-        check=False,
-    )
+@pytest.fixture
+def tool(invoke):
+    """Call the tool inside this process."""
+    spec = importlib.util.spec_from_file_location("typer_tool", TOOL)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return lambda *words: invoke(*words, app=module.app)
 
 
-def test_the_tool_has_windows_counts_and_envelopes(directory):
-    listed = tool("files", "list", directory, "--token-limit", "100").stdout
+def test_the_tool_has_windows_counts_and_envelopes(directory, tool):
+    listed = tool("files", "list", directory, "--token-limit", "100").out
     assert recount(listed) <= 100
     assert listed.startswith(b"path,bytes\r\nnote0.txt,")
-    everything = tool("files", "list", directory).stdout
-    assert tool("files", "list", directory, "--token-count").stdout == b"%d\n" % recount(everything)
-    found = json.loads(
-        tool("text", "find", "TODO", directory, "--output", "json", "--token-limit", "200").stdout
-    )
+    everything = tool("files", "list", directory).out
+    assert tool("files", "list", directory, "--token-count").out == b"%d\n" % recount(everything)
+    find = ("text", "find", "TODO", directory, "--token-limit", "200")
+    found = tool(*find, "--output", "json").json
     assert found["meta"]["truncated"] is True
-    going_on = tool(
-        "text",
-        "find",
-        "TODO",
-        directory,
-        "--token-limit",
-        "200",
-        "--token-offset",
-        str(found["meta"]["next_offset"]),
-    )
-    assert going_on.stdout.startswith(b"note")
+    assert tool(*find, "--token-offset", str(found["meta"]["next_offset"])).out.startswith(b"note")
 
 
-def test_results_and_failures_of_the_tool_are_in_the_envelope(directory):
-    assert json.loads(tool("files", "kinds", directory, "--output", "json").stdout)["data"] == {".txt": 80}
+def test_results_and_failures_of_the_tool_are_in_the_envelope(directory, tool):
+    assert tool("files", "kinds", directory, "--output", "json").json["data"] == {".txt": 80}
     nothing = tool("text", "find", "NOWHERE", directory, "--output", "json")
-    assert (nothing.returncode, json.loads(nothing.stdout)["ok"]) == (1, False)
-    assert tool("text", "show", directory / "note3.txt").stdout == b"note 3\nTODO: read it\n"
+    assert (nothing.status, nothing.json["ok"]) == (1, False)
+    shown = subprocess.check_output(
+        [sys.executable, TOOL, "text", "show", f"{directory}/note3.txt"], cwd=ROOT
+    )
+    assert shown == b"note 3\nTODO: read it\n"

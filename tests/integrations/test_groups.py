@@ -6,6 +6,7 @@ import pytest
 import typer
 
 from tests.support.reference import recount
+from tests.support.tiers import as_nightly
 from tokcap import enable_token_budget
 
 click = pytest.importorskip("click")
@@ -122,21 +123,23 @@ PROGRAMS = {
     "plain group": lambda: program(click.Group),
 }
 CALLS = [
+    ["models", "list", "--size", "3"],
+    ["models", "word"],
+    ["--name", "--token-count", "list"],
+    ["-fNx", "list"],
+    ["li"],
+    ["list", "other"],
+    [],
+]
+MORE_CALLS = [
     ["models"],
     ["models", "list"],
     ["models", "other"],
-    ["models", "list", "--size", "3"],
     ["models", "--size", "3"],
-    ["models", "word"],
-    ["--name", "--token-count", "list"],
     ["--name=--token-count", "list"],
     ["-N", "x", "list"],
     ["-vvf", "--no-flag", "list"],
-    ["-fNx", "list"],
-    ["li"],
     ["other"],
-    ["list", "other"],
-    [],
     ["nonsense"],
     ["--nonsense", "list"],
 ]
@@ -153,7 +156,7 @@ def places(words):
     return [0] + ([1] if words[:1] == ["models"] else [])
 
 
-@pytest.mark.parametrize("call", CALLS, ids=" ".join)
+@pytest.mark.parametrize("call", [*CALLS, *map(as_nightly, MORE_CALLS)])
 @pytest.mark.parametrize("kind", PROGRAMS)
 def test_flags_of_a_group_do_not_change_which_command_runs(kind, call):
     plain = PROGRAMS[kind]()
