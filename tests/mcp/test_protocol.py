@@ -177,8 +177,8 @@ def test_without_the_package_mcp_the_server_works(tmp_path):
         (["surplus"], 2),
     ],
 )
-def test_a_server_with_bad_settings_does_not_start(arguments, status, tokcap, with_store):
-    ran = tokcap("mcp", *arguments)
+def test_a_server_with_bad_settings_does_not_start(arguments, status, inside, with_store):
+    ran = inside("mcp", *arguments)
     assert (ran.status, ran.out) == (status, b"")
     assert ran.err.count(b"\n") == 1
 
@@ -294,7 +294,7 @@ def calls(draw):
     return name, arguments
 
 
-@examples(60)
+@examples(40)
 @given(call=calls())
 def test_every_call_is_answered_within_the_limit_whatever_its_arguments_are(wire, call):
     name, arguments = call

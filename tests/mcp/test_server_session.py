@@ -6,21 +6,20 @@ import re
 
 import pytest
 
-from tests.support.mcp_client import Agent
+from tests.support.mcp_client import LineAgent
+from tests.support.tiers import as_nightly
 
-pytest.importorskip("mcp", reason="the package mcp is not installed: pip install 'mcp>=2,<3'")
 
-
-def status_of(agent: Agent) -> tuple[int, int]:
+def status_of(agent: LineAgent) -> tuple[int, int]:
     """The used and the remaining tokens, as a model reads them."""
     used, left = re.search(r"(\d+) tokens used, (\d+) of \d+ left", agent.call("budget_status").text).groups()
     return int(used), int(left)
 
 
-@pytest.mark.parametrize("form", [[], ["--structured"]])
-def test_results_are_charged_to_the_session_until_it_is_exhausted(tmp_path, tokcap, form):
+@pytest.mark.parametrize("form", [[], as_nightly(["--structured"])])
+def test_results_are_charged_to_the_session_until_it_is_exhausted(tmp_path, inside, form):
     data = tmp_path / "data"
-    with Agent(data, "-n", "100", "--total", "360", *form) as agent:
+    with LineAgent(data, "-n", "100", "--total", "360", *form) as agent:
         # The line about the exit status is charged too.
         used = agent.call("run", argv=["false"]).tokens
         assert used
@@ -38,14 +37,14 @@ def test_results_are_charged_to_the_session_until_it_is_exhausted(tmp_path, tokc
         assert refused.code == "BUDGET_EXHAUSTED"
         assert not (tmp_path / "too-much").exists()
         assert agent.call("show", handle="@last").code == "BUDGET_EXHAUSTED"
-        running = tokcap("budget", "list", "-o", "json", env={"TOKCAP_DATA_DIR": str(data)}).json["data"]
+        running = inside("budget", "list", "-o", "json", env={"TOKCAP_DATA_DIR": str(data)}).json["data"]
         assert [session["used"] for session in running] == [used]
     # A session without a name ends with the server.
-    assert tokcap("budget", "list", "-o", "json", env={"TOKCAP_DATA_DIR": str(data)}).json["data"] == []
+    assert inside("budget", "list", "-o", "json", env={"TOKCAP_DATA_DIR": str(data)}).json["data"] == []
 
 
 def test_an_error_is_charged_like_an_answer(tmp_path):
-    with Agent(tmp_path / "data", "-n", "100", "--total", "1000") as agent:
+    with LineAgent(tmp_path / "data", "-n", "100", "--total", "1000") as agent:
         used = 0
         for tool, arguments in (
             ("show", {"handle": "lake000000000"}),
@@ -58,17 +57,17 @@ def test_an_error_is_charged_like_an_answer(tmp_path):
             assert status_of(agent)[0] == used
 
 
-def test_a_named_session_is_shared_and_stays_after_the_server(tmp_path, tokcap):
+def test_a_named_session_is_shared_and_stays_after_the_server(tmp_path, inside):
     data = tmp_path / "data"
     variables = {"TOKCAP_DATA_DIR": str(data), "TOKCAP_SESSION": "work"}
-    assert tokcap("budget", "start", "work", "--total", "1000", env=variables).status == 0
-    with Agent(data, "--session", "work", "-n", "100") as agent:
+    assert inside("budget", "start", "work", "--total", "1000", env=variables).status == 0
+    with LineAgent(data, "--session", "work", "-n", "100") as agent:
         shown = agent.call("run", argv=["seq", "1", "20"]).tokens
-        tokcap("budget", "record", "--input", "300", env=variables)
+        inside("budget", "record", "--input", "300", env=variables)
         assert status_of(agent)[0] == shown + 300
-    assert tokcap("budget", "status", "-o", "json", env=variables).json["data"]["used"] == shown + 300
+    assert inside("budget", "status", "-o", "json", env=variables).json["data"]["used"] == shown + 300
 
 
 def test_without_a_session_only_the_limit_applies(tmp_path):
-    with Agent(tmp_path / "data", "-n", "100") as agent:
+    with LineAgent(tmp_path / "data", "-n", "100") as agent:
         assert agent.call("budget_status").text == "no session; at most 100 tokens per result"

@@ -9,18 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mcp_client import Agent
+from tests.support.mcp_client import CLIENTS
 from tests.support.reference import recount
 from tests.support.tiers import examples
-
-pytest.importorskip("mcp", reason="the package mcp is not installed: pip install 'mcp>=2,<3'")
 
 LIMIT = 200
 
 
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory):
-    with Agent(tmp_path_factory.mktemp("data"), "-n", str(LIMIT), "--structured") as agent:
+@pytest.fixture(scope="module", params=CLIENTS)
+def agent(request, tmp_path_factory):
+    with request.param(tmp_path_factory.mktemp("data"), "-n", str(LIMIT), "--structured") as agent:
         yield agent
 
 
@@ -39,7 +37,7 @@ def test_the_text_is_the_same_object_as_json(agent):
     for arguments in ({"shell": "seq 1 1000"}, {"shell": "kill -9 $$"}, {"argv": ["true"]}):
         answer = agent.call("run", **arguments)
         assert json.loads(answer.text) == answer.structured
-        jsonschema.validate(answer.structured, agent.tools()["run"].output_schema)
+        jsonschema.validate(answer.structured, agent.tools()["run"]["outputSchema"])
     assert "SIGKILL" in agent.call("run", shell="kill -9 $$").structured["ending"]
 
 
@@ -51,7 +49,7 @@ def test_an_error_has_its_code_in_both(agent):
     assert "no session" in agent.call("budget_status").structured["text"]
 
 
-@examples(25)
+@examples(20)
 @given(
     out=st.text(max_size=500) | st.text('\x01\x02\n"\\', max_size=500),
     err=st.text(max_size=200),

@@ -342,13 +342,13 @@ def test_secrets_are_masked_in_text_and_structured_content(tmp_path):
         assert "token" in answer.text
 
 
-def test_results_are_charged_until_the_session_is_exhausted(tmp_path, tokcap):
+def test_results_are_charged_until_the_session_is_exhausted(tmp_path, inside):
     log = tmp_path / "log"
     data = {"TOKCAP_DATA_DIR": str(tmp_path / "data")}
-    assert tokcap("budget", "start", "s", "--total", "500", env=data).status == 0
+    assert inside("budget", "start", "s", "--total", "500", env=data).status == 0
 
     def used() -> int:
-        return tokcap("budget", "status", "s", "-o", "json", env=data).json["data"]["used"]
+        return inside("budget", "status", "s", "-o", "json", env=data).json["data"]["used"]
 
     with wrapped(tmp_path, "--session", "s", server=(*FAKE, str(log)), stderr=subprocess.DEVNULL) as wire:
         spent = 0
@@ -365,7 +365,7 @@ def test_results_are_charged_until_the_session_is_exhausted(tmp_path, tokcap):
         assert b"never-sent" not in log.read_bytes()
 
 
-@examples(30)
+@examples(20)
 @given(
     texts=st.lists(
         st.text(max_size=300)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.fake_mcp_http import SESSION, http_server
-from tests.support.mcp_client import SERVER, TIMEOUT_SECONDS, Answer, Wire, variables
+from tests.support.mcp_client import Answer, Wire
 from tests.support.processes import wait_for
 from tokcap.errors import UsageError
 from tokcap.mcp.wrap.event_stream import Event, events_in
@@ -142,19 +139,13 @@ def test_a_secret_header_is_sent_and_not_in_the_list_of_processes(tmp_path, note
         ("X: naïve", "the value of X has characters that cannot be sent"),
     ],
 )
-def test_a_bad_header_is_refused_and_not_repeated(tmp_path, header, problem):
+def test_a_bad_header_is_refused_and_not_repeated(inside, header, problem):
     with pytest.raises(UsageError) as caught:
         headers_of([header], {})
     assert str(caught.value) == f"--header: {problem}"
-    done = subprocess.run(
-        [sys.executable, *SERVER, "wrap", "--url", "http://127.0.0.1:1/", "--header", header],
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **variables(tmp_path)},
-        timeout=TIMEOUT_SECONDS,
-    )
-    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
-    assert b"s3cret" not in done.stderr
+    ran = inside("mcp", "wrap", "--url", "http://127.0.0.1:1/", "--header", header)
+    assert (ran.status, ran.err.count(b"\n")) == (2, 1)
+    assert b"s3cret" not in ran.err
 
 
 def test_events_are_read_as_the_standard_says():

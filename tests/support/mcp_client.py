@@ -11,12 +11,16 @@ import shlex
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.support import hidden_failures
 from tests.support.marks import HANDLE
 from tests.support.program import IMPORT_PATH
 from tests.support.reference import recount
+from tests.support.tiers import as_nightly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,9 +94,8 @@ class Agent:
     def __init__(
         self, data: Path, *arguments: str, directory: Path | None = None, command: Sequence[str] = SERVER
     ) -> None:
-        import mcp
-
-        self._mcp = mcp
+        reason = "the package mcp is not installed: pip install '.[nightly]'"
+        self._mcp = mcp = pytest.importorskip("mcp", reason=reason)
         self._server = mcp.StdioServerParameters(
             command=sys.executable, args=[*command, *arguments], env=variables(data), cwd=directory
         )
@@ -111,7 +114,7 @@ class Agent:
                 self._mcp.stdio_client(self._server) as (reading, writing),
                 self._mcp.ClientSession(reading, writing) as session,
             ):
-                self.hello = await session.initialize()
+                self.hello = as_json(await session.initialize())
                 self.session = session
                 self._ready.set()
                 await self._over.wait()
@@ -140,20 +143,31 @@ class Agent:
         """Run a coroutine of the session and return its result."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(TIMEOUT_SECONDS)
 
-    def begin(self, name: str, **arguments: object):
+    def begin(self, name: str, **arguments: object) -> Future:
         """Start a call without waiting for its result."""
-        return asyncio.run_coroutine_threadsafe(self.session.call_tool(name, arguments), self._loop)
+
+        async def called() -> Mapping:
+            return as_json(await self.session.call_tool(name, arguments))
+
+        return asyncio.run_coroutine_threadsafe(called(), self._loop)
 
     def call(self, name: str, **arguments: object) -> Answer:
-        return answer_of(self.begin(name, **arguments).result(TIMEOUT_SECONDS))
+        return answer_of(self.begin(name, **arguments))
 
-    def tools(self) -> dict[str, object]:
-        return {tool.name: tool for tool in self.do(self.session.list_tools()).tools}
+    def ping(self) -> None:
+        self.do(self.session.send_ping())
+
+    def tools(self) -> dict[str, Mapping]:
+        return {tool["name"]: tool for tool in as_json(self.do(self.session.list_tools()))["tools"]}
 
 
-def answer_of(result) -> Answer:
-    """The answer in a result of the official client."""
-    return Answer.of_result(result.model_dump(mode="json", by_alias=True, exclude_none=True))
+def as_json(result) -> Mapping:
+    """A result of the official client as it was sent."""
+    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def answer_of(call: Future) -> Answer:
+    return Answer.of_result(call.result(TIMEOUT_SECONDS))
 
 
 HELLO = {
@@ -248,3 +262,67 @@ class Wire:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Call(Future):
+    """A request without an answer yet. Cancelling it tells the server."""
+
+    def __init__(self, wire: Wire, number: int) -> None:
+        super().__init__()
+        self._wire, self._number = wire, number
+
+    def cancel(self) -> bool:
+        params = {"requestId": self._number}
+        self._wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+        return super().cancel()
+
+
+class LineAgent:
+    """Does what `Agent` does, without the official package: a thread reads all answers."""
+
+    def __init__(self, data: Path, *arguments: str, directory: Path | None = None) -> None:
+        self._wire = Wire(data, *arguments, hello=None, cwd=directory)
+        self._calls: dict[int, Call] = {}
+        self._number = 0
+        self._thread = threading.Thread(target=self._read)
+
+    def _read(self) -> None:
+        for line in self._wire.server.stdout:
+            answer = json.loads(line)
+            call = self._calls.pop(answer["id"])
+            if call.set_running_or_notify_cancel():
+                call.set_result(answer["result"])
+
+    def _begin(self, method: str, params: object) -> Call:
+        self._number += 1
+        # The answer may be there before `send` returns.
+        call = self._calls[self._number] = Call(self._wire, self._number)
+        self._wire.send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        return call
+
+    def __enter__(self) -> LineAgent:
+        self._thread.start()
+        self.hello = self._begin("initialize", HELLO).result(TIMEOUT_SECONDS)
+        self._wire.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._wire.server.stdin.close()
+        self._thread.join(TIMEOUT_SECONDS)
+        self._wire.close()
+
+    def begin(self, name: str, **arguments: object) -> Call:
+        return self._begin("tools/call", {"name": name, "arguments": arguments})
+
+    def call(self, name: str, **arguments: object) -> Answer:
+        return answer_of(self.begin(name, **arguments))
+
+    def ping(self) -> None:
+        self._begin("ping", {}).result(TIMEOUT_SECONDS)
+
+    def tools(self) -> dict[str, Mapping]:
+        return {tool["name"]: tool for tool in self._begin("tools/list", {}).result(TIMEOUT_SECONDS)["tools"]}
+
+
+# The official client proves that real clients understand the server.
+CLIENTS = (LineAgent, as_nightly(Agent))
