@@ -12,19 +12,28 @@ from tests.support.program import PACKAGE
 CACHED_ERRORS = f"__pycache__/errors.{sys.implementation.cache_tag}.pyc"
 
 
-@pytest.fixture
-def copy(tmp_path):
-    """Return the directory of a copy of the package, with its bytecode."""
-    package = tmp_path / "site" / "tokcap"
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Return a copy of the package, with the bytecode of all that `--version` and `budget list` load."""
+    package = tmp_path_factory.mktemp("compiled") / "tokcap"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    subprocess.run([sys.executable, "-m", "compileall", "-q", package], check=True)
+    for words in (["--version"], ["budget", "list"]):
+        run(package, *words)
     assert (package / CACHED_ERRORS).exists()
     return package
 
 
+@pytest.fixture
+def copy(compiled, tmp_path):
+    """Return the directory of a copy of the package, with its bytecode, for one test."""
+    return shutil.copytree(compiled, tmp_path / "site" / "tokcap")
+
+
 def run(package, *arguments):
     """Run the program from a copy of the package."""
-    variables = {**os.environ, "PYTHONPATH": str(package.parent)}
+    # Python must not find the package in the checkout, and must cache bytecode whatever the user prefers.
+    own = {"PYTHONPATH": str(package.parent), "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    variables = {**os.environ, **own}
     command = [sys.executable, "-m", "tokcap", *arguments]
     return subprocess.run(command, env=variables, capture_output=True, check=False, timeout=60)
 
