@@ -48,7 +48,7 @@ def test_no_file_and_a_dash_mean_standard_input(inside, files):
     assert both == b"%d a.txt\n%d -\n%d total\n" % (tokens, tokens, 2 * tokens)
 
 
-def test_a_pipe_is_counted_as_it_comes(tokcap, files):
+def test_a_pipe_is_counted_as_it_comes(files):
     data = os.urandom(300_000) + WORDS.encode() * 50_000
     done = subprocess.run(
         [sys.executable, "-m", "tokcap", "count"], input=data, capture_output=True, check=True, timeout=120
@@ -116,11 +116,12 @@ def test_bytes_that_are_not_utf8_are_counted_as_their_replacement(inside, files)
 
 
 def test_a_large_file_is_counted_in_bounded_memory_on_all_cores(files):
-    data = (WORDS * 100_000).encode() * 30
-    (files / "large").write_bytes(data)
+    part = (WORDS * 100_000).encode()
+    with open(files / "large", "wb") as file:
+        file.writelines([part] * 30)
     line = ["prlimit", f"--data={250 << 20}", sys.executable, "-m", "tokcap", "count", "large"]
     done = subprocess.run(line, capture_output=True, check=True, timeout=600)
-    assert done.stdout == b"%d large\n" % (recount((WORDS * 100_000).encode()) * 30)
+    assert done.stdout == b"%d large\n" % (recount(part) * 30)
 
 
 def test_a_file_without_a_size_is_read_to_its_end(inside):
@@ -177,11 +178,11 @@ def test_a_model_whose_tokenizer_is_not_published_is_named_in_a_warning(inside, 
     assert inside("count", "b c.md").err == b""
 
 
-@pytest.mark.parametrize("columns", range(1, 100))
-def test_the_bar_fits_into_every_width(columns):
+def test_the_bar_fits_into_every_width():
     bar = CountingBar(Environment(variables={}), 123_456_789)
     try:
         bar.seen(100_000_000)
-        assert len(bar.line(columns)) < max(columns, 2)
+        for columns in range(1, 100):
+            assert len(bar.line(columns)) < max(columns, 2)
     finally:
         bar.erase()

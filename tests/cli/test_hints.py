@@ -6,6 +6,7 @@ import shlex
 import pytest
 
 from tests.support.reference import recount
+from tests.support.tiers import some_everyday
 from tokcap.cli.options import OPTIONS
 from tokcap.cli.synonyms import GUESSES
 from tokcap.core.request import SUBCOMMANDS
@@ -184,7 +185,9 @@ NOT_STARTED = [
 ]
 
 
-@pytest.mark.parametrize(("words", "status", "hint"), NOT_STARTED, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("words", "status", "hint"), some_everyday(NOT_STARTED, 12), ids=lambda value: str(value)[:40]
+)
 def test_a_command_that_cannot_be_started_gets_a_hint(inside, directory, words, status, hint):
     line = refusal(inside(*words, env={"PATH": "/usr/bin:/bin"}), status)
     assert line.endswith(f"; {hint}")
@@ -204,7 +207,7 @@ RUNNABLE = [
 ]
 
 
-@pytest.mark.parametrize("words", RUNNABLE, ids=str)
+@pytest.mark.parametrize("words", some_everyday(RUNNABLE, 6), ids=str)
 def test_the_command_in_a_hint_can_be_copied(inside, directory, words):
     if "b.md" in words:
         (directory / "b.md").write_text("b\n")

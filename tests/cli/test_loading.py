@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.loading import modules_loaded_for
+from tests.support.tiers import some_everyday
 from tokcap.cli.catalog import all_commands, all_groups
 from tokcap.core.request import SUBCOMMANDS
 
@@ -37,7 +38,7 @@ def other_front_doors(loaded):
     return {name for name in loaded if name.startswith(OTHER_FRONT_DOORS)}
 
 
-@pytest.mark.parametrize("words", IN_LOOPS, ids=" ".join)
+@pytest.mark.parametrize("words", some_everyday(map(list, IN_LOOPS), 4), ids=" ".join)
 def test_what_is_called_in_loops_is_parsed_without_typer(words, inside, with_store):
     inside("budget", "start", "work", "--total", "1000")
     inside("--spill", "always", stdin=b"stored\n")
@@ -65,7 +66,7 @@ def test_the_answer_to_an_agent_loads_no_subcommand():
     }
 
 
-@pytest.mark.parametrize("name", [name for name in SUBCOMMANDS if name != "show"])
+@pytest.mark.parametrize("name", some_everyday([name for name in SUBCOMMANDS if name != "show"], 4))
 def test_help_loads_only_the_description_of_its_command(name):
     path = next(command.path for command in all_commands() if command.path[:1] == (name,))
     groups = {group.name for group in all_groups()}

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.program import IMPORT_PATH, PACKAGE, ROOT
 from tests.support.shells import install_programs
+from tests.support.tiers import as_nightly
 from tokcap import exits
 from tokcap.cli.catalog import all_commands
 from tokcap.core.notice import MEANINGS
@@ -151,7 +152,7 @@ def test_mandoc_finds_no_fault(page, tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-@pytest.mark.parametrize("columns", [60, 100])
+@pytest.mark.parametrize("columns", [60, as_nightly(100)])
 def test_man_renders_every_page_without_warnings(columns, page, tmp_path):
     # Other programs of that name take no file and give no warnings.
     version, _ = run("man", "--version", home=tmp_path, check=False) if shutil.which("man") else ("", "")

@@ -181,7 +181,7 @@ def command_lines(draw):
     return [*line, *end, *(draw(COMMAND_WORDS) if end else [])]
 
 
-@examples(400)
+@examples(120)
 @given(argv=command_lines())
 @example(argv=["-n5", "-n", "7", "--token-limit=9", "--no-clean", "--clean", "ls", "-n", "1"])
 @example(argv=["--sentinel", "--", "--", "-n"])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.shells import install_programs
 from tests.support.terminal import Typist
+from tests.support.tiers import as_nightly
 from tokcap.cli.arguments import parse
 from tokcap.cli.shell_flags import read_words, take_flags
 from tokcap.environment import Environment
@@ -193,7 +194,7 @@ def wrapped_with_more(own, place):
 
 @pytest.mark.parametrize(
     "disguise",
-    [linked, linked_twice, hard_linked, copied, wrapped, wrapped_with_more],
+    [linked, wrapped, *map(as_nightly, [linked_twice, hard_linked, copied, wrapped_with_more])],
     ids=lambda f: f.__name__,
 )
 def test_tokcap_under_another_name_is_no_shell(tokcap_sh, tmp_path, disguise):
