@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -34,14 +35,14 @@ def test_arun_returns_the_same_result_as_run():
 
 def test_more_commands_run_at_once_than_a_thread_pool_has_threads(tmp_path):
     """No command goes on before all have started. If they were queued, none would end."""
-    # The thread pool of an event loop has at most 32 threads.
-    number = 34
+    number = 5
     started = tmp_path / "started"
     started.mkdir()
     os.mkfifo(tmp_path / "go")
     script = f"touch {started}/$0; read line < {tmp_path}/go; echo $0"
 
     async def all_of_them():
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
         running = [
             asyncio.create_task(arun(["sh", "-c", script, str(n)], limit=10, timeout=50))
             for n in range(number)

@@ -276,6 +276,7 @@ def test_bash_without_its_library_completes_commands_and_files(tmp_path):
         assert terminal.words_after("tokcap budget stat", TAB) == ["budget", "status"]
 
 
+@nightly
 def test_the_zsh_script_can_be_sourced_too(tmp_path):
     with zsh(furnished("zsh", tmp_path), sourced=True) as terminal:
         assert terminal.words_after("tokcap --keep ta", TAB) == ["--keep", "tail"]

@@ -58,12 +58,11 @@ BEFORE = {
         "used before": {".config/fish/config.fish": "set -g fish_greeting\n"},
     },
 }
-# One with a block in a start-up file and one without, where there is a choice.
+# One with a block in a start-up file, one without, and one for each other shell.
 EVERYDAY = {
     ("bash", "nothing"),
     ("bash", "library"),
     ("zsh", "nothing"),
-    ("zsh", "own functions"),
     ("fish", "nothing"),
 }
 CASES = [

@@ -27,7 +27,9 @@ printf '<<'; printf '%s\037' "$@"; printf '>>'
 
 
 # The script of every shell asks the same program for names.
-bash_everyday = pytest.mark.parametrize("shell", ["bash", as_nightly("zsh"), as_nightly("fish")])
+bash_everyday = pytest.mark.parametrize(
+    "shell", ["bash", as_nightly("zsh"), as_nightly("fish")], indirect=True, scope="module"
+)
 
 
 @pytest.fixture(params=SHELLS, scope="module")
@@ -87,6 +89,7 @@ def test_handles_are_completed_from_the_store(terminal):
     assert last == {"@last"}
 
 
+@bash_everyday
 def test_sessions_are_completed_from_the_ledger(terminal):
     lines = (
         "tokcap --session ",

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from tests.support import usage_log as usage_logs
 from tests.support.program import IMPORT_PATH, PACKAGE, PYTHON, SYSTEM_PATH, Ran, checked
 from tests.support.terminal import report_on_a_terminal
+from tests.support.tiers import as_nightly
 from tests.support.vocabularies import PUBLISHED
 from tokcap.cli.completions.targets import TARGETS
 from tokcap.cli.options import OPTIONS
@@ -60,6 +61,7 @@ def wrong(found) -> set[str]:
 checked_once = {
     name: functools.cache(getattr(vocabularies, name)) for name in ("check_table", "check_patterns")
 }
+known_version = functools.cache(metadata.version)
 # Most tests are not about the shells, which answer slowly.
 NO_SHELLS = {"PATH": "/nonexistent"}
 
@@ -87,9 +89,10 @@ def path_of(tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def known_vocabularies(monkeypatch):
+def known_packages_and_vocabularies(monkeypatch):
     for name, check in checked_once.items():
         monkeypatch.setattr(vocabularies, name, check)
+    monkeypatch.setattr(metadata, "version", known_version)
 
 
 @pytest.fixture
@@ -585,7 +588,7 @@ class TestSurroundings:
         path.write_bytes(inside("completion", "fish").out)
         assert examined(PATH=only_fish)["shells.fish"][0]["status"] == "ok"
 
-    @pytest.mark.parametrize("name", TARGETS)
+    @pytest.mark.parametrize("name", [as_nightly(name) if name == "zsh" else name for name in TARGETS])
     def test_the_program_itself_is_asked_and_the_remedy_helps(
         self, examined, inside, path_of, tmp_path, name
     ):

@@ -31,7 +31,7 @@ def capper(limit: int, **changes: object) -> Capper:
     )
 
 
-@examples(120)
+@examples(50)
 @given(
     content=BLOCKS, structured=STRUCTURED, limit=st.integers(1, 400), keep=st.sampled_from(["auto", "head"])
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.mcp_client import CLIENTS, answer_of
 from tests.support.processes import state_of, wait_for
 from tests.support.reference import recount
-from tests.support.tiers import examples
+from tests.support.tiers import as_nightly, examples
 from tokcap.cli.options import BY_KEY
 
 LIMIT = 200
@@ -87,7 +87,7 @@ def test_the_exit_status_is_always_said(agent):
     assert "timed out" in late.text
 
 
-@pytest.mark.parametrize("limit", [20, 30, 59, 60, 100, LIMIT])
+@pytest.mark.parametrize("limit", [20, as_nightly(30), 59, *map(as_nightly, [60, 100]), LIMIT])
 def test_room_for_the_exit_status_is_kept_in_every_useful_limit(agent, limit):
     for script in ("seq 1 1000; exit 7", "seq 1 1000 >&2; exit 7", "seq 1 999; seq 1 999 >&2; exit 7"):
         answer = agent.call("run", shell=script, limit=limit)
@@ -105,7 +105,7 @@ def test_each_stream_is_a_block_and_stderr_has_a_label(agent):
     assert agent.call("run", shell="echo b >&2", stderr="drop").texts == ["[exit 0; no output]\n"]
 
 
-@pytest.mark.parametrize("limit", [60, 100, 150])
+@pytest.mark.parametrize("limit", [60, *map(as_nightly, [100, 150])])
 def test_a_structured_cut_is_a_document_and_the_next_call_is_a_block_of_its_own(agent, limit):
     document = json.dumps([{"id": number, "name": f"item {number}"} for number in range(300)])
     found: list[int] = []

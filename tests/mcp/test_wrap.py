@@ -369,8 +369,8 @@ def test_results_are_charged_until_the_session_is_exhausted(tmp_path, inside):
 @given(
     texts=st.lists(
         st.text(max_size=300)
-        | st.integers(0, 400).map(fake.lines)
-        | st.integers(0, 200).map(lambda count: json.dumps(fake.document(count))),
+        | st.integers(0, 150).map(fake.lines)
+        | st.integers(0, 60).map(lambda count: json.dumps(fake.document(count))),
         max_size=8,
     )
 )
