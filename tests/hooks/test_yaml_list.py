@@ -2,10 +2,9 @@
 
 import pytest
 
+from tests.support.tiers import nightly
 from tokcap.errors import HookRefused
 from tokcap.hooks.yaml_list import YamlItem, items_in
-
-yaml = pytest.importorskip("yaml", reason="the package pyyaml is not installed: pip install '.[nightly]'")
 
 ITEM = YamlItem(("plugins", "enabled"), "tokcap")
 TEXTS = [
@@ -27,19 +26,13 @@ TEXTS = [
 ]
 
 
-def enabled(text: str) -> list[str]:
-    return ((yaml.safe_load(text) or {}).get("plugins") or {}).get("enabled") or []
-
-
+@nightly
 @pytest.mark.parametrize("text", TEXTS)
 def test_an_item_is_added_to_the_list_and_taken_out_again(text):
-    assert ITEM.find("x", text) is None
-    added = ITEM.added("x", text)
-    assert ITEM.find("x", added) == "tokcap"
-    assert enabled(added) == [*enabled(text), "tokcap"]
-    without = ITEM.cut("x", added)
-    assert ITEM.find("x", without) is None
-    assert enabled(without) == enabled(text)
+    yaml = pytest.importorskip("yaml", reason="the package pyyaml is not installed: pip install '.[nightly]'")
+
+    def enabled(given: str) -> list[str]:
+        return ((yaml.safe_load(given) or {}).get("plugins") or {}).get("enabled") or []
 
     def rest(given: str) -> dict:
         whole = yaml.safe_load(given) or {}
@@ -48,8 +41,35 @@ def test_an_item_is_added_to_the_list_and_taken_out_again(text):
         }
         return {**whole, **plugins}
 
+    assert ITEM.find("x", text) is None
+    added = ITEM.added("x", text)
+    assert ITEM.find("x", added) == "tokcap"
+    assert enabled(added) == [*enabled(text), "tokcap"]
+    without = ITEM.cut("x", added)
+    assert ITEM.find("x", without) is None
+    assert enabled(without) == enabled(text)
     assert rest(added) == rest(without) == rest(text)
     assert all(line in added for line in text.splitlines() if "[" not in line)
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [
+        ("", "plugins:\n  enabled:\n    - tokcap\n"),
+        (
+            "plugins:\n  enabled:\n  - one # first\n  # second\n  - two\na: 1\n",
+            "plugins:\n  enabled:\n  - one # first\n  # second\n  - two\n  - tokcap\na: 1\n",
+        ),
+        ("plugins:\n  enabled: []\na: 1\n", "plugins:\n  enabled: [tokcap]\na: 1\n"),
+        (
+            'plugins:\n    enabled: [one, "two"] # mine\n',
+            'plugins:\n    enabled: [one, "two", tokcap] # mine\n',
+        ),
+    ],
+)
+def test_each_form_is_changed_in_its_own_way(text, added):
+    assert ITEM.added("x", text) == added
+    assert ITEM.cut("x", added) == text
 
 
 @pytest.mark.parametrize(

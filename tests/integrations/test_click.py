@@ -7,7 +7,7 @@ import pytest
 from tests.support.reference import recount
 from tokcap import UsageError, enable_token_budget
 
-click = pytest.importorskip("click")
+click = pytest.importorskip("click", reason="the package click is not installed: pip install click")
 testing = pytest.importorskip("click.testing")
 
 

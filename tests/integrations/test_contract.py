@@ -33,7 +33,7 @@ def typer_application():
 
 
 def click_application():
-    click = pytest.importorskip("click")
+    click = pytest.importorskip("click", reason="the package click is not installed: pip install click")
     testing = pytest.importorskip("click.testing")
     app = click.Group()
     app.command("lines")(lambda: print("\n".join(LINES)))

@@ -9,7 +9,7 @@ from tests.support.reference import recount
 from tests.support.tiers import as_nightly
 from tokcap import enable_token_budget
 
-click = pytest.importorskip("click")
+click = pytest.importorskip("click", reason="the package click is not installed: pip install click")
 testing = pytest.importorskip("click.testing")
 
 
