@@ -56,8 +56,10 @@ class Target:
     name: str
     check: Callable[[Input], None]
     seeds: tuple[bytes, ...]
-    # How much of an input costs how much: a target that starts processes has fewer examples in a short run.
+    # How many inputs an everyday run tries: a fifth of a second of work. Slow targets try fewer.
     examples: int
+    # The package that the target compares with, if any. Such a target belongs to the nightly tier.
+    package: str = ""
 
     def __call__(self, data: bytes) -> None:
         self.check(Input.of(data))
@@ -66,12 +68,14 @@ class Target:
 ALL: dict[str, Target] = {}
 
 
-def target(seeds: Iterable[bytes], *, examples: int = 150) -> Callable[[Callable[[Input], None]], Target]:
+def target(
+    seeds: Iterable[bytes], *, examples: int = 60, package: str = ""
+) -> Callable[[Callable[[Input], None]], Target]:
     """Make a target of a function; its name is that of the function."""
 
     def made(check: Callable[[Input], None]) -> Target:
         name = check.__name__.replace("_", "-")
-        ALL[name] = Target(name, check, tuple(seeds), examples)
+        ALL[name] = Target(name, check, tuple(seeds), examples, package)
         return ALL[name]
 
     return made

@@ -43,7 +43,7 @@ def make_shared(here: World) -> str:
     return f"file://{place}"
 
 
-@target([*stored()[1].values(), b""], examples=40)
+@target([*stored()[1].values(), b""], examples=12)
 def damaged_shared_output(given: Input) -> None:
     handle, files = stored()
     name = given.pick(0, sorted(files))

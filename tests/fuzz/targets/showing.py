@@ -26,7 +26,7 @@ FEW_PAGES = 6
 STRUCTURED = [*LONGER, *DOCUMENTS, *TABLES, *corpus.case_inputs()]
 
 
-@target(STRUCTURED, examples=15)
+@target(STRUCTURED, examples=2)
 def stored_pages(given: Input) -> None:
     """Pages of a stored output, found by indexes and seek points, are those of the output itself."""
     limit = str(given.pick(0, (20, 33, 60)))
@@ -68,7 +68,7 @@ def essence(ran: Ran) -> tuple[object, ...]:
     return ran.data_text, ran.status, *(meta.get(name) for name in (*kept, "first_pointer", "next_pointer"))
 
 
-@target([*corpus.TRICKY_JSON, *corpus.case_inputs("json*")], examples=60)
+@target([*corpus.TRICKY_JSON, *corpus.case_inputs("json*")], examples=30)
 def pointers(given: Input) -> None:
     """A pointer leads to the value that the standard library finds: a string as text."""
     data = given.payload
@@ -119,7 +119,7 @@ def has_duplicate_keys(text: str) -> bool:
     return found
 
 
-@target([*corpus.TRICKY_TEXT, *corpus.case_inputs("text"), *corpus.sources(4)], examples=50)
+@target([*corpus.TRICKY_TEXT, *corpus.case_inputs("text"), *corpus.sources(4)], examples=12)
 def matching_lines(given: Input) -> None:
     """Lines that match, with their numbers and places, are those that the standard library finds."""
     data = given.payload

@@ -160,7 +160,7 @@ def use_ledger(directory: str) -> None:
         b"\x03\xe8\x00\x00\x81\x01\x00\x09",
         b"\x00\x3c\x00\x00\x00\x00\x00\x09",
     ],
-    examples=40,
+    examples=20,
 )
 def ledger_bytes(given: Input) -> None:
     data = bytearray(ledger_file())
@@ -213,7 +213,7 @@ VALUES = (
 
 
 @target(
-    [bytes((column, value)) for column in range(len(COLUMNS)) for value in range(len(VALUES))], examples=60
+    [bytes((column, value)) for column in range(len(COLUMNS)) for value in range(len(VALUES))], examples=20
 )
 def ledger_values(given: Input) -> None:
     """Tables that are whole, with values that nobody wrote there by tokcap."""
@@ -272,7 +272,7 @@ def entry_seeds() -> list[bytes]:
     ]
 
 
-@target(entry_seeds(), examples=50)
+@target(entry_seeds(), examples=8)
 def damaged_entry(given: Input) -> None:
     names = sorted(stored_files())
     name = given.pick(0, names)

@@ -22,7 +22,7 @@ COMPILED = {name: native_text.native_encoder(name) for name in ENCODINGS}
 LOADED = {name: embedded.EmbeddedTokenizer(name) for name in ENCODINGS}
 
 
-@target(TEXTS)
+@target(TEXTS, examples=25)
 def small_text_encoder(given: Input) -> None:
     name = given.pick(0, ENCODINGS)
     # Long pieces have a merging of their own.
@@ -41,7 +41,7 @@ def small_text_encoder(given: Input) -> None:
     assert compiled is None or compiled == found
 
 
-@target(TEXTS)
+@target(TEXTS, examples=25)
 def counting_in_chunks(given: Input) -> None:
     name = given.pick(0, ENCODINGS)
     data = given.payload * given.pick(1, (1, 1, 3, 40))
@@ -63,7 +63,7 @@ def counting_in_chunks(given: Input) -> None:
     assert sum(len(reference(name).encode_ordinary(as_text(piece))) for piece in pieces) == expected
 
 
-@target(TEXTS)
+@target(TEXTS, examples=25)
 def counting_repeated_text(given: Input) -> None:
     name = given.pick(0, ENCODINGS)
     # Records that differ in a few bytes, and in the digits among them.

@@ -11,7 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING, NoReturn
 
 from tests.fuzz.target import Input, target
-from tests.support import corpus, published
+from tests.support import corpus
 from tokcap.environment import Environment
 from tokcap.errors import TokenizerRefused
 from tokcap.tokens import added, adding, nfc, open_tokenizer
@@ -85,7 +85,7 @@ def compiled(content: bytes, pre_split: str = ""):
     return open_tokenizer("fuzzed", env)
 
 
-@target(FILES, examples=40)
+@target(FILES, examples=15)
 def file_of_a_vocabulary(given: Input) -> None:
     tokenizer = compiled(given.payload, given.pick(0, ("", "gpt2", "[a-z]")))
     if tokenizer is not None:
@@ -93,9 +93,11 @@ def file_of_a_vocabulary(given: Input) -> None:
         assert sum(tokenizer.token_lengths(text)) == len(text.encode())
 
 
-@target([b"abababba", b"aabbaabb" * 2, b"\x00\x01\x02\x03"], examples=40)
+@target([b"abababba", b"aabbaabb" * 2, b"\x00\x01\x02\x03"], examples=15, package="tokenizers")
 def merges_in_any_order(given: Input) -> None:
     """Merges over two letters, whose parts may be made later or never."""
+    from tests.support import published
+
     parts = ["a", "b", "ab", "ba", "aa", "bb", "aba", "bab"]
     pairs = [(parts[byte & 7], parts[byte >> 3 & 7]) for byte in given.payload[:12]]
     model = model_of(list(dict.fromkeys(pairs)), ignore_merges=given.pick(0, (False, True)))
@@ -115,6 +117,8 @@ class TiktokenNeeded(Exception):
 @functools.cache
 def both_ways(name: str) -> tuple[Tokenizer, Tokenizer]:
     """Return a tokenizer that counts every text with tiktoken, and one that never does."""
+    from tests.support import published
+
     by_tiktoken, by_small_text = (published.opened_again(name) for _ in range(2))
     by_tiktoken.prepare()
     plain = by_small_text.continued or by_small_text
@@ -127,9 +131,11 @@ def both_ways(name: str) -> tuple[Tokenizer, Tokenizer]:
     return by_tiktoken, by_small_text
 
 
-@target([*corpus.TRICKY_TEXT, *corpus.case_inputs()])
+@target([*corpus.TRICKY_TEXT, *corpus.case_inputs()], package="tokenizers")
 def published_vocabulary(given: Input) -> None:
     """Needs `TOKCAP_TESTS_VOCABULARIES`; without it nothing is compared."""
+    from tests.support import published
+
     if not published.PLACE:
         return
     name = given.pick(0, published.NAMES)

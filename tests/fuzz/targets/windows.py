@@ -33,7 +33,7 @@ MOST_PAGES = 20
 DEEPEST = 300
 
 
-@target([*PAYLOADS, *LONGER, *TABLES, *DOCUMENTS], examples=120)
+@target([*PAYLOADS, *LONGER, *TABLES, *DOCUMENTS], examples=30)
 def window(given: Input) -> None:
     limit, name = given.pick(0, LIMITS), given.pick(1, ENCODINGS)
     output = given.pick(2, ("text", "json", "jsonl"))
@@ -79,7 +79,7 @@ class Page(NamedTuple):
     data: object
 
 
-@target([*PAYLOADS, *LONGER, *TABLES, *DOCUMENTS], examples=60)
+@target([*PAYLOADS, *LONGER, *TABLES, *DOCUMENTS], examples=10)
 def walk(given: Input) -> None:
     """Pages by `next_offset` are the payload: byte for byte, row for row, leaf for leaf."""
     args = ["-n", str(given.pick(0, (30, 60, 120, 300))), "--shape", given.pick(1, ("auto", "text", "auto"))]

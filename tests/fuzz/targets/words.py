@@ -96,7 +96,7 @@ def arguments(given: Input) -> None:
         assert isinstance(found, HelpWanted | VersionWanted)
 
 
-@target(SUBCALLS, examples=80)
+@target(SUBCALLS, examples=6)
 def subcommands(given: Input) -> None:
     words = words_of(given.payload)
     if words[0] not in ("spill", "budget", "manifest", "completion", "hook", "show"):
