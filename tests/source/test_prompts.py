@@ -13,6 +13,7 @@ import pytest
 from tests.support.interactive import TAKE_TERMINAL
 from tests.support.reference import recount
 from tests.support.shells import install_programs
+from tests.support.tiers import as_nightly, nightly
 from tokcap.system.waiting import waits_for_input
 
 PATIENCE_SECONDS = 60
@@ -49,8 +50,13 @@ def on_pipes(*args: str) -> subprocess.Popen:
     return start(*args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-@pytest.mark.parametrize("limit", ["80", "4000"])
-@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize(
+    ("prompt", "limit"),
+    [
+        *(("name? ", "80"), ("[y/N] ", "4000"), ("{", "80"), ("12", "4000"), ("a,b", "80")),
+        *(pytest.param(prompt, limit, marks=nightly) for prompt in PROMPTS for limit in ("60", "6000")),
+    ],
+)
 def test_a_prompt_is_shown_before_the_answer_is_given(prompt, limit):
     process = on_pipes(
         "-n", limit, "--", "sh", "-c", 'printf "%s" "$0"; read answer; echo "<$answer>"', prompt
@@ -70,9 +76,23 @@ def test_a_short_prompt_is_shown_under_a_small_limit(prompt, limit):
     assert recount(shown + out + err) <= limit
 
 
-@pytest.mark.parametrize("keep", ["tail", "ends", "focus", "auto"])
-@pytest.mark.parametrize("limit", ["80", "4000"])
-@pytest.mark.parametrize("prompt", ["name? ", "[y/N] ", "{", "a,b"])
+@pytest.mark.parametrize(
+    ("prompt", "limit", "keep"),
+    [
+        *(
+            ("name? ", "80", "tail"),
+            ("[y/N] ", "4000", "ends"),
+            ("{", "80", "focus"),
+            ("a,b", "4000", "auto"),
+        ),
+        *(
+            pytest.param(prompt, limit, keep, marks=nightly)
+            for prompt in ("name? ", "[y/N] ", "{", "a,b")
+            for limit in ("60", "6000")
+            for keep in ("tail", "ends", "focus", "auto")
+        ),
+    ],
+)
 def test_a_prompt_is_shown_though_other_parts_matter_more(prompt, limit, keep):
     script = 'printf "%s" "$0"; read answer; echo "<$answer>"'
     process = on_pipes("-n", limit, "--keep", keep, "--", "sh", "-c", script, prompt)
@@ -81,8 +101,17 @@ def test_a_prompt_is_shown_though_other_parts_matter_more(prompt, limit, keep):
     assert (shown + out, err) == (prompt.encode() + b"<yes>\n", b"")
 
 
-@pytest.mark.parametrize("limit", [80, 300, 1000])
-@pytest.mark.parametrize("keep", ["tail", "ends", "focus", "auto"])
+@pytest.mark.parametrize(
+    ("keep", "limit"),
+    [
+        *(("tail", 80), ("ends", 1000), ("focus", 300), ("auto", 300)),
+        *(
+            pytest.param(keep, limit, marks=nightly)
+            for keep in ("tail", "ends", "focus", "auto")
+            for limit in (100, 400, 2000)
+        ),
+    ],
+)
 def test_the_answer_goes_on_after_the_prompt(keep, limit, with_store):
     script = 'printf "[y/N] "; read answer; seq 4000; echo "error: no disk"; seq 4001 9000; exit 1'
     process = on_pipes("-n", str(limit), "--keep", keep, "--", "sh", "-c", script)
@@ -111,7 +140,7 @@ def test_a_long_line_after_the_prompt_is_cut_inside():
     assert recount(shown + out + err) <= 100
 
 
-@pytest.mark.parametrize("prompt", ["name? ", "[y/N] ", "{"])
+@pytest.mark.parametrize("prompt", ["[y/N] ", *map(as_nightly, ("name? ", "{"))])
 def test_a_prompt_is_shown_by_a_shell_for_agents(prompt, tmp_path):
     shell = str(install_programs(tmp_path / "programs") / "tokcap-bash")
     words = [shell, "-c", 'printf "%s" "$0"; read answer; echo "<$answer>"', prompt]
@@ -146,14 +175,18 @@ def test_a_prompt_on_stderr_is_shown_though_stdout_is_data(args):
 
 def test_a_prompt_on_stdout_is_never_put_into_an_envelope_or_a_declared_document():
     script = 'printf "[y/N] "; read answer; echo "<$answer>"'
-    for args in (["-o", "json"], ["--shape", "json"]):
-        process = on_pipes("-n", "300", *args, "--", "sh", "-c", script)
-        assert not select.select([process.stdout, process.stderr], [], [], 1)[0]
+    processes = [
+        on_pipes("-n", "300", *args, "--", "sh", "-c", script)
+        for args in (["-o", "json"], ["--shape", "json"])
+    ]
+    streams = [stream for process in processes for stream in (process.stdout, process.stderr)]
+    assert not select.select(streams, [], [], 1)[0]
+    for process in processes:
         out, _ = process.communicate(b"yes\n", timeout=PATIENCE_SECONDS)
         assert b"[y/N] <yes>" in out
 
 
-@pytest.mark.parametrize("limit", ["20", "40", "60", "300", "4000"])
+@pytest.mark.parametrize("limit", ["20", "300", *map(as_nightly, ("40", "60", "4000"))])
 def test_a_prompt_on_stderr_is_shown_too(limit):
     process = on_pipes("-n", limit, "--", "sh", "-c", 'printf "[y/N] " >&2; read answer; echo "<$answer>"')
     read_until(process.stderr.fileno(), b"[y/N] ")
@@ -226,8 +259,17 @@ def test_json_that_arrives_without_a_question_is_still_cut_as_json():
     assert json.loads(out)[-1] == "[TRUNCATED]"
 
 
-@pytest.mark.parametrize("args", [[], ["--pty"]])
-@pytest.mark.parametrize("prompt", ["[y/N] ", "{", "name? "])
+@pytest.mark.parametrize(
+    ("prompt", "args"),
+    [
+        *(("{", []), ("[y/N] ", ["--pty"])),
+        *(
+            pytest.param(prompt, args, marks=nightly)
+            for prompt in ("#? ", "name? ")
+            for args in ([], ["--pty"])
+        ),
+    ],
+)
 def test_a_prompt_is_shown_on_a_terminal(prompt, args):
     screen, terminal = pty.openpty()
     script = 'printf "%s" "$0"; read answer; echo "<$answer>"'

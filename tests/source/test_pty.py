@@ -11,6 +11,7 @@ import time
 import pytest
 
 from tests.support.terminal import Typist
+from tests.support.tiers import times
 
 TOKCAP = [sys.executable, "-m", "tokcap"]
 
@@ -49,7 +50,7 @@ def test_without_a_terminal_the_size_comes_from_the_variables(inside, variables,
 
 
 def test_the_last_bytes_are_never_lost_on_a_terminal_either(inside):
-    for _ in range(80):
+    for _ in range(15 * times()):
         assert inside("--pty", "--", "printf", "Bingo").out == b"Bingo"
 
 
@@ -61,7 +62,7 @@ def test_exit_statuses_come_out(inside):
     assert inside("--pty", "--", "sh", "-c", "exit 42").status == 42
     assert inside("--pty", "--", "sh", "-c", "kill -SEGV $$").status == 139
     assert inside("--pty", "--", "no-such-command-here").status == 127
-    assert inside("--pty", "--timeout", "1s", "--", "sleep", "60").status == 124
+    assert inside("--pty", "--timeout", "200ms", "--", "sleep", "60").status == 124
 
 
 def test_a_grandchild_does_not_hold_tokcap_on_a_terminal(inside):
@@ -100,7 +101,7 @@ def test_what_is_typed_is_edited_and_echoed_by_the_commands_terminal():
 
 
 def test_more_can_be_pasted_than_a_terminal_holds():
-    script = "stty raw -echo; echo ready; sleep 1; head -c 20000 | cksum"
+    script = "stty raw -echo; echo ready; sleep 0.4; head -c 20000 | cksum"
     expected = subprocess.run(["cksum"], input=b"0123456789" * 2000, capture_output=True, check=True).stdout
     with Typist(*TOKCAP, "--pty", "--", "sh", "-c", script) as typist:
         typist.expect("ready")
@@ -169,9 +170,6 @@ def test_a_shell_as_the_command_has_its_own_jobs():
 
 
 def test_a_signal_reaches_the_command_on_its_terminal():
-    import os
-    import signal
-
     with Typist(
         *TOKCAP,
         "--pty",
@@ -188,7 +186,7 @@ def test_a_signal_reaches_the_command_on_its_terminal():
 
 def test_a_command_that_closes_its_output_before_it_ends_is_not_hung_up(tokcap):
     """`echo` closes its streams before it exits; with no terminal as stdin nobody else held them."""
-    for _ in range(15):
+    for _ in range(4 * times()):
         ran = tokcap("--pty", "--", "echo", "hi")
         assert (ran.status, ran.out) == (0, b"hi\n")
 
