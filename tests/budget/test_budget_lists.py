@@ -9,9 +9,10 @@ import sys
 
 import pytest
 
-from tests.support.engines import SERVERS, new_space, server_of
+from tests.support.engines import EVERY_SERVER, new_space, server_of
 from tests.support.program import IMPORT_PATH, ROOT
 from tests.support.terminal import Typist, on_a_terminal
+from tests.support.tiers import as_nightly
 from tokcap import BudgetManager, open_session
 from tokcap.budget import open_ledger
 from tokcap.environment import Environment
@@ -212,7 +213,7 @@ class TestWatch:
         whole = data(family("budget", "watch", "team", "-o", "json"))
         assert [each["session"] for each in whole["sessions"]] == ["team", "ann", "bob"]
 
-    @pytest.mark.parametrize("leave", ["q", "\x03", "TERM"])
+    @pytest.mark.parametrize("leave", ["q", "\x03", as_nightly("TERM")])
     def test_it_is_redrawn_in_place_until_it_is_left_and_the_terminal_is_as_before(
         self, family, holder, leave
     ):
@@ -278,7 +279,7 @@ def test_a_defect_in_noting_what_was_shown_is_told_and_changes_nothing_else(insi
     assert data(inside("budget", "status", "s", "-o", "json"))["used"] > 0
 
 
-@pytest.mark.parametrize("scheme", list(SERVERS))
+@pytest.mark.parametrize("scheme", EVERY_SERVER)
 def test_stats_by_session_have_what_all_hosts_have_used(scheme, inside, with_account, tmp_path, monkeypatch):
     monkeypatch.setenv("TOKCAP_LEDGER", server_of(scheme).url(new_space()))
     inside("budget", "start", "s", "--total", "5000")

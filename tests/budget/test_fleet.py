@@ -8,12 +8,15 @@ import time
 
 import pytest
 
-from tests.support.engines import DURABLE, ENDINGS, new_space, server_of
+from tests.support.engines import DURABLE, ENDINGS, new_space, one_worker, server_of
 from tests.support.hosts import Host, can_have_hosts, need_hosts
 from tests.support.program import IMPORT_PATH, ROOT
+from tests.support.tiers import nightly
 from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
+
+pytestmark = [nightly, one_worker]
 
 # How many hosts there are, how many processes on each, and how many steps each takes. The whole promise:
 # FLEET_HOSTS=4 FLEET_PROCESSES=16 FLEET_STEPS=50 FLEET_RESTARTS=10
@@ -41,7 +44,7 @@ def opened(url: str):
     return open_ledger(Environment(os.environ), url=url)
 
 
-def until(condition, seconds: float = 30) -> None:
+def until(condition, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end

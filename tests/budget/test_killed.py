@@ -12,14 +12,15 @@ import time
 import pytest
 
 from tests.support.reference import recount
+from tests.support.tiers import as_nightly, times
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.sqlite import SqliteLedger
 from tokcap.steps.metering import FIRST_TOKENS
 from tokcap.system.descriptors import ENLARGE_AFTER_BYTES, LARGE_PIPE_BYTES, PIPE_BYTES
 
 TIMEOUT_SECONDS = 60
-# How many processes are killed in each test; raise it for a longer test.
-KILLS = int(os.environ.get("SESSION_KILLS", "12"))
+# How many processes are killed in each test. Two tests have every script of SCRIPTS in their turn.
+KILLS = 4 * times()
 
 # The bytes of a token in the text that is written without a pause below.
 TOKEN_BYTES = 4
@@ -71,19 +72,20 @@ def run_and_kill(args: list[str], seconds: float, *, after_output: bool = False)
     return written
 
 
-@pytest.mark.parametrize("total", [2000, None], ids=["a total", "no total"])
-@pytest.mark.parametrize("limit", [500, None], ids=["a limit", "no limit"])
+@pytest.mark.parametrize(
+    ("total", "limit"), [(2000, 500), (None, None), *map(as_nightly, ((2000, None), (None, 500)))]
+)
 def test_what_killed_processes_wrote_is_used(ledger, total, limit):
     chance = random.Random(f"{total} {limit}")
     ledger.start("s", Settings(total))
     written_tokens = most_tokens = 0
     for number in range(KILLS):
-        script = [*SCRIPTS.values()][number % len(SCRIPTS)]
+        script = [*SCRIPTS.values()][(number + (0 if total else 4)) % len(SCRIPTS)]
         limited = ["-n", str(limit)] if limit else []
         # On a busy machine a process may be killed before it has written anything, but not always. When
         # little is left of a total, nothing is passed on.
-        after_output = number == 0 or (number % 2 == 0 and "done" in script and not total)
-        seconds = (0 if after_output else 0.15) + 0.4 * chance.random()
+        after_output = number == (0 if total else 1) or (number % 2 == 0 and "done" in script and not total)
+        seconds = (0 if after_output else 0.15) + 0.2 * chance.random()
         written = run_and_kill([*limited, "--", "sh", "-c", script], seconds, after_output=after_output)
         if b"the budget is exhausted" in written:
             break
@@ -119,7 +121,9 @@ def test_an_answer_that_is_charged_exactly_is_not_charged_for_its_announcements(
     assert ledger.read("s").used == recount(done.stdout) + recount(done.stderr)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=str)
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, *map(as_nightly, (signal.SIGTERM, signal.SIGHUP))], ids=str
+)
 def test_a_call_that_is_interrupted_pays_for_what_it_wrote(ledger, number):
     ledger.start("s", Settings(5000))
     process = subprocess.Popen(

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests.support.engines import EVERY_SERVER
 from tests.support.ledgers import KINDS, TestLedger
 from tokcap.budget.arithmetic import RENEWALS, Settings
 from tokcap.budget.periods import period_end, period_start
@@ -165,7 +166,7 @@ class TestTheBorder:
         assert found[2].began == found[1].ended == period_start("week", NEW_YEAR_EVE + 7 * DAY)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("sqlite", "memory")])
+@pytest.mark.parametrize("kind", EVERY_SERVER)
 def test_a_lease_that_ends_after_the_border_is_counted_in_the_new_period(kind, tmp_path):
     opened = TestLedger(kind, tmp_path, "timeout=20&lease=100")
     ledger = opened.ledger

@@ -7,11 +7,14 @@ import threading
 
 import pytest
 
-from tests.support.engines import PASSWORD, PostgresServer, new_space, server_of
+from tests.support.engines import PASSWORD, PostgresServer, new_space, one_worker, server_of
+from tests.support.tiers import as_nightly, nightly
 from tokcap.budget import libpq, open_ledger, postgres
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, LedgerError, PackageMissing, UsageError
+
+pytestmark = one_worker
 
 
 def opened(url):
@@ -57,7 +60,7 @@ def test_many_that_start_the_first_session_create_one_schema(server, space):
         each.close()
 
 
-@pytest.mark.parametrize("level", ["read committed", "repeatable read", "serializable"])
+@pytest.mark.parametrize("level", ["serializable", *map(as_nightly, ("read committed", "repeatable read"))])
 def test_every_isolation_level_gives_the_exact_sum(server, space, level):
     """The server asks for retries at the stricter levels. Nobody sees them."""
     options = f"timeout=60&options=-c%20default_transaction_isolation%3D{level.replace(' ', '%5C%20')}"
@@ -117,6 +120,7 @@ def test_a_user_needs_the_schema_and_nothing_else(server, space):
     agent.close()
 
 
+@nightly
 def test_restarts_lose_nothing_that_was_acknowledged(space):
     server_of("postgresql")
     server = PostgresServer()

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.support.engines import DURABLE, ENDINGS, new_space, server_of
+from tests.support.engines import DURABLE, ENDINGS, new_space, one_worker, server_of
 from tests.support.links import Link
+from tests.support.tiers import nightly
 from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, LedgerUnreachable
+
+pytestmark = [nightly, one_worker]
 
 # Raise them for a longer test.
 STEPS = int(os.environ.get("FAULT_STEPS", "80"))

@@ -6,11 +6,14 @@ import time
 
 import pytest
 
-from tests.support.engines import PASSWORD, RedisServer, free_port, need, new_space, server_of
+from tests.support.engines import PASSWORD, RedisServer, free_port, need, new_space, one_worker, server_of
+from tests.support.tiers import nightly
 from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 from tokcap.errors import LedgerError, UsageError
+
+pytestmark = one_worker
 
 
 def opened(url, **variables):
@@ -51,6 +54,7 @@ def test_an_encrypted_connection_checks_the_certificate(space):
         server.close()
 
 
+@nightly
 def test_a_cluster_sends_steps_to_the_server_that_has_the_keys(space):
     need("redis-server", "redis-cli")
     ports = free_port(), free_port()
@@ -77,6 +81,7 @@ def test_a_cluster_sends_steps_to_the_server_that_has_the_keys(space):
         second.close()
 
 
+@nightly
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_server_that_writes_every_step_loses_none_in_a_restart(space, how):
     need("redis-server", "redis-cli")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.reference import recount
-from tests.support.tiers import examples
+from tests.support.tiers import as_nightly, examples
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.sqlite import SqliteLedger
 
@@ -26,6 +26,20 @@ FAILURES = {
     "a handle that does not exist": (["show", "lake000000000"], 1),
     "an unknown tokenizer": (["--tokenizer", "no_such_tokenizer", "--", "true"], 125),
 }
+FORMS = ("text", "json", "jsonl")
+# Every failure is charged in one form every day, and in all of them nightly.
+CASES = [
+    (name, form) if place % 3 == FORMS.index(form) else as_nightly((name, form))
+    for place, name in enumerate(FAILURES)
+    for form in FORMS
+]
+# A budget ends in the same way after every failure.
+ENDS = [
+    ("a command that does not exist", "text"),
+    ("no line that matches", "json"),
+    ("an unknown tokenizer", "jsonl"),
+    *(as_nightly((name, form)) for name in FAILURES for form in FORMS),
+]
 
 
 def written(ran) -> int:
@@ -43,8 +57,7 @@ def ledger(with_store, inside):
     return SqliteLedger(str(with_store))
 
 
-@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
-@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize(("name", "form"), CASES)
 def test_a_failure_is_charged_for_what_is_written(ledger, inside, name, form):
     args, status = FAILURES[name]
     ledger.start("s", Settings(10_000))
@@ -58,8 +71,7 @@ def test_a_failure_is_charged_for_what_is_written(ledger, inside, name, form):
         assert (after.used, after.reserved) == (before + written(ran), 0)
 
 
-@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
-@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize(("name", "form"), ENDS)
 def test_failures_end_in_a_refusal_and_never_cost_more_than_the_total(ledger, inside, name, form):
     args, status = FAILURES[name]
     ledger.start("s", Settings(300))
@@ -124,7 +136,7 @@ CALLS = st.tuples(
 )
 
 
-@examples(25)
+@examples(8)
 @given(calls=st.lists(CALLS, min_size=1, max_size=10), total=st.sampled_from([None, 5000, 900, 200]))
 def test_what_any_calls_write_is_what_is_used(inside, tmp_path, calls, total):
     with tempfile.TemporaryDirectory(dir=tmp_path) as directory:

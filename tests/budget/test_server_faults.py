@@ -19,14 +19,18 @@ from tests.support.engines import (
     need,
     new_space,
     not_root,
+    one_worker,
     own_directory,
     server_of,
 )
 from tests.support.program import IMPORT_PATH, ROOT
+from tests.support.tiers import as_nightly, nightly
 from tokcap.budget import open_ledger, postgres
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, LedgerError, SessionNotStarted
+
+pytestmark = one_worker
 
 
 def opened(url):
@@ -75,6 +79,7 @@ class Restored:
             self.server.close()
 
 
+@nightly
 @pytest.mark.parametrize("scheme", ["redis", "postgresql"])
 def test_a_server_that_lost_its_last_writes_goes_on_and_the_call_says_so(
     scheme, space, inside, monkeypatch, tmp_path
@@ -129,6 +134,7 @@ FULL = {
 }
 
 
+@nightly
 @pytest.mark.parametrize("scheme", FULL)
 def test_a_full_disk_is_one_line_and_nothing_acknowledged_is_lost(scheme, space, inside, with_store):
     server_of(scheme)
@@ -193,8 +199,10 @@ def test_what_cannot_be_charged_because_the_disk_is_full_is_charged_later(
     assert inside("budget", "status", "s", "-o", "json").json["data"]["used"] == 2
 
 
-@pytest.mark.parametrize("scheme", ["redis", "postgresql"])
-@pytest.mark.parametrize("offset", ["+1h", "-1h"])
+@pytest.mark.parametrize(
+    ("scheme", "offset"),
+    [("redis", "+1h"), *map(as_nightly, (("redis", "-1h"), ("postgresql", "+1h"), ("postgresql", "-1h")))],
+)
 def test_a_host_whose_clock_is_an_hour_off_loses_and_takes_nothing(scheme, space, offset):
     need("faketime")
     server = server_of(scheme)
@@ -246,6 +254,7 @@ class Pooler:
         shutil.rmtree(self.directory)
 
 
+@nightly
 def test_a_pooler_in_transaction_mode_sits_in_between(space):
     os.environ["PATH"] += os.pathsep + "/usr/sbin"
     need("pgbouncer")

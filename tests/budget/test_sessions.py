@@ -211,7 +211,7 @@ CALLS = st.tuples(
 )
 
 
-@examples(25)
+@examples(8)
 @given(calls=st.lists(CALLS, min_size=1, max_size=8), total=st.sampled_from([1000, 400, 151]))
 def test_a_session_never_lets_out_more_than_its_total(inside, tmp_path, calls, total):
     with tempfile.TemporaryDirectory(dir=tmp_path) as directory:

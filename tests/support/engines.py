@@ -276,6 +276,9 @@ SERVERS = {
     "redis": (RedisServer, ("redis-server", "redis-cli")),
     "postgresql": (PostgresServer, (f"{postgres_programs()}/initdb", "psql")),
 }
+# Parameters for tests of every server. One worker runs them all, so that each server is started once.
+one_worker = pytest.mark.xdist_group("servers")
+EVERY_SERVER = tuple(pytest.param(scheme, marks=one_worker) for scheme in SERVERS)
 # Servers that lose nothing that they have acknowledged, and the signals that end them fast and at once.
 DURABLE = {
     "redis": lambda *places: RedisServer(
@@ -294,7 +297,9 @@ def server_of(scheme: str) -> RedisServer | PostgresServer:
     start, programs = SERVERS[scheme]
     need(*programs)
     if scheme not in _running:
-        _running[scheme] = start()
+        # Tests of restarts have servers of their own. This one need not survive a loss of power.
+        quick = ("fsync=off", "full_page_writes=off") if scheme == "postgresql" else ()
+        _running[scheme] = start(*quick)
     return _running[scheme]
 
 

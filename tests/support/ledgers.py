@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 
-from tests.support.engines import SERVERS, new_space, server_of
+from tests.support.engines import EVERY_SERVER, SERVERS, new_space, server_of
 from tokcap.budget import open_ledger
 from tokcap.environment import Environment
 
 # The same member, reached in another way, is not listed here.
-KINDS = ("sqlite", "memory", *SERVERS)
+KINDS = ("sqlite", "memory", *EVERY_SERVER)
 
 
 class TestLedger:
