@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.faults import LIMIT, LINES, judged, own_lines, snapshot
 from tests.support.reference import recount
+from tests.support.tiers import as_nightly
 
 SECRET = b"precious\n" * 500
 
@@ -78,8 +79,18 @@ def test_a_link_in_place_of_a_directory(path, stored, with_store, outside, insid
     attack(stored, outside, inside)
 
 
-@pytest.mark.parametrize("target", ["out", "below/new"], ids=["to a file", "to nothing"])
-@pytest.mark.parametrize("path", FILES)
+TARGETS = ("out", "below/new")
+
+
+# A link to a file for one path and to nothing for the next, every day; both for all of them, nightly.
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        (path, target) if place % 2 == TARGETS.index(target) else as_nightly((path, target))
+        for place, path in enumerate(FILES)
+        for target in TARGETS
+    ],
+)
 def test_a_link_in_place_of_a_file(path, target, stored, with_store, outside, inside):
     place = planted(path, stored, with_store)
     place.unlink(missing_ok=True)

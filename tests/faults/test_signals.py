@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from tests.support.faults import LINES, TOKCAP, left_behind, never_began, run_tokcap, without_ignored
+from tests.support.faults import LINES, TOKCAP, left_behind, never_began, without_ignored
 from tests.support.program import Ran
-from tests.support.tiers import times
+from tests.support.tiers import as_nightly, times
 
 pytestmark = pytest.mark.usefixtures("stored")
 
-TIMES = 6 * times()
+TIMES = 3 * times()
 
 CALLS = {
     "a command": (["-n", "60", "--", "sh", "-c", "seq 1 3000; sleep 0.05; exit 3"], 3),
@@ -27,9 +27,18 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda n: n.name)
-@pytest.mark.parametrize(("args", "status"), CALLS.values(), ids=CALLS)
-def test_at_any_moment(args, status, number, tmp_path, with_store):
+SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+# Every call gets one of the signals every day, and all of them nightly.
+CASES = [
+    (call, name) if place % 3 == SIGNALS.index(name) else as_nightly((call, name))
+    for place, call in enumerate(CALLS)
+    for name in SIGNALS
+]
+
+
+@pytest.mark.parametrize(("call", "name"), CASES)
+def test_at_any_moment(call, name, tmp_path, with_store, inside):
+    (args, status), number = CALLS[call], getattr(signal, name)
     chance = random.Random(f"{args}{number}")
     temporary = tmp_path / "tmp"
     temporary.mkdir()
@@ -58,9 +67,9 @@ def test_at_any_moment(args, status, number, tmp_path, with_store):
     assert list(temporary.iterdir()) == []
     for path in left_behind(with_store):
         os.utime(path, (1, 1))
-    run_tokcap("spill", "gc")
+    inside("spill", "gc")
     assert left_behind(with_store) == []
-    assert run_tokcap("show", "@last", "--token-count").status == 0
+    assert inside("show", "@last", "--token-count").status == 0
 
 
 def test_an_interrupt_in_a_callback_ends_the_program_without_a_word():

@@ -19,6 +19,7 @@ from tests.support.faults import (
 )
 from tests.support.program import Ran
 from tests.support.reference import recount
+from tests.support.tiers import as_nightly
 from tokcap.__main__ import call
 from tokcap.environment import Environment
 
@@ -31,7 +32,8 @@ def default_places(monkeypatch):
 
 class TestHomes:
     @pytest.mark.parametrize(
-        "home", ["/dev/null", "{}/file", "{}/missing", "", "relative", "{}/new\nline", "~"]
+        "home",
+        ["/dev/null", "{}/missing", "", "relative", *map(as_nightly, ("{}/file", "{}/new\nline", "~"))],
     )
     def test_output_comes_out_and_is_stored_or_said_not_to_be(self, home, default_places, tmp_path):
         (tmp_path / "file").write_bytes(b"in the way")
@@ -43,7 +45,7 @@ class TestHomes:
 
     def test_none_at_all(self, default_places, tmp_path):
         """Then it is the one of the password file; here the data goes elsewhere all the same."""
-        world = {"XDG_DATA_HOME": str(tmp_path / "xdg")}
+        world = {"XDG_DATA_HOME": str(tmp_path / "xdg"), "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
         ran = run_tokcap("-n", str(LIMIT), "--", *COMMAND, env=world, without=("HOME",))
         assert ran.status == 3
         assert keeps_the_promises(ran, env=world, without=("HOME",))
@@ -63,16 +65,24 @@ class TestLanguages:
     @pytest.mark.parametrize(
         "world",
         [
-            {"LC_ALL": "C"},
             {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-            {"LANG": "nonsense", "LC_ALL": ""},
-            {"LC_ALL": "xx_YY.UTF-99"},
-            {"PYTHONIOENCODING": "ascii:strict"},
-            {"PYTHONIOENCODING": "utf-16", "PYTHONUTF8": "1"},
-            {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONIOENCODING": "latin-1:ignore"},
-            {"PYTHONUNBUFFERED": "1", "PYTHONDEVMODE": "1"},
-            {"PYTHONOPTIMIZE": "2"},
-            {"TZ": "Nowhere/At/All", "TERM": "", "COLUMNS": "x", "LINES": "-1"},
+            {"PYTHONIOENCODING": "utf-16", "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1", "PYTHONDEVMODE": "1"},
+            {
+                "PYTHONOPTIMIZE": "2",
+                "LC_ALL": "xx_YY.UTF-99",
+                "TZ": "Nowhere/At/All",
+                "TERM": "",
+                "LINES": "-1",
+            },
+            *map(
+                as_nightly,
+                (
+                    {"LC_ALL": "C"},
+                    {"LANG": "nonsense", "LC_ALL": ""},
+                    {"PYTHONIOENCODING": "ascii:strict"},
+                    {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONIOENCODING": "latin-1:ignore"},
+                ),
+            ),
         ],
         ids=lambda world: " ".join(f"{name}={value}" for name, value in world.items()),
     )
@@ -110,7 +120,7 @@ class TestPlacesAndPaths:
         assert ran.status == 3
         assert keeps_the_promises(ran) == ""
 
-    @pytest.mark.parametrize("path", [None, "", ":", "/nowhere", "/dev/null:/etc/passwd"])
+    @pytest.mark.parametrize("path", [None, "", *map(as_nightly, (":", "/nowhere", "/dev/null:/etc/passwd"))])
     def test_a_path_on_which_nothing_is_found(self, path):
         world = {} if path is None else {"PATH": path}
         without = ("PATH",) if path is None else ()
@@ -161,7 +171,7 @@ class TestPlacesAndPaths:
             assert ran.status in (0, 125)
             assert len(own_lines(ran)) == (ran.status != 0)
 
-    @pytest.mark.parametrize("umask", [0o777, 0o000])
+    @pytest.mark.parametrize("umask", [0o777, as_nightly(0o000)])
     def test_any_umask(self, umask, with_store):
         ran = run_tokcap("-n", str(LIMIT), "--", *COMMAND, umask=umask)
         assert ran.status == 3

@@ -191,5 +191,5 @@ class LedgerOfProcesses(RuleBasedStateMachine):
         shutil.rmtree(self.place)
 
 
-LedgerOfProcesses.TestCase.settings = examples(12, stateful_step_count=30)
+LedgerOfProcesses.TestCase.settings = examples(4, stateful_step_count=30)
 TestLedgerOfProcesses = LedgerOfProcesses.TestCase

@@ -222,5 +222,5 @@ class StoreOfProcesses(RuleBasedStateMachine):
         shutil.rmtree(self.here.path)
 
 
-StoreOfProcesses.TestCase.settings = examples(10, stateful_step_count=16)
+StoreOfProcesses.TestCase.settings = examples(4, stateful_step_count=16)
 TestStoreOfProcesses = StoreOfProcesses.TestCase

@@ -367,9 +367,21 @@ def test_while_tokcap_counts_the_first_interrupt_is_ignored_and_the_second_ends_
         assert (process.returncode, out, err) == (130, b"", b"")
 
 
-def test_a_nameless_variable_does_not_keep_a_command_from_running():
+def test_a_nameless_variable_does_not_keep_a_command_from_running(tmp_path):
     done = subprocess.run(
-        ["env", "-i", "=x", "TOKCAP_ACCOUNT=off", sys.executable, "-m", "tokcap", "--", "/bin/echo", "hi"],
+        [
+            "env",
+            "-i",
+            "=x",
+            "TOKCAP_ACCOUNT=off",
+            f"HOME={tmp_path}",
+            sys.executable,
+            "-m",
+            "tokcap",
+            "--",
+            "/bin/echo",
+            "hi",
+        ],
         capture_output=True,
         check=False,
     )

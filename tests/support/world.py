@@ -25,6 +25,8 @@ class World:
         self.data = self.path / "data"
         self.variables = {
             "HOME": directory,
+            # Without it, outputs that could not be stored would be looked for in that of the system.
+            "TMPDIR": directory,
             "PATH": os.environ["PATH"],
             "TOKCAP_DATA_DIR": str(self.data),
             "TOKCAP_CONFIG": "",

@@ -3,12 +3,20 @@
 import contextlib
 import fcntl
 import os
-from threading import Thread
+import threading
 
 import pytest
 
 from tokcap.system import descriptors
-from tokcap.system.descriptors import ENLARGE_AFTER_BYTES, LARGE_PIPE_BYTES, DescriptorReader, write_all
+from tokcap.system.descriptors import (
+    ENLARGE_AFTER_BYTES,
+    LARGE_PIPE_BYTES,
+    DescriptorReader,
+    is_readable_within,
+    write_all,
+)
+
+LITTLE, MUCH = bytes(range(256)) * 64, bytes(range(251)) * (3 * ENLARGE_AFTER_BYTES // 251)
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
@@ -21,13 +29,45 @@ def test_everything_is_written_when_the_system_takes_a_little_at_a_time(kind, tm
     assert (tmp_path / "file").read_bytes() == b"0123456789"
 
 
-def test_an_error_of_the_system_is_raised(tmp_path):
-    (tmp_path / "file").touch()
-    with (tmp_path / "file").open("rb") as read_only, pytest.raises(OSError, match="Bad file descriptor"):
-        write_all(read_only.fileno(), b"x")
+@pytest.mark.parametrize("blocking", [True, False])
+@pytest.mark.parametrize(
+    "data", [MUCH, bytearray(MUCH), memoryview(MUCH), b""], ids=lambda data: type(data).__name__
+)
+def test_all_bytes_arrive(blocking, data):
+    read, write = os.pipe()
+    os.set_blocking(write, blocking)
+    received = bytearray()
+
+    def drain():
+        while block := os.read(read, 10_000):
+            received.extend(block)
+
+    reader = threading.Thread(target=drain)
+    reader.start()
+    write_all(write, data)
+    os.close(write)
+    reader.join()
+    os.close(read)
+    assert received == bytes(data)
 
 
-LITTLE, MUCH = bytes(range(256)) * 64, bytes(range(251)) * (3 * ENLARGE_AFTER_BYTES // 251)
+def test_a_failure_is_raised():
+    read, write = os.pipe()
+    os.close(read)
+    with pytest.raises(BrokenPipeError):
+        write_all(write, b"x")
+    os.close(write)
+
+
+def test_a_descriptor_is_readable_when_it_has_data_or_has_ended():
+    read, write = os.pipe()
+    assert not is_readable_within(read, 0)
+    os.write(write, b"x")
+    assert is_readable_within(read, 0)
+    os.read(read, 1)
+    os.close(write)
+    assert is_readable_within(read, 0)
+    os.close(read)
 
 
 def size_of_pipe(descriptor: int) -> int:
@@ -51,7 +91,7 @@ def read_through(pipe: tuple[int, int], data: bytes) -> list[bytes]:
         write_all(write, data)
         os.close(write)
 
-    writer = Thread(target=fill)
+    writer = threading.Thread(target=fill)
     writer.start()
     blocks = [*iter(DescriptorReader(read).read, b"")]
     writer.join()

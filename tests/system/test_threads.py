@@ -18,24 +18,12 @@ _thread.stack_size(STACK_BYTES)
 def work():
     pass
 
-def start_worker():
+def start():
     try:
         return Worker(work).wait()
     except RuntimeError:
         return False
 
-def start_plain_thread():
-    ended = _thread.allocate_lock()
-    ended.acquire()
-    def run():
-        ended.release()
-    try:
-        _thread.start_new_thread(run, ())
-    except RuntimeError:
-        return False
-    return ended.acquire(timeout=0.2)
-
-start = {"worker": start_worker, "plain": start_plain_thread}[sys.argv[1]]
 begun = []
 unlimited = resource.getrlimit(resource.RLIMIT_AS)[1]
 for pages in range(24):
@@ -49,23 +37,12 @@ sys.exit(10 * (not all(begun)) + any(begun))
 SOME_BEGAN = 11
 
 
-def starved(kind: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-c", STARVED, kind], capture_output=True, check=False, timeout=60, text=True
-    )
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the size of the process from /proc")
-class TestWithoutMemory:
-    def test_a_plain_thread_ends_before_its_first_line(self):
-        """This shows that the next test tests something."""
-        ran = starved("plain")
-        assert ran.returncode == SOME_BEGAN
-        assert "Exception ignored in thread started by" in ran.stderr
-
-    def test_a_worker_says_that_it_cannot_begin(self):
-        ran = starved("worker")
-        assert (ran.returncode, ran.stderr) == (SOME_BEGAN, "")
+def test_a_worker_without_memory_says_that_it_cannot_begin():
+    ran = subprocess.run(
+        [sys.executable, "-c", STARVED], capture_output=True, check=False, timeout=60, text=True
+    )
+    assert (ran.returncode, ran.stderr) == (SOME_BEGAN, "")
 
 
 def test_the_work_has_begun_when_the_worker_is_created_and_is_complete_after_waiting():
