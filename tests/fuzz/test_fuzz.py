@@ -23,7 +23,9 @@ def test_what_was_found_once_stays_mended(name, path):
 )
 def test_a_short_attack_breaks_nothing(name):
     if package := TARGETS[name].package:
-        pytest.importorskip(package, reason=f"the package {package} is not installed: pip install '.[nightly]'")
+        pytest.importorskip(
+            package, reason=f"the package {package} is not installed: pip install '.[nightly]'"
+        )
     number = random.Random(f"{SEED} {name}").getrandbits(64)
     try:
         engine.try_round(TARGETS[name], number, TARGETS[name].examples * times())
