@@ -1,6 +1,7 @@
 """The map of the code holds: imports point one way, heavy libraries stay in their rooms."""
 
 import ast
+import functools
 import os
 import subprocess
 import sys
@@ -67,71 +68,66 @@ BESIDE = {
     "system": ("tokcap.environment", "tokcap.errors", "tokcap.lean"),
 }
 
-# Imports that break the rule and still have to go.
-TO_DO = {}
 
-
-def name_of(path: Path) -> str:
-    """The top-level name of a module inside the package."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-
-
-def imports_of(path: Path, *, with_types: bool) -> set[str]:
-    """The modules that a module imports, at the top or inside a function."""
+@functools.cache
+def imports_of(path: Path) -> set[tuple[str, bool]]:
+    """Return the modules that a module imports anywhere, each with whether only a type checker reads it."""
     found = set()
 
-    def visit(node):
-        if (
-            not with_types
-            and isinstance(node, ast.If)
-            and isinstance(node.test, ast.Name)
-            and node.test.id == "TYPE_CHECKING"
-        ):
-            for child in node.orelse:
-                visit(child)
-            return
+    def visit(node: ast.AST, for_types: bool) -> None:
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        if isinstance(node, ast.ImportFrom) and node.module:
-            if node.module == "tokcap":
-                found.update(f"tokcap.{alias.name}" for alias in node.names)
-            else:
-                found.add(node.module)
-        for child in ast.iter_child_nodes(node):
-            visit(child)
+            found.update((alias.name, for_types) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "tokcap":
+            found.update((f"tokcap.{alias.name}", for_types) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add((node.module, for_types))
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for child in node.body:
+                visit(child, True)
+            for child in node.orelse:
+                visit(child, for_types)
+        elif not isinstance(node, ast.expr):
+            for child in ast.iter_child_nodes(node):
+                visit(child, for_types)
 
-    visit(ast.parse(path.read_text()))
+    visit(ast.parse(path.read_text()), False)
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_library_is_imported_only_in_its_room(path):
-    place = str(path.relative_to(PACKAGE))
-    for imported in imports_of(path, with_types=False):
-        room = ROOMS.get(imported.partition(".")[0])
-        assert room is None or place.startswith(room), f"{place} imports {imported}"
+def test_a_library_is_imported_only_in_its_room():
+    wrong = [
+        f"{place} imports {imported}"
+        for path in MODULES
+        for place in [str(path.relative_to(PACKAGE))]
+        for imported, for_types in imports_of(path)
+        if not for_types and not place.startswith(ROOMS.get(imported.partition(".")[0], ""))
+    ]
+    assert wrong == []
 
 
 def layer_of(name: str) -> int:
     return next(number for number, layer in enumerate(LAYERS) if name in layer)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_down(path):
-    room = name_of(path)
-    if room == "__init__":
-        return
-    for imported in imports_of(path, with_types=True):
-        top, _, rest = imported.partition(".")
-        target = rest.partition(".")[0]
-        if top != "tokcap" or target in ("", "__version__", room):
-            continue
-        allowed = tuple(f"{name}." for name in BESIDE.get(room, ()))
-        assert layer_of(target) > layer_of(room) or f"{imported}.".startswith(allowed), f"{room}: {imported}"
+def points_down(room: str, imported: str) -> bool:
+    top, _, rest = imported.partition(".")
+    target = rest.partition(".")[0]
+    if top != "tokcap" or target in ("", "__version__", room):
+        return True
+    allowed = tuple(f"{name}." for name in BESIDE.get(room, ()))
+    return layer_of(target) > layer_of(room) or f"{imported}.".startswith(allowed)
 
 
-def test_the_top_of_the_package_has_at_most_ten_modules():
-    assert len(list(PACKAGE.glob("*.py"))) <= 10
+def test_imports_point_down():
+    rooms = [(path, path.relative_to(PACKAGE).parts[0].removesuffix(".py")) for path in MODULES]
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {imported}"
+        for path, room in rooms
+        if room != "__init__"
+        for imported, _ in imports_of(path)
+        if not points_down(room, imported)
+    ]
+    assert wrong == []
 
 
 def modules_imported_by(*words: object) -> set[str]:
@@ -176,100 +172,6 @@ def test_a_cut_of_text_loads_nothing_that_only_structured_outputs_need(with_stor
     assert loaded.isdisjoint(
         {"bisect", "re", "json", "tiktoken", "tokcap.core.seek_points", "tokcap.shapes.json"}
     )
-
-
-# All that `echo hi | tokcap -n 50` may load beyond what the interpreter loads for itself. A module more is
-# a fraction of a millisecond more for every call there is: think before adding it.
-SHORT_CALL = {
-    *("__future__", "errno", "gc", "itertools"),
-    *("tokcap",),
-    *("tokcap.__main__",),
-    *(
-        "tokcap.cli",
-        "tokcap.cli.arguments",
-        "tokcap.cli.kinds",
-        "tokcap.cli.options",
-        "tokcap.cli.values",
-        "tokcap.cli.words",
-    ),
-    *(
-        "tokcap.core",
-        "tokcap.core.cut",
-        "tokcap.core.notice",
-        "tokcap.core.request",
-        "tokcap.core.response",
-        "tokcap.core.spool",
-        "tokcap.core.tokenizer",
-    ),
-    *("tokcap.environment",),
-    *("tokcap.errors",),
-    *("tokcap.exits",),
-    *("tokcap.filters",),
-    *(
-        "tokcap.forms",
-        "tokcap.forms.text",
-    ),
-    *(
-        "tokcap.keep",
-        "tokcap.keep.head",
-    ),
-    *(
-        "tokcap.lean",
-        "tokcap.lean.own_modules",
-        "tokcap.lean.record",
-        "tokcap.lean.table",
-    ),
-    *("tokcap.pipeline",),
-    *(
-        "tokcap.shapes",
-        "tokcap.shapes.beginning",
-        "tokcap.shapes.modes",
-    ),
-    *(
-        "tokcap.source",
-        "tokcap.source.stdin",
-    ),
-    *(
-        "tokcap.steps",
-        "tokcap.steps.answer",
-        "tokcap.steps.capture",
-        "tokcap.steps.delivery",
-        "tokcap.steps.destinations",
-        "tokcap.steps.inputs",
-        "tokcap.steps.live",
-        "tokcap.steps.opening",
-        "tokcap.steps.usage_notes",
-    ),
-    *(
-        "tokcap.store",
-        "tokcap.store.recorder",
-    ),
-    *(
-        "tokcap.system",
-        "tokcap.system.descriptors",
-        "tokcap.system.shortage",
-    ),
-    *(
-        "tokcap.tokens",
-        "tokcap.tokens.checkpoints",
-        "tokcap.tokens.chunks",
-        "tokcap.tokens.embedded",
-        "tokcap.tokens.index",
-    ),
-    *(
-        "tokcap.usage",
-        "tokcap.usage.usage_log",
-    ),
-}
-
-
-def test_a_short_call_loads_no_module_beyond_the_list():
-    bare = subprocess.run(
-        [sys.executable, "-I", "-c", "import sys; print(*sys.modules)"], capture_output=True, check=True
-    )
-    loaded = modules_loaded_for("-n", "50", stdin=b"hi\n") - set(bare.stdout.decode().split())
-    assert "tokcap.pipeline" in loaded
-    assert loaded - SHORT_CALL == set()
 
 
 def test_the_wrapper_form_never_loads_typer():

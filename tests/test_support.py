@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import os
+import re
 import subprocess
 import sys
 
@@ -11,42 +11,23 @@ import pytest
 
 from tests.support.hidden_failures import failures_in
 from tests.support.program import IMPORT_PATH, ROOT
+from tests.support.tiers import nightly
 
-MODULES = sorted((ROOT / "tests").rglob("*.py"))
-
-
-def imported_by(path) -> set[str]:
-    """The modules that a file imports; for `from x import y` both `x` and `x.y`."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path}: a relative import"
-            found |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+HELPERS = r"from tests\.support\b|from tests import support\b"
+OF_FUZZ = rf"{HELPERS}|from tests\.fuzz\b(?!.*\btest_)"
 
 
-def test_no_module_imports_a_test_module_or_a_conftest():
+def test_test_modules_import_helpers_and_nothing_else_of_the_tests():
     wrong = [
-        (str(path.relative_to(ROOT)), name)
-        for path in MODULES
-        for name in imported_by(path)
-        if name.startswith("tests.") and name.rpartition(".")[2].startswith(("test_", "conftest"))
+        f"{path.relative_to(ROOT)}: {line}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for line in re.findall(r"^ *(?:from|import) +tests\b.*|^ *from +\..*", path.read_text(), re.MULTILINE)
+        if not re.match(OF_FUZZ if "fuzz" in path.parts else HELPERS, line.strip())
     ]
     assert wrong == []
 
 
-def test_helpers_import_nothing_of_the_tests_but_helpers():
-    wrong = [
-        (path.name, name)
-        for path in (ROOT / "tests" / "support").rglob("*.py")
-        for name in imported_by(path)
-        if name.startswith("tests.") and not name.startswith("tests.support")
-    ]
-    assert wrong == []
-
-
+@nightly
 class TestHiddenFailures:
     @pytest.mark.parametrize(
         ("output", "code"),
