@@ -18,6 +18,7 @@ from tests.support.guides import (
     sections,
 )
 from tests.support.program import ROOT
+from tests.support.tiers import nightly
 from tokcap.cli.catalog import all_commands
 from tokcap.cli.description import HELP, flag_of
 from tokcap.cli.options import OPTIONS, options_of
@@ -52,17 +53,17 @@ def test_there_are_examples(name):
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_the_examples_of_a_section_print_what_it_says_and_can_be_repeated(section):
+def test_the_examples_of_a_section_print_what_it_says(section):
     assert filled(section, section_outputs(section)) == section, "run python -m tests.test_readme --write"
 
 
 @pytest.mark.parametrize("code", PYTHON)
-def test_python_in_a_guide_runs_and_can_be_repeated(code, tmp_path):
-    for _ in range(2):
-        done = run_python(code, tmp_path / "python-home")
-        assert (done.returncode, done.stderr) == (0, "")
+def test_python_in_a_guide_runs(code, tmp_path):
+    done = run_python(code, tmp_path / "python-home")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
+@nightly
 def test_the_blocks_of_the_readme_run_in_order_in_one_home_each_of_them_twice(tmp_path):
     home = tmp_path / "reader" / "home"
     home.mkdir(parents=True)
@@ -76,11 +77,12 @@ def test_the_blocks_of_the_readme_run_in_order_in_one_home_each_of_them_twice(tm
                 assert changed_outputs(block, home) == []
 
 
-def test_all_sections_of_all_guides_run_in_order_in_one_home(tmp_path):
+@nightly
+def test_all_sections_of_all_guides_run_in_order_in_one_home_and_can_be_repeated(tmp_path):
     home = tmp_path / "reader" / "home"
     home.mkdir(parents=True)
     changed = {}
-    for guide in GUIDES:
+    for guide in [*GUIDES, *GUIDES]:
         for section in sections(guide.read_text()):
             if found := changed_outputs(section, home):
                 changed[f"{guide.name}: {section.splitlines()[0]}"] = found
