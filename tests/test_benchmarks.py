@@ -12,10 +12,12 @@ import pytest
 from benchmarks import environments, inputs, measure, records, report, startup, structured, subcommands, work
 from tests.support.program import ROOT
 from tests.support.reference import ENCODINGS
+from tests.support.tiers import nightly
 
 COUNT = "import sys, tiktoken; print(tiktoken.get_encoding(sys.argv[1]).encode_ordinary('Well, well.'))"
 
 
+@nightly
 def test_the_peer_finds_its_vocabularies_in_the_restored_cache(tmp_path):
     fill = [sys.executable, "-c", environments.FILL_CACHE, str(tmp_path)]
     subprocess.run(fill, check=True, cwd=ROOT)
@@ -80,6 +82,7 @@ def test_the_same_records_are_written_in_every_shape(tmp_path):
     assert [row[:2] for row in rows] == [[str(one["id"]), one["name"]] for one in document]
 
 
+@nightly
 def test_structured_calls_are_measured_next_to_the_parser_and_replace_their_own_results(
     tmp_path, monkeypatch
 ):
@@ -99,6 +102,7 @@ def test_structured_calls_are_measured_next_to_the_parser_and_replace_their_own_
     assert text.endswith(f"{own.end}\nafter\n")
 
 
+@nightly
 def test_every_subcommand_that_is_measured_succeeds(tmp_path):
     """A call that fails ends the whole run."""
     programs = environments.Environments(*[Path(sys.executable).parent] * 3, tmp_path)

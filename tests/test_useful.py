@@ -15,6 +15,7 @@ from benchmarks.useful.needles import is_found, plain
 from benchmarks.useful.outputs import OWN, count, load
 from tests.support.program import ROOT
 from tests.support.reference import recount
+from tests.support.tiers import as_nightly
 from tokcap.keep import KEEPS
 
 OUTPUTS = {output.id: output for output in load(OWN)}
@@ -23,8 +24,6 @@ RESULTS = json.loads(written.RESULTS.read_text())
 SAMPLE = ("go-test-panic", "perl-prove", "psql-csv", "terraform-show-json", "tcl-trace")
 LARGEST_BYTES = 300_000
 LARGEST_SUM_BYTES = 3_000_000
-
-every_output = pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS)
 
 
 @pytest.fixture
@@ -69,19 +68,19 @@ def test_outputs_have_different_names_and_no_file_is_left_over():
     assert sum(path.stat().st_size for path in (OWN / "raw").iterdir()) < LARGEST_SUM_BYTES
 
 
-@every_output
-def test_every_needle_is_in_its_output_and_the_order_covers_both_streams(output):
-    text = plain(output.merged.decode("utf-8", "replace"))
-    assert 1 <= len(output.needles) <= 5
-    assert all(is_found(needle, text) for needle in output.needles)
-    assert output.ask
-    assert output.command
-    assert 0 < len(output.merged) == sum(len(output.stream(name)) for name in "oe") < LARGEST_BYTES
+def test_every_needle_is_in_its_output_and_the_order_covers_both_streams():
+    for output in OUTPUTS.values():
+        text = plain(output.merged.decode("utf-8", "replace"))
+        assert 1 <= len(output.needles) <= 5, output.id
+        assert all(is_found(needle, text) for needle in output.needles), output.id
+        assert output.ask
+        assert output.command
+        assert 0 < len(output.merged) == sum(len(output.stream(name)) for name in "oe") < LARGEST_BYTES
 
 
-@every_output
-def test_outputs_have_no_path_of_a_home_or_a_checkout_of_ours(output):
-    assert not re.search(rb"/root/|/Users/|" + re.escape(str(ROOT).encode()), output.merged)
+def test_outputs_have_no_path_of_a_home_or_a_checkout_of_ours():
+    ours = re.compile(rb"/root/|/Users/|" + re.escape(str(ROOT).encode()))
+    assert [output.id for output in OUTPUTS.values() if ours.search(output.merged)] == []
 
 
 @pytest.mark.parametrize("limit", [200, 500, 2000])
@@ -118,26 +117,25 @@ def test_every_keep_policy_is_measured(replays):
     assert list(policies.all_policies(replays)) == [*KEEPS, "summary", *agents.AGENTS]
 
 
-@pytest.mark.parametrize("merge", [False, True], ids=["separate", "merge"])
+@pytest.mark.parametrize("wanted", [SAMPLE[0], *map(as_nightly, SAMPLE[1:])])
+@pytest.mark.parametrize("merge", [False, as_nightly(True)], ids=["separate", "merge"])
 @pytest.mark.parametrize(
     "option", [*(("--keep", name) for name in KEEPS), ("--mode", "summary")], ids=" ".join
 )
-def test_the_library_shows_the_bytes_of_the_command_line(option, merge, tmp_path, with_store):
+def test_the_library_shows_the_bytes_of_the_command_line(option, merge, wanted, tmp_path, with_store):
     replays = policies.Replays(tmp_path, merge)
     flag, name = option
-    policy = policies.all_policies(replays)[name]
-    for wanted in SAMPLE:
-        output = OUTPUTS[wanted]
-        words = (flag, name, "--stderr", "merge" if merge else "separate", "--", *replays.command(output))
-        done = subprocess.run(
-            [sys.executable, "-m", "tokcap", "-n", "700", *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-        shown = policy.show(output, 700)
-        assert (shown.out, shown.err, shown.status) == (done.stdout, done.stderr, done.returncode), wanted
-        assert done.returncode == output.exit
+    policy, output = policies.all_policies(replays)[name], OUTPUTS[wanted]
+    words = (flag, name, "--stderr", "merge" if merge else "separate", "--", *replays.command(output))
+    done = subprocess.run(
+        [sys.executable, "-m", "tokcap", "-n", "700", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    shown = policy.show(output, 700)
+    assert (shown.out, shown.err, shown.status) == (done.stdout, done.stderr, done.returncode)
+    assert done.returncode == output.exit
 
 
 def test_structure_is_recognised_and_a_cut_in_the_middle_of_it_is_not_valid():
