@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from tests.support.program import ROOT
 from tests.support.reference import recount
 from tests.support.terminal import on_a_terminal
-from tests.support.tiers import examples
+from tests.support.tiers import as_nightly, examples, nightly
 from tests.support.usage_log import TODAY
 from tokcap.cli.commands.stats import first_day_of
 from tokcap.cli.usage_history import read_history
@@ -350,27 +351,37 @@ def test_on_a_terminal_it_fits_and_colours_are_a_choice(with_account, columns, n
     assert max(map(len, table.splitlines())) <= columns
 
 
-@pytest.mark.parametrize(("name", "begins"), [("x.png", b"\x89PNG\r\n"), ("x.SVG", b"<?xml")])
-def test_a_plot_is_written(inside, with_account, tmp_path, name, begins):
-    pytest.importorskip("matplotlib")
+# A process of its own draws, because matplotlib takes much memory.
+needs_matplotlib = pytest.mark.skipif(
+    find_spec("matplotlib") is None,
+    reason="the package matplotlib is not installed: pip install '.[nightly]'",
+)
+
+
+@needs_matplotlib
+@pytest.mark.parametrize(
+    ("name", "begins"), [as_nightly(("x.png", b"\x89PNG\r\n")), ("x.SVG", b"<?xml")], ids=str
+)
+def test_a_plot_is_written(tokcap, with_account, tmp_path, name, begins):
     write_day(
         with_account, "2026-01-01", a_line(shown=3, total=8), a_line(command="co$t_{$", shown=9, total=8)
     )
     write_day(with_account, TODAY, a_line(shown=3, total=8, session="nightly"))
-    ran = inside("stats", "--plot", str(tmp_path / name))
+    ran = tokcap("stats", "--plot", str(tmp_path / name))
     assert (ran.status, ran.err) == (0, b"")
     picture = (tmp_path / name).read_bytes()
     assert picture.startswith(begins)
     if name == "x.SVG":
         assert b"nightly" in picture
         assert b"2026-01-01" in picture
-        inside("stats", "--plot", str(tmp_path / "again.svg"))
+        tokcap("stats", "--plot", str(tmp_path / "again.svg"))
         assert (tmp_path / "again.svg").read_bytes() == picture
 
 
+@nightly
+@needs_matplotlib
 @pytest.mark.parametrize("days", [1, 2, 30])
 def test_a_plot_has_bars_of_a_bar_s_width_readable_numbers_and_a_legend_beside_them(days):
-    pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
     from tokcap.usage.plot import draw
@@ -389,10 +400,11 @@ def test_a_plot_has_bars_of_a_bar_s_width_readable_numbers_and_a_legend_beside_t
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["shown", "saved"]
 
 
-def test_a_plot_that_cannot_be_written_is_one_line(inside, with_account, tmp_path):
-    pytest.importorskip("matplotlib")
+@nightly
+@needs_matplotlib
+def test_a_plot_that_cannot_be_written_is_one_line(tokcap, with_account, tmp_path):
     write_day(with_account, TODAY, a_line())
-    ran = inside("stats", "--plot", str(tmp_path / "nowhere" / "x.png"))
+    ran = tokcap("stats", "--plot", str(tmp_path / "nowhere" / "x.png"))
     assert (ran.status, ran.out, ran.err.count(b"\n")) == (125, b"", 1)
 
 
@@ -426,7 +438,7 @@ STDOUT = {"": 5, "aaaa": 30, "bbbb": 7}
 
 
 @given(CALLS, st.sets(st.integers(0, 25)))
-@examples(150)
+@examples(60)
 def test_in_the_end_saved_is_what_there_was_less_what_was_paid(calls, asked_at):
     """For any order of runs, shows and counts, and whenever totals become known."""
     sums = Sums()
