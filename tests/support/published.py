@@ -1,6 +1,7 @@
 """Published vocabularies of models, compiled once for all tests; and the package `tokenizers`, the reference.
 
-`.ci/vocabularies` fetches them. Where they are missing, the tests that need them are skipped.
+`.ci/vocabularies` fetches them. Only nightly tests use them, because each takes hundreds of megabytes. Where
+they or the package are missing, these tests are skipped.
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from tokenizers import Tokenizer
 
 from tests.support.program import PACKAGE
+from tests.support.tiers import nightly
 from tokcap.environment import Environment
 from tokcap.errors import TokcapError
 from tokcap.tokens import added, adding, open_tokenizer
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 VARIABLE = "TOKCAP_TESTS_VOCABULARIES"
 PLACE = os.environ.get(VARIABLE, "")
@@ -29,7 +34,7 @@ NAMES = ("deepseek_v3", "gemma3", "gpt_2", "llama2", "llama3", "mistral_nemo", "
 IN_CONTRACT = ("deepseek_v3", "gemma3", "llama2", "qwen3")
 
 needed = pytest.mark.skipif(not PLACE, reason=f"{VARIABLE} does not name a directory of .ci/vocabularies")
-every_name = pytest.mark.parametrize("name", [pytest.param(name, marks=needed) for name in NAMES])
+every_name = pytest.mark.parametrize("name", [pytest.param(name, marks=[needed, nightly]) for name in NAMES])
 
 
 def source_of(name: str) -> Path:
@@ -66,7 +71,10 @@ def opened_again(name: str):
 
 def reference_from(model: dict) -> Tokenizer:
     """Return the tokenizer of the package. The text of an added token is plain text."""
-    return Tokenizer.from_str(json.dumps({**model, "added_tokens": [], "post_processor": None}))
+    tokenizers = pytest.importorskip(
+        "tokenizers", reason="the package tokenizers is not installed: pip install '.[nightly]'"
+    )
+    return tokenizers.Tokenizer.from_str(json.dumps({**model, "added_tokens": [], "post_processor": None}))
 
 
 @functools.cache

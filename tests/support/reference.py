@@ -26,11 +26,12 @@ def reference(name: str) -> tiktoken.Encoding:
 
 @functools.cache
 def gpt2_like() -> tiktoken.Encoding:
-    """The pre-split of the GPT-2 family with an embedded table, because its own table is not embedded."""
+    """The pre-split of the GPT-2 family with a part of an embedded table: its own table is not embedded."""
+    first = {token: rank for token, rank in vocabulary.load("cl100k_base").ranks().items() if rank < 20_000}
     return tiktoken.Encoding(
         "gpt2",
         pat_str=tiktoken_ext.openai_public.r50k_pat_str,
-        mergeable_ranks=vocabulary.load("cl100k_base").ranks(),
+        mergeable_ranks=first,
         special_tokens={},
     )
 

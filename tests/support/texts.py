@@ -1,8 +1,11 @@
 """Texts that are hard to split into tokens, as strategies and as tables."""
 
+import functools
 import unicodedata
 
 from hypothesis import strategies as st
+
+from tests.support.tiers import times
 
 # Everything that pre-splits distinguish: contractions, cases, digits, blanks, newlines, slashes, marks.
 WORDS = (
@@ -51,8 +54,22 @@ def is_one_of_many(point: int) -> bool:
     return 0x3400 <= point < 0xA000 or 0xAC00 <= point < 0xD7A4 or point >= 0x20000
 
 
+@functools.cache
 def code_points() -> list[int]:
-    """Return all code points but surrogates. Of those that are alike: every 61st, and where a block ends."""
+    """Return all code points but surrogates. Of those that are alike: every 61st, and where a block ends.
+
+    The everyday tests get every 61st of the first two planes, fewer of the others, and where the category
+    changes among the scripts in the beginning.
+    """
+    if times() == 1:
+        first = [unicodedata.category(chr(point)) for point in range(0x3400)]
+        changes = {point for point in range(1, 0x3400) if first[point] != first[point - 1]}
+        return [
+            point
+            for point in range(0x110000)
+            if (point % (61 if point < 0x20000 else 997) == 0 or point in changes)
+            and not 0xD800 <= point < 0xE000
+        ]
     categories = [unicodedata.category(chr(point)) for point in range(0x110000)]
     return [
         point

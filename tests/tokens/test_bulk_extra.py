@@ -1,4 +1,7 @@
-"""The extra `bulk` changes no count: gigatoken gets only characters of a known class."""
+"""The extra `bulk` changes no count: gigatoken gets only characters of a known class.
+
+The everyday tests use a stand-in for gigatoken, because the real one takes much memory.
+"""
 
 import functools
 import importlib.util
@@ -19,15 +22,15 @@ from hypothesis import strategies as st
 from tests.support.payloads import TOKENIZERS, payload_of
 from tests.support.program import ROOT
 from tests.support.reference import ENCODINGS, reference
-from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS
-from tests.support.tiers import examples
+from tests.support.texts import ANYTHING, EMOJI, LONG_RUNS, code_points
+from tests.support.tiers import examples, nightly
 from tokcap.doctor import packages
 from tokcap.tokens import character_classes, chunks, count_bytes, gigatoken_counter, index, parallel
 from tokcap.tokens.index import Index
 
 needs_gigatoken = pytest.mark.skipif(
     importlib.util.find_spec("gigatoken") is None,
-    reason="gigatoken is not installed: pip install 'tokcap[bulk]'",
+    reason="the package gigatoken is not installed: pip install '.[nightly]'",
 )
 
 
@@ -80,6 +83,7 @@ def in_surroundings(character):
     return (FEW_SURROUNDINGS if many_alike else SURROUNDINGS).format(character)
 
 
+@nightly
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
@@ -95,10 +99,8 @@ def test_every_code_point_that_is_let_through_has_the_tokens_of_tiktoken(name):
 
 def test_exactly_the_characters_that_this_python_knows_are_let_through():
     guard = gigatoken_counter.KnownCharacters()
-    # Ten planes have nothing assigned, and two are for private use: a sample is enough there.
-    for point in (*range(0x40000), *range(0x40000, 0x110000, 0x80)):
-        if not 0xD800 <= point < 0xE000:
-            assert guard.are_all_of(chr(point)) == assigned(chr(point)), hex(point)
+    for point in code_points():
+        assert guard.are_all_of(chr(point)) == assigned(chr(point)), hex(point)
 
 
 def test_what_a_newer_python_knows_is_let_through_only_if_it_is_old(monkeypatch):
@@ -115,9 +117,10 @@ def test_one_doubtful_character_among_many_is_found():
         assert not guard.are_all_of(f"{text}\u0378{text}")
 
 
+@nightly
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
-@examples(300)
+@examples(30)
 @given(text=ANYTHING)
 @example(text="")
 @example(text="<|endoftext|><|im_start|>")
@@ -129,9 +132,10 @@ def test_any_text_counts_as_tiktoken_counts_it(name, text):
         assert gigatoken_of(name)(text).tolist() == expected
 
 
+@nightly
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
-@examples(100)
+@examples(10)
 @given(parts=st.lists(st.one_of(ANYTHING.map(str.encode), st.binary(max_size=30)), max_size=8))
 def test_any_bytes_have_the_checkpoints_that_they_have_without_it(name, parts):
     with pytest.MonkeyPatch.context() as patch:
@@ -148,6 +152,7 @@ def bulk_counter(name):
     return fresh
 
 
+@nightly
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_sources_of_this_python_have_the_tokens_of_tiktoken(name):
@@ -174,6 +179,7 @@ PAYLOADS = {
 }
 
 
+@nightly
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("kind", PAYLOADS)
@@ -182,6 +188,7 @@ def test_a_payload_has_the_checkpoints_that_it_has_without_it(name, kind, monkey
     assert_the_same_with_and_without(PAYLOADS[kind], name)
 
 
+@nightly
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_what_is_certain_does_not_need_tiktoken(name, monkeypatch):
@@ -230,6 +237,8 @@ def fake(monkeypatch):
     library.BPETokenizer = found
     monkeypatch.setitem(sys.modules, "gigatoken", package)
     monkeypatch.setitem(sys.modules, "gigatoken.gigatoken_rs", library)
+    # It comes with gigatoken.
+    monkeypatch.setitem(sys.modules, "numpy", types.ModuleType("numpy"))
     return found
 
 
@@ -368,6 +377,7 @@ def test_a_large_count_reaches_for_it_and_does_without(traced):
     assert traced(b"some words again\n" * 600_000, "--token-count") == (b"2400000\n", True)
 
 
+@nightly
 @needs_gigatoken
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_a_large_count_by_a_process_is_exact(name, tmp_path):

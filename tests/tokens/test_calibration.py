@@ -19,6 +19,7 @@ import pytest
 
 from tests.support import published
 from tests.support.program import PACKAGE, ROOT
+from tests.support.tiers import nightly
 from tokcap.environment import Environment
 from tokcap.tokens.calibration import CountedText, pieces_of, profile_of, save_profile
 
@@ -44,6 +45,7 @@ def texts_by_kind() -> dict[str, str]:
     }
 
 
+@nightly
 @published.needed
 @pytest.mark.parametrize("name", ["qwen3", "llama3"])
 def test_the_error_on_texts_that_were_held_out_is_small(name):
@@ -60,6 +62,7 @@ def test_the_error_on_texts_that_were_held_out_is_small(name):
     assert profile_of("closed", texts, "a test") == profile, "fitting is deterministic"
 
 
+@nightly
 @published.needed
 def test_a_limit_by_a_fitted_profile_is_passed_by_no_more_than_it_states(inside, tmp_path):
     closed = published.opened("qwen3")
@@ -81,8 +84,17 @@ def test_a_limit_by_a_fitted_profile_is_passed_by_no_more_than_it_states(inside,
         assert closed.count(ran.out.decode()) <= 1000 + profile.most_above
 
 
-def test_calibrate_stores_a_profile_with_its_error(inside, with_store, tmp_path):
-    files = [str(path) for path in sorted((PACKAGE / "tokens").glob("*.py"))[:12]]
+@pytest.fixture
+def files(tmp_path):
+    """Twelve short texts."""
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for path in sorted((PACKAGE / "tokens").glob("*.py"))[1:13]:
+        (texts / path.name).write_text(path.read_text()[:4000])
+    return sorted(map(str, texts.iterdir()))
+
+
+def test_calibrate_stores_a_profile_with_its_error(inside, with_store, files):
     ran = inside("tokenizer", "calibrate", "mine", "--counter", COUNTER, "--texts", "12", *files)
     assert (ran.status, ran.err) == (0, b"")
     assert b"mine: calibrated with 12 texts" in ran.out
@@ -120,8 +132,7 @@ def test_stored_outputs_are_used_if_no_file_is_named(inside, with_store):
         ("no-such-program-at-all", b"the counter exited with status 127"),
     ],
 )
-def test_a_counter_that_fails_is_reported_in_one_line(inside, with_store, counter, message):
-    files = [str(path) for path in sorted((PACKAGE / "tokens").glob("*.py"))[:12]]
+def test_a_counter_that_fails_is_reported_in_one_line(inside, with_store, files, counter, message):
     ran = inside("tokenizer", "calibrate", "mine", "--counter", counter, "--timeout", "300ms", *files)
     assert ran.status == 1
     assert message in ran.err
@@ -137,8 +148,7 @@ def test_too_little_text_and_taken_names_are_refused(inside, with_store, tmp_pat
     assert inside("tokenizer", "calibrate", "../x", "--counter", "echo 1").status == 2
 
 
-def test_a_profile_of_the_user_comes_before_a_shipped_one(inside, with_store):
-    files = [str(path) for path in sorted((PACKAGE / "tokens").glob("*.py"))[:12]]
+def test_a_profile_of_the_user_comes_before_a_shipped_one(inside, with_store, files):
     before = inside("--model", "claude-opus-4-7", "--token-count", stdin=b"some words " * 900).out
     inside("tokenizer", "calibrate", "claude", "--counter", COUNTER, "--texts", "8", *files)
     assert inside("--model", "claude-opus-4-7", "--token-count", stdin=b"some words " * 900).out != before

@@ -6,20 +6,22 @@ import functools
 import json
 
 import pytest
-import tiktoken
-import tiktoken_ext.openai_public
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import published
 from tests.support.payloads import payload_of
+from tests.support.reference import gpt2_like
 from tests.support.texts import AWKWARD
-from tests.support.tiers import examples
+from tests.support.tiers import as_nightly, examples, nightly, some_everyday, times
+from tests.support.toy_models import BLANK_BEFORE, BLANK_REPLACED, toy, toy_of_characters
 from tests.support.toys.tokenizer import WordTokenizer
 from tokcap.core.tokenizer import after_cut, most_tokens, tokens_of
+from tokcap.environment import Environment
 from tokcap.errors import TokenizerUnavailable
 from tokcap.tokens import (
     FAMILIES,
+    adding,
     chunks,
     count_bytes,
     examine_tokenizer_name,
@@ -28,23 +30,10 @@ from tokcap.tokens import (
     open_tokenizer,
     profiles,
     tokenizer_names,
-    vocabulary,
 )
 from tokcap.tokens.bpe import BytePairTokenizer
 from tokcap.tokens.byte_tokenizer import ByteTokenizer
 from tokcap.tokens.plugins import PluginTokenizer
-
-
-def gpt2_like() -> BytePairTokenizer:
-    """A tokenizer as tiktoken loads it: the pre-split of GPT-2 with an embedded vocabulary."""
-    encoding = tiktoken.Encoding(
-        "gpt2",
-        pat_str=tiktoken_ext.openai_public.r50k_pat_str,
-        mergeable_ranks=vocabulary.load("cl100k_base").ranks(),
-        special_tokens={},
-    )
-    return BytePairTokenizer("gpt2", encoding, 128)
-
 
 # Profiles differ in their numbers only, so one is enough.
 ALIKE = profiles.SHIPPED[1:]
@@ -52,20 +41,39 @@ ALIKE = profiles.SHIPPED[1:]
 KINDS = {
     **{name: functools.partial(open_tokenizer, name) for name in tokenizer_names() if name not in ALIKE},
     "cl100k_base by tiktoken": lambda: open_tokenizer("cl100k_base").byte_pair,
-    "loaded by tiktoken": gpt2_like,
+    "loaded by tiktoken": lambda: BytePairTokenizer("gpt2", gpt2_like(), 128),
     "plug-in": lambda: PluginTokenizer("words", WordTokenizer()),
     "toy": WordTokenizer,
     "bytes": ByteTokenizer,
 }
 
 
-# Where vocabularies of models have been fetched, they are tested too.
+# Vocabularies that a user adds: bytes, normalized text, characters, and a blank before every text.
+TOYS = {
+    "added, of bytes": toy((("t", "h"), (" ", "th"), ("\n", "\n"), ("1", "2"))),
+    "added, normalized": {**toy(), "normalizer": {"type": "NFC"}},
+    "added, of characters": toy_of_characters(),
+    "added, with a blank": toy_of_characters(normalizers=(BLANK_BEFORE, BLANK_REPLACED)),
+}
+# Where vocabularies of models have been fetched, the nightly tests test them too.
 ADDED = {f"{name} (added)": functools.partial(published.opened, name) for name in published.IN_CONTRACT}
 
 
-@functools.cache
-def tokenizer_of(kind):
-    return (KINDS | ADDED)[kind]()
+@pytest.fixture(scope="module")
+def tokenizer_of(tmp_path_factory):
+    """Open a tokenizer of each kind, once."""
+
+    @functools.cache
+    def opened(kind: str):
+        if kind not in TOYS:
+            return (KINDS | ADDED)[kind]()
+        place = tmp_path_factory.mktemp("toy")
+        (place / "tokenizer.json").write_text(json.dumps(TOYS[kind]))
+        env = Environment({"TOKCAP_DATA_DIR": str(place / "data")})
+        adding.add("one", str(place / "tokenizer.json"), env)
+        return open_tokenizer("one", env)
+
+    return opened
 
 
 def lengths_of(tokenizer, data: bytes) -> list[int]:
@@ -97,7 +105,7 @@ def tokens_apart(tokenizer, left: bytes, right: bytes) -> list[int]:
 
 
 every_kind = pytest.mark.parametrize(
-    "kind", [*KINDS, *(pytest.param(kind, marks=published.needed) for kind in ADDED)]
+    "kind", [*KINDS, *TOYS, *(pytest.param(kind, marks=[published.needed, nightly]) for kind in ADDED)]
 )
 ANY_BYTES = st.lists(
     st.one_of(AWKWARD.map(str.encode), st.binary(max_size=6), st.just(b"some words again\n")), max_size=6
@@ -105,9 +113,9 @@ ANY_BYTES = st.lists(
 
 
 @every_kind
-@examples(150)
+@examples(25)
 @given(text=AWKWARD)
-def test_lengths_add_up_to_the_text_and_there_are_as_many_as_tokens(kind, text):
+def test_lengths_add_up_to_the_text_and_there_are_as_many_as_tokens(tokenizer_of, kind, text):
     tokenizer = tokenizer_of(kind)
     lengths = lengths_of(tokenizer, text.encode())
     assert len(lengths) == tokenizer.count(text)
@@ -122,9 +130,9 @@ def test_lengths_add_up_to_the_text_and_there_are_as_many_as_tokens(kind, text):
 
 
 @every_kind
-@examples(150)
+@examples(40)
 @given(data=ANY_BYTES, after=ANY_BYTES, begin=st.integers(0, 20), ahead=st.integers(0, 20))
-def test_a_safe_cut_is_safe_whatever_follows(kind, data, after, begin, ahead):
+def test_a_safe_cut_is_safe_whatever_follows(tokenizer_of, kind, data, after, begin, ahead):
     tokenizer = tokenizer_of(kind)
     # Chunks begin at a safe cut themselves, or at the start.
     begin = (tokenizer.safe_cut(bytearray(data), 0, min(begin, len(data))) or 0) if begin else 0
@@ -138,10 +146,10 @@ def test_a_safe_cut_is_safe_whatever_follows(kind, data, after, begin, ahead):
 
 
 @every_kind
-@pytest.mark.parametrize("piece", ["a", " ", "=", "1", "漢字", "ab'cd", ". "])
-def test_a_safe_cut_that_was_searched_for_is_safe(kind, piece):
+@pytest.mark.parametrize("piece", some_everyday(["a", " ", "=", "1", "漢字", "ab'cd", ". "], 3))
+def test_a_safe_cut_that_was_searched_for_is_safe(tokenizer_of, kind, piece):
     tokenizer = tokenizer_of(kind)
-    data = (piece * (1 << 17)).encode()[: 1 << 18]
+    data = (piece * (1 << 17)).encode()[: 1 << (18 if times() > 1 else 16)]
     if found := tokenizer.find_safe_cut(data):
         cut = found.place
         assert 0 < cut < len(data)
@@ -149,9 +157,9 @@ def test_a_safe_cut_that_was_searched_for_is_safe(kind, piece):
 
 
 @every_kind
-@examples(100)
+@examples(25)
 @given(data=ANY_BYTES, size=st.integers(1, 9))
-def test_the_count_does_not_depend_on_the_chunks(kind, data, size):
+def test_the_count_does_not_depend_on_the_chunks(tokenizer_of, kind, data, size):
     tokenizer = tokenizer_of(kind)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "CHUNK_BYTES", 4)
@@ -169,9 +177,9 @@ def test_the_count_does_not_depend_on_the_chunks(kind, data, size):
 
 
 @every_kind
-@examples(100)
+@examples(25)
 @given(text=AWKWARD)
-def test_an_index_finds_every_token_again(kind, text):
+def test_an_index_finds_every_token_again(tokenizer_of, kind, text):
     tokenizer = tokenizer_of(kind)
     if tokenizer.most_tokens_per_byte > 1:
         # Otherwise several tokens can begin at the same byte.
@@ -211,7 +219,7 @@ def toy_family():
 
 
 @pytest.mark.parametrize("name", [*(name for name in tokenizer_names() if name not in ALIKE), "toy-words"])
-@pytest.mark.parametrize("limit", [12, 60])
+@pytest.mark.parametrize("limit", [as_nightly(12), 60])
 def test_pages_join_to_the_output_and_stay_within_the_limit(inside, toy_family, name, limit):
     tokenizer = open_tokenizer(name)
     shown, offset = [], 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.payloads import TOKENIZERS, payload_of
 from tests.support.reference import ENCODINGS, reference
 from tests.support.texts import AWKWARD
-from tests.support.tiers import examples
+from tests.support.tiers import examples, nightly
 from tokcap.tokens import chunks, gigatoken_counter, index, parallel, repeated_text
 from tokcap.tokens.chunks import as_text, split
 from tokcap.tokens.embedded import EmbeddedTokenizer
@@ -34,7 +34,7 @@ def tokens_of(name: str, data: bytes) -> int:
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@examples(150)
+@examples(25)
 @given(
     texts=st.lists(AWKWARD, min_size=1, max_size=4),
     order=st.lists(st.integers(0, 3), min_size=30, max_size=60),
@@ -112,8 +112,11 @@ def test_a_far_token_in_text_that_does_not_repeat_is_searched_by_several_process
     assert [len(parts) for parts in divided] == [3]
 
 
+@nightly
 def test_the_extra_counts_new_text_if_it_is_installed(monkeypatch):
-    pytest.importorskip("gigatoken")
+    pytest.importorskip(
+        "gigatoken", reason="the package gigatoken is not installed: pip install '.[nightly]'"
+    )
     rng = random.Random(9)
     data = " ".join("".join(rng.choices("etaoinshrdlu", k=8)) for _ in range(60_000)).encode()
     tokenizer = EmbeddedTokenizer("cl100k_base")

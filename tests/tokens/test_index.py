@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.payloads import TOKENIZERS, payload_of
 from tests.support.reference import ENCODINGS, reference
 from tests.support.texts import AWKWARD
-from tests.support.tiers import examples
+from tests.support.tiers import as_nightly, examples
 from tokcap.core.mark import words_of
 from tokcap.core.spool import Spool, in_memory
 from tokcap.system import threads
@@ -39,7 +39,7 @@ def expected_starts(text: str, name: str) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@examples(200)
+@examples(40)
 @given(text=AWKWARD, ends=st.tuples(st.integers(0, 60), st.integers(0, 60)))
 def test_starts_are_those_of_tiktoken_for_any_range(name, text, ends):
     with pytest.MonkeyPatch.context() as patch:
@@ -52,7 +52,7 @@ def test_starts_are_those_of_tiktoken_for_any_range(name, text, ends):
 
 
 @pytest.mark.parametrize("name", [*ENCODINGS, "approx"])
-@examples(200)
+@examples(40)
 @given(parts=st.lists(st.one_of(AWKWARD.map(str.encode), st.binary(max_size=9)), max_size=6))
 def test_bytes_that_are_no_utf8_count_as_their_replacement_and_are_found_again(name, parts):
     data = b"".join(parts)
@@ -128,7 +128,7 @@ def test_the_total_of_a_large_payload_is_an_estimate_and_of_a_small_one_exact(mo
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "approx"])
-@pytest.mark.parametrize("cores", [1, 2, 3, 8])
+@pytest.mark.parametrize("cores", [1, as_nightly(2), 3, as_nightly(8)])
 def test_much_is_counted_by_several_processes_with_the_same_result(name, cores, monkeypatch, without_extra):
     monkeypatch.setattr(index, "PARALLEL_PART_BYTES", 20_000)
     monkeypatch.setattr(parallel, "available_cores", lambda: cores)

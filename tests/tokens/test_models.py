@@ -4,6 +4,7 @@ import pytest
 
 from tests.support import published
 from tests.support.reference import recount
+from tests.support.tiers import nightly
 from tokcap import run
 from tokcap.tokens.models import find_model
 
@@ -118,6 +119,7 @@ def test_an_unknown_model_is_answered_with_the_nearest_names(inside):
 
 
 @published.needed
+@nightly
 def test_a_model_is_counted_exactly_if_its_vocabulary_was_added(inside):
     env = {"TOKCAP_DATA_DIR": published.data_dir("qwen3")}
     found = inside("--model", "Qwen/Qwen3-Coder-480B", "--token-count", "-o", "json", stdin=SEQ, env=env).json

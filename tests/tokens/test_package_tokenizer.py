@@ -6,9 +6,12 @@ import json
 import sys
 
 import pytest
-from tokenizers import Tokenizer
 
 from tests.support.toy_models import toy
+
+tokenizers = pytest.importorskip(
+    "tokenizers", reason="the package tokenizers is not installed: pip install '.[nightly]'"
+)
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def test_it_counts_and_cuts_with_the_tokens_of_the_package(inside, file):
         True,
     )
     assert inside("tokenizer", "add", "own", str(file), "--slow").status == 0
-    expected = len(Tokenizer.from_file(str(file)).encode(TEXT, add_special_tokens=False).ids)
+    expected = len(tokenizers.Tokenizer.from_file(str(file)).encode(TEXT, add_special_tokens=False).ids)
     assert inside("--tokenizer", "own", "--token-count", stdin=TEXT.encode()).out == b"%d\n" % expected
     shown, offset = [], 0
     while offset is not None:

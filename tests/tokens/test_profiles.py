@@ -7,6 +7,7 @@ import random
 import pytest
 
 from tests.support.payloads import payload_of
+from tests.support.tiers import times
 from tokcap.tokens import count_bytes, open_index, open_tokenizer
 from tokcap.tokens.kinds import SHAPE_OF_BYTES, kind_of
 from tokcap.tokens.profile import Profile
@@ -135,6 +136,6 @@ def test_a_kind_that_a_profile_does_not_name_is_counted_as_what_it_is_part_of(na
 def test_tokens_of_the_same_shape_have_the_same_kind():
     chance = random.Random(20)
     characters = [*map(chr, range(0x80)), *"éж中"]
-    for _ in range(20_000):
+    for _ in range(2_000 * times()):
         token = "".join(chance.choices(characters, k=chance.randrange(1, 5))).encode()
         assert kind_of(token.translate(SHAPE_OF_BYTES)) == kind_of(token), token

@@ -1,4 +1,4 @@
-"""Vocabularies of characters, as SentencePiece trains them, have the tokens of the package `tokenizers`."""
+"""Vocabularies of characters, as SentencePiece trains them, have the tokens that their files define."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import published
+from tests.support.plain_bpe import plain_lengths
 from tests.support.published import lengths_by, needed, reference_from
-from tests.support.tiers import examples
+from tests.support.tiers import examples, nightly
 from tests.support.toy_models import BLANK_BEFORE, BLANK_REPLACED, MERGES, METASPACE, toy_of_characters
 from tokcap.core.tokenizer import after_cut
 from tokcap.environment import Environment
@@ -20,20 +21,20 @@ from tokcap.tokens import adding, chunks, count_bytes, open_tokenizer
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """Compile a model, once each; return the tokenizer and the package's."""
+    """Compile a model, once each."""
     known = {}
 
-    def both(model: dict):
+    def compile_once(model: dict):
         content = json.dumps(model)
         if content not in known:
             directory = tmp_path_factory.mktemp("one")
             (directory / "tokenizer.json").write_text(content)
             env = Environment({"TOKCAP_DATA_DIR": str(directory / "data")})
             adding.add("one", str(directory / "tokenizer.json"), env)
-            known[content] = open_tokenizer("one", env), reference_from(model)
+            known[content] = open_tokenizer("one", env)
         return known[content]
 
-    return both
+    return compile_once
 
 
 PREFIXES = {
@@ -61,13 +62,24 @@ PARTS = (
 )
 
 
+ANY_PARTS = st.lists(st.one_of(st.sampled_from(PARTS), st.text(max_size=3)), max_size=10)
+
+
+@nightly
 @pytest.mark.parametrize("prefix", PREFIXES)
-@examples(60)
-@given(parts=st.lists(st.one_of(st.sampled_from(PARTS), st.text(max_size=3)), max_size=10))
-def test_any_text_has_the_tokens_of_the_package(compiled, prefix, parts):
-    tokenizer, reference = compiled(PREFIXES[prefix])
-    text = "".join(parts)
-    expected = lengths_by(reference, text)
+@examples(30)
+@given(text=ANY_PARTS.map("".join))
+def test_the_reference_of_these_tests_has_the_tokens_of_the_package(prefix, text):
+    reference = reference_from(PREFIXES[prefix])
+    assert plain_lengths(PREFIXES[prefix], text) == lengths_by(reference, text)
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@examples(40)
+@given(text=ANY_PARTS.map("".join))
+def test_any_text_has_the_tokens_that_the_file_defines(compiled, prefix, text):
+    tokenizer = compiled(PREFIXES[prefix])
+    expected = plain_lengths(PREFIXES[prefix], text)
     lengths = list(tokenizer.token_lengths(text))
     assert (len(lengths), tokenizer.count(text)) == (len(expected), len(expected))
     assert sum(lengths) == len(text.encode())
@@ -82,16 +94,28 @@ def test_any_text_has_the_tokens_of_the_package(compiled, prefix, parts):
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("text", [" ", "▁", "the", "ж", "漢字", "-- ", "\n", "> </"])
 def test_a_long_run_is_counted_in_parts_as_it_is_whole(compiled, prefix, text):
-    tokenizer, reference = compiled(PREFIXES[prefix])
-    run = text * 60_000
-    expected = len(lengths_by(reference, run))
-    assert count_bytes(run.encode(), tokenizer) == expected
-    pieces = list(chunks.split([run.encode()], tokenizer))
+    tokenizer = compiled(PREFIXES[prefix])
+    run = text * 400
+    expected = len(plain_lengths(PREFIXES[prefix], run))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "LONG_STRETCH_BYTES", 300)
+        patch.setattr(chunks, "CHUNK_BYTES", 100)
+        assert count_bytes(run.encode(), tokenizer) == expected
+        pieces = list(chunks.split([run.encode()], tokenizer))
     assert b"".join(pieces) == run.encode()
 
 
+@nightly
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("text", [" ", "▁", "the", "ж", "漢字", "-- ", "\n", "> </"])
+def test_a_very_long_run_has_the_tokens_of_the_package(compiled, prefix, text):
+    run = text * 60_000
+    expected = len(lengths_by(reference_from(PREFIXES[prefix]), run))
+    assert count_bytes(run.encode(), compiled(PREFIXES[prefix])) == expected
+
+
 def test_a_text_of_one_character_may_have_two_tokens(compiled, inside, monkeypatch):
-    tokenizer, _ = compiled(PREFIXES["always"])
+    tokenizer = compiled(PREFIXES["always"])
     assert list(tokenizer.token_lengths("1")) == [0, 1]
     place = tokenizer.continued._directory.rpartition("/tokenizers/")[0]
     monkeypatch.setenv("TOKCAP_DATA_DIR", place)
@@ -105,12 +129,12 @@ def test_blanks_that_are_merged_first_are_one_token_before_any_word(compiled):
     words = [("t", "h"), ("▁", "th"), ("▁th", "e"), ("th", "e"), ("▁", "é")]
     for merges, known in ((runs + words, 8), (words + runs, 0), ([*runs, *words, ("▁▁", "th")], 0)):
         model = toy_of_characters(merges)
-        tokenizer, reference = compiled(model)
+        tokenizer = compiled(model)
         assert tokenizer.described.blank_run == known
         for size in range(20):
             for word in ("the", "th", "t", "é", "ж", "x", "1", "\n", "", "漢"):
                 text = " " * size + word + "  " + word
-                assert list(tokenizer.token_lengths(text)) == lengths_by(reference, text), repr(text)
+                assert list(tokenizer.token_lengths(text)) == plain_lengths(model, text), repr(text)
 
 
 def test_a_token_that_joins_what_is_divided_is_refused(compiled):
@@ -122,9 +146,9 @@ def test_a_token_that_joins_what_is_divided_is_refused(compiled):
 def test_tokens_with_plain_blanks_or_unknown_characters_are_never_made(compiled):
     model = toy_of_characters()
     model["model"]["vocab"] |= {" a": 900, "жб": 901}
-    tokenizer, reference = compiled(model)
+    tokenizer = compiled(model)
     for text in (" a a", "жбжб a"):
-        assert list(tokenizer.token_lengths(text)) == lengths_by(reference, text)
+        assert list(tokenizer.token_lengths(text)) == plain_lengths(model, text)
 
 
 def test_other_normalizers_and_splits_are_refused(compiled):
@@ -141,6 +165,7 @@ def test_other_normalizers_and_splits_are_refused(compiled):
 
 
 @needed
+@nightly
 @pytest.mark.parametrize("name", ["gemma3", "llama2"])
 @pytest.mark.parametrize("run", [" ", "\u2581", "ж中", "\U0001f9ff\u0378", "-> "])
 def test_a_long_line_is_divided_into_parts_of_bounded_size(name, run):
