@@ -5,6 +5,7 @@ import pytest
 from tests.support.focused import GAP
 from tests.support.reference import recount
 from tests.support.samples import MARK, SAMPLES, Sample
+from tests.support.tiers import as_nightly
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes import SHAPES
@@ -74,7 +75,7 @@ def test_facts_agree_with_each_other(keep):
 @every_policy
 @every_shape
 @pytest.mark.parametrize("output", list(FORMS))
-@pytest.mark.parametrize("limit", [3, 15, 60, 300])
+@pytest.mark.parametrize("limit", [as_nightly(3), 15, 60, as_nightly(300)])
 def test_a_window_recounts_to_at_most_the_limit(keep, shape, output, limit):
     for offset in (0, 25):
         sample = Sample(SAMPLES[shape], shape)
@@ -111,4 +112,4 @@ def test_without_a_sentinel_there_is_no_mark(keep, shape):
 @every_policy
 @every_shape
 def test_what_fits_is_shown_whole(keep, shape):
-    assert Sample(SAMPLES[shape], shape).shown(100_000, keep=keep) == SAMPLES[shape]
+    assert Sample(SAMPLES[shape], shape).shown(50_000, keep=keep) == SAMPLES[shape]

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.reference import recount
 from tests.support.samples import MARK, SAMPLES
+from tests.support.tiers import as_nightly
 from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
 from tokcap.shapes import SHAPES
@@ -21,7 +22,7 @@ def middle():
 
 @pytest.mark.parametrize("shape", list(SHAPES))
 @pytest.mark.parametrize("output", list(FORMS))
-@pytest.mark.parametrize("limit", ["30", "150", "600"])
+@pytest.mark.parametrize("limit", ["30", "150", as_nightly("600")])
 def test_it_cuts_every_shape_within_the_limit(inside, shape, output, limit):
     ran = inside("-n", limit, "--keep", "middle", "-o", output, stdin=SAMPLES[shape])
     assert ran.status == 0

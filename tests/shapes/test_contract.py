@@ -59,13 +59,13 @@ def test_every_payload_can_be_declared_to_be_any_shape(name):
 @pytest.mark.parametrize("output", list(FORMS))
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_window_recounts_to_at_most_the_limit(name, output, limit):
-    for offset in (0, 30, 100_000):
+    for offset in (0, 30, 50_000):
         assert recount(Sample(SAMPLES[name], name).shown(limit, offset=offset, output=output)) <= limit
 
 
 @every_shape
 def test_a_payload_that_fits_is_passed_on_unchanged(name):
-    assert Sample(SAMPLES[name], name).shown(100_000) == SAMPLES[name]
+    assert Sample(SAMPLES[name], name).shown(50_000) == SAMPLES[name]
     assert Sample(SAMPLES[name], name).shown(None) == SAMPLES[name]
 
 

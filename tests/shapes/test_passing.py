@@ -11,7 +11,7 @@ from tests.support import json_documents, tables
 from tests.support.json_documents import CONTAINERS, DOCUMENTS, SEQUENCES
 from tests.support.payloads import payload_of
 from tests.support.reference import recount
-from tests.support.tiers import examples
+from tests.support.tiers import examples, times
 from tokcap.core import seek_points
 from tokcap.core.seek_points import SeekPoints, ShapeSeekPoints
 from tokcap.forms import FORMS
@@ -23,6 +23,8 @@ from tokcap.shapes.json_text.tree import Reader
 
 # So far apart that most documents here have many.
 STRIDE = 16
+# An offset that is behind the end of all documents here, and not so far that it is counted in another way.
+BEHIND_THE_END = 60_000
 DEEP = st.tuples(DOCUMENTS, st.integers(0, 9)).map(lambda pair: "[0," * pair[1] + pair[0] + ",1]" * pair[1])
 SOURCES = st.one_of(
     st.tuples(DEEP, st.just(False)),
@@ -76,7 +78,7 @@ def state_of(reader):
     return levels, reader.next_begin
 
 
-@examples(40)
+@examples(12)
 @given(source=SOURCES)
 def test_at_every_byte_a_glance_finds_what_a_look_at_each_lexeme_finds(source):
     text, lines = source
@@ -90,14 +92,14 @@ def test_at_every_byte_a_glance_finds_what_a_look_at_each_lexeme_finds(source):
             assert reader.complete == (reader.next_begin == len(data))
 
 
-@examples(100)
+@examples(30)
 @given(text=DEEP)
 def test_a_value_ends_where_its_last_lexeme_ends(text):
     data = text.encode("utf-8", "surrogatepass")
     assert end_of_value(data + b",[]]", 0) == len(data)
 
 
-@examples(100)
+@examples(30)
 @given(text=CONTAINERS)
 def test_the_top_of_a_document_is_the_same_read_alone_or_with_all_that_is_inside(text):
     data = text.encode("utf-8", "surrogatepass")
@@ -130,7 +132,7 @@ def windows(source, limit):
     return [source.window(limit, offset, keep) for keep, offset in WINDOWS]
 
 
-@examples(40)
+@examples(15)
 @given(payload=PAYLOADS, limit=st.integers(15, 60), data=st.data())
 def test_any_of_the_seek_points_give_the_windows_that_none_give(payload, limit, data):
     source = source_of(payload)
@@ -138,7 +140,7 @@ def test_any_of_the_seek_points_give_the_windows_that_none_give(payload, limit, 
     for keep, offset in WINDOWS:
         source.payload.seek_points.clear()
         expected.append(source.window(limit, offset, keep))
-    source.window(1, 10**6)
+    source.window(1, BEHIND_THE_END)
     true_ones = source.payload.seek_points.pairs()
     some = data.draw(st.lists(st.sampled_from(true_ones), unique=True)) if true_ones else []
     source.payload.seek_points.clear()
@@ -147,12 +149,12 @@ def test_any_of_the_seek_points_give_the_windows_that_none_give(payload, limit, 
     assert windows(source, limit) == expected
 
 
-@examples(40)
+@examples(12)
 @given(payload=PAYLOADS, other=PAYLOADS, limit=st.integers(15, 60), data=st.data())
 def test_seek_points_that_are_damaged_or_of_something_else_change_nothing(payload, other, limit, data):
     source, foreign = source_of(payload), source_of(other)
     expected = windows(source, limit)
-    foreign.window(1, 10**6)
+    foreign.window(1, BEHIND_THE_END)
     pairs = [*foreign.payload.seek_points.pairs()]
     for byte, state in source.payload.seek_points.pairs():
         place = data.draw(st.integers(0, len(state) - 1))
@@ -222,15 +224,15 @@ def test_hidden_records_are_counted_over_seek_points():
 @pytest.mark.parametrize("wrap", ["%s", '{"a": 1, "b": %s, "c": [%s]}', "[[%s], %s]"])
 def test_both_ends_of_a_long_document_are_the_same_with_seek_points(wrap):
     source = json_documents.Source(wrap.replace("%s", json.dumps(RECORDS[:60])))
-    for offset in range(0, 300, 7):
+    for offset in range(0, 300, 70 // times()):
         source.payload.seek_points.clear()
         expected = source.window(40, offset, "ends")
-        source.window(1, 10**6)
+        source.window(1, BEHIND_THE_END)
         assert source.window(40, offset, "ends") == expected
 
 
 def test_deep_nesting_leaves_no_long_seek_points():
-    depth = 20_000
+    depth = 5000
     source = json_documents.Source("[1," * depth + "2" + "]" * depth)
     assert recount(FORMS["json"].compose(source.window(50, keep="tail").parts)) <= 50
     pairs = source.payload.seek_points.pairs()

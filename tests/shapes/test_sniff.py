@@ -76,9 +76,8 @@ def test_a_payload_is_taken_for_what_it_is(shape, data):
     assert sniff(payload_of(data), "auto").shape == shape
 
 
-@pytest.mark.parametrize(("shape", "data"), SHAPES, ids=lambda value: str(value[:30]))
-def test_text_is_text_if_one_says_so(shape, data):
-    assert sniff(payload_of(data), "text").shape == "text"
+def test_everything_is_text_if_one_says_so():
+    assert {sniff(payload_of(data), "text").shape for _, data in SHAPES} == {"text"}
 
 
 @pytest.mark.parametrize("declared", ["json", "jsonl"])
@@ -161,7 +160,7 @@ def test_a_text_that_only_begins_like_json_is_refused_by_its_beginning(line):
     assert sniff(Glanced(line), "auto").shape == "text"
 
 
-@examples(150)
+@examples(50)
 @given(values=st.lists(DOCUMENTS, min_size=1, max_size=3), data=st.data())
 def test_every_beginning_of_valid_json_may_go_on(values, data):
     text = "\n".join(values).encode("utf-8", "surrogatepass")
@@ -176,7 +175,7 @@ def test_every_beginning_of_valid_json_may_go_on(values, data):
     assert found.more or len(found.values) == sum(end <= size for _, end in whole)
 
 
-@pytest.mark.parametrize("number", [1, 7, 60_000])
+@pytest.mark.parametrize("number", [1, 7, 20_000])
 @pytest.mark.parametrize(
     "value",
     [b'{"a":1}\n', b'{\n"a":1\n}\n', b'{"a":1}', rb'{"a":"\ud800"}' + b"\n", b'{"a":1}\r', b"[1E400] \n"],

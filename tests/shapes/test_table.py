@@ -27,7 +27,7 @@ def read(data: bytes, delimiter=",") -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("delimiter", "cut_shape"), [(",", cut_csv), ("\t", cut_tsv)])
-@examples(80)
+@examples(30)
 @given(rows=tables(), limit=st.integers(60, 200), line_end=st.sampled_from(["\n", "\r\n"]))
 def test_a_window_reads_back_as_the_first_rows_and_the_mark_row(delimiter, cut_shape, rows, limit, line_end):
     data = written(rows, delimiter, line_end)
@@ -42,7 +42,7 @@ def test_a_window_reads_back_as_the_first_rows_and_the_mark_row(delimiter, cut_s
         assert mark == [MARK] + [""] * (len(rows[0]) - 1)
 
 
-@examples(80)
+@examples(25)
 @given(rows=tables(), limit=st.integers(80, 200))
 def test_walking_shows_every_row_once_below_the_header(rows, limit):
     source = Source(written(rows))
@@ -58,7 +58,7 @@ def test_walking_shows_every_row_once_below_the_header(rows, limit):
     assert walked == read(written(rows))[1:]
 
 
-@examples(80)
+@examples(30)
 @given(
     rows=tables(),
     limit=st.integers(1, 120),
@@ -135,7 +135,7 @@ def test_a_quote_that_is_never_closed_makes_the_rest_one_row():
     assert end_of_row(data, 0, CSV) == 8
 
 
-@examples(150)
+@examples(60)
 @given(data=st.text('a,"\n\ré', max_size=40).map(str.encode))
 def test_rows_passed_in_one_go_are_those_passed_one_by_one(data):
     starts = [0]

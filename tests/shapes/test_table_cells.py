@@ -26,7 +26,7 @@ def tables(draw) -> bytes:
     return (end.join(lines) + draw(st.sampled_from(["", end, end + '"open', end + end]))).encode()
 
 
-@examples(200)
+@examples(50)
 @given(data=tables(), names=st.lists(st.sampled_from("abcdx"), min_size=1, max_size=3))
 def test_columns_of_many_rows_are_those_of_each_row(data, names):
     with pytest.MonkeyPatch.context() as patch:
@@ -39,7 +39,7 @@ def test_columns_of_many_rows_are_those_of_each_row(data, names):
     assert bytes(found.data[:]) == b"".join(one_by_one(data[start:end]) for start, end in spans)
 
 
-@examples(200)
+@examples(50)
 @given(data=tables(), complete=st.booleans())
 def test_a_summary_of_many_rows_is_that_of_each_row(data, complete):
     found = column_summary.read(data, CSV, complete=complete)
