@@ -1,6 +1,5 @@
 """What a text leaves switched on in a terminal, and the sequences that undo it."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,15 +68,15 @@ CLOSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "reset"), OPEN)
-def test_what_is_left_open_is_undone_by_what_is_needed_and_nothing_else(text, reset):
-    assert b"".join(resets_after(text)) == reset
-    assert resets_after(text + reset) == []
+def test_what_is_left_open_is_undone_by_what_is_needed_and_nothing_else():
+    for text, reset in OPEN:
+        assert b"".join(resets_after(text)) == reset
+        assert resets_after(text + reset) == []
 
 
-@pytest.mark.parametrize("text", CLOSED)
-def test_what_is_closed_needs_no_reset(text):
-    assert resets_after(text) == []
+def test_what_is_closed_needs_no_reset():
+    for text in CLOSED:
+        assert resets_after(text) == [], text
 
 
 def test_everything_that_a_full_screen_program_opens_is_undone_in_order():

@@ -54,7 +54,7 @@ SEQUENCES = {
 
 
 def around_each(places) -> list:
-    """Return parameters: all sequences in the first place, the odd ones in all others; the rest is nightly."""
+    """Return parameters: all sequences in the first place, the odd ones in the others, others nightly."""
     first, *_ = places
     everyday = {"not alike", "a key twice", "an escaped key"}
     pairs = [(name, place) for place in places for name in SEQUENCES]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.reference import ENCODINGS, recount
+from tests.support.tiers import examples
 from tokcap.budget.modes import ResponseMode
 from tokcap.core.spool import Spool
 from tokcap.shapes import MODES, SHAPES
@@ -263,6 +264,7 @@ JSON = st.recursive(
 )
 
 
+@examples(20)
 @given(JSON, st.integers(0, 300))
 def test_the_outline_of_any_document_is_short_even_if_it_breaks_off(value, cut):
     data = json.dumps([value] * 3).encode()
@@ -430,27 +432,27 @@ def test_line_numbers_hold_across_blocks_and_lines_longer_than_those():
     assert max(map(len, said)) < 200
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (b"\x1f\x8b\x08abc", "gzip"),
-        (b"\x89PNG\r\n\x1a\n\x00", "PNG image"),
-        (b"\x7fELF\x02\x01", "ELF program"),
-        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF"),
-        (b"PK\x03\x04\x14", "zip"),
-        (b"SQLite format 3\x00", "SQLite database"),
-        (b"a\x00b", "unknown format"),
-        (bytes(range(128, 256)), "unknown format"),
-        (b"%PDF- is how a PDF begins", ""),
-        ("Grüße, 世界\n".encode(), ""),
-        ("世".encode()[:2], ""),
-        (b"mostly text with one \xff in it, as logs have\n", ""),
-        (b"\x1b[31mred\x1b[0m\r\n", ""),
-        (b"", ""),
-    ],
-)
-def test_binary_data_is_named(data, kind):
-    assert binary_kind(data) == kind
+NAMED = [
+    (b"\x1f\x8b\x08abc", "gzip"),
+    (b"\x89PNG\r\n\x1a\n\x00", "PNG image"),
+    (b"\x7fELF\x02\x01", "ELF program"),
+    (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF"),
+    (b"PK\x03\x04\x14", "zip"),
+    (b"SQLite format 3\x00", "SQLite database"),
+    (b"a\x00b", "unknown format"),
+    (bytes(range(128, 256)), "unknown format"),
+    (b"%PDF- is how a PDF begins", ""),
+    ("Grüße, 世界\n".encode(), ""),
+    ("世".encode()[:2], ""),
+    (b"mostly text with one \xff in it, as logs have\n", ""),
+    (b"\x1b[31mred\x1b[0m\r\n", ""),
+    (b"", ""),
+]
+
+
+def test_binary_data_is_named():
+    for data, kind in NAMED:
+        assert binary_kind(data) == kind, data
 
 
 def test_a_summary_of_binary_data_says_so_and_shows_its_first_bytes():
@@ -459,120 +461,116 @@ def test_a_summary_of_binary_data_says_so_and_shows_its_first_bytes():
     assert said[1].startswith("first bytes: 1f 8b 08 00")
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "E   assert 3 == 4",
-        "E       AssertionError: x",
-        "FAILED tests/test_x.py::test_y - assert 1",
-        "=== 3 failed, 59 passed in 0.06s ===",
-        "Tests: 2 failed, 8 passed",
-        "Traceback (most recent call last):",
-        "ValueError: bad thing",
-        "requests.exceptions.HTTPError: 404 Client Error",
-        'Exception in thread "main" java.lang.NullPointerException: x',
-        "KeyboardInterrupt",
-        "src/main.c:10:5: error: expected ';'",
-        "src/main.c:10:5: error: 'x' undeclared",
-        "src/main.c:1:10: fatal error: x.h: No such file or directory",
-        "error[E0308]: mismatched types",
-        "error: could not compile `x`",
-        "src/a.ts(3,1): error TS2322: Type 'x'",
-        "npm ERR! code ERESOLVE",
-        "npm error code E404",
-        "panic: runtime error: index out of range",
-        "thread 'main' panicked at src/main.rs:2:5",
-        "fatal: not a git repository",
-        "--- FAIL: TestX (0.00s)",
-        "make: *** [Makefile:2: all] Error 1",
-        "Segmentation fault (core dumped)",
-        "CONFLICT (content): Merge conflict in x",
-        "web-1  0/1  CrashLoopBackOff  12",
-        "2 errors generated.",
-        "Process exited with code 1",
-        ">       assert f(1) == 2",
-        "Killed",
-        "ninja: build stopped: subcommand failed.",
-    ],
-)
-def test_a_line_that_tells_why_it_ended_is_fatal(line):
-    assert rank(line) == FATAL
+FATAL_LINES = [
+    "E   assert 3 == 4",
+    "E       AssertionError: x",
+    "FAILED tests/test_x.py::test_y - assert 1",
+    "=== 3 failed, 59 passed in 0.06s ===",
+    "Tests: 2 failed, 8 passed",
+    "Traceback (most recent call last):",
+    "ValueError: bad thing",
+    "requests.exceptions.HTTPError: 404 Client Error",
+    'Exception in thread "main" java.lang.NullPointerException: x',
+    "KeyboardInterrupt",
+    "src/main.c:10:5: error: expected ';'",
+    "src/main.c:10:5: error: 'x' undeclared",
+    "src/main.c:1:10: fatal error: x.h: No such file or directory",
+    "error[E0308]: mismatched types",
+    "error: could not compile `x`",
+    "src/a.ts(3,1): error TS2322: Type 'x'",
+    "npm ERR! code ERESOLVE",
+    "npm error code E404",
+    "panic: runtime error: index out of range",
+    "thread 'main' panicked at src/main.rs:2:5",
+    "fatal: not a git repository",
+    "--- FAIL: TestX (0.00s)",
+    "make: *** [Makefile:2: all] Error 1",
+    "Segmentation fault (core dumped)",
+    "CONFLICT (content): Merge conflict in x",
+    "web-1  0/1  CrashLoopBackOff  12",
+    "2 errors generated.",
+    "Process exited with code 1",
+    ">       assert f(1) == 2",
+    "Killed",
+    "ninja: build stopped: subcommand failed.",
+]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "2024-01-01 ERROR db: connection lost",
-        "[error] bad",
-        "level=error msg=x",
-        '{"level":"error","msg":"x"}',
-        "curl: (6) Could not resolve host: x",
-        "bash: foo: command not found",
-        "ls: cannot access 'x': No such file or directory",
-        "Permission denied",
-        "connect: connection refused",
-        "request timed out",
-        "x: no such file, error reported",
-        "HTTP/1.1 404 Not Found",
-        "status: 503",
-        "status code 500",
-        '1.2.3.4 - - [x] "GET /x HTTP/1.1" 502 31',
-        "! [rejected] main -> main",
-    ],
-)
-def test_a_line_that_tells_of_a_failure_is_an_error(line):
-    assert rank(line) == ERROR
+def test_a_line_that_tells_why_it_ended_is_fatal():
+    assert [line for line in FATAL_LINES if rank(line) != FATAL] == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "warning: unused variable",
-        "src/a.c:3:1: warning: unused variable 'y'",
-        "npm WARN deprecated uuid@3.4.0: Please upgrade",
-        "WARN  request failed, trying again",
-        "x.py:3: DeprecationWarning: old",
-        "3 warnings",
-    ],
-)
-def test_a_warning_ranks_below_errors(line):
-    assert rank(line) == WARNING
+ERROR_LINES = [
+    "2024-01-01 ERROR db: connection lost",
+    "[error] bad",
+    "level=error msg=x",
+    '{"level":"error","msg":"x"}',
+    "curl: (6) Could not resolve host: x",
+    "bash: foo: command not found",
+    "ls: cannot access 'x': No such file or directory",
+    "Permission denied",
+    "connect: connection refused",
+    "request timed out",
+    "x: no such file, error reported",
+    "HTTP/1.1 404 Not Found",
+    "status: 503",
+    "status code 500",
+    '1.2.3.4 - - [x] "GET /x HTTP/1.1" 502 31',
+    "! [rejected] main -> main",
+]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "0 errors",
-        "Found 0 errors, 0 warnings",
-        "no error",
-        "No errors found",
-        "it did not fail",
-        "error-free",
-        "no issues, without any errors",
-        "failed: 0",
-        "passed=12 failed=0 errors=0",
-        '"error": null',
-        "error=nil",
-        '"errors": []',
-        'error="" code=0',
-        "tests/test_errors.py ........",
-        "src/errors.py",
-        "modified:   lib/error/handler.go",
-        "def error_handler(x):",
-        "import http-errors@2.0.0",
-        'return errors.New("x")',
-        "+ http-errors@2.0.0",
-        "failover to replica done",
-        "10 passed in 2.00s",
-        "HTTP/1.1 200 OK",
-        "status: 200",
-        "E-mail sent",
-        "exit 0",
-        "40400 files",
-    ],
-)
-def test_a_line_that_only_speaks_of_trouble_is_none(line):
-    assert rank(line) == NONE
+def test_a_line_that_tells_of_a_failure_is_an_error():
+    assert [line for line in ERROR_LINES if rank(line) != ERROR] == []
+
+
+WARNING_LINES = [
+    "warning: unused variable",
+    "src/a.c:3:1: warning: unused variable 'y'",
+    "npm WARN deprecated uuid@3.4.0: Please upgrade",
+    "WARN  request failed, trying again",
+    "x.py:3: DeprecationWarning: old",
+    "3 warnings",
+]
+
+
+def test_a_warning_ranks_below_errors():
+    assert [line for line in WARNING_LINES if rank(line) != WARNING] == []
+
+
+HARMLESS_LINES = [
+    "0 errors",
+    "Found 0 errors, 0 warnings",
+    "no error",
+    "No errors found",
+    "it did not fail",
+    "error-free",
+    "no issues, without any errors",
+    "failed: 0",
+    "passed=12 failed=0 errors=0",
+    '"error": null',
+    "error=nil",
+    '"errors": []',
+    'error="" code=0',
+    "tests/test_errors.py ........",
+    "src/errors.py",
+    "modified:   lib/error/handler.go",
+    "def error_handler(x):",
+    "import http-errors@2.0.0",
+    'return errors.New("x")',
+    "+ http-errors@2.0.0",
+    "failover to replica done",
+    "10 passed in 2.00s",
+    "HTTP/1.1 200 OK",
+    "status: 200",
+    "E-mail sent",
+    "exit 0",
+    "40400 files",
+]
+
+
+def test_a_line_that_only_speaks_of_trouble_is_none():
+    assert [line for line in HARMLESS_LINES if rank(line) != NONE] == []
 
 
 @given(st.text(max_size=300))
@@ -611,31 +609,30 @@ def test_what_follows_a_diff_is_ranked_as_usual():
     assert "lines that look like errors (2):" in summed_up((DIFF * 5 + log).encode(), "text", exit_status=1)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "    except ValueError:",
-        "except (OSError, KeyError) as error:",
-        "        raise ValueError",
-        "    throw new IllegalStateException",
-        "} catch (IOException e) {",
-        "class NotFoundError(Exception):",
-        "from app.errors import ConfigError",
-        "+    except ValueError:",
-        "-        raise RuntimeError",
-        "12:    except ValueError:",
-        "src/app.py:12:    except ValueError:",
-    ],
-)
-def test_a_line_of_source_code_is_not_a_failure(line):
-    assert rank(line) == NONE
+CODE_LINES = [
+    "    except ValueError:",
+    "except (OSError, KeyError) as error:",
+    "        raise ValueError",
+    "    throw new IllegalStateException",
+    "} catch (IOException e) {",
+    "class NotFoundError(Exception):",
+    "from app.errors import ConfigError",
+    "+    except ValueError:",
+    "-        raise RuntimeError",
+    "12:    except ValueError:",
+    "src/app.py:12:    except ValueError:",
+]
 
 
-@pytest.mark.parametrize(
-    "line", ["ValueError: bad", "  raised ValueError: bad", "E   ValueError: bad", "Uncaught TypeError:"]
-)
-def test_an_exception_that_was_raised_is_still_a_failure(line):
-    assert rank(line) == FATAL
+def test_a_line_of_source_code_is_not_a_failure():
+    assert [line for line in CODE_LINES if rank(line) != NONE] == []
+
+
+RAISED_LINES = ["ValueError: bad", "  raised ValueError: bad", "E   ValueError: bad", "Uncaught TypeError:"]
+
+
+def test_an_exception_that_was_raised_is_still_a_failure():
+    assert [line for line in RAISED_LINES if rank(line) != FATAL] == []
 
 
 def test_a_cut_summary_does_not_end_in_a_heading(inside):

@@ -93,16 +93,16 @@ def test_a_row_too_long_for_any_window_has_its_long_cells_replaced():
     ]
 
 
-@pytest.mark.parametrize("limit", range(6, 30))
-def test_a_row_of_which_no_cell_fits_is_passed_with_a_warning(limit):
+def test_a_row_of_which_no_cell_fits_is_passed_with_a_warning():
     source = Source(b"a,b,c\nx," + b"word " * 40 + b",y\n1,2,3\n4,5,6\n")
-    page = source.window(limit)
-    assert recount(FORMS["text"].compose(page.parts)) <= limit
-    if page.parts:
-        assert page.gap.first > 0
-        assert page.notices[0].code == "FIELD_TRUNCATED"
-    else:
-        assert page.gap.first == 0
+    for limit in range(6, 30):
+        page = source.window(limit)
+        assert recount(FORMS["text"].compose(page.parts)) <= limit
+        if page.parts:
+            assert page.gap.first > 0
+            assert page.notices[0].code == "FIELD_TRUNCATED"
+        else:
+            assert page.gap.first == 0
 
 
 def test_a_wide_row_of_which_no_cell_fits_has_one_warning():
