@@ -68,7 +68,7 @@ def test_a_reader_that_goes_away_ends_the_command():
     process.stderr.close()
 
 
-@examples(60)
+@examples(25)
 @given(
     words=st.lists(
         st.sampled_from(["word ", "\n", "é", "漢字", "))", "x" * 40, "1234", " ", "\t", "😀"]), max_size=150
@@ -95,7 +95,7 @@ def test_the_passed_text_is_the_beginning_of_the_answer(inside, words, blocks, l
     assert recount(ran.out) <= limit
 
 
-@examples(300)
+@examples(150)
 @given(
     text=st.one_of(
         st.text(max_size=40),

@@ -1,60 +1,95 @@
 """The progress line: drawn on a terminal during a silent run, and erased before any output."""
 
+import os
 import sys
+import time
 
 import pytest
 
 from tests.support.screen import WrappingScreen
-from tests.support.terminal import Typist
+from tests.support.terminal import PATIENCE_SECONDS, Typist
 from tokcap.steps.redrawn_line import clear_line
 
 TOKCAP = (sys.executable, "-m", "tokcap")
+# The same, with a line that is drawn early and often.
+EARLY = (
+    sys.executable,
+    "-c",
+    "from tokcap.__main__ import main; from tokcap.steps.progress import ProgressLine;"
+    "ProgressLine.first_draw_seconds, ProgressLine.redraw_seconds = 0.1, 0.1; main()",
+)
 
 
-def test_the_line_is_drawn_during_a_silent_run_and_erased_before_the_answer():
-    script = "sleep 3.2; echo '{\"a\": 1}'"
+class Gate:
+    """Where a command waits until the test lets it continue."""
+
+    def __init__(self, path) -> None:
+        os.mkfifo(path)
+        self._path = path
+        self.wait = f"cat {path}"
+
+    def open(self) -> None:
+        os.close(os.open(self._path, os.O_WRONLY))
+
+
+@pytest.fixture
+def gate(tmp_path):
+    return Gate(tmp_path / "gate")
+
+
+@pytest.fixture
+def slow(gate):
+    """A script that holds back its output, because it may be JSON, while it waits."""
+    return f"printf '['; head -c 300000 /dev/zero | tr '\\0' '7'; {gate.wait}; echo ']'"
+
+
+def test_the_line_is_drawn_during_a_silent_run_and_erased_before_the_answer(gate):
+    script = f"{gate.wait}; echo '{{\"a\": 1}}'"
     with Typist(*TOKCAP, "-n", "500", "--", "sh", "-c", script) as typist:
         typist.expect(" s, 0 bytes")
+        gate.open()
         assert typist.wait() == 0
         # The line is erased before the answer.
         assert typist.seen.rpartition("\x1b[K")[2].strip() == '{"a": 1}'
 
 
 def test_no_line_is_drawn_when_output_is_passed_on():
-    with Typist(*TOKCAP, "-n", "500", "--", "sh", "-c", "echo building; sleep 3.2; echo done") as typist:
+    with Typist(*EARLY, "-n", "500", "--", "sh", "-c", "echo building; sleep 1; echo done") as typist:
         assert typist.wait() == 0
         assert "tokcap:" not in typist.seen
 
 
 def test_no_line_is_drawn_over_a_password_prompt():
-    script = "printf 'Password: ' > /dev/tty; stty -echo < /dev/tty; sleep 3.2; stty echo < /dev/tty"
-    with Typist(*TOKCAP, "-n", "500", "--", "sh", "-c", script) as typist:
+    script = "stty -echo < /dev/tty; printf 'Password: ' > /dev/tty; sleep 1; stty echo < /dev/tty"
+    with Typist(*EARLY, "-n", "500", "--", "sh", "-c", script) as typist:
+        typist.expect("Password: ")
         assert typist.wait() == 0
         assert "tokcap:" not in typist.seen
 
 
 def test_no_line_is_drawn_without_a_terminal(tokcap):
-    ran = tokcap("-n", "500", "--", "sh", "-c", "sleep 2.6; echo '[1]'")
+    ran = tokcap("-n", "500", "--", "sh", "-c", "sleep 2.2; echo '[1]'")
     assert (ran.out, ran.err) == (b"[1]\n", b"")
 
 
-def test_the_line_is_erased_before_stderr_is_passed_on():
-    script = "sleep 2.6; echo trouble >&2; sleep 1; echo '{}'"
-    with Typist(*TOKCAP, "--token-count", "--", "sh", "-c", script) as typist:
+def test_the_line_is_erased_before_stderr_is_passed_on(gate):
+    script = f"{gate.wait}; echo trouble >&2; echo '{{}}'"
+    with Typist(*EARLY, "--token-count", "--", "sh", "-c", script) as typist:
+        typist.expect(" s, 0 bytes")
+        gate.open()
         assert typist.wait() == 0
         assert "bytestrouble" not in typist.seen
         assert typist.seen.rpartition("\x1b[K")[2].splitlines()[0] == "trouble"
 
 
-# Holds back its output, because it may be JSON, while it runs.
-SLOW = "printf '['; head -c 300000 /dev/zero | tr '\\0' '7'; sleep 4; echo ']'"
-
-
 @pytest.mark.parametrize("columns", [20, 40, 80])
-def test_the_line_never_wraps_and_leaves_nothing_behind(columns):
+def test_the_line_never_wraps_and_leaves_nothing_behind(columns, gate, slow):
     screen = WrappingScreen(columns)
-    with Typist(*TOKCAP, "-n", "40", "--", "sh", "-c", SLOW, columns=columns) as typist:
-        typist.expect(" s")
+    with Typist(*EARLY, "-n", "40", "--", "sh", "-c", slow, columns=columns) as typist:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while typist.read().count("00k tokens") < 3:
+            assert time.monotonic() < until, typist.seen
+        gate.open()
         assert typist.wait() == 0
         shown = typist.seen
     for part in shown.split("\r\x1b[K"):
@@ -64,16 +99,18 @@ def test_the_line_never_wraps_and_leaves_nothing_behind(columns):
     assert not any(" s, " in line and "tokens" in line for line in screen.lines)
 
 
-def test_the_line_says_the_size_and_the_tokens_that_the_tokenizer_counts():
+def test_the_line_says_the_size_and_the_tokens_that_the_tokenizer_counts(gate, slow):
     # Digits are three to a token, not four.
-    with Typist(*TOKCAP, "-n", "40", "--", "sh", "-c", SLOW) as typist:
+    with Typist(*EARLY, "-n", "40", "--", "sh", "-c", slow) as typist:
         typist.expect("300,001 bytes, about 100k tokens")
+        gate.open()
         assert typist.wait() == 0
 
 
-def test_the_line_says_the_true_size_of_an_output_that_is_stored_in_part():
-    with Typist(*TOKCAP, "-n", "40", "--max-bytes", "10KiB", "--", "sh", "-c", SLOW) as typist:
+def test_the_line_says_the_true_size_of_an_output_that_is_stored_in_part(gate, slow):
+    with Typist(*EARLY, "-n", "40", "--max-bytes", "10KiB", "--", "sh", "-c", slow) as typist:
         typist.expect("300,001 bytes")
+        gate.open()
         assert typist.wait() == 0
 
 
@@ -88,10 +125,11 @@ def test_a_terminal_that_becomes_narrower_keeps_no_part_of_the_line():
     assert screen.lines == ["$ tokcap", "3 s, ~100k tokens"]
 
 
-def test_the_line_follows_the_width_of_the_terminal_while_it_runs():
-    with Typist(*TOKCAP, "-n", "40", "--", "sh", "-c", SLOW) as typist:
+def test_the_line_follows_the_width_of_the_terminal_while_it_runs(gate, slow):
+    with Typist(*EARLY, "-n", "40", "--", "sh", "-c", slow) as typist:
         typist.expect("about 100k tokens")
         typist.forget()
         typist.resize(24, 20)
         typist.expect("~100k tokens")
+        gate.open()
         assert typist.wait() == 0

@@ -6,15 +6,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.differences import applied, lines_of
+from tests.support.processes import wait_for
 from tests.support.reference import ENCODINGS, recount
-from tests.support.tiers import examples
+from tests.support.tiers import examples, times
 from tokcap import UsageError, cap, run
 from tokcap.budget.base import SessionView
 from tokcap.budget.sqlite import SqliteLedger
@@ -193,7 +193,7 @@ class TestMark:
 
     @pytest.mark.parametrize("name", ENCODINGS)
     def test_the_line_has_at_most_25_tokens(self, repeat, name):
-        for number in range(0, 25, 3):
+        for number in range(0, 25, 12 // min(times(), 4)):
             text = LONG.replace(b"line 7 ", b"line %d " % (number + 10**number))
             assert repeat(text, b"", "--tokenizer", name).out == text
             line = repeat(text, b"", "--tokenizer", name)
@@ -341,7 +341,7 @@ WORDS = st.sampled_from(["error", "line", " ", "\n", "\n\n", "漢字", "x" * 40,
 TEXT = st.lists(WORDS, max_size=120).map("".join)
 
 
-@examples(25)
+@examples(8)
 @given(
     before=TEXT,
     edits=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 40), TEXT), max_size=2),
@@ -400,9 +400,7 @@ def test_a_killed_run_has_shown_nothing(work, inside, tmp_path):
     started = tmp_path / "started"
     script = f"seq 1 300; test -e {started} && exit; touch {started}; exec sleep 60"
     process = start_process("--", "sh", "-c", script)
-    deadline = time.monotonic() + 30
-    while not started.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for(started.exists)
     process.kill()
     out, _ = process.communicate()
     os.killpg(process.pid, signal.SIGKILL)

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.support.terminal import Typist, on_a_terminal
+from tests.support.tiers import as_nightly
 from tokcap.filters.terminal_modes import resets_after
 from tokcap.tokens import open_tokenizer
 
@@ -25,10 +26,17 @@ def tokens_of(shown):
     return open_tokenizer("cl100k_base").count(shown.replace("\r\n", "\n"))
 
 
-@pytest.mark.parametrize("script", [RED, FULL_SCREEN], ids=["red", "full screen"])
-@pytest.mark.parametrize("limit", [120, 500])
+HOW = [(), ("--pty",), ("--stderr", "merge"), ("--keep", "ends"), ("--keep", "tail")]
+
+
 @pytest.mark.parametrize(
-    "how", [(), ("--pty",), ("--stderr", "merge"), ("--keep", "ends"), ("--keep", "tail")]
+    ("script", "limit", "how"),
+    [
+        *((FULL_SCREEN, 120, how) for how in HOW),
+        (RED, 500, ()),
+        *(as_nightly((RED, 120, how)) for how in HOW),
+        *(as_nightly((FULL_SCREEN, 500, how)) for how in HOW),
+    ],
 )
 def test_a_cut_is_undone_before_the_mark_and_the_cap_holds(script, limit, how):
     shown = on_a_terminal("-n", str(limit), *how, "--", sys.executable, "-c", script)
