@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import buckets
+from tests.support.tiers import as_nightly
 from tests.support.toys.store import clear_toy_stores, open_toy_store
 from tokcap.environment import Environment
 from tokcap.errors import DamagedOutput, NotFound, StoreError
@@ -120,7 +121,12 @@ STORED = [*WITH_A_SERVER, "toy", "two directories"]
 ELSEWHERE = [f"{name}, another host" for name in WITH_A_SERVER]
 
 
-@pytest.fixture(params=STORED)
+def everyday(names) -> list:
+    """Return parameters: what needs a server is nightly. `test_shared_requests` has an everyday pass."""
+    return [as_nightly(name) if name.startswith("s3") else name for name in names]
+
+
+@pytest.fixture(params=everyday(STORED))
 def subject(request, toy, tmp_path):
     return subject_of(request.param, toy, tmp_path)
 
@@ -149,7 +155,7 @@ def contents(output) -> dict[str, bytes]:
 
 
 class TestReadingFromEveryStore:
-    @pytest.fixture(params=[*STORED, *ELSEWHERE])
+    @pytest.fixture(params=everyday([*STORED, *ELSEWHERE]))
     def subject(self, request, toy, tmp_path):
         return subject_of(request.param, toy, tmp_path)
 
@@ -201,7 +207,9 @@ class TestReadingFromEveryStore:
         with pytest.raises(NotFound, match=f"{handle} has no stored"):
             subject.store.open(handle, "err")
 
-    @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"schema_version": 2}', b"\xff"])
+    @pytest.mark.parametrize(
+        "data", [b"", as_nightly(b"{"), as_nightly(b"[]"), b'{"schema_version": 2}', as_nightly(b"\xff")]
+    )
     def test_a_damaged_record_is_reported_and_the_output_is_read_anyway(self, subject, data):
         handle = subject.keep(b"fine")
         subject.damage(handle, RECORD, data)
@@ -463,7 +471,9 @@ class TestEveryStore:
         recorder.commit(StoredRecord(), {})
         recorder.close()
 
-    @pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20, 9 << 20])
+    @pytest.mark.parametrize(
+        "size", [as_nightly((1 << 20) - 1), 1 << 20, (1 << 20) + 1, as_nightly(3 << 20), 9 << 20]
+    )
     def test_the_handle_does_not_depend_on_how_the_bytes_arrive(self, subject, size):
         data = random.Random(5).randbytes(size)
         handles = set()
@@ -550,7 +560,7 @@ class TestRecorder:
 
 class TestChoosingAStore:
     def test_the_local_store_is_the_default(self, tmp_path):
-        store = open_store(Environment({"TOKCAP_DATA_DIR": str(tmp_path)}))
+        store = open_store(Environment({**os.environ, "TOKCAP_DATA_DIR": str(tmp_path)}))
         assert store.local_directory() == str(tmp_path / "spill")
 
     @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ import time
 
 import pytest
 
+from tests.support.processes import wait_for
 from tests.support.reference import recount
+from tests.support.tiers import times
 from tokcap.environment import Environment
 from tokcap.store import open_store
 from tokcap.store.base import Retention
@@ -26,7 +28,8 @@ LINES = b"".join(b"%d\n" % number for number in range(3000))
 
 
 def store_of(data):
-    return open_store(Environment({"TOKCAP_DATA_DIR": str(data)}))
+    # With the variables of the test, so that the spare directory is that of the test too.
+    return open_store(Environment({**os.environ, "TOKCAP_DATA_DIR": str(data)}))
 
 
 def start(*args, **options) -> subprocess.Popen:
@@ -37,8 +40,8 @@ def start(*args, **options) -> subprocess.Popen:
 
 class TestManyAtOnce:
     def test_many_processes_can_store_in_a_new_directory_at_once(self, with_store):
-        """32 processes: all succeed, equal outputs are stored once, and every visible output is complete."""
-        running = [start("-n", "50", "--", "seq", "1", str(1000 + number % 8)) for number in range(32)]
+        """All succeed, equal outputs are stored once, and every visible output is complete."""
+        running = [start("-n", "50", "--", "seq", "1", str(1000 + number % 8)) for number in range(16)]
         seen = set()
         while any(process.poll() is None for process in running):
             for entry in (with_store / "spill").glob("[a-z][a-z]/*"):
@@ -55,7 +58,7 @@ class TestManyAtOnce:
     def test_a_killed_process_leaves_no_partial_output(self, with_store, inside):
         chance = random.Random(7)
         script = "import sys; [print(i, sys.argv[1] * 50) for i in range(3000)]"
-        for number in range(int(os.environ.get("STORE_KILLS", "25"))):
+        for number in range(6 * times()):
             process = start("-n", "50", "--", sys.executable, "-c", script, str(number))
             time.sleep(chance.uniform(0.02, 0.3))
             process.kill()
@@ -74,7 +77,7 @@ class TestManyAtOnce:
         expected = b"".join(b"%d %s\n" % (number, b"x" * 50) for number in range(160_000))
         handle = inside("-n", "50", "-o", "json", stdin=expected).json["meta"]["handle"]
         out = with_store / "spill" / handle[:2] / handle / "out"
-        for _ in range(int(os.environ.get("STORE_KILLS", "8"))):
+        for _ in range(2 * times()):
             with open(out, "r+b") as file:
                 file.seek(chance.randrange(len(expected)))
                 file.write(b"?")
@@ -93,8 +96,7 @@ class TestManyAtOnce:
         writing = start("-n", "50", "--", sys.executable, "-c", script)
         killed = start("-n", "50", "--", sys.executable, "-c", script)
         try:
-            while len(list(spill.glob(".new-*/out"))) < 2:
-                time.sleep(0.05)
+            wait_for(lambda: len(list(spill.glob(".new-*/out"))) == 2)
             killed.kill()
             killed.wait()
             (spill / ".new-file").write_bytes(b"half an index")

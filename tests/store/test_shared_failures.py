@@ -13,6 +13,7 @@ from tests.support.buckets import SECRET, s3_server, variables
 from tests.support.processes import wait_for
 from tests.support.reference import recount
 from tests.support.sharing import LINES, Host, warnings_of
+from tests.support.tiers import nightly
 from tokcap.environment import Environment
 from tokcap.errors import NotFound, StoreError
 from tokcap.store import open_store
@@ -40,6 +41,7 @@ class TestFailures:
         assert b"other hosts cannot read" in ran.err
         assert recount(ran.out + ran.err) <= 120
 
+    @nightly
     def test_a_server_that_is_away_costs_one_timeout_before_and_none_of_the_output(self, inside, cloud, link):
         _, two = cloud
         two.variables["TOKCAP_STORE"] = two.variables["TOKCAP_STORE"].replace("=30", "=0.5")
@@ -54,6 +56,7 @@ class TestFailures:
         assert missing.status == 125
         assert b"did not answer" in missing.err
 
+    @nightly
     @pytest.mark.parametrize(
         "broken", [r"PUT .*/out", r"PUT .*/entry", r"PUT .*partNumber=2", "POST .*uploadId"]
     )
@@ -72,6 +75,7 @@ class TestFailures:
         assert two.keep(inside, data) == handle
         assert one.call(inside, "show", handle, "-n", "50").status == 0
 
+    @nightly
     def test_two_hosts_that_upload_the_same_output_at_once_both_succeed(self, inside, cloud, link):
         one, two = cloud
         for request in (r"PUT .*/out", r"PUT .*/entry"):
@@ -101,6 +105,7 @@ class TestFailures:
             )
             assert ran.json["data"][0].startswith("line 0\n")
 
+    @nightly
     def test_ctrl_c_ends_a_call_that_waits_for_the_store(self, cloud, link):
         _, two = cloud
         link.hangs = True
@@ -120,8 +125,8 @@ class TestFailures:
         assert called.returncode in (130, -signal.SIGINT)
         assert b"Traceback" not in err
 
-    def test_damage_in_the_bucket_is_said_and_never_shown(self, inside, cloud):
-        one, two = cloud
+    def test_damage_in_the_bucket_is_said_and_never_shown(self, inside, hosts):
+        one, two = hosts
         handle = one.keep(inside)
         bucket = one.store().shared.bucket
         wrong = LINES.replace(b"line 7\n", b"line 8\n")
@@ -134,8 +139,8 @@ class TestFailures:
         assert (gone.status, gone.out) == (125, b"")
         assert f"out of {handle} is damaged".encode() in gone.err
 
-    def test_an_output_of_a_newer_version_is_not_misread(self, inside, cloud):
-        one, two = cloud
+    def test_an_output_of_a_newer_version_is_not_misread(self, inside, hosts):
+        one, two = hosts
         handle = one.keep(inside)
         data = MAGIC + b"2\nwhatever"
         one.store().shared.bucket.replace(key_of(handle, ENTRY), len(data), reader_of(data))
@@ -143,6 +148,7 @@ class TestFailures:
         assert ran.status == 125
         assert b"newer version of tokcap; update tokcap here" in ran.err
 
+    @nightly
     def test_no_credentials_appear_anywhere(self, inside, cloud, link):
         _, two = cloud
         two.keep(inside)
@@ -158,11 +164,13 @@ class TestFailures:
         asked.append(two.call(inside, "doctor"))
         assert SECRET.encode() not in b"".join(ran.out + ran.err for ran in asked)
 
+    @nightly
     def test_a_bucket_that_does_not_exist_is_named(self, inside, cloud):
         _, two = cloud
         ran = two.call(inside, "-n", "100", "-o", "json", "--store", "s3://not-there/x", stdin=LINES)
         assert "s3://not-there/x: there is no such bucket" in warnings_of(ran)["NOT_SHARED"]
 
+    @nightly
     def test_a_forked_process_is_refused_instead_of_waiting_forever(self, inside, cloud):
         one, _ = cloud
         handle = one.keep(inside)
@@ -191,4 +199,4 @@ def test_damage_to_one_file_of_an_entry_costs_only_that_file():
 def test_an_entry_without_a_valid_record_has_none():
     assert Entry("lake123456789", {RECORD: b"{"}, 0.0, "").record is None
     with pytest.raises(NotFound):
-        open_store(Environment({"HOME": "/nonexistent"}), "file:///nonexistent").find("@last")
+        open_store(Environment({**os.environ, "HOME": "/nonexistent"}), "file:///nonexistent").find("@last")

@@ -7,10 +7,24 @@ import pytest
 from tests.support.buckets import SECRET, s3_server, variables
 from tests.support.loading import modules_loaded_for
 from tests.support.program import run_process
+from tests.support.sharing import LINES
+from tests.support.tiers import as_nightly, nightly
 from tokcap.store.bucket_directory import DirectoryBucket
 
 
+def test_what_one_host_stores_in_a_bucket_is_shown_listed_and_removed_on_another(inside, cloud, link):
+    one, two = cloud
+    handle = one.keep(inside)
+    assert two.pages(inside, handle) == LINES
+    assert link.requests
+    (listed,) = two.call(inside, "spill", "list", "--shared", "-o", "json").json["data"]
+    assert (listed["handle"], listed["damaged"]) == (handle, False)
+    assert two.call(inside, "spill", "rm", handle).out == f"removed {handle}\n".encode()
+    assert two.call(inside, "show", handle).status == 1
+
+
 class TestRequests:
+    @nightly
     def test_a_page_of_a_large_output_transfers_only_its_window(self, cloud, link):
         one, two = cloud
         text = b"".join(b"%d the quick brown fox %d jumps\n" % (n, n * 7919 % 104729) for n in range(200_000))
@@ -35,6 +49,7 @@ class TestRequests:
         assert len(link.requests) - len(reads) <= 1
         assert link.received_bytes <= 1 << 20
 
+    @nightly
     def test_a_handle_is_found_without_listing_the_bucket(self, inside, cloud, link):
         one, two = cloud
         handle = one.keep(inside)
@@ -46,6 +61,7 @@ class TestRequests:
         (listing,) = [request for request in link.requests if "list-type" in request]
         assert f"prefix=team%2F{handle[:4]}%2F" in listing
 
+    @nightly
     def test_a_page_from_this_host_makes_no_request_and_loads_no_client(
         self, inside, cloud, link, monkeypatch
     ):
@@ -60,7 +76,7 @@ class TestRequests:
 
 
 class TestSettings:
-    @pytest.mark.parametrize("way", ["flag", "variable", "config"])
+    @pytest.mark.parametrize("way", ["flag", "variable", as_nightly("config")])
     def test_the_store_comes_from_flag_variable_or_config_file(self, inside, hosts, way, tmp_path):
         one, two = hosts
         url = two.variables.pop("TOKCAP_STORE")
@@ -76,6 +92,7 @@ class TestSettings:
         if way != "flag":
             assert f"{url} can be read and written".encode() in two.call(inside, "doctor").out
 
+    @nightly
     def test_the_profile_of_aws_is_used(self, inside, cloud, tmp_path):
         one, _ = cloud
         for name in variables(0):

@@ -77,7 +77,7 @@ def s3_server() -> S3Server:
     """Return the server of this test run; skip the test if a package is not installed."""
     for name in ("moto", "flask", "obstore"):
         if importlib.util.find_spec(name) is None:
-            pytest.skip(f"the package {name} is not installed")
+            pytest.skip(f"the package {name} is not installed: pip install '.[nightly]'")
     if not _running:
         _running.append(S3Server())
     return _running[0]
