@@ -60,12 +60,6 @@ def test_the_answer_is_within_the_limit_and_in_order(lines, limit, failed):
     assert all(0 <= first < end <= len(lines) for first, end in ranges)
 
 
-@given(LINES, st.integers(20, 2000))
-def test_the_same_findings_give_the_same_choice(lines, limit):
-    findings, cost = survey(lines), cost_of(lines)
-    assert choose(findings, limit, cost, GAP_TOKENS) == choose(findings, limit, cost, GAP_TOKENS)
-
-
 @given(LINES, st.integers(200, 2000))
 def test_everything_is_shown_if_it_fits_and_the_limit_is_full_otherwise(lines, limit):
     cost = cost_of(lines)

@@ -166,19 +166,19 @@ printf '{reason}\\n' >&2; exit 1"""
 
 
 @pytest.mark.parametrize("shape", ["json", "jsonl", "csv", "tsv"])
-@pytest.mark.parametrize("limit", [30, 60, 150, 600])
-def test_structured_outputs_stay_valid(shape, limit):
-    shown = Sample(SAMPLES[shape], shape).shown(limit, keep="focus")
-    assert recount(shown) <= limit
-    if shape == "json":
-        json.loads(shown)
-    elif shape == "jsonl":
-        for line in shown.splitlines():
-            json.loads(line)
-    elif limit >= 60:
-        delimiter = b"," if shape == "csv" else b"\t"
-        assert shown.startswith(SAMPLES[shape].splitlines()[0])
-        assert all(line.count(delimiter) >= 1 for line in shown.splitlines())
+def test_structured_outputs_stay_valid(shape):
+    for limit in (30, 60, 150, 600):
+        shown = Sample(SAMPLES[shape], shape).shown(limit, keep="focus")
+        assert recount(shown) <= limit
+        if shape == "json":
+            json.loads(shown)
+        elif shape == "jsonl":
+            for line in shown.splitlines():
+                json.loads(line)
+        elif limit >= 60:
+            delimiter = b"," if shape == "csv" else b"\t"
+            assert shown.startswith(SAMPLES[shape].splitlines()[0])
+            assert all(line.count(delimiter) >= 1 for line in shown.splitlines())
 
 
 def test_a_rare_value_of_json_is_shown_with_the_name_of_its_record():

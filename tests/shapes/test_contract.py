@@ -31,13 +31,8 @@ def records_in(shape: str, data: bytes) -> list[object]:
     return [value for value in values if value not in (MARK, {MARK: True})]
 
 
-def test_there_is_a_sample_of_every_shape():
-    assert list(SAMPLES) == list(SHAPES)
-
-
-@every_shape
-def test_a_member_has_the_name_that_the_table_gives_it(name):
-    assert SHAPES[name].name == name
+def test_every_shape_has_a_sample_and_the_name_that_the_table_gives_it():
+    assert list(SAMPLES) == list(SHAPES) == [SHAPES[name].name for name in SHAPES]
 
 
 @every_shape

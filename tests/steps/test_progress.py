@@ -60,7 +60,8 @@ def test_no_line_is_drawn_when_output_is_passed_on():
 
 
 def test_no_line_is_drawn_over_a_password_prompt():
-    script = "stty -echo < /dev/tty; printf 'Password: ' > /dev/tty; sleep 1; stty echo < /dev/tty"
+    # A line that was begun before is out before the prompt.
+    script = "stty -echo < /dev/tty; sleep 0.3; printf 'Password: ' > /dev/tty; sleep 1"
     with Typist(*EARLY, "-n", "500", "--", "sh", "-c", script) as typist:
         typist.expect("Password: ")
         assert typist.wait() == 0

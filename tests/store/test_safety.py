@@ -20,11 +20,16 @@ from tokcap.store.base import Retention
 from tokcap.store.local import LocalStore
 from tokcap.store.local_cleaning import CLEAN_SECONDS
 from tokcap.store.local_layout import Layout
-from tokcap.store.retention import DAY_SECONDS, READ_SECONDS
+from tokcap.store.retention import DAY_SECONDS
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
 LINES = b"".join(b"%d\n" % number for number in range(3000))
+INVALID_VALUES = [
+    *(("tokens", None), ("tokens", {"cl100k_base": 5}), ("exit_status", 10**30), ("token_limit", "abc")),
+    *(("token_limit", -5), ("token_limit", 1.5), ("shape", []), ("command", "seq")),
+    ("stored_bytes", {"out": -1}),
+]
 
 
 def store_of(data):
@@ -132,23 +137,6 @@ class TestRetention:
     def left(self, data):
         return {entry.handle for entry in store_of(data).outputs()}
 
-    def test_old_outputs_are_removed(self, aged, with_store):
-        cleaned = store_of(with_store).clean(Retention(2, 2 << 30), time.time() + 60)
-        assert [entry.handle for entry in cleaned.removed] == aged[:3]
-        assert self.left(with_store) == set(aged[3:])
-
-    def test_the_oldest_outputs_are_removed_if_the_total_is_too_large(self, aged, with_store):
-        size = next(entry.size_bytes for entry in store_of(with_store).outputs())
-        store_of(with_store).clean(Retention(14, int(size * 2.5)), time.time())
-        assert self.left(with_store) == set(aged[2:])
-
-    def test_an_output_read_within_the_hour_is_kept(self, aged, with_store, inside):
-        inside("show", aged[0], "-n", "20")
-        store_of(with_store).clean(Retention(1, 1), time.time() + 60)
-        assert self.left(with_store) == {aged[0]}
-        store_of(with_store).clean(Retention(1, 1), time.time() + READ_SECONDS + 60)
-        assert self.left(with_store) == set()
-
     def test_an_output_with_a_future_time_ages_from_now_on(self, aged, with_store):
         entry = with_store / "spill" / aged[3][:2] / aged[3]
         future = time.time() + 400 * DAY_SECONDS
@@ -182,15 +170,6 @@ class TestRetention:
         data = inside("spill", "gc", "-o", "json").json["data"]
         assert (data["removed"], data["kept"]) == ([], 1)
 
-    def test_an_open_output_can_be_read_to_its_end_after_removal(self, aged, with_store):
-        entry = store_of(with_store).open(aged[0])
-        store_of(with_store).clean(Retention(1, 1), time.time() + 2 * READ_SECONDS)
-        assert self.left(with_store) == set()
-        stream = entry.streams["out"]
-        assert stream.read(0, stream.size) == LINES + b"4"
-        assert bytes(stream.view()[:10]) == LINES[:10]
-        entry.close()
-
 
 class TestDamage:
     @pytest.fixture
@@ -199,9 +178,7 @@ class TestDamage:
         inside("-n", "50", stdin=LINES + b"other")
         return with_store / "spill" / handle[:2] / handle
 
-    @pytest.mark.parametrize(
-        "damage", [b"", b"{", b"[]", b"{}", b'{"schema_version": 99}', b"\xff" * 100, b"[" * 100_000]
-    )
+    @pytest.mark.parametrize("damage", [b"{", b"[" * 100_000])
     def test_a_damaged_record_is_reported_and_the_output_is_shown(self, entry, inside, damage):
         (entry / "record.json").write_bytes(damage)
         shown = inside("show", entry.name, "-n", "100000")
@@ -247,12 +224,6 @@ class TestDamage:
     def test_a_missing_output_is_not_found(self, entry, inside):
         (entry / "out").unlink()
         assert inside("show", entry.name).status == 1
-
-    def test_storing_again_repairs_a_damaged_record(self, entry, inside):
-        (entry / "record.json").write_bytes(b"{")
-        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
-        shown = inside("show", entry.name, "-n", "100000")
-        assert (handle, shown.out, shown.err) == (entry.name, LINES, b"")
 
     def test_the_last_output_may_have_been_removed(self, entry, inside):
         inside("spill", "rm", "@last")
@@ -455,29 +426,17 @@ class TestEntriesThatHeal:
         assert b"err of" in shown.err
         assert inside("show", handle, "--stream", "err").status == 1
 
-    @pytest.mark.parametrize(
-        ("field", "value"),
-        [
-            ("tokens", None),
-            ("tokens", {"cl100k_base": 5}),
-            ("exit_status", 10**30),
-            ("token_limit", "abc"),
-            ("token_limit", -5),
-            ("token_limit", 1.5),
-            ("shape", []),
-            ("command", "seq"),
-            ("stored_bytes", {"out": -1}),
-        ],
-    )
-    def test_a_record_with_an_invalid_value_is_damaged(self, inside, with_store, field, value):
+    def test_a_record_with_an_invalid_value_is_damaged(self, inside, with_store):
         handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
         path = with_store / "spill" / handle[:2] / handle / "record.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
-        shown = inside("show", handle)
-        assert (shown.status, shown.out) == (0, LINES)
-        assert f"is damaged: the value of {field} is not valid".encode() in shown.err
-        for args in (["spill", "list"], ["spill", "list", "-o", "json"], ["spill", "gc"]):
-            assert inside(*args).status == 0
+        record = json.loads(path.read_text())
+        for field, value in INVALID_VALUES:
+            path.write_text(json.dumps({**record, field: value}))
+            shown = inside("show", handle)
+            assert (shown.status, shown.out) == (0, LINES)
+            assert f"is damaged: the value of {field} is not valid".encode() in shown.err
+            for args in (["spill", "list"], ["spill", "list", "-o", "json"], ["spill", "gc"]):
+                assert inside(*args).status == 0
 
     def test_if_the_last_handle_cannot_be_written_the_output_is_stored_anyway(self, inside, with_store):
         inside("-n", "50", stdin=LINES)
