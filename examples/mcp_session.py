@@ -38,7 +38,7 @@ async def main(data_directory: str) -> None:
         print("all pages join to the output:", output == "".join(f"{n}\n" for n in range(1, 101)))
 
         await call(session, "grep", handle="@last", pattern="^.[05]$", limit=60)
-        await call(session, "show", handle="0000")
+        await call(session, "show", handle="lake000000000")
         await call(session, "budget_status")
         result = await call(session, "run", argv=["sh", "-c", "seq 1 1000; exit 3"])
         while not result.is_error:

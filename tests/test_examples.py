@@ -47,7 +47,7 @@ def test_the_mcp_session_pages_searches_and_is_refused():
     printed = printed_by("mcp_session.py")
     assert printed.startswith("tools: run, show, grep, budget_status\n")
     assert "all pages join to the output: True\n" in printed
-    assert "NOT_FOUND: no stored output has the handle 0000" in printed
+    assert "NOT_FOUND: no stored output has the handle lake000000000" in printed
     assert "[exit 3]" in printed
     last = printed.splitlines()[-1]
     assert re.search(r"BUDGET_EXHAUSTED: the budget is exhausted: \d+ tokens are left, .* needs 40$", last)
