@@ -158,7 +158,8 @@ class LongRuns:
             following = text[run.end() : run.end() + 1] or ("" if is_end else "A")
             if run.groupdict().get("caseless") and (following.isupper() or following.istitle()):
                 continue
-            piece = text[run.start() + MARGIN : run.end() - MARGIN].encode()
+            # A run at the beginning may be shorter than the margin, and a negative place counts from the end.
+            piece = text[run.start() + MARGIN : max(run.end() - MARGIN, 0)].encode()
             for place in self._cuts.common(piece):
                 if is_character_start(piece, place):
                     return len(text[: run.start() + MARGIN].encode()) + place
