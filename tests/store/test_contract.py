@@ -472,7 +472,7 @@ class TestEveryStore:
         recorder.close()
 
     @pytest.mark.parametrize(
-        "size", [as_nightly((1 << 20) - 1), 1 << 20, (1 << 20) + 1, as_nightly(3 << 20), 9 << 20]
+        "size", [as_nightly((1 << 20) - 1), 1 << 20, (1 << 20) + 1, as_nightly(3 << 20), as_nightly(9 << 20)]
     )
     def test_the_handle_does_not_depend_on_how_the_bytes_arrive(self, subject, size):
         data = random.Random(5).randbytes(size)
