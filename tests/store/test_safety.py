@@ -203,7 +203,11 @@ class TestDamage:
         for damage in (
             b"",
             whole[:-1],
-            whole[:20] + bytes([whole[20] ^ 1]) + whole[21:],
+            # One in the sizes, one in the token numbers of the positions, one in the checksum.
+            *(
+                whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+                for at in (20, len(whole) // 2, len(whole) - 1)
+            ),
             whole * 2,
             b"x" * 1000,
         ):
