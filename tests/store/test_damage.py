@@ -19,17 +19,24 @@ from tokcap.store.checksums import BLOCK_BYTES
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
-ROWS = [{"id": n, "name": f"name {n}", "tags": ["x", {"y": n}], "text": "words " * 9} for n in range(24_000)]
+
+def rows(count: int) -> list[bytes]:
+    return [
+        b'{"id": %d, "name": "name %d", "tags": ["x", {"y": %d}], "text": "%s"}' % (n, n, n, b"words " * 9)
+        for n in range(count)
+    ]
+
+
 LONG = {
     "text": b"".join(b"line %d of a long text\n" % n for n in range(90_000)),
-    "json": json.dumps(ROWS).encode(),
-    "jsonl": b"".join(json.dumps(row).encode() + b"\n" for row in ROWS),
+    "json": b"[%s]" % b", ".join(rows(24_000)),
+    "jsonl": b"\n".join(rows(24_000)) + b"\n",
     "csv": b"id,name,text\n" + b"".join(b'%d,"name, %d",%s\n' % (n, n, b"word " * 9) for n in range(30_000)),
 }
 SHORT = {
     "text": b"".join(b"line %d\n" % n for n in range(2000)),
-    "json": json.dumps({"items": ROWS[:80], "more": 7}).encode(),
-    "jsonl": b"".join(json.dumps(row).encode() + b"\n" for row in ROWS[:90]),
+    "json": b'{"items": [%s], "more": 7}' % b", ".join(rows(80)),
+    "jsonl": b"\n".join(rows(90)) + b"\n",
     "csv": b"id,name\n" + b"".join(b'%d,"name, %d"\n' % (n, n) for n in range(900)),
 }
 
