@@ -59,7 +59,7 @@ def pytest_cmdline_main(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Choose the tier. Let one worker run the tests that load vocabularies of models.
+    """Choose the tier. Let one worker run the nightly tests that load vocabularies of models.
 
     They take a gigabyte. A process of that size forks slowly, and nearly every test starts a command.
     """
@@ -67,6 +67,7 @@ def pytest_collection_modifyitems(config, items):
         left_out = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+        return
     for item in items:
         if item.path.name in LOADING_VOCABULARIES or " (added)" in item.name:
             item.add_marker(pytest.mark.xdist_group("vocabularies"))
