@@ -96,6 +96,7 @@ def own_world(tmp_path, monkeypatch):
     temporary = tmp_path.with_name(f"{tmp_path.name}.temporary")
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr("tokcap.environment.SYSTEM_TEMPORARY", str(temporary))
     for name in [*os.environ]:
         if name.startswith(("TOKCAP_", "XDG_")):
             monkeypatch.delenv(name)

@@ -26,6 +26,8 @@ FRAME = "TOKCAP_FRAME"
 PROGRAM = "tokcap"
 # For `collect`: what tokcap itself says on stderr, apart from what the command wrote there.
 OWN_WORDS = -1
+# Where a private directory is made if `TMPDIR` is missing or cannot be written.
+SYSTEM_TEMPORARY = "/tmp"  # noqa: S108  # nothing is written to it directly
 
 
 class Stopwatch(Record):
@@ -169,7 +171,7 @@ class Environment(Record):
         """Return the directory of stored outputs where the data directory cannot be written."""
         named = self.variables.get("TMPDIR", "")
         is_usable = os.path.isabs(named) and os.access(named, os.W_OK | os.X_OK)
-        return os.path.join(named if is_usable else "/tmp", f"tokcap-{os.geteuid()}")  # noqa: S108  # private below it
+        return os.path.join(named if is_usable else SYSTEM_TEMPORARY, f"tokcap-{os.geteuid()}")
 
     def _user_dir(self, kind: str, below_home: str) -> str:
         # Importing platformdirs takes twice as long as starting Python. On Linux and macOS its answer is this

@@ -122,9 +122,10 @@ def test_the_warning_never_breaks_the_cap(data, limit):
         assert recount(ran.err + ran.out) <= limit
 
 
-def test_without_a_usable_tmpdir_it_is_below_tmp():
+def test_without_a_usable_tmpdir_it_is_below_tmp(monkeypatch):
     from tokcap.environment import Environment
 
+    monkeypatch.setattr("tokcap.environment.SYSTEM_TEMPORARY", "/tmp")
     for value in ("", "/nonexistent", "relative"):
         assert Environment({"TMPDIR": value}).spare_data_dir() == f"/tmp/tokcap-{os.geteuid()}"
     usable = os.environ["TMPDIR"]
