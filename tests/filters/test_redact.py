@@ -425,6 +425,8 @@ VALUES = st.recursive(
 
 
 @given(document=VALUES, nested=st.booleans())
+@example(document=["mysql -p"], nested=False)
+@example(document=["mysql -p", 1, {"a": "curl -u name:"}, "echo"], nested=True)
 def test_json_stays_json(document, nested):
     text = json.dumps(json.dumps(document) if nested else document)
     out = json.loads(fed([text.encode()])[0])

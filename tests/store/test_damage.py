@@ -169,6 +169,15 @@ def test_the_library_raises_and_the_index_of_another_output_is_not_believed(insi
         next(pages(handle=entry.name, limit=60))
 
 
+def test_a_window_deep_in_a_document_whose_first_bracket_is_damaged_is_refused(inside, stored):
+    entry = stored(LONG["json"])
+    far = ["show", entry.name, "-n", "80", "--token-offset", "24027"]
+    assert inside(*far).out.startswith(b"[{")
+    flip(entry / "out", 0)
+    found = inside(*far)
+    assert (found.status, b"is damaged" in found.err) == (125, True)
+
+
 def test_damaged_checksums_are_made_again_from_bytes_that_are_right(inside, stored):
     entry = stored(LONG["text"])
     before, whole = inside("show", entry.name, "-n", "60").out, (entry / "leaves").read_bytes()

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 # SQLite's own retries slow down to one in a tenth of a second, while a hundred other processes get ahead.
 # Restarting its wait this often keeps the retries frequent.
 RETRY_SECONDS = 0.05
+# Python cannot decode a text, or a message about one, in a damaged file.
+FAILURES = (DatabaseError, UnicodeDecodeError)
 # A transaction has the database, its journal and, for a moment, their directory open.
 SQLITE_DESCRIPTORS = 4
 
@@ -117,7 +119,7 @@ class ReadOnlyDatabase:
         """Return all rows of a statement."""
         try:
             return self._connection.execute(statement, values).fetchall()
-        except DatabaseError as error:
+        except FAILURES as error:
             raise ledger_error(error, self._path, self._patience_seconds) from None
 
     def check(self) -> None:
@@ -202,7 +204,7 @@ class Transaction:
         try:
             if error is None:
                 self._execute_patiently("COMMIT")
-        except DatabaseError as late:
+        except FAILURES as late:
             error = late
         finally:
             self._close(error)
@@ -226,7 +228,7 @@ class Transaction:
             return
         # Closing rolls back what was not committed.
         self._connection.close()
-        if isinstance(error, DatabaseError):
+        if isinstance(error, FAILURES):
             raise ledger_error(error, self._database.path, self._database.patience_seconds) from None
 
     def _check_version(self) -> None:
@@ -267,8 +269,12 @@ def sqlite_uri(path: str, mode: str) -> str:
     return "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + f"?mode={mode}"
 
 
-def ledger_error(error: DatabaseError, path: str, patience_seconds: float) -> LedgerError:
+def ledger_error(
+    error: DatabaseError | UnicodeDecodeError, path: str, patience_seconds: float
+) -> LedgerError:
     """Turn an error of SQLite into one line that says what to do."""
+    if isinstance(error, UnicodeDecodeError):
+        return LedgerError(damaged(path, "a text in it is not UTF-8"))
     code = primary_code(error)
     if code == SQLITE_BUSY:
         return LedgerError(

@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from tokcap.filters.cookies import COOKIE_REST, COOKIES, cookie_mask, is_cookie
 from tokcap.filters.kind import Kind, kind
-from tokcap.filters.secret_judges import NO_SECRETS, concrete, written_out
+from tokcap.filters.secret_judges import NO_SECRETS, closes_text, concrete, written_out
 from tokcap.filters.secret_values import ARGUMENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PORTS = re.compile(rb"[\d.:/-]*\d(?:/(?:tcp|udp))?\Z")
 
 
-def option(landmarks: bytes, program: bytes, flag: bytes, value: bytes = ARGUMENT) -> Kind:
+def argument(match: re.Match[bytes]) -> bool:
+    """Return whether the word after an option is a password: no placeholder, and not the end of a text."""
+    return concrete(match) and not closes_text(match)
+
+
+def option(
+    landmarks: bytes,
+    program: bytes,
+    flag: bytes,
+    value: bytes = ARGUMENT,
+    judge: Callable[[re.Match[bytes]], bool] = argument,
+) -> Kind:
     """Return the kind for an option of a program. `flag` includes what separates it from its value."""
     pattern = rb"(?<![\w.-])(?:%b)(?:(?![ ]%b)[^\r\n|;]){0,256}[ ]%b%b" % (program, flag, flag, value)
-    return kind("password", landmarks, pattern, concrete)
+    return kind("password", landmarks, pattern, judge)
 
 
 def not_a_port(match: re.Match[bytes]) -> bool:
     """Return whether `-p` gives a password, and not a port as in `docker run --name mysql -p3306:3306`."""
-    return concrete(match) and not (b":" in match["secret"] and PORTS.match(match["secret"]))
+    return argument(match) and not (b":" in match["secret"] and PORTS.match(match["secret"]))
 
 
 def in_batch(match: re.Match[bytes]) -> bool:
     """Return whether `htpasswd` has the option `-b`: the last word is the password."""
-    return concrete(match) and b"b" in b"".join(
+    return argument(match) and b"b" in b"".join(
         re.findall(rb" -(\w+)", match.string[match.start() : match.start("secret")])
     )
 
 
+def user_argument(match: re.Match[bytes]) -> bool:
+    return written_out(match) and not closes_text(match)
+
+
 def is_word(match: re.Match[bytes]) -> bool:
-    return concrete(match) and match["secret"].lower() not in NO_SECRETS
+    return argument(match) and match["secret"].lower() not in NO_SECRETS
 
 
 # The user before the password.
@@ -42,8 +61,11 @@ PIPED = rb"[\"']?[ ]{0,2}\|[ ]{0,2}"
 LOGIN = rb"login(?:(?<=docker[ ]login)|(?<=podman[ ]login)|(?<=oc[ ]login)|(?<=az[ ]login)|(?<=cf[ ]login))"
 
 COMMAND_KINDS = (
-    option(b"mysql mariadb mycli", rb"mysql[\w-]{0,16}|mariadb[\w-]{0,16}|mycli", rb"-p(?=[^\s-])").but(
-        judge=not_a_port
+    option(
+        b"mysql mariadb mycli",
+        rb"mysql[\w-]{0,16}|mariadb[\w-]{0,16}|mycli",
+        rb"-p(?=[^\s-])",
+        judge=not_a_port,
     ),
     option(b"sshpass", rb"sshpass", rb"-p[ ]{0,4}(?=[^\s-])"),
     option(b"7z", rb"7z[arz]?", rb"-p(?=[^\s-])"),
@@ -57,10 +79,10 @@ COMMAND_KINDS = (
     option(b"smbclient rpcclient", rb"smbclient|rpcclient", rb"-U[ ]?%b%%" % USER),
     option(b"security", rb"security[ ](?:add|find|set)-[a-z]{1,16}-password", rb"-w[ ]"),
     option(b"lftp", rb"lftp", rb"-u[ ]%b," % USER),
-    option(b"nmcli", rb"nmcli", rb"(?:password|(?:[\w-]{1,32}\.)?psk)[ ]").but(judge=is_word),
-    kind("password", b"login", LOGIN + rb"(?:(?![ ]-p[ ])[^\r\n|;]){0,256}[ ]-p[ ]" + ARGUMENT, concrete),
-    kind("password", b"pass:", PASS + ARGUMENT, concrete),
-    kind("password", b"wpa_passphrase", rb"wpa_passphrase[ ]%b[ ]%b" % (NETWORK, ARGUMENT), concrete),
+    option(b"nmcli", rb"nmcli", rb"(?:password|(?:[\w-]{1,32}\.)?psk)[ ]", judge=is_word),
+    kind("password", b"login", LOGIN + rb"(?:(?![ ]-p[ ])[^\r\n|;]){0,256}[ ]-p[ ]" + ARGUMENT, argument),
+    kind("password", b"pass:", PASS + ARGUMENT, argument),
+    kind("password", b"wpa_passphrase", rb"wpa_passphrase[ ]%b[ ]%b" % (NETWORK, ARGUMENT), argument),
     kind(
         "password",
         b"htpasswd",
@@ -75,7 +97,7 @@ COMMAND_KINDS = (
         concrete,
     ),
     # In other programs `-u` is only a user name.
-    option(b"curl", rb"curl", rb"(?:-[uU][ ]?|--(?:proxy-)?user[ =])%b:" % USER).but(judge=written_out),
+    option(b"curl", rb"curl", rb"(?:-[uU][ ]?|--(?:proxy-)?user[ =])%b:" % USER, judge=user_argument),
     option(
         b"curl",
         rb"curl",
@@ -92,6 +114,6 @@ COMMAND_KINDS = (
         mask=cookie_mask,
     ),
     # A password that is piped into the program that asks for it.
-    kind("password", b"echo", rb"echo[ ]%b%bsudo[ ](?:-\w{1,8}[ ]){0,4}-S" % (ARGUMENT, PIPED), concrete),
-    kind("password", b"echo", rb"echo[ ]%b:%b%b(?:sudo[ ])?chpasswd" % (USER, ARGUMENT, PIPED), concrete),
+    kind("password", b"echo", rb"echo[ ]%b%bsudo[ ](?:-\w{1,8}[ ]){0,4}-S" % (ARGUMENT, PIPED), argument),
+    kind("password", b"echo", rb"echo[ ]%b:%b%b(?:sudo[ ])?chpasswd" % (USER, ARGUMENT, PIPED), argument),
 )

@@ -86,6 +86,12 @@ def concrete(match: re.Match[bytes]) -> bool:
     return not PLACEHOLDER.match(match["secret"])
 
 
+def closes_text(match: re.Match[bytes]) -> bool:
+    """Return whether the quote before a value may end a text instead: `["mysql -p", "x"]`."""
+    start = match.start("secret")
+    return match.string[start - 1 : start] in (b'"', b"'") and bool(AFTER_TEXT.match(match["secret"]))
+
+
 def is_directory(match: re.Match[bytes]) -> bool:
     """Return whether `PWD` is the working directory."""
     return match["secret"][:1] in (b"/", b"~") and between(match)[:3].lower() == b"pwd"

@@ -89,7 +89,7 @@ def arguments(given: Input) -> None:
             handed_on = handed_on[string_at + 1 :]
         assert words[len(words) - len(handed_on) :] == handed_on
     elif isinstance(found, ShowRequest):
-        assert found.handle in words
+        assert any(word == found.handle or word.startswith(f"{found.handle}@") for word in words)
     elif isinstance(found, Subcommand):
         assert list(found.arguments) == words[len(words) - len(found.arguments) :]
     else:

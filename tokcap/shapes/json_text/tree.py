@@ -122,7 +122,8 @@ class Reader:
         self.complete = False
         if not lines:
             self._enter_document()
-        self._check(0, self._position)
+        # The first sign decides what the document is, also if it is not a container.
+        self._check(0, min(self._position + 1, len(data)))
         self._open = self.root
 
     def _enter_document(self) -> None:
