@@ -489,7 +489,7 @@ class TestEveryStore:
                 recorder.close()
         assert len(handles) == 1
 
-    @pytest.mark.parametrize("size", [2000, 3 << 20, 9 << 20])
+    @pytest.mark.parametrize("size", [2000, 3 << 20, as_nightly(9 << 20)])
     def test_storing_again_repairs_changed_bytes(self, subject, size):
         data = bytearray(random.Random(7).randbytes(size))
         handle = subject.keep(bytes(data), b"err", max_bytes=64 << 20)
