@@ -426,6 +426,7 @@ VALUES = st.recursive(
 
 @given(document=VALUES, nested=st.booleans())
 @example(document=["mysql -p"], nested=False)
+@example(document=["802-11-wireless-security.psk:   wifisecret", "WIFI:S:n;P:wifisecret"], nested=True)
 @example(document=["mysql -p", 1, {"a": "curl -u name:"}, "echo"], nested=True)
 def test_json_stays_json(document, nested):
     text = json.dumps(json.dumps(document) if nested else document)

@@ -134,9 +134,9 @@ KINDS = (
     kind("password", b"wireless-security. wifi-sec. key",
         rb"""(?:(?:wireless-security|wifi-sec)\.(?:psk|wep-key\d|leap-password):
         |key[ ]content[ ]{1,16}:)[ ]{0,64}
-        (?P<secret>[^\s<-][^\r\n]{2,254}[^\s])""", concrete, any_case=True),
+        (?P<secret>[^\s"<-][^\r\n"]{2,254}[^\s"\\])""", concrete, any_case=True),
     # As in the QR code of a network.
-    kind("password", b"WIFI:", rb"WIFI:(?:[STHR]:[^;\r\n]{0,64};){0,4}P:(?P<secret>[^;\r\n]{1,128})",
+    kind("password", b"WIFI:", rb"WIFI:(?:[STHR]:[^;\r\n]{0,64};){0,4}P:(?P<secret>[^;\r\n\"]{1,128})(?<!\\)",
         concrete),
     # Sentences, as database servers and installers print them.
     kind("password", b"password passphrase",
