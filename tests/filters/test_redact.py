@@ -426,6 +426,8 @@ VALUES = st.recursive(
 
 @given(document=VALUES, nested=st.booleans())
 @example(document=["mysql -p"], nested=False)
+@example(document=["A temporary password is generated for root@localhost: kd8;Ee_pW3aF"], nested=True)
+@example(document=["--password is required"], nested=True)
 @example(document=["802-11-wireless-security.psk:   wifisecret", "WIFI:S:n;P:wifisecret"], nested=True)
 @example(document=["mysql -p", 1, {"a": "curl -u name:"}, "echo"], nested=True)
 def test_json_stays_json(document, nested):

@@ -105,7 +105,9 @@ def rest_of(text: bytes, secret: int) -> re.Pattern[bytes]:
 
 def end_of(text: bytes, match: re.Match[bytes], rest: re.Pattern[bytes], end: int) -> int:
     start, stop = match.span("secret")
-    if stop - start < VALUE_BYTES:
-        return stop
-    remainder = rest.match(text, stop, end)
-    return remainder.end() if remainder else stop
+    if stop - start >= VALUE_BYTES and (remainder := rest.match(text, stop, end)):
+        return remainder.end()
+    if text[start - 1 : start] not in (b'"', b"'") and text[stop : stop + 1] == b'"':
+        # Backslashes before this quote belong to it, as in JSON inside of JSON.
+        stop = max(start + 1, start + len(text[start:stop].rstrip(b"\\")))
+    return stop
