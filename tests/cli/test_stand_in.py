@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -340,8 +341,12 @@ class TestBackgroundProcesses:
     def test_no_process_stays_when_they_have_ended(self, tmp_path):
         mark = f"MARK_OF_THIS_TEST={tmp_path}"
         name, _, value = mark.partition("=")
-        shell = start("tokcap-bash", "-c", "sleep 0.3 &", env={**os.environ, name: value})
-        assert processes_with(mark)
+        os.mkfifo(tmp_path / "go")
+        command = f"cat {shlex.quote(str(tmp_path / 'go'))} &"
+        shell = start("tokcap-bash", "-c", command, env={**os.environ, name: value})
+        # The variables of a process can be read only some time after it was started.
+        wait_for(lambda: processes_with(mark))
+        (tmp_path / "go").write_bytes(b"")
         shell.communicate(timeout=TIMEOUT_SECONDS)
         wait_for(lambda: not processes_with(mark))
 
