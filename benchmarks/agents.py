@@ -1,6 +1,6 @@
 """`python -m benchmarks.agents`: what the models of real agents receive, without tokcap and with it.
 
-Prints both tables of docs/agents.md, in `cl100k_base` tokens. `.ci/agents` installs the agents, and
+Prints the table of docs/agents.md, in `cl100k_base` tokens. `.ci/agents` installs the agents, and
 `TOKCAP_AGENTS_DIR` names their directory. Give names to run only those, and `--write` to update the document.
 """
 
@@ -21,7 +21,8 @@ LIMIT = 1000
 DOCUMENT = Path(__file__).parents[1] / "docs" / "agents.md"
 # The words of agents for an exit status.
 STATUS = r"(?i)(?:exit\w*(?: with)? (?:code|status):?|\"exit_code\":|\"returncode\":) ?{}\b"
-TABLES = {"without tokcap": None, "with tokcap": ("--token-limit", str(LIMIT))}
+INSTALL = ("--token-limit", str(LIMIT))
+MARKS = "<!-- agents -->\n", "<!-- end of agents -->"
 
 
 def cell(name: str, text: str) -> str:
@@ -42,33 +43,31 @@ def cell(name: str, text: str) -> str:
     return ", ".join([f"{tokcap.count(text):,}", *lost])
 
 
-def row(name: str, install: tuple[str, ...] | None) -> str:
-    """Run one agent and return a row."""
+def row(name: str) -> str:
+    """Run one agent twice and return a row."""
+    cells = [f"{AGENTS[name].title} {BY_NAME[name].version}"]
+    commands = [command for command, _ in OUTPUTS.values()]
     with tempfile.TemporaryDirectory() as directory:
-        ran = box.run(name, [command for command, _ in OUTPUTS.values()], Path(directory) / "home", install)
-    cells = [cell(*pair) for pair in zip(OUTPUTS, ran.results, strict=False)]
-    cells += ["–"] * (len(OUTPUTS) - len(cells))
-    return f"| {AGENTS[name].title} {BY_NAME[name].version} | {' | '.join(cells)} |"
+        before = box.run(name, commands, Path(directory) / "before", None).results
+        after = box.run(name, commands, Path(directory) / "after", INSTALL).results
+    for output, *texts in zip(OUTPUTS, before, after, strict=False):
+        cells.append(" → ".join(cell(output, text) for text in texts))
+    return f"| {' | '.join(cells)} |"
 
 
 def main(words: list[str]) -> None:
     names = [word for word in words if word in BY_NAME] or [program.name for program in PROGRAMS]
-    text = DOCUMENT.read_text()
-    for title, install in TABLES.items():
-        head = ["agent", *OUTPUTS]
-        lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-        for name in names:
-            reason = box.reason_to_skip(name)
-            lines.append(f"| {name} | {reason} |" if reason else row(name, install))
-            print(lines[-1], file=sys.stderr, flush=True)
-        table = "\n".join(lines)
-        print(f"{title}\n\n{table}\n")
-        start, end = f"<!-- {title} -->\n", f"<!-- end of {title} -->"
-        text = re.sub(
-            f"{start}.*?{end}", lambda _, new=start + table + "\n" + end: new, text, flags=re.DOTALL
-        )
+    head = ["agent", *OUTPUTS]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for name in names:
+        reason = box.reason_to_skip(name)
+        lines.append(f"| {name} | {reason} |" if reason else row(name))
+        print(lines[-1], file=sys.stderr, flush=True)
+    table = "\n".join(lines) + "\n"
+    print(table)
     if "--write" in words:
-        DOCUMENT.write_text(text)
+        before, rest = DOCUMENT.read_text().split(MARKS[0])
+        DOCUMENT.write_text(before + MARKS[0] + table + MARKS[1] + rest.partition(MARKS[1])[2])
 
 
 if __name__ == "__main__":

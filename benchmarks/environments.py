@@ -17,12 +17,13 @@ ROOT = Path(__file__).parent.parent
 # tiktoken names a cached table by the SHA-1 of the address where it was published.
 FILL_CACHE = """
 import hashlib, pathlib, sys
-from tokcap.tokens import embedded, vocabulary
-for name in embedded.NAMES:
+from tests.support.vocabularies import published_table
+from tokcap.tokens.embedded import NAMES
+for name in NAMES:
     address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
     place = pathlib.Path(sys.argv[1], hashlib.sha1(address.encode()).hexdigest())
     if not place.exists():
-        place.write_bytes(vocabulary.load(name).published_table())
+        place.write_bytes(published_table(name))
 """
 
 VERSIONS = """
@@ -77,7 +78,7 @@ class Environments:
     def versions(self) -> str:
         peers = said([self.ttok_python, "-c", VERSIONS, "ttok"])
         own = said([self.python, "-c", VERSIONS, "tokcap", "tiktoken"])
-        extra = said([str(self.extras_bin / "python"), "-c", VERSIONS, "gigatoken"])
+        extra = said([str(self.extras_bin / "python"), "-c", VERSIONS, "kitoken"])
         return f"Python {sys.version.split()[0]}, {own}, {extra}, {peers}"
 
 
@@ -90,7 +91,7 @@ def set_up(cache: Path) -> Environments:
     """Create or update what the run needs."""
     own, extras = (
         installed(cache / "tokcap", str(ROOT)),
-        installed(cache / "tokcap-extras", f"{ROOT}[bulk,plot]"),
+        installed(cache / "tokcap-extras", f"{ROOT}[tokenizers,plot]"),
     )
     peer = installed(cache / "ttok", "ttok")
     vocabularies = cache / "vocabularies"

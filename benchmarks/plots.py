@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 COLOURS = {
     "tokcap -n 500": "#1b6ca8",
     "tokcap --token-count": "#6db3e0",
-    "tokcap[bulk] --token-count": "#2a7f62",
     "cat": "#7a7a7a",
     "ttok -t 500": "#d1495b",
     "tiktoken, counting": "#edae49",

@@ -89,7 +89,7 @@ def group_of(module: str) -> str:
         return "import: libraries"
     if module.startswith("tokcap.tokens"):
         return "import: tokcap/tokens"
-    if module.startswith(("tokcap.store", "tokcap.steps.recording", "tokcap.system.private_files")):
+    if module.startswith(("tokcap.store", "tokcap.steps.delivery", "tokcap.system.private_files")):
         return "import: tokcap/store"
     return "import: the rest of tokcap"
 

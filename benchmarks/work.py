@@ -107,14 +107,6 @@ def works_of(programs: Environments, inputs: dict[str, Path], place: Path) -> tu
         all_of_it = tokcap(
             f"tokcap --token-count, 100 MB, {encoding}", *named, "--token-count", stdin=hundred, slow=True
         )
-        by_extra = Work(
-            f"tokcap[bulk] --token-count, 100 MB, {encoding}",
-            (programs.tokcap_extras, *named, "--token-count"),
-            hundred,
-            variables=own,
-            slow=True,
-            store=store,
-        )
         one_call = Work(
             f"one encode_ordinary, 100 MB, {encoding}",
             (programs.ttok_python, "-c", ONE_CALL, encoding),
@@ -122,13 +114,12 @@ def works_of(programs: Environments, inputs: dict[str, Path], place: Path) -> tu
             slow=True,
             times_itself=True,
         )
-        works += [window, count, peer, one_call, all_of_it, by_extra]
+        works += [window, count, peer, one_call, all_of_it]
         lines += [
             Line(window.name, at_most=2.4),
             Line(window.name, peer.name, at_most=peer_part),
             Line(count.name, at_most=3),
-            Line(all_of_it.name, one_call.name, at_most=0.6),
-            Line(by_extra.name, one_call.name, at_most=1 / 5),
+            Line(all_of_it.name, one_call.name, at_most=0.5),
         ]
     works += deep_windows(programs, hundred, place / "deep")
     lines.append(Line("the last window of stored 100 MB", "the first window of stored 100 MB", at_most=2))
@@ -168,7 +159,6 @@ def sizes_of(programs: Environments, inputs: dict[str, Path], place: Path) -> di
         "cat": (("cat",), 10**9),
         "tokcap -n 500": ((programs.tokcap, "-n", "500"), 10**9),
         "tokcap --token-count": ((programs.tokcap, "--token-count"), 10**8),
-        "tokcap[bulk] --token-count": ((programs.tokcap_extras, "--token-count"), 10**8),
         "tiktoken, counting": ((programs.ttok_python, "-c", PLAIN_TIKTOKEN, "cl100k_base"), 10**8),
         "ttok -t 500": ((programs.ttok, "-t", "500", "-m", "gpt-4"), 10**7),
     }

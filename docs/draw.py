@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -13,7 +12,8 @@ from pathlib import Path
 
 from docs import recall
 from docs.svg import CHARACTER, LINE, SIZE, box, document, text, write
-from tokcap.core.spool import in_memory
+from tokcap import cap
+from tokcap.core.payload import TextPayload
 from tokcap.tokens import open_tokenizer
 from tokcap.tokens.index import PLACES, SAMPLE_BYTES, Index
 
@@ -67,7 +67,7 @@ def window_of(path: Path, limit: int, *options: str) -> str:
 
 
 def index_of(data: bytes) -> Index:
-    return Index(in_memory(data), open_tokenizer("cl100k_base"))
+    return Index(TextPayload(data), open_tokenizer("cl100k_base"))
 
 
 def framed(width: float, height: float, title: str, parts: list[str]) -> str:
@@ -113,8 +113,8 @@ def tokens_and_window(path: Path, limit: int) -> str:
 def document_and_window(path: Path, limit: int, shown_lines: int) -> str:
     """Draw the start of a JSON document next to its first window."""
     data = path.read_bytes()
-    envelope = json.loads(window_of(path, limit, "-o", "json"))
-    end = index_of(data).byte_at(envelope["meta"]["next_offset"])
+    meta = cap(data, limit).meta
+    end = index_of(data).byte_at(meta.next_offset)
     lines = data.decode().splitlines()[:shown_lines]
     half = 46 * CHARACTER
     parts = [
@@ -136,10 +136,10 @@ def document_and_window(path: Path, limit: int, shown_lines: int) -> str:
         top = 44.0 + number * LINE
         parts.append(box(MARGIN + half - 2, top, len(piece) * CHARACTER + 4, LINE - 2, "kept", ' rx="2"'))
         parts.append(text(MARGIN + half, top + SIZE, piece, "ink"))
-    meta = envelope["meta"]
     below = 44.0 + (len(shown) + 1) * LINE
     for number, name in enumerate(("returned_tokens", "next_offset", "next_pointer", "total_count")):
-        parts.append(text(MARGIN + half, below + number * LINE + SIZE, f"{name}: {meta[name]}", "faint"))
+        figure = f"{name}: {getattr(meta, name)}"
+        parts.append(text(MARGIN + half, below + number * LINE + SIZE, figure, "faint"))
     return framed(round(MARGIN * 2 + half * 2), round(y + LINE + MARGIN), "a document and its window", parts)
 
 

@@ -20,7 +20,7 @@ SCENES = {
         "a price, and an envelope for programs",
         [
             "tokcap --token-count cat orders.json",
-            "tokcap -n 60 -o json cat orders.json",
+            "tokcap -n 130 -o json cat orders.json",
             "tokcap show @last --pointer /orders/17/customer; echo",
         ],
     ),

@@ -13,7 +13,7 @@ import termios
 import time
 from pathlib import Path
 
-from tokcap.filters.emulator import TerminalEmulator
+from tokcap.filters.clean import TerminalEmulator
 
 SAMPLES = Path(__file__).parent / "samples"
 ROWS, COLUMNS = 60, 96

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tokcap.cli.manpages import pages
+from pages import pages
 
 DIRECTORY = Path(__file__).parent
 

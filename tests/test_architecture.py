@@ -21,16 +21,16 @@ ROOMS = {
     "click": "integrations/",
     "tiktoken": "tokens/",
     "regex": "tokens/",
-    "gigatoken": "tokens/gigatoken_counter.py",
-    "msgspec": ("shapes/json_text/compiled.py", "shapes/json_text/record_type.py"),
+    "kitoken": "tokens/",
+    "msgspec": ("shapes/json_compiled.py",),
     "obstore": "store/bucket_obstore.py",
-    "sqlite3": "budget/database.py",
-    "_sqlite3": "budget/database.py",
+    "sqlite3": "budget/sqlite.py",
     "platformdirs": "environment.py",
-    # The protocol needs no package; only the tests use the official client.
-    "mcp": (),
+    # The protocol over stdio needs no package. Servers over HTTP are reached with the official client.
+    "mcp": "mcp/http_server.py",
+    "httpx2": "mcp/http_server.py",
     "pydantic": (),
-    "matplotlib": "usage/plot.py",
+    "matplotlib": "usage/report.py",
     "select": ("system/descriptors.py", "source/"),
 }
 
@@ -39,9 +39,9 @@ ROOMS = {
 LAYERS = [
     {"__main__", "cli", "api", "integrations", "mcp", "hooks", "doctor"},
     {"pipeline", "steps"},
-    {"source", "filters", "tokens", "shapes", "forms", "keep", "store", "budget", "usage"},
-    {"core", "findings"},
-    {"system", "environment", "errors", "exits", "lean"},
+    {"source", "filters", "tokens", "shapes", "outputs", "keep", "store", "budget", "usage"},
+    {"core", "focus"},
+    {"system", "environment", "errors", "exits", "startup"},
 ]
 
 # The imports between neighbours of one layer. Packages of one layer do not know each other otherwise.
@@ -55,17 +55,18 @@ BESIDE = {
         "tokcap.cli.kinds",
         "tokcap.cli.arguments",
         "tokcap.cli.config",
-        "tokcap.cli.values",
     ),
     "integrations": ("tokcap.api", "tokcap.cli.options", "tokcap.cli.kinds"),
     "mcp": ("tokcap.api", "tokcap.cli.options"),
     # The doctor examines the others.
     "doctor": ("tokcap.cli", "tokcap.hooks"),
     "pipeline": ("tokcap.steps",),
-    "environment": ("tokcap.errors", "tokcap.lean", "tokcap.system.descriptors", "tokcap.system.frame"),
+    # What matters in a text is shown as a cut with marks.
+    "focus": ("tokcap.core",),
+    "environment": ("tokcap.errors", "tokcap.startup", "tokcap.system.descriptors"),
     "errors": ("tokcap.exits",),
-    "exits": ("tokcap.lean",),
-    "system": ("tokcap.environment", "tokcap.errors", "tokcap.lean"),
+    "exits": ("tokcap.startup",),
+    "system": ("tokcap.environment", "tokcap.errors", "tokcap.startup"),
 }
 
 
@@ -102,6 +103,52 @@ def test_a_library_is_imported_only_in_its_room():
         for imported, for_types in imports_of(path)
         if not for_types and not place.startswith(ROOMS.get(imported.partition(".")[0], ""))
     ]
+    assert wrong == []
+
+
+def private_modules_named_by(path: Path) -> set[str]:
+    """Return the private modules of the interpreter that a module imports, or has the name of."""
+    words = {name.partition(".")[0] for name, for_types in imports_of(path) if not for_types}
+    words |= {node.value for node in nodes_of(path, ast.Constant) if isinstance(node.value, str)}
+    return {word for word in words & sys.stdlib_module_names if word.startswith("_") and word[:2] != "__"}
+
+
+def nodes_of(path: Path, kind: type) -> list:
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kind)]
+
+
+def test_private_modules_of_the_interpreter_are_imported_in_one_module_and_are_few():
+    used = {str(path.relative_to(PACKAGE)): private_modules_named_by(path) for path in MODULES}
+    named = used.pop("startup/accelerators.py")
+    assert {place: names for place, names in used.items() if names} == {}
+    assert len(named) <= 8
+    about_imports_code_or_patterns = {
+        "_imp",
+        "_frozen_importlib",
+        "_frozen_importlib_external",
+        "_sre",
+        "_ast",
+    }
+    assert named.isdisjoint(about_imports_code_or_patterns | {"_opcode", "_symtable", "_tokenize"})
+
+
+def test_nothing_changes_how_python_imports():
+    """No own importer, nothing marshalled, nothing put into `sys.modules`."""
+    wrong = []
+    for path in MODULES:
+        place = path.relative_to(PACKAGE)
+        wrong += [f"{place}: {name}" for name, _ in imports_of(path) if name.split(".")[0] == "marshal"]
+        wrong += [
+            f"{place}: {ast.unparse(node)}"
+            for node in nodes_of(path, ast.Attribute)
+            if node.attr in ("meta_path", "path_hooks", "path_importer_cache")
+            or (ast.unparse(node.value) == "sys.modules" and node.attr != "get")
+        ]
+        wrong += [
+            f"{place}: {ast.unparse(node)}"
+            for node in nodes_of(path, ast.Subscript)
+            if ast.unparse(node.value) == "sys.modules" and not isinstance(node.ctx, ast.Load)
+        ]
     assert wrong == []
 
 
@@ -168,20 +215,13 @@ def test_a_short_output_needs_no_heavy_module():
 def test_a_cut_of_text_loads_nothing_that_only_structured_outputs_need(with_store):
     text = b"".join(b"line %d\n" % number for number in range(3000))
     loaded = modules_loaded_for("-n", "200", stdin=text)
-    assert "tokcap.store.local_draft" in loaded
-    assert loaded.isdisjoint(
-        {"bisect", "re", "json", "tiktoken", "tokcap.core.seek_points", "tokcap.shapes.json"}
-    )
-
-
-def test_the_wrapper_form_never_loads_typer():
-    loaded = modules_loaded_for("-n", "5", "-o", "json", "--", "true", stdin=b"")
-    assert loaded.isdisjoint({"typer", "click", "rich", "platformdirs", "requests"})
+    assert "tokcap.store.local_layout" in loaded
+    assert loaded.isdisjoint({"json", "re", "tiktoken", "tokcap.core.seek_points", "tokcap.shapes.json"})
 
 
 def test_a_small_document_is_cut_without_the_libraries_for_large_ones():
-    loaded = modules_loaded_for("-n", "20", "-o", "json", stdin=b'[{"a": [1, 2, 3]}, "b", null]')
-    heavy = {"msgspec", "orjson", "json", "re", "enum", "dataclasses", "datetime", "tiktoken"}
+    loaded = modules_loaded_for("-n", "170", "-o", "json", stdin=b'[{"a": [1, 2, 3]}, "b", null]')
+    heavy = {"msgspec", "orjson", "json", "dataclasses", "datetime", "tiktoken"}
     assert loaded.isdisjoint(heavy)
     assert "tokcap.shapes.json_window" in loaded
 

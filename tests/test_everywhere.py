@@ -10,8 +10,8 @@ import re
 import pytest
 
 from tests.support.program import ROOT
-from tokcap.cli.catalog import all_commands
-from tokcap.cli.help import command_help, full_help
+from tokcap.cli.catalog import RUN, all_commands
+from tokcap.cli.help import full_help
 from tokcap.system.screen import Screen
 
 COMMANDS = all_commands()
@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text()
 # It has a table of all subcommands.
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 
-every_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.dotted)
+every_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 
 
 def has_word(text: str, word: str) -> bool:
@@ -29,16 +29,16 @@ def has_word(text: str, word: str) -> bool:
 
 def missing_from(text: str, command) -> list[str]:
     """Return the spellings of the command's options that a text does not have."""
-    return [word for flag in command.flags for word in flag.spellings if not has_word(text, word)]
+    return [word for option in command.options for word in option.spellings if not has_word(text, word)]
 
 
-@every_command
-def test_help_has_every_option(command):
-    for screen in (Screen(60), Screen(80), Screen(140)):
-        text = command_help(command, screen) if command.path else full_help(screen)
-        assert not missing_from(text, command)
-        for flag in command.flags:
-            assert all(has_word(text, choice) for choice in flag.choices), flag
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_help_has_every_option(columns):
+    # The help of subcommands is tested in `tests/cli/test_help.py`.
+    text = full_help(Screen(columns))
+    assert not missing_from(text, RUN)
+    for option in RUN.options:
+        assert all(has_word(text, choice) for choice in option.choices), option
 
 
 @every_command

@@ -52,8 +52,8 @@ def test_the_readme_has_the_ratios_of_the_drawing():
     ratios = dict(drawn)
     words = " ".join((ROOT / "README.md").read_text().split())
     assert (
-        f"{ratios['base64']} times that for base64, {ratios['digests']} times for a list of digests, "
-        f"{ratios['hindi']} times for Hindi, and {ratios['blanks']} times for a table with many blanks"
+        f'base64 has {ratios["base64"]} times the tokens that "four bytes are one" predicts, '
+        f"and a table with many blanks {ratios['blanks']} times"
     ) in words
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from tests.support.guides import (
     GUIDES,
-    blocks,
     changed_outputs,
     examples,
     filled,
@@ -19,8 +18,7 @@ from tests.support.guides import (
 )
 from tests.support.program import ROOT
 from tests.support.tiers import nightly
-from tokcap.cli.catalog import all_commands
-from tokcap.cli.description import HELP, flag_of
+from tokcap.cli.catalog import HELP, all_commands
 from tokcap.cli.options import OPTIONS, options_of
 
 README = (ROOT / "README.md").read_text()
@@ -39,17 +37,9 @@ SECTIONS = [
 # The document with the tables of all options and commands.
 REFERENCE_FILE = ROOT / "docs" / "reference.md"
 REFERENCE = REFERENCE_FILE.read_text()
-README_LINES = 250
+
+
 COPIED = re.compile(r"(?<=^```sh\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
-
-
-def test_the_readme_is_short():
-    assert len(README.splitlines()) <= README_LINES
-
-
-@pytest.mark.parametrize("name", ["README.md", "docs/agents.md", "docs/counting.md", "docs/shell.md"])
-def test_there_are_examples(name):
-    assert len(examples((ROOT / name).read_text())) >= 8
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -61,20 +51,6 @@ def test_the_examples_of_a_section_print_what_it_says(section):
 def test_python_in_a_guide_runs(code, tmp_path):
     done = run_python(code, tmp_path / "python-home")
     assert (done.returncode, done.stderr) == (0, "")
-
-
-@nightly
-def test_the_blocks_of_the_readme_run_in_order_in_one_home_each_of_them_twice(tmp_path):
-    home = tmp_path / "reader" / "home"
-    home.mkdir(parents=True)
-    assert len(blocks(README)) >= 8
-    for language, block in blocks(README):
-        for _ in range(2):
-            if language == "python":
-                done = run_python(python_blocks(block)[0], home)
-                assert (done.returncode, done.stderr) == (0, "")
-            else:
-                assert changed_outputs(block, home) == []
 
 
 @nightly
@@ -102,9 +78,10 @@ def test_no_line_to_copy_has_a_comment(guide):
 def option_table(options) -> str:
     rows = ["| option | meaning | default |", "|---|---|---|"]
     for option in options:
-        name = flag_of(option).spelled.replace("|", r"\|").replace(", --", "`, `--")
-        default = option.default_text or f"`{option.shown_default}`"
-        rows.append(f"| `{name}` | {option.help} | {default} |")
+        name = option.spelled.replace("|", r"\|").replace(", --", "`, `--")
+        shown = option.shown_default
+        default = shown if option.default_text or shown == "none" else f"`{shown}`"
+        rows.append(f"| `{name}` | {option.brief} | {default} |")
     return "\n".join(rows) + "\n"
 
 
@@ -112,8 +89,9 @@ def command_table(commands) -> str:
     rows = ["| command | what it does | options |", "|---|---|---|"]
     for command in commands:
         words = " ".join((*command.path, *(argument.spelled for argument in command.arguments)))
-        options = " ".join(f"`{flag.spelled}`" for flag in command.flags if flag != HELP)
-        rows.append(f"| `{words}` | {command.sentence} | {options} |".replace("  |", " |"))
+        spelled = " ".join(word for option in command.options if option != HELP for word in option.spellings)
+        does = command.summary.partition(". ")[0].rstrip(".")
+        rows.append(f"| `{words}` | {does} | {spelled and f'`{spelled}`'} |")
     return "\n".join(re.sub(r"(?<=\w)\|(?=\w)", r"\\|", row) for row in rows) + "\n"
 
 

@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from tests.support.hidden_failures import failures_in
 from tests.support.program import IMPORT_PATH, ROOT
 from tests.support.tiers import nightly
 
@@ -29,22 +28,6 @@ def test_test_modules_import_helpers_and_nothing_else_of_the_tests():
 
 @nightly
 class TestHiddenFailures:
-    @pytest.mark.parametrize(
-        ("output", "code"),
-        [
-            (b'{"warnings":[{"code":"CUT_FAILED","message":"x"}]}', "CUT_FAILED"),
-            ('{"warnings": [{"code": "TOKENIZER_FAILED"}]}', "TOKENIZER_FAILED"),
-            (b"tokcap: cutting failed: KeyError('x'); treated as text\n", "CUT_FAILED"),
-            (b"tokcap: x failed; counted every byte as a token instead\n", "TOKENIZER_FAILED"),
-            (b"tokcap: internal error: at answer.py:7: KeyError: 'x'\n", "INTERNAL_ERROR"),
-        ],
-    )
-    def test_are_found_in_json_and_in_messages(self, output, code):
-        assert list(failures_in(b"", None, output)) == [code]
-
-    def test_are_not_found_in_ordinary_output(self):
-        assert failures_in(b'{"code":"NOT_STORED"}', "CUT_FAILED: no window could be cut", None) == {}
-
     # The report of the inner run quotes them.
     @pytest.mark.provokes("CUT_FAILED", "INTERNAL_ERROR", always=False)
     def test_fail_the_test_that_does_not_expect_them(self, tmp_path):

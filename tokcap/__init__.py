@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from tokcap.api.asynchronous import arun as arun
     from tokcap.api.calls import cap as cap
     from tokcap.api.calls import count as count
+    from tokcap.api.calls import pages as pages
     from tokcap.api.calls import run as run
     from tokcap.api.calls import show as show
     from tokcap.api.manager import BudgetManager as BudgetManager
     from tokcap.api.manager import TokenCounter as TokenCounter
-    from tokcap.api.paging import pages as pages
+    from tokcap.api.manager import open_session as open_session
     from tokcap.api.results import Capped as Capped
     from tokcap.api.results import Result as Result
-    from tokcap.api.sessions import open_session as open_session
     from tokcap.api.tool_budget import ToolBudget as ToolBudget
-    from tokcap.budget.modes import ResponseMode as ResponseMode
-    from tokcap.core.notice import Notice as Notice
+    from tokcap.budget.arithmetic import ResponseMode as ResponseMode
+    from tokcap.core.response import Notice as Notice
     from tokcap.errors import BadNumber as BadNumber
     from tokcap.errors import BudgetExhausted as BudgetExhausted
     from tokcap.errors import CommandNotExecutable as CommandNotExecutable
@@ -42,14 +42,12 @@ if TYPE_CHECKING:
 else:
     _NAMES_OF_MODULES = {
         "tokcap.api.asynchronous": "arun",
-        "tokcap.api.calls": "cap count run show",
-        "tokcap.api.manager": "BudgetManager TokenCounter",
-        "tokcap.api.paging": "pages",
+        "tokcap.api.calls": "cap count pages run show",
+        "tokcap.api.manager": "BudgetManager TokenCounter open_session",
         "tokcap.api.results": "Capped Result",
-        "tokcap.api.sessions": "open_session",
         "tokcap.api.tool_budget": "ToolBudget",
-        "tokcap.budget.modes": "ResponseMode",
-        "tokcap.core.notice": "Notice",
+        "tokcap.budget.arithmetic": "ResponseMode",
+        "tokcap.core.response": "Notice",
         "tokcap.errors": (
             "BadNumber BudgetExhausted CommandNotExecutable CommandNotFound DamagedOutput LedgerError "
             "LedgerUnreachable NotFound SessionNotStarted StoreError StreamError TokcapError "

@@ -47,10 +47,6 @@ import gc
 # A call is short: collecting cycles would take longer than it saves.
 gc.set_threshold(100_000)
 
-from tokcap.lean.own_modules import install, load_needed_by  # isort: skip  # before the imports that it makes faster
-
-install()
-
 # Needed if the other imports fail.
 from tokcap.system.shortage import free_memory, problem_of, shortage_of  # isort: skip
 
@@ -58,14 +54,12 @@ from tokcap.system.shortage import free_memory, problem_of, shortage_of  # isort
 # memory while it imports a module. This takes address space only.
 bytes(1 << 21)
 
-load_needed_by("tokcap.__main__")
-
 from tokcap import exits
 from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse
 from tokcap.core.request import ShowRequest, View
 from tokcap.environment import Environment
 from tokcap.errors import ReaderGone, UsageError
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,7 +100,7 @@ def call(
     except Exception as error:
         problem = problem_of(error)
         free_memory(error)
-        from tokcap.cli.refusal import refuse
+        from tokcap.cli.reply import refuse
 
         return refuse(problem, argv, view, round((env.clock() - started) * 1000), env)
 
@@ -134,7 +128,7 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
         env.write_stdout(f"tokcap {__version__}\n".encode())
         return exits.OK
     if not invocation.command and env.is_terminal(env.stdin):
-        from tokcap.forms import FORMS
+        from tokcap.outputs import FORMS
 
         if FORMS[invocation.output].has_envelope:
             raise UsageError("no command was given, and standard input is a terminal; see tokcap --help")

@@ -10,18 +10,16 @@ import sys
 import time
 
 from tokcap.errors import ReaderGone, StreamError
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.system.descriptors import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tokcap.system.frame import Frame
-
 STDIN, STDOUT, STDERR = 0, 1, 2
 # Set in what a shell of tokcap runs (see `Inside`). Empty or unset: nothing caps the output yet.
 INSIDE = "TOKCAP_INSIDE"
-# What an agent puts around an output (see `system.frame`).
+# What an agent puts around an output (see `Frame`).
 FRAME = "TOKCAP_FRAME"
 PROGRAM = "tokcap"
 # For `collect`: what tokcap itself says on stderr, apart from what the command wrote there.
@@ -62,6 +60,34 @@ class Inside(Record):
 
     def as_text(self) -> str:
         return f"{self.limit_tokens}:{self.pipe}:{self.program}"
+
+
+class Frame(Record):
+    """What an agent puts around an output that it passes to its model, as `TOKCAP_FRAME` says: `34:json`."""
+
+    tokens: int = 0
+    # Whether the agent writes the output as a JSON string. The model then pays for the escapes.
+    is_json: bool = False
+
+    @classmethod
+    def read_from(cls, text: str) -> Frame:
+        """Return what a variable says; a frame of nothing if that makes no sense."""
+        tokens, _, form = text.partition(":")
+        if not (tokens.isascii() and tokens.isdecimal() and form in ("", "json")):
+            return cls()
+        return cls(int(tokens), form == "json")
+
+    def left_of(self, limit_tokens: int) -> int:
+        """Return what the frame leaves of a limit. It takes at most a quarter."""
+        return limit_tokens - min(self.tokens, limit_tokens // 4)
+
+    def around(self, data: bytes) -> bytes:
+        """Return an output as the agent writes it."""
+        if not self.is_json:
+            return data
+        from tokcap.startup.accelerators import json
+
+        return json.encode_basestring(data.decode("utf-8", "replace"))[1:-1].encode()
 
 
 class ToolNames(Record):
@@ -115,7 +141,7 @@ class Environment(Record):
                 closed.add(descriptor)
                 os.open(os.devnull, os.O_RDWR)
         env = cls(variables=os.environ, closed=frozenset(closed))
-        return env.but(**env._surroundings()) if os.environ.get(INSIDE) else env
+        return env.replace(**env._surroundings()) if os.environ.get(INSIDE) else env
 
     def _surroundings(self) -> dict[str, object]:
         """Return what a surrounding tokcap means for this call, if it reads the output of this one."""
@@ -131,9 +157,7 @@ class Environment(Record):
         text = self.variables.get(FRAME)
         if not text:
             return self
-        from tokcap.system.frame import Frame
-
-        return self.but(frame=Frame.read_from(text))
+        return self.replace(frame=Frame.read_from(text))
 
     def stopwatch(self) -> Stopwatch:
         """Start measuring."""

@@ -15,7 +15,6 @@
     │   ├── DamagedOutput        STORE_ERROR
     │   └── LedgerError          STORE_ERROR
     ├── HookRefused              HOOK_REFUSED
-    ├── ConfigExists             CONFIG_EXISTS
     ├── PackageMissing           PACKAGE_MISSING
     └── ReaderGone               (silent)
 
@@ -145,14 +144,6 @@ class HookRefused(TokcapError):
     code = "HOOK_REFUSED"
     exit_status = exits.NO
     meaning = "a hook for an agent cannot be installed, or not safely; no file was changed"
-
-
-class ConfigExists(TokcapError):
-    """A config file exists already and is not overwritten."""
-
-    code = "CONFIG_EXISTS"
-    exit_status = exits.NO
-    meaning = "a config file exists already; it was not changed"
 
 
 class PackageMissing(TokcapError):

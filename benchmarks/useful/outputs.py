@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.useful.structure import structure_of
-from tokcap.core.spool import in_memory
+from tokcap.core.payload import TextPayload
 from tokcap.tokens import open_tokenizer
 from tokcap.tokens.index import Index
 
@@ -60,7 +60,7 @@ class Output:
 
     @cached_property
     def index(self) -> Index:
-        return Index(in_memory(self.merged), TOKENIZER)
+        return Index(TextPayload(self.merged), TOKENIZER)
 
     def structure_of(self, *, merged: bool) -> str:
         """Return what standard output is, or both streams merged: `json`, `jsonl`, `csv` or an empty text."""

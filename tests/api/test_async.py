@@ -57,20 +57,6 @@ def test_more_commands_run_at_once_than_a_thread_pool_has_threads(tmp_path):
     assert [result.stdout for result in asyncio.run(all_of_them())] == [f"{n}\n" for n in range(number)]
 
 
-def test_the_event_loop_is_not_blocked(tmp_path):
-    """The command ends only after the loop has gone on."""
-    script = f"until [ -e {tmp_path}/ticked ]; do sleep 0.02; done; echo over"
-
-    async def ticking():
-        task = asyncio.create_task(arun(["sh", "-c", script], timeout=50))
-        for _ in range(5):
-            await asyncio.sleep(0.01)
-        (tmp_path / "ticked").touch()
-        return await task
-
-    assert asyncio.run(ticking()).stdout == "over\n"
-
-
 @pytest.mark.parametrize(
     "script",
     ["exec sleep 60", "sleep 60; echo never", "trap '' TERM; while :; do sleep 0.05; done"],
@@ -89,36 +75,6 @@ def test_cancelling_stops_the_command_before_the_task_ends(script, tmp_path):
         return pid
 
     assert not is_running(asyncio.run(cancelled()))
-
-
-def test_a_timeout_of_the_event_loop_stops_the_command(tmp_path):
-    async def limited():
-        async with asyncio.timeout(None) as limit:
-
-            async def expire():
-                await pid_in(tmp_path / "pid")
-                limit.reschedule(0)
-
-            expiring = asyncio.create_task(expire())
-            await arun(["sh", "-c", f"echo $$ > {tmp_path}/pid; exec sleep 600"])
-            await expiring
-
-    with pytest.raises(TimeoutError):
-        asyncio.run(limited())
-    assert not is_running(int((tmp_path / "pid").read_text()))
-
-
-def test_a_task_that_is_cancelled_at_once_runs_nothing_or_stops_it(tmp_path):
-    async def at_once():
-        task = asyncio.create_task(arun(["sh", "-c", f"echo $$ > {tmp_path}/pid; exec sleep 600"]))
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(at_once())
-    pid = (tmp_path / "pid").read_text() if (tmp_path / "pid").exists() else ""
-    assert not pid or not is_running(int(pid))
 
 
 def test_a_cancelled_command_is_neither_charged_nor_stored(with_store, tmp_path):

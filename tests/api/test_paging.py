@@ -27,12 +27,6 @@ def test_pages_join_to_the_original(text, limit, align):
     assert [page.next_offset is None for page in found] == [False] * (len(found) - 1) + [True]
 
 
-@examples(30)
-@given(data=st.binary(max_size=300), limit=st.integers(16, 60))
-def test_pages_of_bytes_join_too(data, limit):
-    assert b"".join(page.text for page in pages(data, limit)) == data
-
-
 @pytest.mark.parametrize("shape", ["text", "auto", "json"])
 @pytest.mark.parametrize("sentinel", ["", "[TRUNCATED]"])
 def test_a_page_is_the_window_that_cap_gives(shape, sentinel):
@@ -44,12 +38,6 @@ def test_a_page_is_the_window_that_cap_gives(shape, sentinel):
         alone = cap(text, 200, offset=offset, shape=shape, sentinel=sentinel)
         assert (page.text, page.next_offset) == (alone.text, alone.next_offset)
         offset = page.next_offset
-
-
-def test_pages_of_a_document_are_documents():
-    numbers = list(range(500))
-    found = [json.loads(page.text) for page in pages(json.dumps(numbers), 100, shape="auto")]
-    assert [number for page in found for number in page] == numbers
 
 
 def test_a_stored_output_is_paged_by_its_handle(with_store):
@@ -90,7 +78,7 @@ def test_paging_much_text_counts_it_once():
 
 
 def test_a_limit_that_admits_nothing_is_refused_instead_of_going_round_for_ever():
-    with pytest.raises(UsageError, match="use a larger limit"):
+    with pytest.raises(UsageError, match="use 3 or more"):
         list(pages("🧑‍🚀" * 20, 1))
 
 
@@ -100,10 +88,3 @@ def test_a_page_needs_a_limit_and_one_source():
             pages(**arguments)
     with pytest.raises(UsageError, match="limit"):
         list(pages("text", None))
-
-
-def test_the_only_page_of_a_short_text_has_the_meta_of_cap():
-    (page,) = pages("ok", 50)
-    capped = cap("ok", 50, sentinel="", shape="text")
-    assert page.meta.but(duration_ms=0) == capped.meta.but(duration_ms=0)
-    assert (page.returned_tokens, page.total_tokens) == (1, 1)

@@ -2,12 +2,12 @@
 
 import json
 import os
-import re
 import threading
 
 import pytest
 
 from tests.support.engines import new_space, one_worker, server_of
+from tests.support.ledgers import shift_clock
 from tests.support.links import Link
 from tests.support.processes import wait_for
 from tests.support.tiers import as_nightly
@@ -42,10 +42,15 @@ def url(server, link, monkeypatch):
 
 
 @pytest.fixture
-def used(url):
-    """Return what the server has counted, without the link."""
-    ledger = open_ledger(Environment({**os.environ, "TOKCAP_DATA_DIR": "/nowhere"}), url=url)
-    return lambda: ledger.read("s").used
+def direct(url):
+    """Return the ledger without the link."""
+    return open_ledger(Environment({**os.environ, "TOKCAP_DATA_DIR": "/nowhere"}), url=url)
+
+
+@pytest.fixture
+def used(direct):
+    """Return what the server has counted."""
+    return lambda: direct.session("s").read().used
 
 
 def waiting(with_store) -> list[str]:
@@ -59,7 +64,7 @@ def owed(with_store) -> int:
     )
 
 
-RUN = ("--session", "s", "-n", "100", "--", "echo", "x")
+RUN = ("--session", "s", "-n", "200", "--", "echo", "x")
 
 
 def test_before_the_run_it_refuses_and_runs_nothing(link, url, used, inside, with_store, tmp_path):
@@ -92,7 +97,7 @@ def test_open_runs_with_a_warning_and_charges_later_once(link, url, used, inside
 
 
 def test_after_the_run_the_output_comes_out_and_is_charged_later(
-    link, url, used, inside, with_store, tmp_path, server
+    link, url, used, direct, inside, with_store, tmp_path
 ):
     began, cut = tmp_path / "began", tmp_path / "cut"
     script = f"touch {began}; while [ ! -e {cut} ]; do sleep 0.01; done; echo x"
@@ -104,14 +109,15 @@ def test_after_the_run_the_output_comes_out_and_is_charged_later(
 
     thread = threading.Thread(target=cut_the_link)
     thread.start()
-    ran = inside("--session", "s", "-n", "100", "-o", "json", "--", "sh", "-c", script)
+    ran = inside("--session", "s", "-n", "250", "-o", "json", "--", "sh", "-c", script)
     thread.join()
     assert ran.status == 0
     assert ran.json["data"] == ["x\n"]
     assert [warning["code"] for warning in ran.json["warnings"]] == ["CHARGED_LATER"]
     assert len(waiting(with_store)) == 1
-    server.shift_clock(re.search(r"(?:schema|prefix)=(\w+)", url)[1], 3600)
+    shift_clock(3600, direct)
     assert used() == 0, "the lease has ended"
+    shift_clock(0, direct)
     link.mend()
     assert inside(*RUN).out == b"x\n"
     assert waiting(with_store) == []
@@ -143,7 +149,7 @@ def test_what_belongs_to_a_session_that_is_gone_stays_and_does_no_harm(link, url
     tokens = owed(with_store)
     (with_store / "outbox" / "junk").write_bytes(b"{")
     link.mend()
-    open_ledger(Environment({**os.environ, "TOKCAP_DATA_DIR": "/nowhere"}), url=url).end("s")
+    open_ledger(Environment({**os.environ, "TOKCAP_DATA_DIR": "/nowhere"}), url=url).session("s").end()
     assert inside("budget", "list").status == 0
     assert len(waiting(with_store)) == 2
     inside("budget", "start", "s", "--total", "10000")

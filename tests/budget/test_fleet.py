@@ -1,4 +1,4 @@
-"""Hosts that share a budget while something fails: holders are killed, servers restart, links go down."""
+"""Processes of several hosts that share a budget while holders are killed, servers restart, links go down."""
 
 import os
 import random
@@ -9,7 +9,8 @@ import time
 import pytest
 
 from tests.support.engines import DURABLE, ENDINGS, new_space, one_worker, server_of
-from tests.support.hosts import Host, can_have_hosts, need_hosts
+from tests.support.links import Link
+from tests.support.processes import wait_for
 from tests.support.program import IMPORT_PATH, ROOT
 from tests.support.tiers import nightly
 from tokcap.budget import open_ledger
@@ -26,14 +27,11 @@ STEPS = int(os.environ.get("FLEET_STEPS", "25"))
 RESTARTS = int(os.environ.get("FLEET_RESTARTS", "2"))
 
 
-def worker(url: str, mode: str, host: Host | None = None, **variables: str) -> subprocess.Popen:
+def worker(url: str, mode: str, data_dir: object) -> subprocess.Popen:
     return subprocess.Popen(
-        [
-            *(host.words if host else ()),
-            *(sys.executable, "-m", "tests.support.server_worker", url, str(STEPS), mode),
-        ],
+        [sys.executable, "-m", "tests.support.server_worker", url, str(STEPS), mode],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": IMPORT_PATH, **variables},
+        env={**os.environ, "PYTHONPATH": IMPORT_PATH, "TOKCAP_DATA_DIR": str(data_dir)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -44,40 +42,21 @@ def opened(url: str):
     return open_ledger(Environment(os.environ), url=url)
 
 
-def until(condition, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("scheme", DURABLE)
 def test_nothing_acknowledged_is_lost_while_holders_die_links_break_and_the_server_restarts(scheme, tmp_path):
     """A third of the processes are killed, one host is cut off and comes back, and outboxes are used."""
     server_of(scheme)
-    hosts: list[Host | None] = [Host(number) for number in range(HOSTS)] if can_have_hosts() else [None]
-    server = DURABLE[scheme](*(host.outside for host in hosts if host))
-    chance = random.Random(21)
+    server, space, chance = DURABLE[scheme](), new_space(), random.Random(21)
+    links = [Link(server.port) for _ in range(HOSTS)]
+    hosts = {
+        server.url(space, "timeout=1&lease=3", port=link.port): tmp_path / f"host{number}"
+        for number, link in enumerate(links)
+    }
     try:
-        if scheme == "postgresql":
-            server.admit_everyone()
-        space = new_space()
         ledger = opened(server.url(space, "timeout=60"))
         ledger.start("team", Settings())
         ledger.start("s", Settings(parent="team"))
-
-        def url(host: Host | None) -> str:
-            found = server.url(space, "timeout=1&lease=3")
-            return found.replace("127.0.0.1", host.outside) if host else found
-
-        def place(host: Host | None) -> str:
-            return str(tmp_path / (host.name if host else "here"))
-
-        workers = [
-            worker(url(host), "log", host, TOKCAP_DATA_DIR=place(host))
-            for host in hosts
-            for _ in range(PROCESSES)
-        ]
+        workers = [worker(url, "log", place) for url, place in hosts.items() for _ in range(PROCESSES)]
         for process in workers:
             assert process.stdout.readline() == "ready\n"
         for process in workers:
@@ -87,14 +66,12 @@ def test_nothing_acknowledged_is_lost_while_holders_die_links_break_and_the_serv
             time.sleep(chance.random() * 0.2)
             for process in killed[number::RESTARTS]:
                 process.kill()
-            if hosts[0]:
-                hosts[0].mend() if number % 2 else hosts[0].cut()
+            links[0].mend() if number % 2 else links[0].cut()
             server.stop(ENDINGS[scheme][number % 2])
             server.start()
         for process in killed:
             process.kill()
-        if hosts[0]:
-            hosts[0].mend()
+        links[0].mend()
         acknowledged = 0
         for process in workers:
             lines = [line for line in process.stdout.read().splitlines() if line.isdigit()]
@@ -102,64 +79,18 @@ def test_nothing_acknowledged_is_lost_while_holders_die_links_break_and_the_serv
             process.stdout.close()
             process.wait()
         assert all(process.returncode == 0 for process in workers if process not in killed)
-        for host in hosts:
-            subprocess.run(
-                [
-                    *(host.words if host else ()),
-                    *(sys.executable, "-m", "tests.support.server_worker", url(host), "0", "deliver"),
-                ],
-                cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": IMPORT_PATH, "TOKCAP_DATA_DIR": place(host)},
-                check=True,
-            )
-            assert (
-                not os.listdir(f"{place(host)}/outbox") if os.path.exists(f"{place(host)}/outbox") else True
-            )
-        until(lambda: ledger.read("s").reserved == 0)
+        for url, place in hosts.items():
+            delivering = worker(url, "deliver", place)
+            delivering.communicate()
+            assert delivering.returncode == 0
+            assert not list(place.glob("outbox/*"))
+        wait_for(lambda: ledger.session("s").read().reserved == 0)
         # A killed process may have settled once more than it could say.
-        used = ledger.read("s").used
+        used = ledger.session("s").read().used
         assert acknowledged <= used <= acknowledged + 10 * len(killed)
-        assert ledger.read("team").used == used
-        assert ledger.read("team").reserved == 0
+        assert (ledger.session("team").read().used, ledger.session("team").read().reserved) == (used, 0)
         ledger.close()
     finally:
+        for link in links:
+            link.close()
         server.close()
-        for host in hosts:
-            if host:
-                host.close()
-
-
-@pytest.mark.parametrize("scheme", DURABLE)
-def test_a_host_that_is_cut_off_loses_its_lease_and_is_counted_when_it_is_back(scheme):
-    server_of(scheme)
-    need_hosts()
-    host = Host(1)
-    try:
-        server = DURABLE[scheme](host.outside)
-        try:
-            if scheme == "postgresql":
-                server.admit_everyone()
-            direct = server.url(new_space(), "timeout=60&lease=2")
-            ledger = opened(direct)
-            ledger.start("s", Settings(1000))
-            process = worker(direct.replace("127.0.0.1", host.outside), "hold", host)
-            assert process.stdout.readline() == "holds\n"
-            host.cut()
-            assert ledger.read("s").reserved == 600
-            until(lambda: ledger.read("s").reserved == 0)
-            assert ledger.read("s").used == 100, "what it had announced"
-            assert ledger.reserve("s", 1000).tokens == 900
-            process.stdin.write("\n")
-            process.stdin.close()
-            time.sleep(0.5)
-            assert process.poll() is None, "it waits for the server"
-            host.mend()
-            assert process.stdout.read() == "250\n"
-            process.stdout.close()
-            assert process.wait() == 0
-            assert ledger.read("s").used == 250
-            ledger.close()
-        finally:
-            server.close()
-    finally:
-        host.close()

@@ -14,8 +14,8 @@ import pytest
 from tests.support.reference import recount
 from tests.support.tiers import as_nightly, times
 from tokcap.budget.arithmetic import Settings
-from tokcap.budget.sqlite import SqliteLedger
-from tokcap.steps.metering import FIRST_TOKENS
+from tokcap.budget.sqlite import ledger_in
+from tokcap.steps.live import FIRST_TOKENS
 from tokcap.system.descriptors import ENLARGE_AFTER_BYTES, LARGE_PIPE_BYTES, PIPE_BYTES
 
 TIMEOUT_SECONDS = 60
@@ -39,7 +39,7 @@ SCRIPTS = {
 
 @pytest.fixture
 def ledger(with_store):
-    return SqliteLedger(str(with_store))
+    return ledger_in(str(with_store))
 
 
 def run_and_kill(args: list[str], seconds: float, *, after_output: bool = False) -> bytes:
@@ -95,19 +95,19 @@ def test_what_killed_processes_wrote_is_used(ledger, total, limit):
         # process that is killed between both has not written that block.
         block_bytes = PIPE_BYTES if len(written) < ENLARGE_AFTER_BYTES else LARGE_PIPE_BYTES
         most_tokens += 2 * (tokens + block_bytes // TOKEN_BYTES) + FIRST_TOKENS
-        after = ledger.read("s")
+        after = ledger.session("s").read()
         assert after.reserved == 0
         assert written_tokens <= after.used <= most_tokens
     assert written_tokens > 0
     if total:
-        assert ledger.read("s").used <= total
+        assert ledger.session("s").read().used <= total
 
 
 def test_a_process_killed_before_it_wrote_anything_costs_nothing(ledger):
     ledger.start("s", Settings(2000))
     assert run_and_kill(["-n", "500", "--", "sh", "-c", "exec sleep 60"], 0.3) == b""
     assert run_and_kill(["-n", "500", "-o", "json", "--", "sh", "-c", SLOW_LINES], 0.3) == b""
-    assert (ledger.read("s").used, ledger.read("s").reserved) == (0, 0)
+    assert (ledger.session("s").read().used, ledger.session("s").read().reserved) == (0, 0)
 
 
 def test_an_answer_that_is_charged_exactly_is_not_charged_for_its_announcements(ledger):
@@ -118,7 +118,7 @@ def test_an_answer_that_is_charged_exactly_is_not_charged_for_its_announcements(
         capture_output=True,
         check=True,
     )
-    assert ledger.read("s").used == recount(done.stdout) + recount(done.stderr)
+    assert ledger.session("s").read().used == recount(done.stdout) + recount(done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -136,27 +136,6 @@ def test_a_call_that_is_interrupted_pays_for_what_it_wrote(ledger, number):
     first = process.stdout.readline()
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    after = ledger.read("s")
+    after = ledger.session("s").read()
     assert after.reserved == 0
     assert after.used == recount(first + out) + recount(err)
-
-
-def test_a_long_output_needs_few_announcements(ledger, monkeypatch, inside):
-    announced = []
-    announce = SqliteLedger.announce
-    monkeypatch.setattr(
-        SqliteLedger,
-        "announce",
-        lambda self, name, grant, tokens: announced.append(tokens) or announce(self, name, grant, tokens),
-    )
-    ledger.start("s", Settings())
-    script = "for i in $(seq 1 400); do echo line $i; done; seq 1 20000"
-    ran = inside("--session", "s", "--", "sh", "-c", script)
-    assert announced == sorted(announced)
-    assert 1 <= len(announced) <= 12
-    assert announced[-1] <= 2 * recount(ran.out) + FIRST_TOKENS
-    assert ledger.read("s").used == recount(ran.out)
-    announced.clear()
-    for args in (["-o", "json"], ["--token-count"], ["--mode", "summary"]):
-        inside("--session", "s", *args, "--", "seq", "1", "3000")
-    assert announced == [], "what is written at the end is settled before it is written"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.support.engines import DURABLE, ENDINGS, new_space, one_worker, server_of
+from tests.support.ledgers import shift_clock
 from tests.support.links import Link
 from tests.support.tiers import nightly
 from tokcap.budget import open_ledger
@@ -66,7 +67,7 @@ class Fleet:
     def reserve(self) -> None:
         host = self.chance.randrange(3)
         try:
-            self.held.append(Held(host, self.hosts[host].reserve("s", self.chance.randint(1, 200))))
+            self.held.append(Held(host, self.hosts[host].session("s").reserve(self.chance.randint(1, 200))))
         except (BudgetExhausted, LedgerUnreachable):
             # If the server has granted it and the answer was lost, the lease frees it.
             pass
@@ -77,7 +78,7 @@ class Fleet:
         held = self.chance.choice(self.held)
         tokens = self.chance.randint(0, held.grant.tokens)
         try:
-            self.hosts[held.host].announce("s", held.grant, tokens)
+            self.hosts[held.host].session("s").announce(held.grant, tokens)
             held.announced = max(held.announced, tokens)
         except LedgerUnreachable:
             held.is_unsure = True
@@ -89,9 +90,9 @@ class Fleet:
         actual = self.chance.randint(0, held.grant.tokens)
         host = self.hosts[held.host]
         try:
-            host.settle("s", held.grant, actual)
+            host.session("s").settle(held.grant, actual)
         except LedgerUnreachable:
-            assert host.defer("s", held.grant, actual)
+            assert host.session("s").defer(held.grant, actual)
         self.used += actual
 
     def die(self) -> None:
@@ -113,17 +114,17 @@ class Fleet:
         """Let leases end. Holders that reach the server renew theirs first."""
         for held in self.held:
             try:
-                self.hosts[held.host].renew(held.grant)
+                self.hosts[held.host].session("s").renew(held.grant)
             except LedgerUnreachable:
                 pass
             # It may have been lost; then others get these tokens, and what it settles comes on top.
             self.late += held.grant.tokens
         self.seconds += LEASE_SECONDS * 0.6
-        self.server.shift_clock(self.space, self.seconds)
+        shift_clock(self.seconds, *self.hosts, self.direct)
 
     def check(self) -> None:
         for name in ("s", "team"):
-            account = self.direct.read(name)
+            account = self.direct.session(name).read()
             assert account.used + account.reserved <= TOTAL + self.late
             assert min(account.used, account.reserved) >= 0
 
@@ -140,7 +141,7 @@ class Fleet:
                 except LedgerUnreachable:
                     pass
         self.seconds += 10 * LEASE_SECONDS
-        self.server.shift_clock(self.space, self.seconds)
+        shift_clock(self.seconds, *self.hosts, self.direct)
 
     def waiting(self) -> list[str]:
         boxes = [place / "outbox" for place in self.places]
@@ -179,7 +180,7 @@ def test_in_the_end_the_server_has_counted_exactly_what_was_used(scheme, seed, t
         fleet.finish()
         assert fleet.waiting() == []
         for name in ("s", "team"):
-            account = fleet.direct.read(name)
+            account = fleet.direct.session(name).read()
             assert (account.used, account.reserved) == (fleet.used, 0)
         assert fleet.used > 0
     finally:

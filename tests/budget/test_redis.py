@@ -1,7 +1,6 @@
 """What only the Redis ledger has: other ways to reach it, clusters, and what a server keeps."""
 
 import os
-import signal
 import time
 
 import pytest
@@ -29,13 +28,13 @@ def test_a_socket_and_the_password_of_redis_cli(space):
     server = server_of("redis")
     ledger = opened(f"unix://{server.socket}?prefix={space}", REDISCLI_AUTH=PASSWORD)
     ledger.start("s", Settings(1000))
-    assert opened(server.url(space)).read("s").total == 1000
+    assert opened(server.url(space)).session("s").read().total == 1000
 
 
 def test_a_missing_password_is_asked_for_in_every_step(space):
     """Redis refuses a short step by a code, and one of more than ten words by its form."""
     ledger = opened(f"redis://127.0.0.1:{server_of('redis').port}?prefix={space}")
-    for step in (lambda: ledger.read("s"), lambda: ledger.start("s", Settings(1000))):
+    for step in (lambda: ledger.session("s").read(), lambda: ledger.start("s", Settings(1000))):
         with pytest.raises(LedgerError, match="it wants a password: set REDISCLI_AUTH"):
             step()
 
@@ -47,9 +46,9 @@ def test_an_encrypted_connection_checks_the_certificate(space):
         place = f"rediss://localhost:{server.encrypted_port}/0?prefix={space}"
         trusting = opened(f"{place}&cafile={server.certificate}", REDISCLI_AUTH=PASSWORD)
         trusting.start("s", Settings(1000))
-        assert trusting.read("s").total == 1000
+        assert trusting.session("s").read().total == 1000
         with pytest.raises(LedgerError, match="the certificate is refused: self"):
-            opened(place, REDISCLI_AUTH=PASSWORD).read("s")
+            opened(place, REDISCLI_AUTH=PASSWORD).session("s").read()
     finally:
         server.close()
 
@@ -74,30 +73,11 @@ def test_a_cluster_sends_steps_to_the_server_that_has_the_keys(space):
             time.sleep(0.05)
         ledger = opened(first.url(space))
         ledger.start("s", Settings(1000))
-        assert ledger.settle("s", ledger.reserve("s", 10), 7).used == 7
+        assert ledger.session("s").settle(ledger.session("s").reserve(10), 7).used == 7
         assert (first.ask("DBSIZE"), second.ask("DBSIZE") != "0") == ("0", True)
     finally:
         first.close()
         second.close()
-
-
-@nightly
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_a_server_that_writes_every_step_loses_none_in_a_restart(space, how):
-    need("redis-server", "redis-cli")
-    server = RedisServer("--appendonly", "yes", "--appendfsync", "always")
-    try:
-        ledger = opened(server.url(space))
-        ledger.start("s", Settings(100_000))
-        grant = ledger.reserve("s", 100)
-        for number in range(3):
-            ledger.settle("s", ledger.reserve("s", 10), 10)
-            server.stop(how)
-            server.start()
-            assert ledger.read("s").used == 10 * (number + 1)
-        assert ledger.settle("s", grant, 50).used == 80
-    finally:
-        server.close()
 
 
 def test_a_server_without_room_says_so_and_counts_nothing(space):
@@ -108,9 +88,9 @@ def test_a_server_without_room_says_so_and_counts_nothing(space):
         ledger.start("s", Settings(1000))
         server.ask("CONFIG", "SET", "maxmemory", "1")
         with pytest.raises(LedgerError, match="its memory is full"):
-            ledger.reserve("s", 10)
+            ledger.session("s").reserve(10)
         server.ask("CONFIG", "SET", "maxmemory", "0")
-        assert (ledger.read("s").used, ledger.read("s").reserved) == (0, 0)
+        assert (ledger.session("s").read().used, ledger.session("s").read().reserved) == (0, 0)
     finally:
         server.close()
 
@@ -147,5 +127,5 @@ def test_a_server_of_another_kind_is_recognized(space):
 
     threading.Thread(target=answer, daemon=True).start()
     with pytest.raises(LedgerError, match="is not a Redis server"):
-        opened(f"redis://127.0.0.1:{listener.getsockname()[1]}").read("s")
+        opened(f"redis://127.0.0.1:{listener.getsockname()[1]}").session("s").read()
     listener.close()

@@ -1,50 +1,51 @@
-"""The completion scripts: current, complete, and right in the hands of real shells."""
+"""The completion scripts in the hands of real shells: what tokcap answers, and what they make of it."""
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
-import sys
-
 import pytest
 
-from tests.support import interactive
 from tests.support.interactive import (
     BACK,
     BASH_COMPLETION,
     DIRECTORY,
-    PATIENCE_SECONDS,
     SCRIPTS,
     TAB,
+    as_its_user_starts_it,
     bash,
     calls,
+    fish_rows,
     furnished,
-    new_words,
     offered,
     opened,
     world,
     zsh,
 )
-from tests.support.program import IMPORT_PATH
-from tests.support.tiers import nightly
-from tokcap.cli.catalog import all_commands, all_groups
-from tokcap.cli.completions import SHELLS, script_for
-from tokcap.cli.completions.vocabulary import Vocabulary, offer_for, spellings_of
-from tokcap.cli.description import HELP, Argument, Command, Flag
-from tokcap.cli.kinds import Choice, LineOfText
-from tokcap.core.request import SUBCOMMANDS as NAMES
+from tests.support.program import run_inside
+from tests.support.tiers import as_nightly, nightly
+from tokcap.cli.catalog import all_commands
+from tokcap.cli.commands.completion import SHELLS
+from tokcap.core.request import SUBCOMMANDS
 from tokcap.hooks import AGENTS
-from tokcap.tokens import open_tokenizer, tokenizer_names
+from tokcap.tokens import tokenizer_names
 
 COMMANDS = all_commands()
-VOCABULARY = Vocabulary(COMMANDS, all_groups())
-WRAPPER, *SUBCOMMANDS = COMMANDS
-WRAPPER_FLAGS = {spelling.word for spelling in spellings_of(WRAPPER)}
-LONG_FLAGS = {word for word in WRAPPER_FLAGS if word.startswith("--")}
+BUDGET = {command.path[1] for command in COMMANDS if command.path[:1] == ("budget",)}
+SESSIONS = {"proj:one", "proj:two", "me@home+1", "review"}
+MODELS = """
+[models."my model"]
+[models.'it"s $HOME']
+[models."don't"]
+"""
+# Shows its words as the function in the shells does, but answers the completions.
+OWN = r"""#!/bin/sh
+case $1 in
+    completion) exec real "$@" ;;
+esac
+printf '<<'; printf '%s\037' "$@"; printf '>>'
+"""
 
 
-@pytest.fixture(params=SHELLS, scope="module")
+@pytest.fixture(params=[*SHELLS], scope="module")
 def shell(request):
     return request.param
 
@@ -52,104 +53,138 @@ def shell(request):
 @pytest.fixture(scope="module")
 def terminal(shell, tmp_path_factory):
     """One shell answers all questions: it starts slowly, and no question changes it."""
-    with opened(shell, furnished(shell, tmp_path_factory.mktemp(shell))) as terminal:
+    with opened(shell, with_names(furnished(shell, tmp_path_factory.mktemp(shell)))) as terminal:
         yield terminal
 
 
-def test_the_scripts_are_current(tmp_path):
-    shutil.copy(DIRECTORY / "generate.py", tmp_path)
-    subprocess.run(
-        [sys.executable, tmp_path / "generate.py"],
-        env={**world(tmp_path), "PYTHONPATH": IMPORT_PATH},
-        timeout=PATIENCE_SECONDS,
-        check=True,
-    )
-    for name in SCRIPTS.values():
-        assert (tmp_path / name).read_text() == (DIRECTORY / name).read_text()
+@pytest.fixture
+def empty(shell, tmp_path):
+    """A home in which nothing is stored."""
+    return furnished(shell, tmp_path)
 
 
-def test_the_subcommand_prints_the_script(shell, inside):
-    assert inside("completion", shell).out == (DIRECTORY / SCRIPTS[shell]).read_bytes()
+def call_of(home, *arguments):
+    return run_inside(arguments, b"", world(home))
 
 
-def test_every_command_and_option_is_in_each_completion_script(shell):
-    script = (DIRECTORY / SCRIPTS[shell]).read_text()
-    if shell == "fish":
-        # It writes `-s n -l token-limit`.
-        script = script.replace(" -l ", " --").replace(" -s ", " -")
-    words = set(re.findall(r"[-\w]+", script))
-    assert words >= set(NAMES)
-    for command in COMMANDS:
-        assert words >= set(command.path)
-        assert words >= {spelling.word for spelling in spellings_of(command)}
-        for item in (*command.flags, *command.arguments):
-            assert words >= set(offer_for(item).words)
+def call(home, *arguments):
+    assert call_of(home, *arguments).status == 0
 
 
-def test_every_tokenizer_offered_can_be_used_offline():
-    for name in tokenizer_names():
-        assert open_tokenizer(name).count("to be counted") > 0
+def with_names(home):
+    """Store outputs, start sessions, and configure models."""
+    for text in ("two: three", "four", "one: two"):
+        call(home, "--spill", "always", "-n", "50", "--", "echo", text)
+    for name in SESSIONS:
+        call(home, "budget", "start", name, "--total", "1000")
+    (home / ".config" / "tokcap").mkdir(parents=True)
+    (home / ".config" / "tokcap" / "config.toml").write_text(MODELS)
+    return home
 
 
-def test_an_option_takes_a_value_in_every_command_or_in_none():
-    # The script for fish counts arguments by one list of the options that take a value.
-    switches = {s.word for command in COMMANDS for s in spellings_of(command) if not s.valued}
-    assert switches.isdisjoint(VOCABULARY.valued())
+def handles_in(home):
+    """Return all handles, and the last one."""
+    handles = {path.name for path in (home / "data" / "spill").glob("??/*")}
+    assert len(handles) == 3
+    return handles, (home / "data" / "spill" / "last").read_text().splitlines()[-1].split()[0]
 
 
-def test_the_names_of_options_are_completed(terminal):
-    to, all_long, all_flags, after_value = offered(
-        terminal, "tokcap --to", "tokcap --", "tokcap -", "tokcap -n 5 --al"
-    )
-    assert to == {"--token-limit", "--token-offset", "--token-count", "--tokenizer"}
-    assert all_long == LONG_FLAGS
-    assert all_flags == WRAPPER_FLAGS
-    assert after_value == {"--align"}
+def answers(inside, *words):
+    """Return what kind of word tokcap expects, and the candidates."""
+    ran = inside("completion", "words", "--", *words)
+    assert (ran.status, ran.err) == (0, b"")
+    kind, *lines = ran.out.decode().splitlines()
+    return kind, {line.split("\t")[0] for line in lines}
 
 
-def test_the_options_of_every_subcommand_are_completed(terminal):
-    lines = [f"{command.name} --" for command in SUBCOMMANDS]
-    for command, answer in zip(SUBCOMMANDS, offered(terminal, *lines), strict=True):
-        long = {spelling.word for spelling in spellings_of(command) if spelling.word.startswith("--")}
-        assert answer == long, command.name
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_option_and_value_of_every_command_is_offered(command, inside):
+    _, found = answers(inside, *command.path, "-")
+    assert found == {
+        word for option in command.options for word in (*option.spellings, option.negation) if word
+    }
+    for option in command.options:
+        spelling = option.spellings[-1]
+        if option.choices:
+            attached = f"{spelling}=" if spelling.startswith("--") else spelling
+            assert answers(inside, *command.path, spelling, "")[1] == set(option.choices)
+            words = {f"{attached}{choice}" for choice in option.choices}
+            assert answers(inside, *command.path, f"{attached}x")[1] == words
+        elif option.value_name == "FILE":
+            assert answers(inside, *command.path, spelling, "")[0] == "files"
+
+
+def test_every_name_is_offered_where_it_can_be(inside):
+    assert answers(inside, "") == ("command 1", set(SUBCOMMANDS))
+    assert answers(inside, "--", "") == ("command 2", set())
+    assert answers(inside, "-n", "5", "") == ("command 3", set())
+    assert answers(inside, "budget", "") == ("words", BUDGET)
+    assert answers(inside, "hook", "install", "")[1] == set(AGENTS)
+    assert answers(inside, "--tokenizer", "")[1] == set(tokenizer_names())
+
+
+def test_the_subcommand_prints_the_script(inside):
+    for shell in SHELLS:
+        assert inside("completion", shell).out == (DIRECTORY / SCRIPTS[shell]).read_bytes()
+
+
+def test_install_puts_the_script_where_the_shell_looks_and_uninstall_removes_it(inside, tmp_path):
+    home = {"HOME": str(tmp_path), "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""}
+    for shell, place in {
+        "bash": ".local/share/bash-completion/completions/tokcap",
+        "zsh": ".local/share/zsh/site-functions/_tokcap",
+        "fish": ".config/fish/completions/tokcap.fish",
+    }.items():
+        path = tmp_path / place
+        for _ in range(2):
+            ran = inside("completion", "install", env={**home, "SHELL": f"/bin/{shell}"})
+            assert (ran.status, ran.out) == (0, b"")
+            assert str(path).encode() in ran.err
+        assert path.read_bytes() == (DIRECTORY / SCRIPTS[shell]).read_bytes()
+        assert path.stat().st_mode & 0o777 == 0o644
+        assert inside("completion", "uninstall", shell, env=home).status == 0
+        assert not path.exists()
+        assert inside("completion", "uninstall", shell, env=home).status == 1
+        path.write_text("mine")
+        assert inside("completion", "install", shell, env=home).status == 1
+        assert inside("completion", "uninstall", shell, env=home).status == 1
+        assert path.read_text() == "mine"
+    assert inside("completion", "install", env={**home, "SHELL": "/bin/nothing"}).status == 2
+
+
+@pytest.mark.parametrize("name", ["bash", as_nightly("zsh"), as_nightly("fish")])
+def test_a_shell_finds_the_script_that_was_installed(name, tmp_path):
+    home = furnished(name, tmp_path)
+    call(home, "completion", "install", name)
+    if name == "bash":
+        if not BASH_COMPLETION:
+            pytest.skip("the bash-completion library is not installed")
+        (home / ".bashrc").write_text(f"source '{BASH_COMPLETION[0]}'\n")
+    if name == "zsh":
+        line = f"fpath=({home}/.local/share/zsh/site-functions $fpath)"
+        (home / ".zshrc").write_text(f"{line}\nautoload -Uz compinit\ncompinit -u -D\n")
+    with as_its_user_starts_it(name, home) as terminal:
+        assert terminal.words_after("tokcap --keep ta", TAB) == ["--keep", "tail"]
 
 
 def test_the_words_and_values_of_subcommands_are_completed(terminal):
     expected = {
         "tokcap budget st": {"start", "status"},
-        "tokcap budget ": set(VOCABULARY.below("budget")),
         "tokcap budget start --to": {"--total"},
         "tokcap show @last --str": {"--stream"},
         "tokcap show --stream err @last --poi": {"--pointer"},
         "tokcap show @last --keep=t": {"tail"},
         "tokcap spill path --stream ": {"out", "err"},
-        "tokcap budget status --output j": {"json", "jsonl"},
-        "tokcap budget record --output ": set(),
-        "tokcap hook install ": set(AGENTS),
         "tokcap hook install -n 500 g": {"gemini"},
-        "tokcap completion ": {*SHELLS, "install", "uninstall"},
-        "tokcap completion install ": {*SHELLS, "man"},
-        "tokcap budget start review --shell=": {"sh", "fish"},
+        "tokcap --output=j": {"json", "jsonl"},
+        "tokcap -o js": {"json", "jsonl"},
+        "tokcap -n ": set(),
         "tokcap spill nothing ": set(),
+        "tokcap -- --keep": set(),
+        "tokcap completi": {"completion"},
     }
     for line, answer in zip(expected, offered(terminal, *expected), strict=True):
         assert answer == expected[line], line
-
-
-def test_the_values_of_options_are_completed(terminal):
-    choices = [flag for flag in WRAPPER.flags if flag.choices]
-    apart = [f"tokcap {flag.spellings[-1]} " for flag in choices]
-    attached = [f"tokcap {flag.spellings[-1]}=" for flag in choices]
-    begun = {
-        "tokcap --output=j": {"json", "jsonl"},
-        "tokcap -o js": {"json", "jsonl"},
-        "tokcap --tokenizer ": set(tokenizer_names()),
-        "tokcap --tokenizer=cl1": {"cl100k_base"},
-        "tokcap -n ": set(),
-    }
-    answers = offered(terminal, *apart, *attached, *begun)
-    words = [set(flag.choices) for flag in choices]
-    assert answers == [*words, *words, *begun.values()]
 
 
 def test_behind_the_options_the_completion_of_the_command_takes_over(shell, terminal):
@@ -173,14 +208,6 @@ def test_behind_the_options_the_completion_of_the_command_takes_over(shell, term
     assert begun == {"banana"}
 
 
-def test_git_is_completed_as_git_does(shell, terminal):
-    if not shutil.which("git") or (shell == "bash" and not BASH_COMPLETION):
-        pytest.skip("git, or its completion, is not installed")
-    (found,) = offered(terminal, "tokcap -n 5 git che")
-    assert found >= {"checkout", "cherry-pick"}
-    assert all(word.startswith("che") for word in found)
-
-
 def test_a_string_for_the_shell_is_left_alone(terminal):
     lines = (
         "tokcap -c fruitb",
@@ -191,35 +218,9 @@ def test_a_string_for_the_shell_is_left_alone(terminal):
     assert offered(terminal, *lines) == [set()] * len(lines)
 
 
-def test_two_dashes_end_the_options(terminal):
-    directly, behind_option, subcommand = offered(
-        terminal, "tokcap -- --", "tokcap -n 5 -- --", "tokcap -- budget st"
-    )
-    assert not LONG_FLAGS & (directly | behind_option)
-    assert "status" not in subcommand
-
-
 def test_the_name_of_the_command_is_completed(terminal):
     lines = ("tokcap fruitb", "tokcap -n 5 fruitb", "tokcap -- fruitb")
     assert offered(terminal, *lines) == [{"fruitbowl"}] * 3
-
-
-def test_a_subcommand_is_completed_as_the_first_word_only(terminal):
-    first, begun, shells, no_more, behind_option, behind_dashes = offered(
-        terminal,
-        "tokcap completi",
-        "tokcap bud",
-        "tokcap completion ",
-        "tokcap completion bash ",
-        "tokcap -n 5 completi",
-        "tokcap -- completi",
-    )
-    assert "completion" in first
-    assert "budget" in begun
-    assert shells == {*SHELLS, "install", "uninstall"}
-    # Where nothing can follow, zsh reminds of the options.
-    assert all(word.startswith("-") for word in no_more)
-    assert "completion" not in behind_option | behind_dashes
 
 
 def test_tab_completes_the_word_at_the_cursor(terminal):
@@ -229,40 +230,6 @@ def test_tab_completes_the_word_at_the_cursor(terminal):
     assert terminal.words_after("tokcap budget sta", TAB + "t" + TAB) == ["budget", "status"]
     assert terminal.words_after("tokcap --to", TAB + "-c" + TAB) == ["--token-count"]
     assert terminal.words_after("tokcap -oj", TAB + "l" + TAB) == ["-ojsonl"]
-
-
-def test_a_command_that_is_added_is_completed_by_itself(shell, tmp_path, monkeypatch):
-    home = furnished(shell, tmp_path)
-    plot = Flag(("--plot",), "draw: [it's] there", LineOfText("a file"), "FILE", names="files")
-    kind = Flag(("-k", "--kind"), "which", Choice(("png", "svg")))
-    pages = Argument("PAGE", "a file", names="files")
-    added = Command(("draw",), "Draw it.", arguments=(pages,), flags=(plot, kind, HELP))
-    (tmp_path / SCRIPTS[shell]).write_text(script_for(shell, Vocabulary((*COMMANDS, added), all_groups())))
-    monkeypatch.setattr(interactive, "DIRECTORY", tmp_path)
-    (home / "pict ure").touch()
-    with opened(shell, home) as terminal:
-        assert terminal.words_after("tokcap draw --plot pi", TAB) == ["draw", "--plot", "pict ure"]
-        assert terminal.words_after("tokcap draw --plot=pi", TAB) == ["draw", "--plot=pict ure"]
-        assert terminal.words_after("tokcap draw -k svg pi", TAB) == ["draw", "-k", "svg", "pict ure"]
-        assert terminal.words_after("tokcap draw --kind=s", TAB) == ["draw", "--kind=svg"]
-
-
-def test_words_that_are_known_start_no_process(terminal):
-    calls(terminal.home)
-    for line in (
-        "tokcap --to",
-        "tokcap --shape ",
-        "tokcap --keep=",
-        "tokcap bud",
-        "tokcap budget st",
-        "tokcap budget start --to",
-        "tokcap hook install ",
-        "tokcap -n 5 fruitbowl ap",
-    ):
-        terminal.words_after(line, TAB)
-    assert not calls(terminal.home)
-    terminal.words_after("tokcap --session ", TAB)
-    assert set(calls(terminal.home)) == {"completion --list sessions"}
 
 
 def test_bash_without_its_library_completes_commands_and_files(tmp_path):
@@ -284,10 +251,113 @@ def test_the_zsh_script_can_be_sourced_too(tmp_path):
         assert terminal.words_after("tokcap -n 5 fruitbowl ba", TAB) == ["-n", "5", "fruitbowl", "banana"]
 
 
-@nightly
-def test_zsh_takes_no_option_for_a_part_of_a_command(tmp_path):
-    home = furnished("zsh", tmp_path)
-    (home / "fruitbowl").rename(home / "fruit--bowl")
-    with zsh(home) as terminal:
-        terminal.words_after("zstyle ':completion:*' matcher-list 'l:|=* r:|=*'; tokcap", "")
-        assert set(new_words(terminal, "tokcap --")) == LONG_FLAGS
+def test_handles_are_completed_from_the_store(terminal):
+    handles, some = handles_in(terminal.home)
+    behind, begun, path, removed, again, last = offered(
+        terminal,
+        "tokcap show ",
+        f"tokcap show {some[:6]}",
+        "tokcap spill path --stream err ",
+        f"tokcap spill rm {some} ",
+        f"tokcap show --stream out {some[:6]}",
+        "tokcap show @l",
+    )
+    assert behind == path == {*handles, "@last"}
+    assert begun == again == {some}
+    assert removed >= handles - {some}
+    assert last == {"@last"}
+
+
+def test_sessions_are_completed_from_the_ledger(terminal):
+    lines = (
+        "tokcap --session ",
+        "tokcap --session=",
+        "tokcap budget status ",
+        "tokcap budget end --session ",
+        "tokcap hook install gemini --session ",
+        "tokcap -n 5 --session ",
+    )
+    *answers, begun, no_more = offered(terminal, *lines, "tokcap --session rev", "tokcap budget end review ")
+    for line, answer in zip(lines, answers, strict=True):
+        assert answer == SESSIONS, line
+    assert begun == {"review"}
+    assert no_more.isdisjoint(SESSIONS)
+
+
+def test_tab_inserts_a_name_whatever_it_holds(terminal):
+    assert_inserts_names(terminal)
+
+
+def assert_inserts_names(terminal):
+    _, handle = handles_in(terminal.home)
+    for typed, words in {
+        f"show {handle[:5]}": ["show", handle],
+        "show @l": ["show", "@last"],
+        "spill path @": ["spill", "path", "@last"],
+        "--session proj:o": ["--session", "proj:one"],
+        "--session=proj:t": ["--session=proj:two"],
+        "--session=rev": ["--session=review"],
+        "budget status me@": ["budget", "status", "me@home+1"],
+        "budget status m": ["budget", "status", "me@home+1"],
+        "--model my": ["--model", "my model"],
+        "--model=my\\ m": ["--model=my model"],
+        "--model 'my m": ["--model", "my model"],
+        '--model "my': ["--model", "my model"],
+        "--model it": ["--model", 'it"s $HOME'],
+        '--model "it': ["--model", 'it"s $HOME'],
+        "--model do": ["--model", "don't"],
+        "show @last --model gpt-4o-": ["show", "@last", "--model", "gpt-4o-"],
+    }.items():
+        assert terminal.words_after(f"tokcap {typed}", TAB) == words, typed
+
+
+def test_zsh_and_fish_describe_a_handle(terminal):
+    _, handle = handles_in(terminal.home)
+    if terminal.name == "fish":
+        (rows,) = fish_rows(terminal.home, ["tokcap show "])
+        assert dict(row.split("\t") for row in rows)[handle].endswith("s, 9B, echo one: two")
+    if terminal.name == "zsh":
+        terminal.words_after("tokcap show ", TAB)
+        assert handle in terminal.shown
+        assert "9B, echo one: two" in terminal.shown
+
+
+def test_the_program_that_is_asked_is_the_one_that_was_typed(shell, empty):
+    call(empty, "budget", "start", "review")
+    # As in a virtual environment that is not activated.
+    (empty / "own").mkdir()
+    (empty / "tokcap").rename(empty / "real")
+    (empty / "own" / "tokcap").write_text(OWN)
+    (empty / "own" / "tokcap").chmod(0o755)
+    with opened(shell, empty) as terminal:
+        assert offered(terminal, "own/tokcap --session r") == [{"review"}]
+
+
+def test_what_is_broken_makes_no_noise(shell, empty):
+    data = empty / "data"
+
+    def damage_the_ledger():
+        data.unlink()
+        data.mkdir()
+        (data / "ledger.db").write_text("nothing of a database")
+
+    with opened(shell, empty) as terminal:
+        for break_something in (
+            lambda: None,
+            data.touch,
+            damage_the_ledger,
+            lambda: (empty / "tokcap").write_text("#!/bin/sh\necho tokcap: no >&2; exit 125\n"),
+            lambda: (empty / "tokcap").write_text("#!/no/such/interpreter\n"),
+        ):
+            break_something()
+            for typed in ("show ab", "--session ", "spill rm "):
+                assert terminal.words_after(f"tokcap {typed}", TAB) == typed.split()
+                for word in ("rror", "tokcap:", "not found", "interpreter", "No such", "nknown"):
+                    assert word not in terminal.shown
+
+
+def test_pressing_tab_creates_nothing(shell, empty):
+    with opened(shell, empty) as terminal:
+        offered(terminal, "tokcap show ", "tokcap --session ")
+    assert calls(empty)
+    assert not (empty / "data").exists()

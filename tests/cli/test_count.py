@@ -7,11 +7,7 @@ import sys
 
 import pytest
 
-from tests.support.loading import modules_loaded_for
 from tests.support.reference import ENCODINGS, recount, reference
-from tests.support.terminal import Typist
-from tokcap.environment import Environment
-from tokcap.steps.counting_bar import CountingBar
 
 WORDS = "one two three\n"
 
@@ -34,10 +30,6 @@ def test_each_file_has_a_line_and_the_last_line_is_the_total(inside, files):
         f"{one:>{width}} a.txt\n{many:>{width}} b c.md\n{0:>{width}} empty\n{one + many:>{width}} total\n"
     )
     assert (ran.status, ran.err) == (0, b"")
-
-
-def test_one_file_has_no_total(inside, files):
-    assert inside("count", "a.txt").out == b"%d a.txt\n" % recount(WORDS.encode())
 
 
 def test_no_file_and_a_dash_mean_standard_input(inside, files):
@@ -149,24 +141,6 @@ def test_two_dashes_make_count_a_command_and_an_option_of_it_is_refused(tokcap, 
     assert (ran.status, ran.err.count(b"\n")) == (2, 1)
 
 
-def test_neither_typer_nor_tiktoken_is_loaded_for_a_small_file(files):
-    loaded = modules_loaded_for("count", "a.txt", stdin=b"")
-    assert loaded.isdisjoint({"typer", "click", "rich", "tiktoken", "re", "json", "orjson", "typing", "enum"})
-
-
-def test_a_bar_is_drawn_while_a_long_count_runs_and_erased_before_the_answer(files):
-    os.mkfifo(files / "pipe")
-    paths = (str(files / "b c.md"), str(files / "pipe"))
-    with Typist(sys.executable, "-m", "tokcap", "count", *paths, rows=10, columns=50) as typist:
-        # Read as far as to the pipe, which is still empty.
-        with open(files / "pipe", "wb") as pipe:
-            typist.expect("[####")
-            typist.expect("% of 6.8K, 1 s")
-            pipe.write(WORDS.encode())
-        assert typist.wait() == 0
-        assert typist.seen.rpartition("\x1b[K")[2].splitlines()[-1].endswith(" total")
-
-
 def test_a_model_whose_tokenizer_is_not_published_is_named_in_a_warning(inside, files):
     ran = inside("count", "--model", "claude", "b c.md")
     assert b"warning: claude is a profile, so this count is an estimate" in ran.err
@@ -176,13 +150,3 @@ def test_a_model_whose_tokenizer_is_not_published_is_named_in_a_warning(inside, 
     published = inside("count", "--model", "gpt-4o", "-o", "json", "b c.md").json
     assert published["meta"]["tokenizer_exact"] is True
     assert inside("count", "b c.md").err == b""
-
-
-def test_the_bar_fits_into_every_width():
-    bar = CountingBar(Environment(variables={}), 123_456_789)
-    try:
-        bar.seen(100_000_000)
-        for columns in range(1, 100):
-            assert len(bar.line(columns)) < max(columns, 2)
-    finally:
-        bar.erase()

@@ -16,19 +16,18 @@ from tests.support.shells import install_programs
 from tests.support.tiers import as_nightly
 from tokcap import exits
 from tokcap.cli.catalog import all_commands
-from tokcap.core.notice import MEANINGS
-from tokcap.core.response import Meta
+from tokcap.core.response import MEANINGS, Meta
 from tokcap.errors import COMMAND_FAILURES, ReaderGone, TokcapError
 
 DIRECTORY = ROOT / "man"
-PAGE = DIRECTORY / "tokcap.1"
+PAGE = DIRECTORY / "man1" / "tokcap.1"
 COMMANDS = all_commands()
 
 PATIENCE_SECONDS = 120
 
 
 def pages_in(directory):
-    return sorted(path for path in directory.iterdir() if path.suffix in (".1", ".5"))
+    return sorted(directory.glob("man?/tokcap*"))
 
 
 PAGES = pages_in(DIRECTORY)
@@ -72,29 +71,27 @@ def test_every_page_is_installed():
     shared = tomllib.loads((DIRECTORY.parent / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     installed = shared["targets"]["wheel"]["shared-data"]
     for page in PAGES:
-        assert installed[f"man/{page.name}"] == f"share/man/man{page.suffix[1:]}/{page.name}"
+        assert page.parent.name == f"man{page.suffix[1:]}"
+        assert installed[f"man/{page.parent.name}"] == f"share/man/{page.parent.name}"
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.dotted)
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_option_is_in_the_man_page_with_all_its_names(command):
-    text = (DIRECTORY / page_of(command)).read_text()
+    text = (DIRECTORY / "man1" / page_of(command)).read_text()
     if len(command.path) > 1:
         text = text.split(f".Ss {command.name}\n")[1]
     section = re.split(
         r"^\.Sh (?!OPTIONS)", text if len(command.path) > 1 else text.split(".Sh OPTIONS\n")[1]
     )[0]
-    for flag in command.flags:
-        head = " , ".join(f"Fl {spelling[1:]}" for spelling in flag.spellings)
+    for option in command.options:
+        head = " , ".join(f"Fl {spelling[1:]}" for spelling in option.spellings)
         (entry,) = (entry for entry in entries(section) if re.match(rf"{head}( |\n)", entry))
-        assert (f".Ev {flag.variable} ." in entry) == bool(flag.variable)
-        assert (f".Va {flag.name} ." in entry) == bool(flag.variable)
-        assert (
-            not flag.shown_default
-            or f"Default: \\%{flag.shown_default.partition(':')[0]}" in entry
-            or flag.type == "boolean"
-        )
-        assert not flag.negation or f".Fl {flag.negation[1:]}\n" in entry
-        assert " | ".join(flag.choices) in entry
+        assert (f".Ev {option.variable} ." in entry) == option.ambient
+        assert (f".Va {option.key} ." in entry) == option.ambient
+        if option.takes_value and option.shown_default:
+            assert f"Default: \\%{option.shown_default.partition(':')[0]}" in entry
+        assert not option.negation or f".Fl {option.negation[1:]}\n" in entry
+        assert " | ".join(option.choices) in entry
 
 
 def entries(section):
@@ -107,7 +104,7 @@ def page_of(command):
 
 
 def test_every_key_and_code_is_explained():
-    page = (DIRECTORY / "tokcap-json.5").read_text()
+    page = (DIRECTORY / "man5" / "tokcap-json.5").read_text()
     errors = {kind.code: kind.meaning for kind in error_classes()}
     keys = [name.rstrip("_") for name in Meta.__annotations__]
     for word in (*keys, *COMMAND_FAILURES, *errors, *MEANINGS):
@@ -160,15 +157,15 @@ def test_man_renders_every_page_without_warnings(columns, page, tmp_path):
         pytest.skip("man-db is not installed")
     shown, warnings = run("man", "--warnings=w", "-l", page, home=tmp_path, MANWIDTH=str(columns))
     assert not warnings
-    for heading in ("NAME", "DESCRIPTION", "EXAMPLES", "SEE ALSO"):
+    for heading in ("NAME", "DESCRIPTION", "SEE ALSO"):
         assert f"\n{heading}\n" in shown
     for command in COMMANDS:
         if page.name == page_of(command):
-            for flag in command.flags:
-                assert flag.spellings[-1] in shown
-                assert flag.variable in shown
+            for option in command.options:
+                assert option.spellings[-1] in shown
+                assert not option.ambient or option.variable in shown
             # A word that happens to be the name of a macro vanishes from a heading.
-            for group in {flag.group for flag in command.flags if flag.group}:
+            for group in {option.group for option in command.options if option.group}:
                 assert f"   {group}\n" in shown
 
 

@@ -6,35 +6,16 @@ import shutil
 
 import pytest
 
-from tests.support.nasty_lines import (
-    BASH,
-    EVERYDAY,
-    EVERYDAY_AT_START_UP,
-    EVERYDAY_IN_ONE_PIPE,
-    EVERYDAY_ZSH,
-    EVERYDAY_ZSH_IN_ONE_PIPE,
-    ZSH,
-)
-from tests.support.shells import install_programs, run_line
-from tests.support.tiers import as_nightly
-from tokcap.hooks.bash_env import bash_env
+from tests.support.nasty_lines import BASH, ZSH
+from tests.support.shells import run_line
+from tests.support.tiers import some_everyday
+from tokcap.hooks.own_files import bash_env
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
 needs_bash = pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
 needs_zsh = pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
 WITHOUT_START_UP_FILE = {name: line for name, line in BASH.items() if "BASH_ENV" not in dict(line.variables)}
-
-
-def tiers(lines, everyday):
-    """Return parameters for all lines. Those that are not named are nightly."""
-    assert everyday <= lines.keys()
-    return [name if name in everyday else as_nightly(name) for name in lines]
-
-
-@pytest.fixture(scope="session")
-def programs(tmp_path_factory):
-    return install_programs(tmp_path_factory.mktemp("programs"))
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +27,7 @@ def no_bash_env(monkeypatch):
 
 
 @needs_bash
-@pytest.mark.parametrize("name", tiers(BASH, EVERYDAY))
+@pytest.mark.parametrize("name", some_everyday(BASH, 40))
 def test_tokcap_bash_is_bash_with_both_streams_apart(name, programs, tmp_path):
     ours = run_line(str(programs / "tokcap-bash"), BASH[name], tmp_path / "x")
     shutil.rmtree(tmp_path / "x")
@@ -54,7 +35,7 @@ def test_tokcap_bash_is_bash_with_both_streams_apart(name, programs, tmp_path):
 
 
 @needs_bash
-@pytest.mark.parametrize("name", tiers(BASH, EVERYDAY_IN_ONE_PIPE))
+@pytest.mark.parametrize("name", some_everyday(BASH, 10))
 def test_tokcap_bash_is_bash_with_both_streams_in_one_pipe(name, programs, tmp_path):
     ours = run_line(str(programs / "tokcap-bash"), BASH[name], tmp_path / "x", one_pipe=True)
     shutil.rmtree(tmp_path / "x")
@@ -62,7 +43,7 @@ def test_tokcap_bash_is_bash_with_both_streams_in_one_pipe(name, programs, tmp_p
 
 
 @needs_bash
-@pytest.mark.parametrize("name", tiers(WITHOUT_START_UP_FILE, EVERYDAY_AT_START_UP))
+@pytest.mark.parametrize("name", some_everyday(WITHOUT_START_UP_FILE, 15))
 def test_a_start_up_file_changes_nothing_either(name, programs, tmp_path):
     (tmp_path / "env.sh").write_text(bash_env(str(programs / "tokcap-bash")))
     ours = run_line("bash", BASH[name], tmp_path / "x", variables={"BASH_ENV": str(tmp_path / "env.sh")})
@@ -71,7 +52,7 @@ def test_a_start_up_file_changes_nothing_either(name, programs, tmp_path):
 
 
 @needs_zsh
-@pytest.mark.parametrize("name", tiers(ZSH, EVERYDAY_ZSH))
+@pytest.mark.parametrize("name", some_everyday(ZSH, 10))
 def test_tokcap_zsh_is_zsh_with_both_streams_apart(name, programs, tmp_path):
     ours = run_line(str(programs / "tokcap-zsh"), ZSH[name], tmp_path / "x")
     shutil.rmtree(tmp_path / "x")
@@ -79,7 +60,7 @@ def test_tokcap_zsh_is_zsh_with_both_streams_apart(name, programs, tmp_path):
 
 
 @needs_zsh
-@pytest.mark.parametrize("name", tiers(ZSH, EVERYDAY_ZSH_IN_ONE_PIPE))
+@pytest.mark.parametrize("name", some_everyday(ZSH, 2))
 def test_tokcap_zsh_is_zsh_with_both_streams_in_one_pipe(name, programs, tmp_path):
     ours = run_line(str(programs / "tokcap-zsh"), ZSH[name], tmp_path / "x", one_pipe=True)
     shutil.rmtree(tmp_path / "x")

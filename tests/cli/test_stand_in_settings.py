@@ -10,18 +10,12 @@ import subprocess
 import pytest
 
 from tests.support.reference import recount
-from tests.support.shells import install_programs
-from tokcap.system.frame import Frame
+from tokcap.environment import Frame
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
 if not shutil.which("bash"):
     pytest.skip("bash is not installed", allow_module_level=True)
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory):
-    return install_programs(tmp_path_factory.mktemp("programs"))
 
 
 @pytest.fixture

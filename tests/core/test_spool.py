@@ -5,7 +5,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokcap.core.spool import STEP_BYTES, Spool, in_memory
+from tokcap.core.payload import Spool
 
 
 @given(
@@ -59,34 +59,3 @@ def test_no_output_is_lost_without_a_temporary_directory(tokcap):
         env={"TMPDIR": "/nonexistent"},
     )
     assert (ran.status, ran.out, ran.err) == (0, b"5000000\n", b"")
-
-
-def test_a_large_block_after_others_is_written_to_the_file_at_once():
-    blocks = [b"a", b"b" * STEP_BYTES, b"c" * (STEP_BYTES + 1), b"d"]
-    spool = Spool()
-    for block in blocks:
-        spool.write(block)
-    assert spool._file is not None
-    assert spool._memory == b"d"
-    assert spool.read(0, spool.size) == b"".join(blocks)
-    spool.close()
-
-
-def test_a_file_that_cannot_be_opened_is_not_tried_for_every_block():
-    tried = []
-
-    def refuse():
-        tried.append("once")
-        raise OSError(28, "No space left on device")
-
-    spool = Spool(open_file=refuse)
-    for _ in range(6):
-        spool.write(b"x" * STEP_BYTES)
-    assert tried == ["once"]
-    assert spool.read(0, spool.size) == b"x" * 6 * STEP_BYTES
-
-
-def test_a_spool_in_memory_never_has_a_file():
-    spool = in_memory(b"x" * STEP_BYTES)
-    spool.write(b"y" * STEP_BYTES)
-    assert spool._file is None

@@ -10,8 +10,6 @@ from tests.support.faults import LIMIT, LINES, TOKCAP, never_began, own_lines, r
 from tests.support.program import PACKAGE
 from tests.support.reference import recount
 from tests.support.tiers import as_nightly, nightly, times
-from tokcap.errors import TokenizerFailed
-from tokcap.tokens.embedded import EmbeddedTokenizer
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -48,7 +46,7 @@ def test_a_window_of_a_huge_stream_takes_bounded_memory_and_a_bounded_store(stre
     stored = sum(path.stat().st_size for path in with_store.rglob("*") if path.is_file())
     assert 1 << 20 <= stored <= 2 << 20
     assert b"of about" in done.stdout
-    shown = run_tokcap("show", "@last", "-n", "50", "--token-offset", "1000", "-o", "json")
+    shown = run_tokcap("show", "@last", "-n", "200", "--token-offset", "1000", "-o", "json")
     assert shown.json["meta"]["spill_truncated"] is True
 
 
@@ -78,37 +76,6 @@ def test_one_run_without_a_visible_cut_takes_bounded_memory(run, args):
     done = piped(RUNS[run], 10 * MEGABYTE, "-n", "100", *args)
     assert (done.returncode, done.stderr) == (0, b"")
     assert 0 < recount(done.stdout) <= 100
-
-
-NO_ORDER = """
-import random, sys
-while True: sys.stdout.write(''.join(random.choices('中文字符汉语日本国人大小上下', k=10**5)))
-"""
-RUNS_OF_O200K = {
-    "ideographs in no order": f'{sys.executable} -c "{NO_ORDER}" 2>/dev/null',
-    "ideographs after a small letter": "(printf a; yes 中 | tr -d '\\n')",
-    "letters with marks": "yes \"$(printf '中e\\314\\201中')\" | tr -d '\\n'",
-    "hearts": "yes \"$(printf '❤\\357\\270\\217')\" | tr -d '\\n'",
-}
-
-
-@pytest.mark.parametrize(
-    ("run", "args"),
-    [
-        ("hearts", ["--token-count"]),
-        *(
-            as_nightly((run, args))
-            for run in RUNS_OF_O200K
-            for args in (["--keep", "tail"], ["--keep", "ends"])
-        ),
-        *(as_nightly((run, ["--token-count"])) for run in RUNS_OF_O200K if run != "hearts"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else " ".join(value),
-)
-def test_one_run_takes_bounded_memory_in_o200k_base(run, args):
-    done = piped(RUNS_OF_O200K[run], 10 * MEGABYTE, "-n", "100", "--tokenizer", "o200k_base", *args)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout
 
 
 @pytest.mark.parametrize("run", ["one emoji", as_nightly("ideographs")])
@@ -147,16 +114,12 @@ def test_a_huge_stream_is_passed_on_in_bounded_memory(args):
     assert (done.stdout, done.stderr) == (b"end", b"")
 
 
-@pytest.mark.parametrize("args", [["--keep", "tail"], ["--keep", "ends"], ["--token-count"], ["-o", "json"]])
-def test_what_needs_all_of_a_stream_keeps_it_on_disk(args, with_store):
-    done = piped("text", 40 * MEGABYTE, "-n", str(LIMIT), "--tokenizer", "approx", "--max-bytes", "1m", *args)
-    assert done.returncode == 0
-    if "--token-count" in args:
-        # A number has no room for it.
-        assert b"only the first 1048576 of 40000000 bytes were stored" in done.stderr
-        assert done.stdout == b"%d\n" % (40 * MEGABYTE // 4)
-    stored = sum(path.stat().st_size for path in with_store.rglob("*") if path.is_file())
-    assert stored <= 2 << 20
+def test_a_flood_on_stderr_takes_only_its_share_of_memory():
+    script = "head -c 100000000 /dev/zero >&2"
+    words = ("-n", "100", "--tokenizer", "approx", "--", "sh", "-c", script)
+    ran = run_tokcap(*words, prefix=("prlimit", f"--data={200 << 20}"))
+    assert ran.status == 0
+    assert b"[TRUNCATED] stderr " in ran.err
 
 
 def address_space(megabytes: int) -> tuple[str, ...]:
@@ -221,19 +184,3 @@ class TestNoMemoryAtAll:
                 assert recount(ran.data_text if "json" in args else ran.out) <= LIMIT
             answered.append(ran.status != 125)
         assert answered[-1]
-
-
-@pytest.mark.provokes("TOKENIZER_FAILED")
-def test_a_tokenizer_that_fails_while_text_is_passed_on_costs_exactness_and_nothing_else(inside, monkeypatch):
-    """As one does that runs out of memory in the midst of a text."""
-
-    def fail(*_):
-        raise TokenizerFailed("cl100k_base failed on this text")
-
-    monkeypatch.setattr(EmbeddedTokenizer, "count", fail)
-    for args in ([], ["--kill-on-limit"]):
-        ran = inside("-n", "300", "--shape", "text", *args, "--", "sh", "-c", "seq 1 3000; exit 3")
-        assert ran.out.startswith(b"1\n2\n")
-        assert recount(ran.out) <= 300
-        assert b"internal error" not in ran.err
-        assert ran.status == 3 or args

@@ -11,7 +11,6 @@ import time
 import pytest
 
 from tests.support.faults import (
-    COMMAND,
     LIMIT,
     LINES,
     TOKCAP,
@@ -25,7 +24,7 @@ from tests.support.faults import (
 )
 from tests.support.program import Ran
 from tests.support.tiers import as_nightly, times
-from tokcap.tokens.checkpoints import Checkpoints
+from tokcap.tokens.index import Checkpoints
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -70,28 +69,9 @@ class TestTooManyProcesses:
             ran = limited(2, "-n", "60", "--timeout", "0.3", "--", "sh", "-c", script)
             assert (ran.status, ran.out) == (124, b"x\n")
 
-    def test_without_a_thread_a_signal_reaches_the_command_all_the_same(self):
-        prefix = (*another_user(61290), "prlimit", "--nproc=2")
-        # It has no process to wait in, so it waits for a line that nobody writes.
-        script = "trap 'echo got; exit 7' TERM; echo ready; while :; do read line; done"
-        process = subprocess.Popen(
-            [*prefix, *TOKCAP, "--", "sh", "-c", script],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert process.stdout.readline() == b"ready\n"
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
-        assert (process.returncode, out, err) == (7, b"got\n", b"")
-
 
 class TestCommandsThatBehaveOddly:
-    def test_one_that_closes_its_streams_early_is_waited_for(self):
-        ran = run_tokcap("-n", "60", "--", "sh", "-c", "echo x; exec >&- 2>&-; sleep 0.2; exit 4")
-        assert (ran.status, ran.out, ran.err) == (4, b"x\n", b"")
-
-    @pytest.mark.parametrize("args", [["-n", "60"], *map(as_nightly, ([], ["-o", "json"]))])
+    @pytest.mark.parametrize("args", [["-n", "210"], *map(as_nightly, ([], ["-o", "json"]))])
     def test_one_that_never_reads_what_it_is_given_ends_when_it_ends(self, args):
         with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
             ran = run_tokcap(*args, "--", "sh", "-c", "echo x; exit 3", stdin=endless.stdout)
@@ -99,14 +79,13 @@ class TestCommandsThatBehaveOddly:
         assert ran.status == 3
         assert b"x" in ran.out
 
-    @pytest.mark.parametrize("args", [["-n", "600"], ["--", "env"], ["--pty", "-n", "600"]])
+    @pytest.mark.parametrize("args", [["-n", "600"], ["--", "env"]])
     def test_one_that_leaves_a_daemon_behind_does_not_hold_tokcap_nor_lose_its_daemon(self, args):
         ran = run_tokcap(*args, "sh", "-c", "sleep 300 & echo $!; exit 3")
         assert ran.status == 3
         daemon = int(ran.out)
-        # It was not waited for, and nobody has ended it; on a terminal of its own it went with that.
-        if "--pty" not in args:
-            os.kill(daemon, signal.SIGKILL)
+        # It was not waited for, and nobody has ended it.
+        os.kill(daemon, signal.SIGKILL)
 
     def test_a_daemon_that_writes_for_ever_meets_a_closed_pipe(self):
         ran = run_tokcap("-n", "60", "--", "sh", "-c", "yes & echo $!; exit 3")
@@ -116,10 +95,6 @@ class TestCommandsThatBehaveOddly:
         while daemon and os.path.exists(f"/proc/{daemon}") and time.monotonic() < deadline:
             time.sleep(0.02)
         assert not daemon or not os.path.exists(f"/proc/{daemon}")
-
-    def test_one_that_stops_itself_ends_at_its_time(self):
-        ran = run_tokcap("-n", "60", "--timeout", "0.3", "--", "sh", "-c", "echo x; kill -STOP $$; exit 5")
-        assert (ran.status, ran.out) == (124, b"x\n")
 
     @pytest.mark.parametrize("change", ["os.setpgid(0, 0)", "os.setsid()"])
     def test_one_that_leaves_its_process_group_still_hears_of_signals(self, change, tmp_path):
@@ -134,11 +109,6 @@ class TestCommandsThatBehaveOddly:
         process.terminate()
         ran = finished(process)
         assert (ran.status, ran.out) == (6, b"got\n")
-
-    def test_without_a_terminal_anywhere_everything_works(self):
-        ran = run_tokcap("-n", str(LIMIT), "--", *COMMAND, start_new_session=True)
-        assert ran.status == 3
-        keeps_the_promises(ran)
 
 
 def test_many_first_runs_at_once_of_every_kind_all_succeed(with_store):
@@ -182,33 +152,3 @@ class TestKilled:
             assert not index.exists() or Checkpoints.unpacked(index.read_bytes(), len(text))
         assert run_tokcap(*args) == expected
         assert run_tokcap("show", handle, "-n", "10000000").out == text
-
-    def test_what_they_leave_behind_anywhere_goes_with_the_next_cleaning(self, with_store, stored):
-        """A file under a temporary name can lie wherever one is written: a minute later it is nobody's."""
-        entry = with_store / "spill" / stored[:2] / stored
-        names = [place / ".new-0123456789abcdef" for place in (with_store, with_store / "spill", entry)]
-        for name in names:
-            name.write_bytes(b"half")
-        run_tokcap("spill", "gc")
-        assert all(name.exists() for name in names), "somebody may be writing them"
-        for name in names:
-            os.utime(name, (1, 1))
-        assert b"3 leftovers of interrupted runs" in run_tokcap("spill", "gc").out
-        assert not left_behind(with_store)
-        assert run_tokcap("show", stored, "-n", "100000").out == LINES
-
-    def test_while_a_session_is_charged_what_was_reserved_is_free_again(self, with_store):
-        run_tokcap("budget", "start", "s", "--total", "1000000")
-        chance = random.Random(12)
-        for number in range(self.KILLS):
-            process = start("-n", "60", "--session", "s", "--", "seq", "1", str(3000 + number))
-            time.sleep(chance.uniform(0.02, 0.25))
-            process.kill()
-            process.communicate()
-        # What a killed one has started may outlive it for a moment, but holds nothing.
-        account = json.loads(run_tokcap("budget", "status", "s", "-o", "json").out)["data"]
-        assert account["reserved"] == 0
-        assert account["used"] % 1 == 0
-        assert account["used"] <= 60 * self.KILLS
-        for listed in json.loads(run_tokcap("spill", "list", "-o", "json").out)["data"]:
-            assert not listed["damaged"]

@@ -54,14 +54,6 @@ def test_the_directory_is_private(data, spare):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
 
 
-def test_an_envelope_names_the_file(data, spare):
-    ran = run_tokcap("-n", "30", "-o", "json", stdin=LINES)
-    path = Path(ran.json["meta"]["spill_path"])
-    assert path.is_relative_to(spare)
-    assert path.read_bytes() == LINES
-    assert ran.json["warnings"] == []
-
-
 def test_show_spill_and_last_find_both_stores(data, inside):
     handle = handle_in(inside("-n", "60", stdin=LINES))
     assert inside("show", "@last", "-n", "100000").out == LINES

@@ -19,7 +19,7 @@ TIMES = 3 * times()
 
 CALLS = {
     "a command": (["-n", "60", "--", "sh", "-c", "seq 1 3000; sleep 0.05; exit 3"], 3),
-    "an envelope": (["-n", "60", "-o", "json", "--", "sh", "-c", "seq 1 3000; sleep 0.05; exit 3"], 3),
+    "an envelope": (["-n", "210", "-o", "json", "--", "sh", "-c", "seq 1 3000; sleep 0.05; exit 3"], 3),
     "standard input": (["-n", "60", "--keep", "tail"], 0),
     "a session": (["-n", "60", "--session", "s", "--", "sh", "-c", "seq 1 3000; exit 3"], 3),
     "show": (["show", "@last", "-n", "60", "--token-offset", "3000"], 0),
@@ -85,17 +85,3 @@ def test_an_interrupt_in_a_callback_ends_the_program_without_a_word():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
-
-
-def test_other_errors_in_a_callback_are_still_reported():
-    code = (
-        "import tokcap.__main__, weakref\n"
-        "class Watched: pass\n"
-        "watched = Watched()\n"
-        "watch = weakref.ref(watched, lambda _: 1 / 0)\n"
-        "del watched\n"
-        "print('went on')\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
-    assert (done.returncode, done.stdout) == (0, b"went on\n")
-    assert b"ZeroDivisionError" in done.stderr

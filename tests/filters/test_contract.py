@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokcap.core.notice import Notice
+from tokcap.core.response import Notice
 from tokcap.filters import FILTERS, chain, notices_of
 
 PIECES = [

@@ -104,10 +104,6 @@ class TestClaudeCode:
         for event in (claude_event("short"), claude_event([picture]), claude_event(LINES, "Bash")):
             assert answered(event, "claude-code", "--token-limit", "300") is None
 
-    def test_other_events_are_let_through(self):
-        event = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}
-        assert answered(event, "claude-code", "--token-limit", "7") is None
-
     def test_lines_of_a_file_keep_the_numbers_that_the_agent_puts_before_them(self):
         content = "".join(f"line {number}\n" for number in range(40, 3000))
         file = {"filePath": "/x", "content": content, "numLines": 2961, "startLine": 40, "totalLines": 3000}
@@ -166,16 +162,6 @@ class TestVibe:
         words = "internationalization\n" * 9000
         assert len(answered(vibe_event(words), "vibe")["reason"]) < 16_000
 
-    def test_pages_of_tokcap_are_not_capped_twice(self):
-        event = vibe_event(LINES, command="tokcap show lake917365018@464")
-        assert answered(event, "vibe", "--token-limit", "300")["reason"] == LINES.rstrip("\n")
-
-    def test_other_tools_are_capped_only_if_they_were_named(self):
-        event = {**vibe_event(LINES), "tool_name": "file_system.read_file", "tool_output_text": LINES}
-        assert answered(event, "vibe", "--token-limit", "300") is None
-        answer = answered(event, "vibe", "--token-limit", "300", "--tools", "read_file")
-        assert 200 < recount(answer["reason"].encode()) <= 300
-
 
 class TestCopilot:
     def test_a_result_is_capped_and_its_last_line_stays(self):
@@ -225,11 +211,6 @@ def test_variables_and_the_config_file_apply_to_what_the_hook_does_not_say(tmp_p
     assert 400 < recount(text_of(answered(copilot_event(LINES), "copilot", variables=variables))) <= 500
 
 
-def test_without_a_limit_results_are_capped_at_4000_tokens():
-    answer = answered(copilot_event(LINES * 4), "copilot")
-    assert 3000 < recount(text_of(answer)) <= 4000
-
-
 @given(
     st.sampled_from([*AGENTS]),
     st.binary(max_size=200) | st.text().map(lambda text: text.encode("utf-8", "surrogatepass")),
@@ -270,10 +251,6 @@ def test_a_mistake_in_tokcaps_own_configuration_does_not_stop_the_agent_and_lift
     assert 200 < recount(text_of(answer)) <= 300
 
 
-def test_deep_nesting_is_let_through():
-    assert handled(b"[" * 100_000, "claude-code") == (0, b"", b"")
-
-
 def test_a_closed_standard_input_or_a_reader_that_is_gone_is_no_failure():
     handler_line = f"{PYTHON} -m tokcap hook run copilot"
     command = f"{handler_line} <&-; echo $?; echo '{{}}' | {handler_line} >&-; echo $?"
@@ -296,39 +273,12 @@ def test_it_loads_nothing_that_is_slow_if_there_is_nothing_to_do():
         check=True,
     )
     loaded = set(done.stderr.decode().split())
-    heavy = {
-        "typer",
-        "click",
-        "rich",
-        "orjson",
-        "tiktoken",
-        "platformdirs",
-        "sqlite3",
-        "asyncio",
-        "subprocess",
-    }
-    heavy |= {"tempfile", "tomllib", "inspect", "dataclasses", "shlex", "shutil", "tokcap.pipeline"}
-    heavy |= {
-        "tokcap.hooks.settings",
-        "tokcap.hooks.settings_file",
-        "tokcap.hooks.jsonc",
-        "json",
-        "re",
-        "enum",
-    }
-    assert loaded.isdisjoint(heavy)
+    heavy = "typer click rich orjson tiktoken platformdirs sqlite3 asyncio subprocess tempfile tomllib"
+    heavy += " inspect dataclasses shlex shutil json re enum tokcap.pipeline tokcap.hooks.settings"
+    assert loaded.isdisjoint(heavy.split())
     assert "tokcap.hooks.claude_code" in loaded
 
 
 def test_an_answer_is_written_as_json_dumps_writes_it():
     answer = {"a": [1, 2.5, True, None, {}], "b": {"c": "é\ud800\n"}, "": []}
     assert handler.dumped(answer) == json.dumps(answer).encode()
-
-
-def test_it_calls_itself_by_its_full_path_if_it_has_one(tmp_path):
-    program = tmp_path / "tokcap"
-    program.write_text("")
-    assert handler.own_program(str(program)) == "tokcap"
-    program.chmod(0o755)
-    assert handler.own_program(str(program)) == str(program)
-    assert handler.own_program("/somewhere/tokcap/__main__.py") == "tokcap"

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent_settings import place_in, write
-from tokcap.cli.hook_options import capping_for
-from tokcap.environment import Environment
 from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS, manage
-from tokcap.hooks.unsupported import UNSUPPORTED
+from tokcap.hooks.manage import UNSUPPORTED
 
 
 @pytest.fixture
@@ -57,13 +55,6 @@ def test_an_agent_without_a_way_in_is_refused_in_one_line_and_gets_a_rule(place,
     assert "tokcap -n 900 --keep auto -c 'COMMAND'" in rule
 
 
-def test_the_list_has_one_line_for_every_agent_with_the_version_that_was_tried(place):
-    lines = list(manage.list_lines(place))
-    assert [line.partition(":")[0] for line in lines] == [*AGENTS, *UNSUPPORTED]
-    for line in lines[: len(AGENTS)]:
-        assert "tried with version " in line or "not tried with the real agent" in line
-
-
 def test_a_session_of_the_agent_is_refused_if_the_agent_names_none(place):
     with pytest.raises(HookRefused, match="--session @agent: pi does not tell"):
         manage.install("pi", place, ("--session", "@agent"), project=False)
@@ -86,27 +77,6 @@ def test_an_env_file_of_the_project_that_gemini_would_read_instead_is_reported(p
     assert f"it reads {place.project}/.env instead" in manage.install("gemini", place, (), project=False)
     write(f"{place.project}/.env", "A=1\nBASH_ENV=x\n")
     assert "instead" not in manage.install("gemini", place, (), project=False)
-
-
-def test_what_an_agent_would_run_is_told_without_running_it(place, tmp_path):
-    env = Environment({"TOKCAP_CONFIG": str(tmp_path / "config.toml"), "TOKCAP_TOKENIZER": "o200k_base"})
-    (tmp_path / "config.toml").write_text('token_limit = 700\nkeep = "ends"\n')
-
-    def planned():
-        return list(manage.planned_lines(place, "touch x", lambda found: capping_for(found, env)))
-
-    assert planned() == []
-    manage.install("claude-code", place, ("--token-limit", "900", "--keep", "head"), project=False)
-    manage.install("copilot", place, (), project=False)
-    shell, result = planned()
-    limit = "output over 900 tokens (o200k_base) is stored and cut (--keep head)"
-    assert f"/.claude/tokcap/bash -c 'touch x'; {limit}" in shell
-    limit = "output over 700 tokens (o200k_base) is stored and cut (--keep ends)"
-    assert result == f"copilot: runs the command unchanged; {limit}"
-    # A mistake in the configuration is ignored.
-    (tmp_path / "config.toml").write_text("token_limit = 0\n")
-    assert "output over 4000 tokens (cl100k_base)" in planned()[1]
-    assert not os.path.exists("x")
 
 
 def test_an_unknown_agent_is_refused(place):
@@ -133,23 +103,11 @@ def said(inside, tmp_path, monkeypatch):
     return lambda *arguments: inside("hook", *arguments)
 
 
-def test_the_subcommands_say_what_they_did(said):
-    listed = said("list")
-    assert listed.status == 0
-    assert b"claude-code: not found here" in listed.out or b"claude-code: available" in listed.out
-    assert said("install", "claude-code", "--token-limit", "900").status == 0
-    assert b"claude-code: installed in" in said("list").out
-    assert said("remove", "claude-code").status == 0
-    assert said("remove", "claude-code").status == 1
-    assert b"BASH_ENV=" in said("print", "gemini").out
-    assert said("status").status == said("test", "ls").status == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-n", "0"], b"-n: '0' is not a whole number of at least 1\n"),
-        (["--session", ""], b"--session: '' is not the name of a session"),
+        (["-n", "0"], b"Invalid value for '--token-limit' / '-n': '0' is not a whole number"),
+        (["--session", ""], b"Invalid value for '--session': '' is not the name of a session"),
         (["--session", "a b"], b"invalid session name 'a b': "),
     ],
 )

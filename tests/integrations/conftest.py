@@ -6,7 +6,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from tests.support import twenty
+from tests.support import typer_groups
 from tests.support.program import IMPORT_PATH, ROOT, Ran, checked
 
 
@@ -20,7 +20,7 @@ def applications_are_found(monkeypatch):
 def invoke():
     """Call the application with a test runner, which replaces `sys.stdout`."""
 
-    def run(*args: str, app=twenty.app) -> Ran:
+    def run(*args: str, app=typer_groups.app) -> Ran:
         done = CliRunner().invoke(app, args)
         if done.exception and not isinstance(done.exception, SystemExit):
             raise done.exception
@@ -35,7 +35,7 @@ def process():
 
     def run(*args: str, **options) -> Ran:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.support.twenty", *args],
+            [sys.executable, "-m", "tests.support.typer_groups", *args],
             capture_output=True, timeout=60, check=False, cwd=ROOT, **options,
         )  # fmt: skip
         return Ran(done.returncode, done.stdout, done.stderr)

@@ -10,14 +10,12 @@ import sys
 
 import pytest
 import typer
-from typer.main import get_command
 from typer.testing import CliRunner
 
 import tokcap
-from tests.support import twenty
 from tests.support.program import ROOT
 from tests.support.tiers import as_nightly
-from tokcap import UsageError, enable_token_budget
+from tokcap import enable_token_budget
 from tokcap.integrations import token_budget
 from tokcap.integrations.flags import SPELLINGS
 
@@ -35,24 +33,6 @@ def test_a_single_command_gets_the_flags_whenever_it_is_registered():
     for app in (enable_token_budget(before), enable_token_budget(after)):
         app.registered_commands or app.command()(words)
         assert CliRunner().invoke(app, ["--token-count"]).stdout == "4\n"
-
-
-def test_a_group_with_its_own_class_gets_the_flags():
-    class Sorted(typer.core.TyperGroup):
-        def list_commands(self, ctx):
-            return sorted(super().list_commands(ctx))
-
-    app = enable_token_budget(typer.Typer())
-
-    @app.callback(cls=Sorted)
-    def program() -> None:
-        """Sorted."""
-
-    app.command("b")(lambda: print("b"))
-    app.command("a")(lambda: print("a"))
-    group = get_command(app)
-    assert isinstance(group, Sorted)
-    assert CliRunner().invoke(app, ["b", "--token-count"]).stdout == "2\n"
 
 
 def test_the_flags_can_be_added_to_a_part_of_an_application():
@@ -103,19 +83,8 @@ def application_with_conflicts() -> typer.Typer:
     return app
 
 
-def test_an_option_that_already_exists_is_one_clear_error_at_the_start():
+def test_a_command_keeps_an_option_of_its_own_and_gets_the_other_flags():
     app = enable_token_budget(application_with_conflicts())
-    with pytest.raises(UsageError) as caught:
-        get_command(app)
-    message = str(caught.value)
-    assert "--tokenizer of 'export', --output of 'export', --output of 'inner save';" in message
-    assert "load" not in message
-    assert "on_conflict=" in message
-    assert "\n" not in message
-
-
-def test_commands_can_keep_an_option_of_their_own():
-    app = enable_token_budget(application_with_conflicts(), on_conflict="keep")
 
     def invoke(*words: str) -> str:
         return CliRunner().invoke(app, words).stdout
@@ -133,12 +102,7 @@ def test_an_object_that_is_not_an_application_is_a_type_error(app):
         enable_token_budget(app)
 
 
-def test_an_unknown_value_of_on_conflict_is_refused():
-    with pytest.raises(ValueError, match="'error' or 'keep'"):
-        enable_token_budget(typer.Typer(), on_conflict="replace")
-
-
-@pytest.mark.parametrize("path", [[], ["store"], ["store", "shelf", "box"], *twenty.PATHS[::6]], ids=" ".join)
+@pytest.mark.parametrize("path", [[], ["store", "shelf", "box"], ["store", "json-lines"]], ids=" ".join)
 def test_help_shows_the_flags(path, invoke):
     shown = invoke(*path, "--help").out.decode()
     assert "Token budget" in shown
@@ -149,22 +113,22 @@ def test_help_shows_the_flags(path, invoke):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("twenty store shelf --to", {"--token-limit", "--token-offset", "--token-count", "--tokenizer"}),
-        ("twenty printing --output js", {"json", "jsonl"}),
-        as_nightly(("twenty printing --ou", {"--output"})),
-        as_nightly(("twenty --tokenizer ", {"cl100k_base", "o200k_base", "approx"})),
+        ("groups store shelf --to", {"--token-limit", "--token-offset", "--token-count", "--tokenizer"}),
+        ("groups printing --output js", {"json", "jsonl"}),
+        as_nightly(("groups printing --ou", {"--output"})),
+        as_nightly(("groups --tokenizer ", {"cl100k_base", "o200k_base", "approx"})),
     ],
 )
 def test_completion_of_the_application_shows_the_flags(line, expected):
     words = line.split(" ")
     variables = {
         **os.environ,
-        "_TWENTY_COMPLETE": "complete_bash",
+        "_GROUPS_COMPLETE": "complete_bash",
         "COMP_WORDS": line,
         "COMP_CWORD": str(len(words) - 1),
         "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "True",
     }
-    code = "from tests.support.twenty import app; app(prog_name='twenty')"
+    code = "from tests.support.typer_groups import app; app(prog_name='groups')"
     done = subprocess.run(
         [sys.executable, "-c", code], env=variables, capture_output=True, text=True, cwd=ROOT, check=False
     )

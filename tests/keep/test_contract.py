@@ -8,8 +8,8 @@ from tests.support.focused import GAP
 from tests.support.reference import recount
 from tests.support.samples import MARK, SAMPLES, Sample
 from tests.support.tiers import as_nightly
-from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
+from tokcap.outputs import FORMS
 from tokcap.shapes import SHAPES
 
 every_policy = pytest.mark.parametrize("keep", list(KEEPS))
@@ -62,16 +62,6 @@ def test_nothing_more_would_fit(keep):
     material = Units(200)
     shown = KEEPS[keep].choose(material)
     assert material.price(shown) + 10 > 200
-
-
-@every_policy
-def test_facts_agree_with_each_other(keep):
-    policy = KEEPS[keep]
-    assert policy.needs_head or policy.needs_tail or policy.needs_middle
-    only_head = policy.needs_head and not (policy.needs_tail or policy.needs_middle)
-    assert not policy.reads_only_head or only_head
-    assert not policy.may_pass_live or policy.reads_only_head
-    assert not policy.may_stop_early or policy.reads_only_head
 
 
 @every_policy

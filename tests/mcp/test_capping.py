@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +11,8 @@ from tests.support import fake_mcp_server as fake
 from tests.support.mcp_client import Answer
 from tests.support.reference import recount
 from tests.support.tiers import examples
-from tokcap.mcp.server_settings import ServerSettings
-from tokcap.mcp.wrap.capping import Capper, has_value, shares_of
+from tokcap.mcp.capping import Capper
+from tokcap.mcp.settings import ServerSettings
 
 TEXTS = (
     st.text(max_size=200)
@@ -27,7 +26,7 @@ STRUCTURED = st.none() | st.integers(0, 60).map(lambda count: {"rows": fake.docu
 
 def capper(limit: int, **changes: object) -> Capper:
     return Capper(
-        ServerSettings(limit, "cl100k_base", clean=False, redact=False, max_bytes=1 << 20).but(**changes)
+        ServerSettings(limit, "cl100k_base", clean=False, redact=False, max_bytes=1 << 20).replace(**changes)
     )
 
 
@@ -51,29 +50,3 @@ def test_text_and_structured_content_recount_to_at_most_the_limit(
     if "structuredContent" in shown:
         written = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
         assert recount(written.encode()) <= limit
-
-
-@given(costs=st.lists(st.integers(0, 1000), max_size=8), limit=st.integers(0, 2000))
-def test_shares_use_the_limit_and_cut_only_what_is_large(costs, limit):
-    shares = shares_of(costs, limit)
-    assert sum(shares) == min(sum(costs), limit) or sum(costs) > limit >= sum(shares) > limit - len(costs)
-    cut = [share for share, cost in zip(shares, costs, strict=True) if share < cost]
-    whole = [cost for share, cost in zip(shares, costs, strict=True) if share == cost]
-    assert not cut or max(cut) - min(cut) <= 1
-    assert not cut or all(cost <= max(cut) for cost in whole)
-
-
-@pytest.mark.parametrize(
-    ("texts", "structured", "expected"),
-    [
-        (['{"a": 1}'], {"a": 1}, True),
-        (['{"a": 2}'], {"a": 1}, False),
-        (["plain"], {"result": "plain"}, True),
-        (["1", "2"], {"result": [1, 2]}, True),
-        (["a", "b"], {"result": ["a", "b"]}, True),
-        ([], {"a": 1}, False),
-        (["3 rows"], {"rows": [1, 2, 3]}, False),
-    ],
-)
-def test_text_that_has_the_structured_content_is_recognized(texts, structured, expected):
-    assert has_value(texts, structured) == expected

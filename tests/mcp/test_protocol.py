@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from tests.support.loading import modules_loaded_for
 from tests.support.mcp_client import HELLO, TIMEOUT_SECONDS, Answer, Wire
 from tests.support.processes import state_of, wait_for
-from tests.support.reference import recount
 from tests.support.tiers import examples
 
 LIMIT = 60
@@ -183,45 +182,23 @@ def test_a_server_with_bad_settings_does_not_start(arguments, status, inside, wi
     assert ran.err.count(b"\n") == 1
 
 
-def test_variables_set_the_limits_of_the_server(tmp_path):
-    with Wire(tmp_path, env={"TOKCAP_TOKEN_LIMIT": "33"}) as wire:
-        answer = wire.call("run", argv=["seq", "1", "1000"])
-        assert recount(answer.text.encode()) <= 33
-
-
 HALF = "a\ud800b"
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "place"),
+    ("name", "arguments"),
     [
-        ("run", {"argv": ["echo", HALF]}, "argv.1"),
-        ("run", {"argv": ["echo", "\udcff"]}, "argv.1"),
-        ("run", {"shell": f"echo {HALF}"}, "shell"),
-        ("run", {"shell": "cat", "stdin": HALF}, "stdin"),
-        ("run", {"argv": ["ls"], "cwd": HALF}, "cwd"),
-        ("run", {"argv": ["ls"], "fields": HALF}, "fields"),
-        ("run", {"argv": ["ls"], "sentinel": HALF}, "sentinel"),
-        ("run", {"argv": ["ls"], "timeout": HALF}, "timeout"),
-        ("run", {"argv": ["ls"], "mode": HALF}, "mode"),
-        ("run", {"argv": ["ls"], HALF: 1}, "params.arguments"),
-        ("show", {"handle": HALF}, "handle"),
-        ("show", {"handle": "@last", "pointer": HALF}, "pointer"),
-        ("grep", {"handle": "@last", "pattern": HALF}, "pattern"),
-        (HALF, {}, "params.name"),
+        ("run", {"argv": ["echo", HALF]}),
+        ("run", {"shell": "cat", "stdin": "\udcff"}),
+        ("run", {"argv": ["ls"], HALF: 1}),
+        ("grep", {"handle": "@last", "pattern": HALF}),
+        (HALF, {}),
     ],
 )
-def test_half_of_a_surrogate_pair_is_an_error_that_names_its_place(wire, name, arguments, place):
+def test_half_of_a_surrogate_pair_is_an_error(wire, name, arguments):
     answer = wire.call(name, **arguments)
-    assert answer.code == "USAGE"
-    assert answer.text.startswith(f"USAGE: {place}: ")
-    assert "half of a surrogate pair" in answer.text
-
-
-def test_a_whole_surrogate_pair_is_a_character(wire):
-    line = r'{"jsonrpc":"2.0","id":"p","method":"tools/call","params":{"name":"run","arguments":'
-    line += r'{"argv":["echo","\ud83d\ude00"]}}}'
-    assert wire.ask_line(line)["result"]["content"][0]["text"] == "😀\n"
+    assert answer.text == "USAGE: half of a surrogate pair is not text"
+    assert answer.is_error
 
 
 @pytest.mark.parametrize(
@@ -301,26 +278,3 @@ def test_every_call_is_answered_within_the_limit_whatever_its_arguments_are(wire
     answer = Answer.of_result(wire.request("tools/call", {"name": name, "arguments": arguments})["result"])
     answer.text.encode()
     assert answer.tokens <= LIMIT
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "hint"),
-    [
-        ("run", {"command": "ls"}, "run: unknown argument 'command'; did you mean shell?"),
-        ("run", {"argv": ["ls"], "max_tokens": 5}, "run: unknown argument 'max_tokens'; did you mean limit?"),
-        ("run", {"argv": ["ls"], "sentinal": ""}, "run: unknown argument 'sentinal'; did you mean sentinel?"),
-        ("grep", {"handle": "@last", "regex": "x"}, "grep: unknown argument 'regex'; did you mean pattern?"),
-        ("budget_status", {"x": 1}, "budget_status: unknown argument 'x'; it takes none"),
-        ("run", {"argv": "ls -la"}, "argv: a list of strings is expected; pass a command line as shell"),
-        (
-            "run",
-            {"argv": ["ls -la | head"]},
-            "ls -la | head: command not found; pass a command line as shell",
-        ),
-        ("run", {"argv": ["no such"]}, "no such: command not found; pass a command line as shell"),
-    ],
-)
-def test_a_call_that_cannot_be_made_says_what_to_do(wire, name, arguments, hint):
-    answer = wire.call(name, **arguments)
-    assert answer.is_error
-    assert hint in answer.text

@@ -1,159 +1,179 @@
-"""`tokcap mcp wrap --url`: the proxy in front of a server that is reached over streamable HTTP."""
+"""`tokcap mcp wrap --url`: the proxy in front of servers that are reached over streamable HTTP."""
 
-from __future__ import annotations
-
+import sys
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from tests.support.fake_mcp_http import SESSION, http_server
 from tests.support.mcp_client import Answer, Wire
 from tests.support.processes import wait_for
-from tokcap.errors import UsageError
-from tokcap.mcp.wrap.event_stream import Event, events_in
-from tokcap.mcp.wrap.headers import headers_of
 
 LIMIT = 200
 
 
-@pytest.fixture
-def noted():
-    with http_server() as noted:
-        noted.offers_stream = False
-        yield noted
+class RealServer:
+    """A server of the official package, in a thread of the test."""
+
+    def __init__(self, *, answers_as_json: bool) -> None:
+        import uvicorn
+        from mcp.server import MCPServer
+        from mcp.server.mcpserver import Context
+
+        self.may_finish = threading.Event()
+        self.headers: list[dict[str, str]] = []
+        self.deleted: list[str] = []
+        server = MCPServer("real")
+
+        @server.tool()
+        def text(count: int = 3000) -> str:
+            return "".join(f"line {number}\n" for number in range(count))
+
+        @server.tool()
+        async def wait(context: Context) -> str:
+            import anyio.to_thread
+
+            await context.report_progress(1, 2)
+            await anyio.to_thread.run_sync(self.may_finish.wait)
+            return "waited"
+
+        self._app = server.streamable_http_app(json_response=answers_as_json)
+        self._uvicorn = uvicorn.Server(
+            uvicorn.Config(self._note, port=0, log_level="error", interface="asgi3")
+        )
+        self._thread = threading.Thread(target=self._uvicorn.run)
+
+    async def _note(self, scope, receive, send) -> None:
+        if scope["type"] == "http":
+            headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+            self.headers.append(headers)
+            if scope["method"] == "DELETE":
+                self.deleted.append(headers["mcp-session-id"])
+        await self._app(scope, receive, send)
+
+    def __enter__(self):
+        self._thread.start()
+        wait_for(lambda: self._uvicorn.started)
+        port = self._uvicorn.servers[0].sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}/mcp"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.may_finish.set()
+        self._uvicorn.should_exit = self._uvicorn.force_exit = True
+        self._thread.join(60)
 
 
-def connected(tmp_path, noted, *options, **how) -> Wire:
-    return Wire(tmp_path, "wrap", "-n", str(LIMIT), "--url", noted.url, *options, **how)
+@pytest.fixture(params=[True, False], ids=["as JSON", "as events"])
+def real(request):
+    pytest.importorskip("mcp", reason="the package mcp is not installed: pip install '.[nightly]'")
+    with RealServer(answers_as_json=request.param) as server:
+        yield server
 
 
-def test_results_are_capped_and_the_rest_is_read(tmp_path, noted):
-    with connected(tmp_path, noted) as wire:
-        assert wire.hello["serverInfo"]["name"] == "fake"
-        tools = wire.request("tools/list", {})["result"]["tools"]
-        assert [tool["name"] for tool in tools] == ["text", "tokcap_show"]
-        assert "outputSchema" not in tools[0]
-        answer = wire.call("text")
-        assert answer.tokens <= LIMIT
-        assert "; tokcap_show handle=" in answer.text
-        found = wire.call("tokcap_show", handle=answer.handle, pattern="^line 2345$")
-        assert found.text.endswith(":line 2345\n")
-    assert wire.server.returncode == 0
+def connected(tmp_path, url, *options, **how) -> Wire:
+    return Wire(tmp_path, "wrap", "-n", str(LIMIT), "--url", url, *options, **how)
 
 
-def test_a_stream_of_events_is_passed_on_and_its_result_capped(tmp_path, noted):
-    with connected(tmp_path, noted) as wire:
-        number = wire.begin_call("stream")
-        assert wire.receive()["method"] == "notifications/progress"
-        answer = wire.receive()
-        assert answer["id"] == number
-        assert Answer.of_result(answer["result"]).tokens <= LIMIT
+@pytest.mark.nightly
+class TestRealServer:
+    def test_results_are_capped_and_the_rest_is_read(self, tmp_path, real):
+        with connected(tmp_path, real.url) as wire:
+            assert wire.hello["serverInfo"]["name"] == "real"
+            tools = wire.request("tools/list", {})["result"]["tools"]
+            assert [tool["name"] for tool in tools] == ["text", "wait", "tokcap_show"]
+            assert not any("outputSchema" in tool for tool in tools)
+            answer = wire.call("text")
+            assert answer.tokens <= LIMIT
+            assert "; tokcap_show handle=" in answer.text
+            found = wire.call("tokcap_show", handle=answer.handle, pattern="^line 2345$")
+            assert found.text.endswith(":line 2345\n")
+        assert wire.server.returncode == 0
+
+    def test_a_long_call_does_not_block_others_and_its_progress_arrives(self, tmp_path, real):
+        with connected(tmp_path, real.url) as wire:
+            params = {"name": "wait", "arguments": {}, "_meta": {"progressToken": "p"}}
+            slow = wire.begin("tools/call", params)
+            quick = wire.begin_call("text", count=1)
+            seen = []
+            while not any(each.get("id") == quick for each in seen):
+                seen.append(wire.receive())
+            real.may_finish.set()
+            while seen[-1].get("id") != slow:
+                seen.append(wire.receive())
+            assert Answer.of_result(seen[-1]["result"]).texts == ["waited"]
+            noted = [each["params"]["progressToken"] for each in seen if "progress" in each.get("method", "")]
+            # In a single JSON document there is no place for progress.
+            assert noted in (["p"], [])
+
+    def test_a_secret_header_is_sent_and_not_in_the_list_of_processes(self, tmp_path, real):
+        given = ("Authorization: Bearer ${SECRET}", "X-Plain: a")
+        options = [word for header in given for word in ("--header", header)]
+        with connected(tmp_path, real.url, *options, env={"SECRET": "s3cret"}) as wire:
+            assert b"s3cret" not in Path(f"/proc/{wire.server.pid}/cmdline").read_bytes()
+        for headers in real.headers:
+            assert headers["authorization"] == "Bearer s3cret"
+            assert headers["x-plain"] == "a"
 
 
-def test_an_interrupted_stream_is_continued(tmp_path, noted):
-    with connected(tmp_path, noted) as wire:
-        number = wire.begin_call("broken_stream")
-        assert wire.receive()["method"] == "notifications/x"
-        answer = wire.receive()
-        assert (answer["id"], answer["result"]["content"][0]["text"]) == (number, "resumed")
+@contextmanager
+def broken_server():
+    """A server that answers every request with an error of HTTP."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:  # the name that the library calls
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(500)
+            self.end_headers()
+            self.wfile.write(b"it is broken")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/mcp"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
-def test_a_long_call_does_not_block_others(tmp_path, noted):
-    with connected(tmp_path, noted) as wire:
-        slow = wire.begin_call("wait")
-        assert wire.call("echo", text="meanwhile").texts == ["meanwhile"]
-        noted.may_finish.set()
-        assert wire.receive()["id"] == slow
-
-
-def test_the_session_and_the_version_are_named_and_the_session_is_ended(tmp_path, noted):
-    with connected(tmp_path, noted) as wire:
-        wire.call("echo", text="x")
-    first, *others = noted.headers_of("POST")
-    assert "mcp-session-id" not in first
-    assert {each["mcp-session-id"] for each in others} == {SESSION}
-    assert {each["mcp-protocol-version"] for each in others} == {"2025-06-18"}
-    assert "text/event-stream" in first["accept"]
-    assert [each["mcp-session-id"] for each in noted.headers_of("DELETE")] == [SESSION]
-
-
-def test_requests_of_the_server_arrive_over_a_stream_of_its_own(tmp_path, noted):
-    noted.offers_stream = True
-    with connected(tmp_path, noted) as wire:
-        asked = wire.receive()
-        assert (asked["id"], asked["method"]) == ("s1", "roots/list")
-        reply = {"jsonrpc": "2.0", "id": "s1", "result": {"roots": []}}
-        wire.send(reply)
-        wait_for(lambda: reply in noted.messages)
-
-
-def test_failures_of_the_server_are_errors_with_its_words(tmp_path, noted):
-    with connected(tmp_path, noted) as wire:
-        number = wire.begin_call("refuse")
-        answer = wire.receive()
-        assert answer["id"] == number
-        assert answer["error"]["message"] == "HTTP status 500 Internal Server Error: it is broken"
-        wire.begin_call("error_body")
-        assert wire.receive()["error"] == {"code": -32001, "message": "own words"}
-
-
-def test_a_server_that_cannot_be_reached_is_an_error(tmp_path):
-    with Wire(tmp_path, "wrap", "--url", "http://127.0.0.1:1/mcp", hello=None) as wire:
-        answer = wire.request("initialize", {})
-        assert "cannot be reached" in answer["error"]["message"]
-
-
-def test_a_redirect_on_the_same_server_is_followed(tmp_path, noted):
-    noted.url = noted.url.replace("/mcp", "/old")
-    with connected(tmp_path, noted) as wire:
-        assert wire.call("echo", text="x").texts == ["x"]
-
-
-def test_a_secret_header_is_sent_and_not_in_the_list_of_processes(tmp_path, noted):
-    file = tmp_path / "headers"
-    file.write_text("X-From-File: from file\n\n")
-    options = (
-        "--header",
-        "Authorization: Bearer ${SECRET}",
-        "--header",
-        f"@{file}",
-        "--header",
-        "X-Plain: a",
-    )
-    with connected(tmp_path, noted, *options, env={"SECRET": "s3cret"}) as wire:
-        assert b"s3cret" not in Path(f"/proc/{wire.server.pid}/cmdline").read_bytes()
-    for headers in noted.headers_of("POST"):
-        assert headers["authorization"] == "Bearer s3cret"
-        assert headers["x-from-file"] == "from file"
-        assert headers["x-plain"] == "a"
+@pytest.mark.nightly
+def test_failures_of_http_are_errors_with_the_words_of_the_server(tmp_path):
+    pytest.importorskip("mcp")
+    with broken_server() as url, connected(tmp_path, url, hello=None) as wire:
+        for _ in range(2):
+            answer = wire.request("initialize", {})
+            assert answer["error"]["message"] == "HTTP status 500 Internal Server Error: it is broken"
+    with connected(tmp_path, "http://127.0.0.1:1/mcp", hello=None) as wire:
+        for _ in range(2):
+            assert "the server cannot be reached" in wire.request("initialize", {})["error"]["message"]
 
 
 @pytest.mark.parametrize(
-    ("header", "problem"),
+    ("words", "problem"),
     [
-        ("no colon s3cret", "'Name: value' or '@FILE' is expected"),
-        ("Authorization: ${NOT_SET}", "the variable NOT_SET is not set"),
-        ("Authorization: ${NOT", "'${' without '}'"),
-        ("@/nowhere", "cannot read /nowhere: No such file or directory"),
-        ("Host: x", "Host is set by the proxy itself"),
-        ("X: naïve", "the value of X has characters that cannot be sent"),
+        (["--header", "no colon s3cret"], "--header: 'Name: value' is expected"),
+        (["--header", "Authorization: ${NOT_SET}"], "--header: the variable NOT_SET is not set"),
+        (["--header", "X: naïve"], "--header: the value of X has characters that cannot be sent"),
+        (["--url", "ftp://x/"], "--url: 'ftp://x/' is not a URL such as https://example.com/mcp"),
+        (["--url", "http://me:s3cret@x/"], "--url: a password in a URL is not supported; use --header"),
     ],
 )
-def test_a_bad_header_is_refused_and_not_repeated(inside, header, problem):
-    with pytest.raises(UsageError) as caught:
-        headers_of([header], {})
-    assert str(caught.value) == f"--header: {problem}"
-    ran = inside("mcp", "wrap", "--url", "http://127.0.0.1:1/", "--header", header)
-    assert (ran.status, ran.err.count(b"\n")) == (2, 1)
-    assert b"s3cret" not in ran.err
+@pytest.mark.nightly
+def test_a_bad_header_or_url_is_refused_and_not_repeated(inside, words, problem):
+    pytest.importorskip("mcp")
+    ran = inside("mcp", "wrap", "--url", "http://127.0.0.1:1/", *words)
+    assert (ran.status, ran.err.decode()) == (2, f"tokcap: mcp wrap: {problem}\n")
 
 
-def test_events_are_read_as_the_standard_says():
-    lines = iter(
-        [
-            *(b": comment\n", b"id: 7\n", b"data: one\r\n", b"data:two\n", b"\n"),
-            *(b"retry: 1500\n", b"\n", b"event: x\n", b"data: last\n", b"\n", b"data: cut off"),
-        ]
-    )
-    found = [*events_in(lambda: next(lines, b""))]
-    assert found == [Event(b"one\ntwo", "7"), Event(retry_seconds=1.5), Event(b"last")]
+def test_without_the_package_the_command_that_installs_it_is_named(inside, monkeypatch):
+    monkeypatch.delitem(sys.modules, "tokcap.mcp.http_server", raising=False)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    ran = inside("mcp", "wrap", "--url", "http://127.0.0.1:1/")
+    assert ran.status == 2
+    assert ran.err.startswith(b"tokcap: mcp wrap: --url needs a package; install it: ")

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import sqlite3
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -22,10 +19,7 @@ VARIABLE = "TOKCAP_TESTS_MCP_SERVERS"
 PLACE = Path(os.environ.get(VARIABLE, "/nowhere"))
 PROGRAMS = {
     "filesystem": PLACE / "node_modules/.bin/mcp-server-filesystem",
-    "everything": PLACE / "node_modules/.bin/mcp-server-everything",
     "git": PLACE / "python/bin/mcp-server-git",
-    "fetch": PLACE / "python/bin/mcp-server-fetch",
-    "sqlite": PLACE / "sqlite/bin/mcp-server-sqlite",
 }
 
 
@@ -71,18 +65,6 @@ def test_filesystem(tmp_path):
         assert agent.call("read_text_file", path="/etc/passwd").is_error
 
 
-def test_everything(tmp_path):
-    with wrapped(tmp_path, "everything") as agent:
-        answer = agent.call("echo", message="".join(f"word {number}\n" for number in range(2000)))
-        assert_capped(agent, answer, "^word 1234$")
-        image = agent.call("get-tiny-image")
-        assert [block["type"] for block in image.content] == ["text", "image", "text"]
-        weather = agent.call("get-structured-content", location="New York")
-        assert weather.structured == json.loads(weather.text)
-        assert agent.do(agent.session.list_prompts()).prompts
-        assert agent.do(agent.session.list_resources()).resources
-
-
 def test_git(tmp_path):
     repository = tmp_path / "repository"
     repository.mkdir()
@@ -94,48 +76,3 @@ def test_git(tmp_path):
         answer = agent.call("git_diff_unstaged", repo_path=str(repository))
         assert_capped(agent, answer, r"^\+new 1234$")
         assert "first" in agent.call("git_log", repo_path=str(repository)).text
-
-
-def test_sqlite(tmp_path):
-    with sqlite3.connect(tmp_path / "base.db") as base:
-        base.execute("create table rows (id, name)")
-        base.executemany("insert into rows values (?, ?)", ((n, f"item {n}") for n in range(2000)))
-    base.close()
-    with wrapped(tmp_path, "sqlite", "--db-path", str(tmp_path / "base.db")) as agent:
-        answer = agent.call("read_query", query="select * from rows")
-        assert answer.tokens <= LIMIT
-        found = agent.call("tokcap_show", handle=answer.handle, offset=9000)
-        assert "item" in found.text
-        assert found.tokens <= LIMIT
-        assert "rows" in agent.call("list_tables").text
-        assert agent.do(agent.session.list_prompts()).prompts
-
-
-def test_fetch(tmp_path):
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # the name that the library calls
-            body = "".join(f"<p>paragraph {number}</p>" for number in range(2000))
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(f"<html><body>{body}</body></html>".encode())
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    # The server refuses pages of this machine unless it is told to fetch them.
-    with wrapped(tmp_path, "fetch", "--ignore-robots-txt", "--allow-private-ips") as agent:
-        page = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-        thread = threading.Thread(target=page.serve_forever)
-        thread.start()
-        try:
-            url = f"http://127.0.0.1:{page.server_port}/"
-            answer = agent.call("fetch", url=url, max_length=50_000, raw=True)
-            assert not answer.is_error
-            assert LIMIT // 3 < answer.tokens <= LIMIT
-            found = agent.call("tokcap_show", handle=answer.handle, pattern="paragraph 1234")
-            assert found.tokens <= LIMIT
-        finally:
-            page.shutdown()
-            thread.join()
-            page.server_close()

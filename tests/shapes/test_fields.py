@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.payloads import payload_of
 from tests.support.reference import recount
-from tokcap.shapes.fields import select
+from tokcap.shapes.paths import select
 
 DOCUMENT = (
     b'{ "id": 1.10, "a.b": 5, "user": {"name": "x", "age": 1E3}, '

@@ -4,17 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.json_documents import CONTAINERS, DOCUMENTS
+from tests.support.json_documents import CONTAINERS, DOCUMENTS, records_in
 from tests.support.long_documents import ORDINARY
 from tests.support.payloads import payload_of
 from tests.support.tiers import as_nightly, examples
 from tokcap.core.seek_points import ShapeSeekPoints
-from tokcap.shapes import json_sniff, sniff
-from tokcap.shapes.json_index import DocumentIndex, index_document, index_lines
-from tokcap.shapes.json_sniff import LARGE_BYTES, count_in_source
-from tokcap.shapes.json_text.compiled import Refused
-from tokcap.shapes.json_text.grammar import validated_values
-from tokcap.shapes.json_text.tree import Reader
+from tokcap.shapes import json as json_shape
+from tokcap.shapes import sniff
+from tokcap.shapes.json_compiled import Refused
+from tokcap.shapes.json_grammar import validated_values
+from tokcap.shapes.json_index import index_document, index_lines
+from tokcap.shapes.json_parts import LIGHT_BYTES
+from tokcap.shapes.json_reader import Reader
 
 # Small pieces make a small document a long one.
 PIECE_BYTES = 32
@@ -54,7 +55,7 @@ def test_an_ordinary_document_is_indexed_piece_by_piece(text):
     data = text.encode()
     payload = payload_of(data)
     # Long enough for an element, so that each piece has one.
-    assert DocumentIndex(payload, 0, 160).build().total_count == count_in_source(data)
+    assert index_document(payload, 0, 160) == records_in(data)
     assert len(payload.seek_points.bytes) > 2
     check_seek_points(payload, data, "json")
 
@@ -73,7 +74,7 @@ def test_the_index_of_any_document_says_what_its_source_says(values, comma, draw
         # Half a surrogate pair, as an escape or as it is.
         assert b"\\ud" in data.lower() or not is_valid(data)
         return
-    assert found.total_count == count_in_source(data)
+    assert found == records_in(data)
     check_seek_points(payload, data, "json")
 
 
@@ -105,7 +106,7 @@ def test_the_index_of_lines_counts_the_values_and_knows_where_they_begin(values)
         found = index_lines(payload, 0, PIECE_BYTES)
     except Refused:
         return
-    assert found.total_count == len([*validated_values(data)])
+    assert found == len([*validated_values(data)])
     check_seek_points(payload, data, "jsonl")
 
 
@@ -117,7 +118,7 @@ def test_lines_that_are_not_objects_or_arrays_are_left_to_the_grammar(line):
 
 def large(*elements: bytes) -> bytes:
     filler = b'{"id":1,"text":"' + b"x" * 200 + b'"}'
-    return b"[" + b",".join([filler] * (LARGE_BYTES // 200) + [*elements] + [filler]) + b"]"
+    return b"[" + b",".join([filler] * (LIGHT_BYTES // 100) + [*elements] + [filler]) + b"]"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def large(*elements: bytes) -> bytes:
 def test_a_large_document_is_taken_for_what_a_small_one_is_taken_for(shape, element):
     found = sniff(payload_of(large(element)), "auto")
     assert found.shape == shape
-    assert found.total_count == (LARGE_BYTES // 200 + 2 if shape == "json" else None)
+    assert found.total_count == (LIGHT_BYTES // 100 + 2 if shape == "json" else None)
 
 
 def test_large_json_lines_are_counted_whatever_the_length_of_the_first_line():
@@ -182,6 +183,6 @@ def test_a_document_that_the_parser_refuses_is_what_the_grammar_says(ending, bar
     data = b'{"a":1,"rows":[' + RECORDS + ENDINGS[ending]
     found = []
     for large_bytes in (1 << 10, 1 << 40):
-        monkeypatch.setattr(json_sniff, "LARGE_BYTES", large_bytes)
-        found.append(json_sniff.sniff_values(payload_of(data), bare_lines=bare_lines))
+        monkeypatch.setattr(json_shape, "LIGHT_BYTES", large_bytes)
+        found.append(json_shape.sniff_values(payload_of(data), bare_lines=bare_lines))
     assert found[0] == found[1]

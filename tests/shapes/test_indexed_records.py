@@ -8,25 +8,53 @@ from tests.support.long_documents import ORDINARY
 from tests.support.payloads import payload_of
 from tests.support.tiers import as_nightly
 from tokcap.errors import NotFound
-from tokcap.shapes import SHAPES, json_outline, json_record_outline
+from tokcap.shapes import SHAPES, json_parts
 from tokcap.shapes.base import RunFacts
-from tokcap.shapes.json_index import DocumentIndex, index_lines
-from tokcap.shapes.json_pieces import borders_of
+from tokcap.shapes.json_compiled import CompiledParts
+from tokcap.shapes.json_grammar import validated_values
+from tokcap.shapes.json_index import index_document, index_lines, main_container
 from tokcap.shapes.json_pointer import value_at
-from tokcap.shapes.json_text.grammar import validated_values
-from tokcap.shapes.json_text.scanner import compact, elements
-from tokcap.shapes.json_whole import whole_records
+from tokcap.shapes.json_scanner import compact, elements
+from tokcap.shapes.long_values import LongJson
+
+
+@pytest.fixture(autouse=True)
+def compiled_parser_for_an_index(monkeypatch):
+    """Divide small texts with the compiled parser too, if they have an index."""
+    monkeypatch.setattr(json_parts, "LIGHT_BYTES", 100)
 
 
 def indexed(data: bytes, shape: str):
     """A payload with an index that a large one would have."""
     payload = payload_of(data)
     if shape == "json":
-        DocumentIndex(payload, 0, 200).build()
+        index_document(payload, 0, 200)
     else:
         index_lines(payload, 0, 200)
     assert payload.seek_points.bytes
     return payload
+
+
+def views(payload, shape: str, fields) -> list:
+    """What a payload is shown as: fields, a table, an outline."""
+    found = []
+    for paths in fields:
+        selected = SHAPES[shape].select(payload, paths)
+        found.append((bytes(selected.data), set(selected.found), set(selected.names)))
+    table = SHAPES[shape].as_table(payload)
+    return [*found, (bytes(table.data), table.shape, table.notices), outline(payload, shape)]
+
+
+def outline(payload, shape: str) -> list[str]:
+    return [*SHAPES[shape].summarize(payload, RunFacts())]
+
+
+def assert_same_without_index(payload, shape: str, fields, monkeypatch) -> None:
+    """The same is shown with an index and a compiled parser as with the scanner alone."""
+    found = views(payload, shape, fields)
+    monkeypatch.setattr(json_parts, "LIGHT_BYTES", 1 << 30)
+    assert views(payload_of(payload.view()), shape, fields) == found
+    monkeypatch.undo()
 
 
 # Records that are alike, and some that are not: other orders, keys that are missing, or twice, or escaped.
@@ -72,43 +100,30 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("shape", "data"), TEXTS.values(), ids=TEXTS)
-def test_fields_and_tables_are_the_same_with_an_index_and_without(shape, data):
-    for paths in ([("id",), ("name",)], [("name",), ("nothing",)], [("in", "id")], [("late",)]):
-        plain = SHAPES[shape].select(payload_of(data), paths)
-        found = SHAPES[shape].select(indexed(data, shape), paths)
-        assert found.data == plain.data
-        assert (set(found.found), [*found.names]) == (set(plain.found), [*plain.names])
-    plain, found = SHAPES[shape].as_table(payload_of(data)), SHAPES[shape].as_table(indexed(data, shape))
-    assert (found.data, found.shape) == (plain.data, plain.shape)
+SOME_FIELDS = ([("id",), ("name",)], [("name",), ("nothing",)], [("in", "id")], [("late",)])
 
 
 @pytest.mark.parametrize(("shape", "data"), TEXTS.values(), ids=TEXTS)
-def test_an_outline_is_the_same_with_an_index_and_without(shape, data):
-    payload = indexed(data, shape)
-    found = json_record_outline.read(payload, borders_of(payload, shape), shape)
-    assert [*json_outline.lines(found)] == [
-        *json_outline.lines(json_outline.read(data, many=shape == "jsonl"))
-    ]
+def test_records_are_shown_in_the_same_way_with_an_index_and_without(shape, data, monkeypatch):
+    assert_same_without_index(indexed(data, shape), shape, SOME_FIELDS, monkeypatch)
 
 
 @pytest.mark.parametrize(("shape", "data"), TEXTS.values(), ids=TEXTS)
 def test_all_records_are_written_as_they_are_without_an_index(shape, data):
-    records = whole_records(indexed(data, shape), shape)
+    records = LongJson(main_container(indexed(data, shape), shape), CompiledParts())
     spans = [*validated_values(data)]
     if shape == "json":
         spans = [*elements(data, 0)]
     values = [compact(data[start:end]) for start, end in spans]
     assert b"".join(records.document()) == b"[" + b",".join(values) + b"]"
     assert b"".join(records.lines()) == b"".join(value + b"\n" for value in values)
-    assert records.count == len(values)
 
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_a_pointer_finds_the_same_value_with_an_index_and_without(text):
     data = text.encode()
     payload = payload_of(data)
-    DocumentIndex(payload, 0, 160).build()
+    index_document(payload, 0, 160)
     top = json.loads(text)
     path = ""
     pointers = [f"/{n}" for n in (0, 1, 17, 39, len(top) - 1)] if isinstance(top, list) else []
@@ -123,28 +138,6 @@ def test_a_pointer_finds_the_same_value_with_an_index_and_without(text):
     with pytest.raises(NotFound) as plain:
         value_at(payload_of(data), beyond, lines=False)
     assert str(found.value) == str(plain.value)
-
-
-@pytest.mark.parametrize("text", [text for text in ORDINARY if text.startswith("{")])
-def test_an_object_with_records_is_written_as_it_is_without_an_index(text):
-    payload = payload_of(text.encode())
-    DocumentIndex(payload, 0, 160).build()
-    whole = whole_records(payload, "json")
-    assert b"".join(whole.document()) == compact(text.encode())
-    assert b"".join(whole.lines()) == compact(text.encode()) + b"\n"
-    assert whole.count == sum(len(value) for value in json.loads(text).values() if isinstance(value, list))
-
-
-BESIDE = ['"x":1', '"x":[1,2]', '"x":[{"a":1}]', '"x":{"y":[{}]}', '"x":"' + 500 * "y" + '"']
-
-
-@pytest.mark.parametrize(("name", "other"), around_each(BESIDE))
-def test_a_table_of_records_inside_of_an_object_is_the_same_with_an_index_and_without(name, other):
-    data = f'{{"n":null, "rows": [{", ".join(SEQUENCES[name])}], {other}}}'.encode()
-    payload = payload_of(data)
-    DocumentIndex(payload, 0, 200).build()
-    found, plain = SHAPES["json"].as_table(payload), SHAPES["json"].as_table(payload_of(data))
-    assert (found.data, found.shape, found.notices) == (plain.data, plain.shape, plain.notices)
 
 
 # Documents around records, as programs print them. `%s` is where the records are.
@@ -166,37 +159,20 @@ FIELDS = (
 )
 
 
-def document_in(around: str, values: list[str]) -> tuple[bytes, object]:
-    data = (AROUND[around] % " , ".join(values)).encode()
-    payload = payload_of(data)
-    DocumentIndex(payload, 0, 200).build()
-    assert payload.seek_points.bytes
-    return data, payload
-
-
-def assert_same_without_index(data: bytes, payload) -> None:
-    for paths in FIELDS:
-        plain, found = SHAPES["json"].select(payload_of(data), paths), SHAPES["json"].select(payload, paths)
-        assert found.data == plain.data
-        assert (set(found.found), [*found.names]) == (set(plain.found), [*plain.names])
-    plain, found = SHAPES["json"].as_table(payload_of(data)), SHAPES["json"].as_table(payload)
-    assert (found.data, found.shape, found.notices) == (plain.data, plain.shape, plain.notices)
-    whole = whole_records(payload, "json")
-    assert b"".join(whole.document()) == compact(data)
-    facts = RunFacts()
-    assert [*SHAPES["json"].summarize(payload, facts)] == [*SHAPES["json"].summarize(payload_of(data), facts)]
-
-
 @pytest.mark.parametrize(("name", "around"), around_each(AROUND))
-def test_records_inside_of_a_document_are_read_as_they_are_without_an_index(name, around):
-    assert_same_without_index(*document_in(around, SEQUENCES[name]))
+def test_records_inside_of_a_document_are_read_as_they_are_without_an_index(name, around, monkeypatch):
+    data = (AROUND[around] % " , ".join(SEQUENCES[name])).encode()
+    payload = indexed(data, "json")
+    whole = LongJson(main_container(payload, "json"), CompiledParts())
+    assert b"".join(whole.document()) == compact(data)
+    assert_same_without_index(payload, "json", FIELDS, monkeypatch)
 
 
 @pytest.mark.parametrize(
     ("name", "around"),
     around_each(['{"name":"x",\n  "packages": {%s}\n, "id":1}', "{%s}", '{"a":{"b":{%s}}}']),
 )
-def test_an_object_of_many_members_is_read_as_it_is_without_an_index(name, around):
+def test_an_object_of_many_members_is_read_as_it_is_without_an_index(name, around, monkeypatch):
     # The beginning that decides what the main container is takes up to a quarter.
     values = SEQUENCES[name] * 5
     keys = [f"node_modules/p{number}" for number in range(len(values))]
@@ -205,19 +181,14 @@ def test_an_object_of_many_members_is_read_as_it_is_without_an_index(name, aroun
     if name == "an escaped key":
         keys[3] = "\\u0069d"
     members = [f'\n "{key}": {value}' for key, value in zip(keys, values, strict=True)]
-    data = (around % ",".join(members)).encode()
-    payload = payload_of(data)
-    DocumentIndex(payload, 0, 200).build()
-    assert payload.seek_points.bytes
-    assert_same_without_index(data, payload)
-    for paths in ([("packages", "node_modules/p7", "in", "id")], [("packages",)], [("node_modules/p9",)]):
-        plain, found = SHAPES["json"].select(payload_of(data), paths), SHAPES["json"].select(payload, paths)
-        assert (found.data, set(found.found)) == (plain.data, set(plain.found))
+    payload = indexed((around % ",".join(members)).encode(), "json")
     for pointer in ("/packages/node_modules~1p7/id", "/node_modules~1p7/id", "/a/b/node_modules~1p7/id"):
         answers = []
-        for one in (payload, payload_of(data)):
+        for one in (payload, payload_of(payload.view())):
             try:
                 answers.append(value_at(one, pointer, lines=False))
             except NotFound as error:
                 answers.append(str(error))
         assert answers[0] == answers[1]
+    fields = ([("packages", "node_modules/p7", "in", "id")], [("packages",)], [("node_modules/p9",)])
+    assert_same_without_index(payload, "json", fields, monkeypatch)

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.payloads import TOKENIZERS, payload_of
+from tests.support.payloads import TOKENIZERS
 from tests.support.reference import ENCODINGS, recount, reference
+from tests.support.samples import Sample
 from tests.support.texts import AWKWARD
-from tests.support.tiers import examples, times
+from tests.support.tiers import examples
 from tokcap.core.cut import Ask, Kept, Mark
-from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
-from tokcap.shapes.text_window import cut
+from tokcap.outputs import FORMS
+from tokcap.shapes.text import cut
 from tokcap.store.handles import HANDLE_DIGITS, at_offset, spelled
 from tokcap.tokens import count_bytes
-from tokcap.tokens.index import Index
 
 LINES = st.lists(
     st.one_of(AWKWARD.map(str.encode), st.binary(max_size=12), st.sampled_from([b"", b"word " * 30])),
@@ -24,33 +24,8 @@ LINES = st.lists(
 ).map(b"\n".join)
 
 
-class Text:
-    """A payload with its index, and windows of it."""
-
-    def __init__(self, data: bytes, name: str = "cl100k_base") -> None:
-        self.data = data
-        self.name = name
-        self.payload = payload_of(data)
-        self.index = Index(self.payload, TOKENIZERS[name])
-
-    def window(self, limit, offset=0, keep="head", align="record", sentinel="[TRUNCATED]", output="text"):
-        def cost(parts):
-            return count_bytes(FORMS[output].compose(parts), TOKENIZERS[self.name])
-
-        return cut(self.payload, self.index, Ask(limit, offset, KEEPS[keep], align, sentinel), cost)
-
-    def shown(self, limit, output="text", **ask) -> bytes:
-        return FORMS[output].compose(self.window(limit, output=output, **ask).parts)
-
-    def pages(self, limit, **ask):
-        offset = 0
-        while True:
-            page = self.window(limit, offset=offset, **ask)
-            yield page
-            if page.gap is None:
-                return
-            assert page.gap.first > offset, "a page must go on"
-            offset = page.gap.first
+def text_of(data: bytes, name: str = "cl100k_base") -> Sample:
+    return Sample(data, "text", name)
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -67,7 +42,7 @@ class Text:
 def test_what_is_written_recounts_to_at_most_the_limit(
     name, output, data, limit, offset, keep, align, sentinel
 ):
-    text = Text(data, name)
+    text = text_of(data, name)
     written = text.shown(limit, output, offset=offset, keep=keep, align=align, sentinel=sentinel)
     assert recount(written, name) <= limit
 
@@ -77,14 +52,14 @@ def test_what_is_written_recounts_to_at_most_the_limit(
 @examples(30)
 @given(data=LINES, limit=st.integers(12, 90))
 def test_pages_join_to_the_original_bytes(name, align, data, limit):
-    pages = Text(data, name).pages(limit, align=align, sentinel="")
+    pages = text_of(data, name).pages(limit, align=align, sentinel="")
     assert b"".join(part.data for page in pages for part in page.parts) == data
 
 
 @examples(25)
 @given(data=LINES, limit=st.integers(60, 120))
 def test_pages_with_marks_join_as_well_once_the_marks_are_taken_out(data, limit):
-    pages = list(Text(data).pages(limit))
+    pages = list(text_of(data).pages(limit))
     assert b"".join(part.data for page in pages for part in page.parts if isinstance(part, Kept)) == data
     for page in pages[:-1]:
         assert isinstance(page.parts[-1], Mark)
@@ -94,14 +69,14 @@ def test_pages_with_marks_join_as_well_once_the_marks_are_taken_out(data, limit)
 @examples(25)
 @given(text=AWKWARD, limit=st.integers(14, 60))
 def test_json_pages_join_to_the_original_text(text, limit):
-    pages = Text(text.encode()).pages(limit, sentinel="", output="json")
+    pages = text_of(text.encode()).pages(limit, sentinel="", output="json")
     assert "".join("".join(json.loads(FORMS["json"].compose(page.parts))) for page in pages) == text
 
 
 @examples(30)
 @given(text=AWKWARD, limit=st.integers(1, 60), keep=st.sampled_from(list(KEEPS)))
 def test_no_cut_lies_inside_a_character(text, limit, keep):
-    for part in Text(text.encode()).window(limit, keep=keep, align="token").parts:
+    for part in text_of(text.encode()).window(limit, keep=keep, align="token").parts:
         if isinstance(part, Kept):
             part.data.decode()
 
@@ -111,7 +86,7 @@ def test_no_cut_lies_inside_a_character(text, limit, keep):
 @given(lines=st.lists(st.integers(0, 10**6), min_size=1, max_size=120), limit=st.integers(60, 200))
 def test_lines_that_fit_are_never_split(keep, lines, limit):
     data = b"".join(b"%d\n" % number for number in lines)
-    for part in Text(data).window(limit, keep=keep).parts:
+    for part in text_of(data).window(limit, keep=keep).parts:
         if isinstance(part, Kept):
             assert part.data.endswith(b"\n")
             start = data.find(part.data) if data.startswith(part.data) else data.rfind(part.data)
@@ -121,7 +96,7 @@ def test_lines_that_fit_are_never_split(keep, lines, limit):
 @examples(25)
 @given(data=LINES, room=st.integers(0, 9), keep=st.sampled_from(list(KEEPS)))
 def test_output_that_fits_is_passed_on_byte_for_byte(data, room, keep):
-    text = Text(data)
+    text = text_of(data)
     assert text.shown(max(text.index.total_tokens, 1) + room, keep=keep) == data
 
 
@@ -129,7 +104,7 @@ def test_output_that_fits_is_passed_on_byte_for_byte(data, room, keep):
 @given(lines=LINES, keep=st.sampled_from(list(KEEPS)), limit=st.integers(60, 100))
 def test_the_gap_is_exactly_what_is_not_shown(lines, keep, limit):
     data = lines + b"\nand so on" * 100
-    text = Text(data)
+    text = text_of(data)
     page = text.window(limit, keep=keep)
     starts = text.index.starts(0, text.index.total_tokens)
     gaps = iter(page.gaps)
@@ -149,7 +124,7 @@ def test_the_gap_is_exactly_what_is_not_shown(lines, keep, limit):
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_windows_without_mark_tile_arithmetically(name):
     data = b"".join(b"%d bottles of beer on the wall, 'tis said.\n" % n for n in range(400))
-    text = Text(data, name)
+    text = text_of(data, name)
     total = len(reference(name).encode_ordinary(data.decode()))
     windows = []
     for offset in range(0, total, 200):
@@ -160,20 +135,8 @@ def test_windows_without_mark_tile_arithmetically(name):
     assert b"".join(windows) == data
 
 
-def test_a_window_ends_before_a_character_that_a_token_would_split():
-    data = "🧑🏽‍🚀".encode() * 20
-    text = Text(data)
-    starts = text.index.starts(0, text.index.total_tokens)
-    inside = next(n for n in range(5, len(starts)) if starts[n] < 0)
-    page = text.window(inside, align="token", sentinel="")
-    assert page.gap.first < inside
-    assert starts[page.gap.first] >= 0
-    # Asked for a place inside the character, a window begins where the character does.
-    assert text.window(inside, offset=inside, align="token", sentinel="").first_token == page.gap.first
-
-
 def test_the_mark_says_what_is_shown_and_how_to_go_on():
-    text = Text(b"".join(b"%d\n" % n for n in range(1, 1001)))
+    text = text_of(b"".join(b"%d\n" % n for n in range(1, 1001)))
     page = text.window(40)
     end = page.gap.first
     assert text.shown(40).splitlines()[-1] == b"[TRUNCATED] %d/2001 tokens; next: --token-offset %d" % (
@@ -187,24 +150,15 @@ def test_the_mark_says_what_is_shown_and_how_to_go_on():
 
 
 def test_a_small_limit_drops_the_long_form_first_and_then_the_mark():
-    text = Text(b"".join(b"%d\n" % n for n in range(1, 1001)))
+    text = text_of(b"".join(b"%d\n" % n for n in range(1, 1001)))
     assert b"; next: --token-offset" in text.shown(30)
     assert text.shown(10) == b"1\n2\n[TRUNCATED]\n"
     assert text.shown(5) == b"1\n2\n"
     assert text.shown(1) == b"1"
 
 
-def test_a_whole_line_with_a_short_mark_beats_a_split_line_with_a_long_one():
-    data = b"word " * 30 + b"\n" + b"next\n" * 40
-    text = Text(data)
-    line_tokens = recount(b"word " * 30 + b"\n")
-    shown = text.shown(line_tokens + 8)
-    assert shown.startswith(b"word " * 30 + b"\n")
-    assert shown.endswith(b"\n[TRUNCATED]\n")
-
-
 def test_a_line_longer_than_any_window_is_split_and_the_mark_has_a_line_of_its_own():
-    shown = Text(b"word " * 1000).shown(60)
+    shown = text_of(b"word " * 1000).shown(60)
     body, mark, nothing = shown.split(b"\n")
     assert body == b"word" + b" word" * (body.count(b"word") - 1)
     assert mark.startswith(b"[TRUNCATED] %d/1001 tokens; " % body.count(b"word"))
@@ -212,7 +166,7 @@ def test_a_line_longer_than_any_window_is_split_and_the_mark_has_a_line_of_its_o
 
 
 def test_keeping_the_tail_puts_the_mark_first():
-    shown = Text(b"".join(b"%d\n" % n for n in range(1, 1001))).shown(60, keep="tail")
+    shown = text_of(b"".join(b"%d\n" % n for n in range(1, 1001))).shown(60, keep="tail")
     first, *lines = shown.splitlines()
     tokens = recount(b"\n".join(lines) + b"\n")
     assert first == b"[TRUNCATED] %d/2001 tokens; next: --token-offset 0" % tokens
@@ -221,7 +175,7 @@ def test_keeping_the_tail_puts_the_mark_first():
 
 
 def test_keeping_both_ends_puts_the_mark_at_the_gap():
-    text = Text(b"".join(b"%d\n" % n for n in range(1, 1001)))
+    text = text_of(b"".join(b"%d\n" % n for n in range(1, 1001)))
     lines = text.shown(100, keep="ends").splitlines()
     place = next(n for n, line in enumerate(lines) if line.startswith(b"[TRUNCATED]"))
     gap = text.window(100, keep="ends").gap
@@ -233,7 +187,7 @@ def test_keeping_both_ends_puts_the_mark_at_the_gap():
 
 
 def test_an_offset_at_or_past_the_end_gives_an_empty_window():
-    text = Text(b"one\ntwo\n")
+    text = text_of(b"one\ntwo\n")
     for offset in (text.index.total_tokens, 10**18):
         page = text.window(5, offset=offset)
         assert page.parts == ()
@@ -241,48 +195,11 @@ def test_an_offset_at_or_past_the_end_gives_an_empty_window():
 
 
 def test_a_run_of_newlines_that_is_one_token_is_not_cut():
-    text = Text(b"a\n\n\n\n\n\n\nb\n" * 40)
+    text = text_of(b"a\n\n\n\n\n\n\nb\n" * 40)
     assert recount(b"\n\n\n\n\n\n\n") == 1
     for limit in range(2, 40):
         (kept,) = text.window(limit, sentinel="").parts
         assert kept.data.endswith((b"a\n\n\n\n\n\n\n", b"b\n"))
-
-
-def test_a_limit_below_one_character_shows_nothing_rather_than_half_of_it():
-    assert recount("🧑".encode()) > 1
-    page = Text("🧑🧑".encode()).window(1, sentinel="")
-    assert page.parts == ()
-    assert page.gap.first == 0
-
-
-@pytest.mark.parametrize("name", ENCODINGS)
-def test_limits_from_1_to_600_hold_in_every_form(name):
-    text = Text(b"".join(b"%d\n" % n for n in range(1, 100_001)), name)
-    for limit in (*range(1, 31), *range(31, 601, 70 // times())):
-        for output in ("text", "json", "jsonl"):
-            assert recount(text.shown(limit, output), name) <= limit
-
-
-ODD_PAYLOADS = {
-    "plain": b"".join(b"line %d\n" % n for n in range(3000)),
-    "one long line": b"lorem ipsum " * 25_000,
-    "one long word": b"x" * 70_000,
-    "emoji with joiners": "👩‍👩‍👧‍👦👍🏽 ".encode() * 500,
-    "ideographs": "漢字仮名交じり文。".encode() * 800,
-    "carriage returns": b"one\r\ntwo\r\n\r\nthree\r\n" * 500,
-    "no final newline": b"a\nb\nc" * 700,
-    "nul bytes": b"a\0b\0\0\n" * 500,
-    "no utf-8": bytes(range(256)) * 40,
-    "half characters": "é漢🧑".encode()[:-1] * 300 + b"\xe2\x82\n",
-}
-
-
-@pytest.mark.parametrize("name", ENCODINGS)
-@pytest.mark.parametrize("kind", ODD_PAYLOADS)
-def test_pages_of_odd_payloads_join_to_the_original_bytes(name, kind):
-    data = ODD_PAYLOADS[kind]
-    pages = Text(data, name).pages(3000, sentinel="")
-    assert b"".join(part.data for page in pages for part in page.parts) == data
 
 
 @pytest.mark.parametrize("keep", ["tail", "ends"])
@@ -328,7 +245,7 @@ def test_from_forty_tokens_up_a_mark_names_its_command(
     usual = counted("[TRUNCATED] tokcap show")
     # A longer sentinel and options in the command need as many tokens more.
     limit = room + max(counted(f"{sentinel} tokcap show{options}") - usual, 0)
-    text = Text(data, name)
+    text = text_of(data, name)
     command = f"tokcap show {at_offset(spelled(f'{digest:040x}', HANDLE_DIGITS), '{}')}{options}"
     ask = Ask(limit, 0, KEEPS[keep], "record", sentinel, command, label=label)
 
@@ -341,12 +258,3 @@ def test_from_forty_tokens_up_a_mark_names_its_command(
     if window.gap:
         assert f" {command.replace('{}', str(window.gap.first), 1)}\n".encode() in shown
         assert not window.empty
-
-
-def test_a_line_is_split_rather_than_the_command_lost(inside, with_store):
-    two = b"".join(b"word " * 969 + b"word\n" for _ in range(2))
-    for keep in KEEPS:
-        shown = inside("-n", "1000", "--keep", keep, stdin=two).out
-        assert recount(shown) <= 1000
-        assert b"[TRUNCATED] " in shown
-        assert b"; tokcap show " in shown

@@ -24,14 +24,14 @@ def meta_of(ran):
 def test_it_is_recognized_and_cut(inside):
     # The first line keeps the quick look from calling it text.
     data = b'"a",b=1\n' + DATA
-    ran = inside("-n", "60", "-o", "jsonl", stdin=data)
+    ran = inside("-n", "210", "-o", "jsonl", stdin=data)
     assert meta_of(ran)["shape"] == "settings"
     assert meta_of(ran)["total_count"] == 201
     assert recount(inside("-n", "60", stdin=data).out) <= 60
 
 
 def test_it_can_be_declared(inside):
-    ran = inside("-n", "60", "-o", "jsonl", "--shape", "settings", stdin=DATA)
+    ran = inside("-n", "210", "-o", "jsonl", "--shape", "settings", stdin=DATA)
     assert meta_of(ran)["shape"] == "settings"
     assert b"settings" in inside("--help").out
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.support.json_documents import (
     CONTAINERS,
     DOCUMENTS,
-    MARK,
     SEQUENCES,
     Source,
     is_within,
@@ -19,9 +18,10 @@ from tests.support.json_documents import (
     parsed,
 )
 from tests.support.reference import recount
+from tests.support.samples import MARK
 from tests.support.tiers import examples
 from tokcap import cap
-from tokcap.forms import FORMS
+from tokcap.outputs import FORMS
 
 LIMITS = (20, 50, 200)
 
@@ -149,11 +149,6 @@ def test_the_mark_takes_a_key_that_is_free():
     assert shown[MARK + "_"] is True
 
 
-def test_duplicate_keys_and_key_order_survive():
-    text = '{"b":1,"a":2,"b":3,' + ",".join(f'"x{n}":{n}' for n in range(99)) + "}"
-    assert Source(text).shown(40).startswith(b'{"b":1,"a":2,"b":3,"x0":0,')
-
-
 def test_a_scalar_too_large_for_any_window_becomes_the_mark_and_a_warning_tells_its_place_and_size():
     text = json.dumps({"items": [{"id": 1, "body": "word " * 500}, {"id": 2, "body": "short"}]})
     page = Source(text).window(60)
@@ -173,14 +168,6 @@ def test_of_values_that_begin_in_one_token_and_do_not_fit_together_one_is_shown_
     assert FORMS["json"].compose(page.parts) == b'[{"a":["","[TRUNCATED]"]}]'
     assert [notice.pointer for notice in page.notices] == ["/0/a/2"]
     assert (page.next_pointer, pages[-1].first_pointer) == ("/0/b", "/0/b")
-
-
-def test_values_that_begin_in_one_token_stay_together():
-    text = "[" + ",".join(["[]", "{}", '""'] * 60) + "]"
-    walked = []
-    for page in Source(text).pages(20):
-        walked += [value for value in json.loads(FORMS["json"].compose(page.parts)) if value != MARK]
-    assert walked == json.loads(text)
 
 
 @pytest.mark.parametrize("keep", ["tail", "ends"])
@@ -221,12 +208,6 @@ def test_a_document_that_only_its_blanks_make_too_long_is_shown_whole_without_th
     page = Source(text).window(70, output="text")
     assert json.loads(FORMS["text"].compose(page.parts)) == list(range(30))
     assert page.gap is None
-
-
-def test_records_of_an_array_are_lines_in_jsonl():
-    lines = Source(json.dumps([{"a": n} for n in range(99)])).shown(40, "jsonl").splitlines()
-    assert lines[0] == b'{"a":0}'
-    assert lines[-1] == b'{"[TRUNCATED]":true}'
 
 
 @pytest.mark.parametrize("keep", ["tail", "ends"])

@@ -7,10 +7,8 @@ import subprocess
 import pytest
 
 from tokcap.environment import Environment
-from tokcap.source.command import Command
-from tokcap.source.given import GivenBytes
-from tokcap.source.left_over import LeftOver
-from tokcap.source.stdin import StandardInput
+from tokcap.source.command import Command, LeftOver
+from tokcap.source.given import GivenBytes, StandardInput
 
 DATA = b"".join(b"%d\n" % number for number in range(100_000))
 
@@ -29,11 +27,11 @@ def stdin(data_file):
     os.close(descriptor)
 
 
-@pytest.fixture(params=["command", "command on a terminal", "stdin", "given", "left over"])
+@pytest.fixture(params=["command", "stdin", "given", "left over"])
 def source(request, data_file, stdin):
     env = Environment(os.environ, stdin=stdin, collect=lambda _descriptor, _data: None)
-    if request.param.startswith("command"):
-        opened = Command(["cat", str(data_file)], "separate", env, pty=request.param != "command")
+    if request.param == "command":
+        opened = Command(["cat", str(data_file)], "separate", env)
     elif request.param == "stdin":
         opened = StandardInput(env)
     elif request.param == "left over":

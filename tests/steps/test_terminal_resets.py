@@ -26,7 +26,7 @@ def tokens_of(shown):
     return open_tokenizer("cl100k_base").count(shown.replace("\r\n", "\n"))
 
 
-HOW = [(), ("--pty",), ("--stderr", "merge"), ("--keep", "ends"), ("--keep", "tail")]
+HOW = [(), ("--stderr", "merge"), ("--keep", "ends"), ("--keep", "tail")]
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,6 @@ def test_a_command_that_is_interrupted_leaves_the_terminal_as_it_was():
         assert "\x1b[?1049l" in typist.seen
         assert "\x1b[?25h" in typist.seen
         assert "\x1b[0m" in typist.seen
-
-
-def test_a_command_on_a_terminal_that_is_quit_leaves_the_terminal_as_it_was():
-    script = FULL_SCREEN.replace("import sys;", "import sys; sys.stdin.readline();")
-    with Typist(*TOKCAP, "-n", "200", "--pty", "--", sys.executable, "-c", script) as typist:
-        typist.type("q\n")
-        assert typist.wait() == 0
-        assert resets_after(typist.seen.encode()) == []
 
 
 @pytest.mark.parametrize("limit", [100, 200, 500])

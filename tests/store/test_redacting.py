@@ -14,7 +14,7 @@ def everything_below(data) -> bytes:
 
 def test_secrets_are_masked_in_both_streams_and_counted(inside, with_store):
     script = f"echo token {TOKEN}; echo password={PASSWORD} >&2; seq 1 3000; exit 5"
-    ran = inside("--redact", "-n", "200", "-o", "json", "--", "sh", "-c", script)
+    ran = inside("--redact", "-n", "500", "-o", "json", "--", "sh", "-c", script)
     assert ran.status == 5
     for secret in (TOKEN, PASSWORD):
         assert secret.encode() not in ran.out + ran.err + everything_below(with_store)
@@ -30,19 +30,3 @@ def test_arguments_are_masked_in_the_record(inside, with_store):
     inside("--redact", "-n", "50", "--", "sh", "-c", "seq 1 3000", "x", "--password", PASSWORD)
     assert PASSWORD.encode() not in everything_below(with_store)
     assert b"[REDACTED]" in inside("spill", "list", "-o", "json").out
-
-
-def test_output_without_a_limit_is_masked_while_it_is_passed_on(inside):
-    ran = inside("--redact", stdin=f"{TOKEN}\nplain\n".encode())
-    assert ran.out == b"ghp_[REDACTED]\nplain\n"
-    assert ran.err == b"tokcap: warning: masked 1 secret: 1 github token\n"
-
-
-def test_output_without_secrets_is_not_changed(inside):
-    payload = b"plain \xff\x00 words\n" * 50
-    ran = inside("--redact", "-n", "100000", stdin=payload)
-    assert (ran.out, ran.err) == (payload, b"")
-
-
-def test_secrets_are_not_masked_without_the_option(inside):
-    assert inside("-n", "500", stdin=TOKEN.encode()).out == TOKEN.encode()

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -12,15 +11,13 @@ import time
 import pytest
 
 from tests.support.processes import wait_for
-from tests.support.reference import recount
 from tests.support.tiers import times
 from tokcap.environment import Environment
 from tokcap.store import open_store
 from tokcap.store.base import Retention
+from tokcap.store.cleaning import CLEAN_SECONDS, DAY_SECONDS
 from tokcap.store.local import LocalStore
-from tokcap.store.local_cleaning import CLEAN_SECONDS
 from tokcap.store.local_layout import Layout
-from tokcap.store.retention import DAY_SECONDS
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -60,27 +57,12 @@ class TestManyAtOnce:
         assert seen <= {entry.handle for entry in store_of(with_store).outputs()}
         assert not list((with_store / "spill").glob(".new-*"))
 
-    def test_a_killed_process_leaves_no_partial_output(self, with_store, inside):
-        chance = random.Random(7)
-        script = "import sys; [print(i, sys.argv[1] * 50) for i in range(3000)]"
-        for number in range(6 * times()):
-            process = start("-n", "50", "--", sys.executable, "-c", script, str(number))
-            time.sleep(chance.uniform(0.02, 0.3))
-            process.kill()
-            process.communicate()
-        for listed in store_of(with_store).outputs():
-            assert listed.record is not None
-            shown = inside("show", listed.handle, "-n", "10000000")
-            assert (shown.status, shown.err) == (0, b"")
-            assert shown.out.count(b"\n") == 3000
-            assert inside("show", listed.handle, "--token-count").out == b"%d\n" % recount(shown.out)
-
     def test_killed_processes_that_store_the_same_output_leave_it_right(self, with_store, inside):
         """It is long enough to be replaced file by file, and each time a byte of it is changed before."""
         chance = random.Random(8)
         script = "[print(i, 'x' * 50) for i in range(160_000)]"
         expected = b"".join(b"%d %s\n" % (number, b"x" * 50) for number in range(160_000))
-        handle = inside("-n", "50", "-o", "json", stdin=expected).json["meta"]["handle"]
+        handle = inside("-n", "200", "-o", "json", stdin=expected).json["meta"]["handle"]
         out = with_store / "spill" / handle[:2] / handle / "out"
         for _ in range(2 * times()):
             with open(out, "r+b") as file:
@@ -92,7 +74,7 @@ class TestManyAtOnce:
             process.communicate()
             shown = inside("show", handle, "-n", "100000000")
             assert (shown.status, shown.out) in ((0, expected), (125, b""))
-        assert inside("-n", "50", "-o", "json", stdin=expected).json["meta"]["handle"] == handle
+        assert inside("-n", "200", "-o", "json", stdin=expected).json["meta"]["handle"] == handle
         assert inside("show", handle, "-n", "100000000").out == expected
 
     def test_leftovers_of_killed_runs_are_removed_and_active_drafts_are_kept(self, with_store):
@@ -154,10 +136,6 @@ class TestRetention:
         store.clean_if_due(rules, 100, now + CLEAN_SECONDS + 1)
         assert self.left(with_store) == set(aged[3:])
 
-    def test_storing_much_cleans_at_once(self, aged, with_store):
-        store_of(with_store).clean_if_due(Retention(2, 2 << 30), 1 << 30, time.time())
-        assert self.left(with_store) == set(aged[3:])
-
     def test_a_clock_that_went_back_does_not_stop_cleaning(self, aged, with_store):
         (with_store / "spill" / ".cleaned").write_text("99999999999 0\n")
         store_of(with_store).clean_if_due(Retention(2, 2 << 30), 1, time.time())
@@ -174,29 +152,9 @@ class TestRetention:
 class TestDamage:
     @pytest.fixture
     def entry(self, inside, with_store):
-        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        handle = inside("-n", "200", "-o", "json", stdin=LINES).json["meta"]["handle"]
         inside("-n", "50", stdin=LINES + b"other")
         return with_store / "spill" / handle[:2] / handle
-
-    @pytest.mark.parametrize("damage", [b"{", b"[" * 100_000])
-    def test_a_damaged_record_is_reported_and_the_output_is_shown(self, entry, inside, damage):
-        (entry / "record.json").write_bytes(damage)
-        shown = inside("show", entry.name, "-n", "100000")
-        assert shown.out == LINES
-        assert f"warning: record.json of {entry.name} is damaged".encode() in shown.err
-        assert (
-            inside("show", entry.name, "-n", "50", "-o", "json").json["warnings"][0]["code"]
-            == "STORE_DAMAGED"
-        )
-        listed = inside("spill", "list").out.decode()
-        assert "record is damaged" in listed
-        assert len(listed.splitlines()) == 3
-        assert inside("spill", "gc").status == 0
-
-    def test_a_missing_record_is_reported(self, entry, inside):
-        (entry / "record.json").unlink()
-        shown = inside("show", entry.name, "-n", "100000")
-        assert (shown.out, b"record.json of" in shown.err) == (LINES, True)
 
     def test_a_damaged_index_is_reported_and_made_again(self, entry, inside):
         whole = (entry / "index-cl100k_base").read_bytes()
@@ -219,109 +177,15 @@ class TestDamage:
             assert again.out.startswith(shown.out.partition(b"[TRUNCATED]")[0])
             assert again.err == b""
 
-    def test_a_short_output_of_another_size_is_reported_and_not_shown(self, entry, inside):
-        (entry / "out").write_bytes(LINES[:100])
-        shown = inside("show", entry.name, "-n", "100000")
-        assert (shown.status, shown.out) == (125, b"")
-        assert f"out of {entry.name} is damaged: it has 100 bytes, not {len(LINES)};".encode() in shown.err
-
-    def test_a_missing_output_is_not_found(self, entry, inside):
-        (entry / "out").unlink()
-        assert inside("show", entry.name).status == 1
-
-    def test_the_last_output_may_have_been_removed(self, entry, inside):
-        inside("spill", "rm", "@last")
-        ran = inside("show", "@last")
-        assert (ran.status, b"has been removed; the latest " in ran.err) == (1, True)
-
 
 class TestAStoreThatFails:
     """Output and status are unchanged. There is one warning and no handle."""
-
-    def check(self, ran, reason):
-        assert ran.status == 3
-        assert ran.out.startswith(b"1\n2\n3\n")
-        assert b"next: --token-offset" in ran.out
-        assert b"tokcap show" not in ran.out
-        (line,) = ran.err.decode().splitlines()
-        assert line.startswith("tokcap: warning: the output was not stored: ")
-        assert reason in line
-
-    COMMAND = ("-n", "200", "--", "sh", "-c", "seq 1 3000; exit 3")
-
-    def test_the_data_directory_is_a_file(self, tokcap, with_store):
-        with_store.write_text("in the way")
-        self.check(tokcap(*self.COMMAND), str(with_store))
-
-    def test_the_data_directory_is_a_symbolic_link(self, tokcap, with_store, tmp_path):
-        (tmp_path / "target").mkdir()
-        with_store.symlink_to(tmp_path / "target")
-        self.check(tokcap(*self.COMMAND), "symbolic link")
-        assert not list((tmp_path / "target").iterdir())
-
-    def test_a_directory_below_it_is_a_symbolic_link(self, tokcap, with_store, tmp_path):
-        (tmp_path / "target").mkdir()
-        with_store.mkdir(mode=0o700)
-        (with_store / "spill").symlink_to(tmp_path / "target")
-        self.check(tokcap(*self.COMMAND), "symbolic link")
-        assert not list((tmp_path / "target").iterdir())
-
-    def test_the_home_directory_is_a_file(self, tokcap, monkeypatch):
-        monkeypatch.delenv("TOKCAP_DATA_DIR")
-        self.check(tokcap(*self.COMMAND, env={"HOME": "/dev/null"}), "Not a directory")
-
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
-    def test_the_data_directory_belongs_to_another_user(self, tokcap, with_store):
-        with_store.mkdir(mode=0o700)
-        os.chown(with_store, 12345, -1)
-        self.check(tokcap(*self.COMMAND), "belongs to another user")
-
-    def test_a_quota_is_exceeded(self, tokcap):
-        def small_files():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-
-        self.check(tokcap(*self.COMMAND, preexec_fn=small_files), "File too large")
-
-    def test_a_quota_is_exceeded_while_a_large_output_arrives(self, tokcap, with_store):
-        def small_files():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))
-
-        # The quota does not affect the command, because it only writes to a pipe.
-        ran = tokcap("-n", "60", "--", "sh", "-c", "seq 1 4000000; exit 3", preexec_fn=small_files)
-        self.check(ran, "File too large")
-        assert not list((with_store / "spill").glob("??"))
-        assert not list((with_store / "spill").glob(".new-*"))
-
-    def test_the_disk_is_full(self, tokcap, with_store):
-        mounted = subprocess.run(
-            [
-                "sh",
-                "-c",
-                f"mkdir -m 700 {with_store} && mount -t tmpfs -o size=256k,mode=700 none {with_store}",
-            ],
-            capture_output=True,
-            check=False,
-        )
-        if mounted.returncode:
-            pytest.skip("a small file system cannot be mounted here")
-        try:
-            ran = tokcap("-n", "60", "--", "sh", "-c", "seq 1 200000; exit 3")
-            self.check(ran, "No space left")
-            assert tokcap("-n", "60", "--", "seq", "1", "3000").err == b""
-        finally:
-            subprocess.run(["umount", str(with_store)], check=True)
 
     def test_spill_always_also_gives_a_warning(self, tokcap, with_store):
         with_store.write_text("in the way")
         ran = tokcap("--spill", "always", "--", "sh", "-c", "echo all; exit 3")
         assert (ran.status, ran.out) == (3, b"all\n")
         assert ran.err.startswith(b"tokcap: warning: the output was not stored: ")
-
-    def test_the_json_envelope_has_the_warning(self, tokcap, with_store):
-        with_store.write_text("in the way")
-        ran = tokcap("-o", "json", *self.COMMAND)
-        assert [warning["code"] for warning in ran.json["warnings"]] == ["NOT_STORED"]
-        assert "handle" not in ran.json["meta"]
 
 
 def test_an_interrupted_run_stores_the_output_so_far(with_store, inside, tmp_path):
@@ -351,26 +215,8 @@ class TestLinksAndStrangers:
     def untouched(self, precious):
         return sorted(path.name for path in precious.iterdir()) == ["out", "x1"]
 
-    def test_an_output_that_is_a_symbolic_link_is_ignored(self, precious, with_store, inside):
-        (with_store / "spill" / "ab" / "abcdabcdabcd").symlink_to(precious)
-        for args in (["spill", "rm", "abcdabcdabcd"], ["show", "abcd"], ["spill", "path", "abcd"]):
-            assert inside(*args).status == 1
-        assert inside("spill", "gc", env={"TOKCAP_SPILL_DAYS": "1"}).status == 0
-        assert inside("spill", "list").out == b"nothing is stored\n"
-        assert self.untouched(precious)
-
-    def test_a_group_directory_that_is_a_symbolic_link_is_ignored(
-        self, precious, with_store, inside, tmp_path
-    ):
-        (tmp_path / "other").mkdir()
-        precious.rename(tmp_path / "other" / "cdcdcdcdcdcd")
-        (with_store / "spill" / "cd").symlink_to(tmp_path / "other")
-        assert inside("show", "cdcd").status == 1
-        assert inside("spill", "rm", "cdcd").status == 1
-        assert self.untouched(tmp_path / "other" / "cdcdcdcdcdcd")
-
     def test_removal_does_not_follow_a_link_inside_an_output(self, precious, with_store, inside):
-        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        handle = inside("-n", "200", "-o", "json", stdin=LINES).json["meta"]["handle"]
         entry = with_store / "spill" / handle[:2] / handle
         (entry / "planted").symlink_to(precious)
         (entry / "below").mkdir()
@@ -378,14 +224,6 @@ class TestLinksAndStrangers:
         assert inside("spill", "rm", handle).status == 0
         assert self.untouched(precious)
         assert not list((with_store / "spill").glob(".new-*"))
-
-    def test_a_store_that_is_a_symbolic_link_is_not_read(self, with_store, inside, tmp_path):
-        inside("-n", "50", stdin=LINES)
-        with_store.rename(tmp_path / "moved")
-        with_store.symlink_to(tmp_path / "moved")
-        for args in (["show", "@last"], ["spill", "list"], ["spill", "gc"]):
-            ran = inside(*args)
-            assert (ran.status, ran.err.count(b"\n")) == (125, 1)
 
     def test_a_shared_data_directory_keeps_its_mode(self, with_store, inside):
         with_store.mkdir()
@@ -396,31 +234,18 @@ class TestLinksAndStrangers:
 
 
 class TestEntriesThatHeal:
-    @pytest.mark.parametrize("damage", ["cut", "gone", "link"])
-    def test_storing_again_replaces_a_damaged_output(self, inside, with_store, damage):
-        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
-        out = with_store / "spill" / handle[:2] / handle / "out"
-        if damage == "cut":
-            out.write_bytes(LINES[:10])
-        else:
-            out.unlink()
-            if damage == "link":
-                out.symlink_to("/etc/passwd")
-        assert inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"] == handle
-        assert inside("show", handle, "-n", "100000").out == LINES
-
     def test_cleaning_keeps_an_output_that_is_stored_again_meanwhile(self, inside, with_store):
-        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        handle = inside("-n", "200", "-o", "json", stdin=LINES).json["meta"]["handle"]
         entry = with_store / "spill" / handle[:2] / handle
         layout, now = Layout(str(with_store)), time.time()
-        stale = next(store_of(with_store).outputs()).but(stored_at=1, read_at=1)
+        stale = next(store_of(with_store).outputs()).replace(stored_at=1, read_at=1)
         # The decision was made from an old listing; it is checked again before the removal.
         directory = layout.directory_of(stale.handle)
         assert layout.remove(directory, unless=lambda found: now - found.stored_at < 60) is False
         assert entry.is_dir()
 
     def test_an_unreadable_stderr_does_not_hide_the_output(self, inside, with_store):
-        ran = inside("-n", "90", "-o", "json", "--", "sh", "-c", "seq 0 2999; echo e >&2")
+        ran = inside("-n", "240", "-o", "json", "--", "sh", "-c", "seq 0 2999; echo e >&2")
         handle = ran.json["meta"]["handle"]
         err = with_store / "spill" / handle[:2] / handle / "err"
         err.unlink()
@@ -431,7 +256,7 @@ class TestEntriesThatHeal:
         assert inside("show", handle, "--stream", "err").status == 1
 
     def test_a_record_with_an_invalid_value_is_damaged(self, inside, with_store):
-        handle = inside("-n", "50", "-o", "json", stdin=LINES).json["meta"]["handle"]
+        handle = inside("-n", "200", "-o", "json", stdin=LINES).json["meta"]["handle"]
         path = with_store / "spill" / handle[:2] / handle / "record.json"
         record = json.loads(path.read_text())
         for field, value in INVALID_VALUES:
@@ -453,10 +278,10 @@ class TestEntriesThatHeal:
 
 def test_no_output_is_lost_if_the_data_directory_has_an_odd_name(tokcap, tmp_path):
     odd = os.fsdecode(os.fsencode(str(tmp_path)) + b"/\xff\n dir")
-    for args in (["-n", "60", "-o", "json"], ["-n", "60"]):
+    for args in (["-n", "210", "-o", "json"], ["-n", "210"]):
         ran = tokcap(*args, "--", "seq", "1000", env={"TOKCAP_DATA_DIR": odd})
         assert ran.status == 0
-    for args in (["show", "@last", "-n", "60", "-o", "json"], ["spill", "list", "-o", "json"]):
+    for args in (["show", "@last", "-n", "210", "-o", "json"], ["spill", "list", "-o", "json"]):
         assert tokcap(*args, env={"TOKCAP_DATA_DIR": odd}).json["ok"] is True
 
 

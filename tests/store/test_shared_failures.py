@@ -18,15 +18,14 @@ from tokcap.environment import Environment
 from tokcap.errors import NotFound, StoreError
 from tokcap.store import open_store
 from tokcap.store.bucket import reader_of
-from tokcap.store.shared_entry import MAGIC, packed, unpacked
-from tokcap.store.shared_outputs import ENTRY, RECORD, Entry, key_of
+from tokcap.store.shared_outputs import RECORD, Entry, key_of, packed, unpacked
 
 
 class TestFailures:
     def test_without_the_store_the_output_comes_out_with_one_warning(self, inside, hosts, shared):
         one, _ = hosts
         os.rmdir(shared)
-        ran = one.call(inside, "-n", "100", "-o", "json", stdin=LINES)
+        ran = one.call(inside, "-n", "250", "-o", "json", stdin=LINES)
         assert ran.status == 0
         message = warnings_of(ran)["NOT_SHARED"]
         assert message.startswith(f"other hosts cannot read this output: {shared} does not exist")
@@ -46,7 +45,7 @@ class TestFailures:
         _, two = cloud
         two.variables["TOKCAP_STORE"] = two.variables["TOKCAP_STORE"].replace("=30", "=0.5")
         link.hangs = True
-        ran = two.call(inside, "-n", "100", "-o", "json", stdin=LINES)
+        ran = two.call(inside, "-n", "250", "-o", "json", stdin=LINES)
         assert "did not answer within 0.5 seconds" in warnings_of(ran)["NOT_SHARED"]
         # What is on this host needs no server.
         asked = len(link.requests)
@@ -65,7 +64,7 @@ class TestFailures:
         data = os.urandom(9 << 20) if "out" not in broken and "entry" not in broken else LINES
         two.variables["TOKCAP_STORE"] = two.variables["TOKCAP_STORE"].replace("=30", "=5")
         link.breaks = re.compile(broken)
-        ran = two.call(inside, "-n", "100", "-o", "json", stdin=data)
+        ran = two.call(inside, "-n", "250", "-o", "json", stdin=data)
         assert "NOT_SHARED" in warnings_of(ran)
         handle = ran.json["meta"]["handle"]
         assert one.call(inside, "show", handle).status == 1
@@ -98,7 +97,7 @@ class TestFailures:
 
         for step in ("entry", "upload"):
             monkeypatch.setattr(f"tokcap.store.shared_outputs.SharedOutputs.{step}", fail)
-            ran = one.call(inside, "-n", "100", "-o", "json", stdin=LINES + step.encode())
+            ran = one.call(inside, "-n", "250", "-o", "json", stdin=LINES + step.encode())
             assert ran.status == 0
             assert warnings_of(ran)["NOT_SHARED"].endswith(
                 "cannot read this output: internal error: TypeError"
@@ -139,15 +138,6 @@ class TestFailures:
         assert (gone.status, gone.out) == (125, b"")
         assert f"out of {handle} is damaged".encode() in gone.err
 
-    def test_an_output_of_a_newer_version_is_not_misread(self, inside, hosts):
-        one, two = hosts
-        handle = one.keep(inside)
-        data = MAGIC + b"2\nwhatever"
-        one.store().shared.bucket.replace(key_of(handle, ENTRY), len(data), reader_of(data))
-        ran = two.call(inside, "show", handle)
-        assert ran.status == 125
-        assert b"newer version of tokcap; update tokcap here" in ran.err
-
     @nightly
     def test_no_credentials_appear_anywhere(self, inside, cloud, link):
         _, two = cloud
@@ -167,7 +157,7 @@ class TestFailures:
     @nightly
     def test_a_bucket_that_does_not_exist_is_named(self, inside, cloud):
         _, two = cloud
-        ran = two.call(inside, "-n", "100", "-o", "json", "--store", "s3://not-there/x", stdin=LINES)
+        ran = two.call(inside, "-n", "250", "-o", "json", "--store", "s3://not-there/x", stdin=LINES)
         assert "s3://not-there/x: there is no such bucket" in warnings_of(ran)["NOT_SHARED"]
 
     @nightly
@@ -197,6 +187,6 @@ def test_damage_to_one_file_of_an_entry_costs_only_that_file():
 
 
 def test_an_entry_without_a_valid_record_has_none():
-    assert Entry("lake123456789", {RECORD: b"{"}, 0.0, "").record is None
+    assert Entry("lake123456789", {RECORD: b"{"}).record is None
     with pytest.raises(NotFound):
         open_store(Environment({**os.environ, "HOME": "/nonexistent"}), "file:///nonexistent").find("@last")

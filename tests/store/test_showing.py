@@ -35,36 +35,6 @@ def stored(inside):
     return store
 
 
-def test_a_handle_can_be_shortened_and_the_last_one_has_a_name(inside, stored):
-    handle = stored(b"some words\n")
-    for name in (handle, handle[:4], handle[:9], "@last"):
-        assert inside("show", name, "-n", "100").out == b"some words\n"
-
-
-def test_the_error_for_an_unknown_handle_lists_the_latest_outputs(inside, stored):
-    handle = stored(b"some words\n")
-    for name in ("0000", "../../etc", "3f2", "", "@first", "ABCD", "3f2a\x00", "3f2a/../..", "z" * 10_000):
-        ran = inside("show", name)
-        assert (ran.status, ran.out) == (1, b"")
-        assert ran.err.count(b"\n") == 1
-        assert handle.encode() in ran.err
-        assert inside("show", "-o", "json", name).json["error"]["code"] == "NOT_FOUND"
-
-
-def test_an_ambiguous_handle_lists_the_candidates(inside, with_store, stored):
-    handle = stored(b"some words\n")
-    twin = handle[:6] + ("0" * 6 if handle[6:] != "0" * 6 else "1" * 6)
-    place = with_store / "spill" / handle[:2]
-    (place / twin).mkdir()
-    for name in ("out", "record.json"):
-        (place / twin / name).write_bytes((place / handle / name).read_bytes())
-    ran = inside("show", handle[:5])
-    assert ran.status == 1
-    assert handle.encode() in ran.err
-    assert twin.encode() in ran.err
-    assert inside("show", handle, "-n", "100").status == 0
-
-
 def test_show_stores_nothing(inside, with_store, stored):
     handle = stored(b"".join(b"%d\n" % number for number in range(5000)))
     before = sorted(path.name for path in (with_store / "spill").glob("??/*"))
@@ -76,37 +46,6 @@ def test_show_stores_nothing(inside, with_store, stored):
     ):
         inside("show", handle, *args)
     assert sorted(path.name for path in (with_store / "spill").glob("??/*")) == before == [handle]
-
-
-@examples(12)
-@given(
-    text=st.text(st.sampled_from("ab1 \n\té漢😀,"), min_size=1, max_size=300),
-    limit=st.integers(1, 120),
-    name=st.sampled_from(["cl100k_base", "o200k_base", "approx"]),
-)
-def test_the_pages_of_a_stored_text_join_to_the_text(inside, text, limit, name):
-    handle = inside("--token-count", "-o", "json", stdin=text.encode()).json["meta"]["handle"]
-    pages, offset = [], 0
-    while offset is not None:
-        args = [
-            "--token-offset",
-            str(offset),
-            "-n",
-            str(limit),
-            "--tokenizer",
-            name,
-            "--sentinel",
-            "",
-            "--shape",
-            "text",
-        ]
-        page = inside("show", handle, *args, "-o", "json").json
-        pages += [part for part in page["data"] if part != "[TRUNCATED]"]
-        following = page["meta"].get("next_offset")
-        if following == offset:
-            return  # the limit is too small to show a character here, and the answer says so
-        offset = following
-    assert "".join(pages) == text
 
 
 def test_a_window_of_a_stored_output_equals_that_of_the_run(inside):
@@ -123,16 +62,16 @@ def test_a_window_of_a_stored_output_equals_that_of_the_run(inside):
     }
     for shape, payload in payloads.items():
         data = payload.encode()
-        handle = inside("-n", "100", "-o", "json", stdin=data).json["meta"]["handle"]
+        handle = inside("-n", "250", "-o", "json", stdin=data).json["meta"]["handle"]
         for offset in (0, 777, 30_000, 15_000, 10**9) if times() > 1 else (15_000, 777):
             for keep in ("head", "tail", "ends"):
-                args = ["-n", "150", "--token-offset", str(offset), "--keep", keep, "-o", "json"]
-                run = inside(*args, "--spill", "never", stdin=data).json
-                shown = inside("show", handle, *args).json
-                assert shown["data"] == run["data"], (shape, offset, keep)
-                assert shown["meta"]["shape"] == run["meta"]["shape"] == shape
-                assert shown["meta"].get("next_offset") == run["meta"].get("next_offset")
-                assert shown["meta"].get("returned_count") == run["meta"].get("returned_count")
+                args = ["-n", "150", "--token-offset", str(offset), "--keep", keep, "--sentinel", ""]
+                run = inside(*args, "--spill", "never", stdin=data)
+                shown = inside("show", handle, *args)
+                assert (shown.out, shown.status) == (run.out, run.status), (shape, offset, keep)
+                # What `meta` says of an envelope takes room from its data.
+                meta = inside("show", handle, "-n", "900", *args[2:], "-o", "json").json["meta"]
+                assert meta["shape"] == shape
 
 
 class TestPointer:
@@ -154,11 +93,6 @@ class TestPointer:
             *(("/a~1b/m~0n/2", b"null"), ("/items/29/id", b"29")),
         ):
             assert inside("show", handle, "--pointer", pointer).out == value
-
-    def test_structured_values_are_structured_in_the_envelope(self, inside, stored):
-        envelope = inside("show", stored(DOCUMENT), "--pointer", "/items/3", "-o", "json").json
-        assert envelope["data"] == json.loads(DOCUMENT)["items"][3]
-        assert envelope["meta"]["shape"] == "json"
 
     def test_the_error_for_a_pointer_to_nothing_lists_what_exists(self, inside, stored):
         handle = stored(DOCUMENT)
@@ -207,25 +141,14 @@ class TestPointer:
             assert (missed.status, there in missed.err.decode()) == (1, True)
         assert inside("show", stored(b"words\n"), "--pointer", "/0").status == 1
 
-    @pytest.mark.parametrize("shape", ["csv", "jsonl"])
-    def test_what_focus_found_can_be_shown_by_its_pointer(self, inside, shape):
-        rows = [f"{n},user {n},{'error: timeout' if n == 500 else 'ok'}\n" for n in range(900)]
-        table = "".join(["id,name,state\n", *rows]).encode()
-        lines = b"".join(
-            b'{"id": %d, "state": "%s"}\n' % (n, b"error: timeout" if n == 500 else b"ok") for n in range(900)
-        )
-        data = {"csv": table, "jsonl": lines}[shape]
-        meta = inside("-n", "200", "--keep", "focus", "-o", "json", stdin=data).json["meta"]
-        shown = [inside("show", meta["handle"], "--pointer", found["pointer"]) for found in meta["focus"]]
-        assert [ran.status for ran in shown] == [0] * len(meta["focus"])
-        assert any(b"error: timeout" in ran.out for ran in shown)
-
     @examples(20)
     @given(
         value=st.recursive(
             st.none() | st.booleans() | st.integers() | st.text(max_size=8),
             lambda inner: (
-                st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
+                # A line break in a key could not be passed as an argument here.
+                st.lists(inner, max_size=4)
+                | st.dictionaries(st.text('ab~/"\\ é漢😀', max_size=4), inner, max_size=4)
             ),
             max_leaves=25,
         ),
@@ -238,25 +161,14 @@ class TestPointer:
         def check(pointer, expected):
             shown = inside("show", handle, "--pointer", pointer).out.decode()
             assert (shown if isinstance(expected, str) else json.loads(shown)) == expected
-            children = (
-                expected.items()
-                if isinstance(expected, dict)
-                else enumerate(expected)
-                if isinstance(expected, list)
-                else ()
-            )
-            for key, child in children:
-                check(f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}", child)
+            if isinstance(expected, dict):
+                for key, child in expected.items():
+                    check(f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}", child)
+            if isinstance(expected, list):
+                for place, child in enumerate(expected):
+                    check(f"{pointer}/{place}", child)
 
-        # These tests cannot pass a line break in a key as an argument.
-        if all(
-            ch >= " " and ch not in "\x7f\x85\u2028\u2029"
-            for ch in document.decode("unicode_escape", "replace")
-            if indent is None
-        ):
-            keys = re.findall(r'"((?:[^"\\]|\\.)*)":', document.decode())
-            if all(json.loads(f'"{key}"').isprintable() for key in keys):
-                check("/top", value)
+        check("/top", value)
 
 
 class TestGrep:
@@ -306,13 +218,6 @@ class TestGrep:
             args = [*way, "-n", "300"]
         assert pages == whole
 
-    def test_the_number_of_matches_is_exact_even_if_few_are_shown(self, inside, stored):
-        meta = inside("show", stored(self.LOG * 20), "--grep", "thing", "-n", "100", "-o", "json").json[
-            "meta"
-        ]
-        assert meta["total_count"] == 990 * 20
-        assert meta["truncated"] is True
-
     def test_a_very_long_line_is_shown_around_its_matches(self, inside, stored):
         line = (
             b"x" * 50_000 + b" NEEDLE one " + b"y " * 50_000 + "é NEEDLE two".encode() + b" z" * 1000 + b"\n"
@@ -349,14 +254,6 @@ class TestGrep:
         ).out
         assert shown.startswith(b"2:")
         assert "é two".encode() in shown
-
-
-def test_stderr_is_shown_on_request_and_not_found_if_there_is_none(inside):
-    inside("--spill", "always", "-n", "100", "--", "sh", "-c", "echo out; echo err >&2")
-    assert inside("show", "@last", "--stream", "err").out == b"err\n"
-    inside("--spill", "always", "-n", "100", "--", "echo", "out")
-    ran = inside("show", "@last", "--stream", "err")
-    assert (ran.status, b"has no stored stderr" in ran.err) == (1, True)
 
 
 def test_the_limit_of_show_overrides_that_of_the_run(inside, monkeypatch):

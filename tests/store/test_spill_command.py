@@ -1,8 +1,5 @@
 """`tokcap spill list | path | rm | gc`."""
 
-import subprocess
-import sys
-
 import pytest
 
 pytestmark = pytest.mark.usefixtures("with_store")
@@ -38,14 +35,6 @@ def test_the_list_for_programs(inside, with_store):
     )
     lines = inside("spill", "list", "-o", "jsonl").out.splitlines()
     assert len(lines) == 2
-
-
-def test_the_list_says_what_has_another_size_than_recorded(inside, with_store):
-    handle = inside("-n", "5", "-o", "json", "--", "seq", "99").json["meta"]["handle"]
-    assert b"damaged" not in inside("spill", "list").out
-    (with_store / "spill" / handle[:2] / handle / "out").write_bytes(b"1\n")
-    assert b"  (damaged) seq 99\n" in inside("spill", "list").out
-    assert inside("spill", "list", "-o", "json").json["data"][0]["damaged"] is True
 
 
 def test_control_characters_in_a_command_do_not_reach_the_terminal(inside):
@@ -95,21 +84,3 @@ def test_bad_usage_is_one_line_and_status_2(inside, words):
     ran = inside("spill", *words)
     assert (ran.status, ran.out) == (2, b"")
     assert ran.err.count(b"\n") == 1
-
-
-def test_an_unknown_handle_is_status_1_in_every_form(inside):
-    assert inside("spill", "path", "0000").status == 1
-    envelope = inside("spill", "path", "0000", "-o", "json").json
-    assert envelope["error"]["code"] == "NOT_FOUND"
-
-
-def test_help_that_cannot_be_written_is_one_line(tokcap):
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "tokcap", "spill", "--help"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert done.returncode == 125
-    assert done.stderr.count(b"\n") == 1

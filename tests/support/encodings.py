@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokcap.tokens import vocabulary
+from tokcap.tokens import embedded
 from tokcap.tokens.embedded import EmbeddedTokenizer
 
 if TYPE_CHECKING:
     from tokcap.tokens.bpe import BytePairTokenizer
 
-_read, _load = vocabulary.load, EmbeddedTokenizer._load_byte_pair
+_read, _load = embedded.ranks, EmbeddedTokenizer._load_byte_pair
+_place = embedded.DIRECTORY
 _loaded: dict[str, BytePairTokenizer] = {}
 
 
 def load_once(tokenizer: EmbeddedTokenizer) -> BytePairTokenizer:
-    """Stand in for `EmbeddedTokenizer._load_byte_pair`. What is not embedded is loaded by it."""
-    if type(tokenizer) is not EmbeddedTokenizer or vocabulary.load is not _read:
+    """Stand in for `EmbeddedTokenizer._load_byte_pair`. A test that replaces the files loads them by it."""
+    if embedded.ranks is not _read or _place != embedded.DIRECTORY:
         return _load(tokenizer)
     if tokenizer.name not in _loaded:
         _loaded[tokenizer.name] = _load(tokenizer)

@@ -16,10 +16,14 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.certificates import self_signed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 PASSWORD = "correct horse"
 PASSWORD_IN_URL = "correct%20horse"
@@ -65,21 +69,53 @@ def own_directory(room: str = "") -> Path:
     return place
 
 
-class RedisServer:
-    """A Redis server with a password, a TCP port, a Unix socket, and an encrypted port if asked for."""
+class Server:
+    """A server with a password. Its directory is removed at the end."""
 
-    program = "redis-server"
+    ending = signal.SIGTERM
     # How many answers there are to the login.
     login_answers = 1
 
-    def __init__(self, *settings: str, encrypted: bool = False, room: str = "") -> None:
+    def __init__(self, settings: Sequence[str], room: str) -> None:
         self.directory = own_directory(room)
         self.port = free_port()
-        self.encrypted_port = free_port() if encrypted else 0
-        self.socket = self.directory / "s"
-        self._settings = [*settings, *(self._certificate() if encrypted else [])]
+        self._settings = settings
         self.process: subprocess.Popen | None = None
         atexit.register(self.close)
+
+    def run(self, words: Sequence[str], is_ready: Callable[[], bool]) -> None:
+        """Start the server, and wait until it is ready."""
+        with open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen(words, stdout=log, stderr=log, cwd=self.directory, **not_root())
+        deadline = time.monotonic() + STARTING_SECONDS
+        while not is_ready():
+            assert self.process.poll() is None, self.log()
+            assert time.monotonic() < deadline, self.log()
+            time.sleep(0.03)
+
+    def stop(self, number: int | None = None) -> None:
+        if self.process is not None:
+            self.process.send_signal(number or self.ending)
+            self.process.wait()
+            self.process = None
+
+    def log(self) -> str:
+        return (self.directory / "log").read_text()
+
+    def close(self) -> None:
+        self.stop(signal.SIGKILL)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class RedisServer(Server):
+    """A Redis server with a password, a TCP port, a Unix socket, and an encrypted port if asked for."""
+
+    def __init__(self, *settings: str, encrypted: bool = False, room: str = "") -> None:
+        super().__init__(settings, room)
+        self.encrypted_port = free_port() if encrypted else 0
+        self.socket = self.directory / "s"
+        if encrypted:
+            self._settings = [*settings, *self._certificate()]
         self.start()
 
     @property
@@ -93,30 +129,15 @@ class RedisServer:
         return f"redis://:{password}@127.0.0.1:{port or self.port}/0?prefix={space}&{query}"
 
     def start(self) -> None:
-        self.process = subprocess.Popen(
-            [
-                self.program,
-                *("--port", str(self.port), "--dir", str(self.directory)),
-                *(() if "--bind" in self._settings else ("--bind", "127.0.0.1")),
-                *("--unixsocket", str(self.socket), "--unixsocketperm", "777"),
-                *("--requirepass", PASSWORD, "--logfile", str(self.directory / "log")),
-                *(self._settings or ("--save", "", "--appendonly", "no")),
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            **not_root(),
-        )
-        deadline = time.monotonic() + STARTING_SECONDS
-        while self.ask("PING") != "PONG":
-            assert self.process.poll() is None, self.log()
-            assert time.monotonic() < deadline, self.log()
-            time.sleep(0.02)
-
-    def stop(self, number: int = signal.SIGTERM) -> None:
-        if self.process is not None:
-            self.process.send_signal(number)
-            self.process.wait()
-            self.process = None
+        words = [
+            "redis-server",
+            *("--port", str(self.port), "--dir", str(self.directory)),
+            *("--bind", "127.0.0.1"),
+            *("--unixsocket", str(self.socket), "--unixsocketperm", "777"),
+            *("--requirepass", PASSWORD),
+            *(self._settings or ("--save", "", "--appendonly", "no")),
+        ]
+        self.run(words, lambda: self.ask("PING") == "PONG")
 
     def ask(self, *words: str) -> str:
         """Return what `redis-cli` prints."""
@@ -136,22 +157,11 @@ class RedisServer:
 
     def make_newer(self, space: str) -> None:
         """Write what a later version of tokcap would have written."""
-        self.ask("HSET", f"{{{space}}}:meta", "version", "99")
-
-    def shift_clock(self, space: str, seconds: float) -> None:
-        """Set the clock of a ledger forward or back."""
-        self.ask("HSET", f"{{{space}}}:meta", "clock_offset_ms", str(round(seconds * 1000)))
+        self.ask("SET", f"{{{space}}}:meta", 16 * "0" + '{"version":99}')
 
     def connections(self) -> int:
         """Return how many clients are connected, this one included."""
         return len(self.ask("CLIENT", "LIST").splitlines())
-
-    def log(self) -> str:
-        return (self.directory / "log").read_text()
-
-    def close(self) -> None:
-        self.stop(signal.SIGKILL)
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     def _certificate(self) -> list[str]:
         key, self.certificate = self_signed(self.directory)
@@ -168,17 +178,15 @@ def postgres_programs() -> str:
     return os.path.dirname(found) if found else str(places[-1]) if places else ""
 
 
-class PostgresServer:
-    """A PostgreSQL server with a password. Its directory is removed at the end."""
+class PostgresServer(Server):
+    """A PostgreSQL server. SIGINT is a fast shutdown, SIGQUIT an immediate one."""
 
+    ending = signal.SIGINT
     login_answers = 3
 
     def __init__(self, *settings: str, room: str = "") -> None:
         self._programs = postgres_programs()
-        self.directory = own_directory(room)
-        self.port = free_port()
-        self._settings = [word for setting in settings for word in ("-c", setting)]
-        self.process: subprocess.Popen | None = None
+        super().__init__([word for setting in settings for word in ("-c", setting)], room)
         (self.directory / "password").write_text(PASSWORD)
         initdb = [f"{self._programs}/initdb", "-D", str(self.directory / "data"), "-U", "owner"]
         subprocess.run(
@@ -193,7 +201,6 @@ class PostgresServer:
             cwd=self.directory,
             **not_root(),
         )
-        atexit.register(self.close)
         self.start()
 
     def url(
@@ -204,31 +211,17 @@ class PostgresServer:
         return f"postgresql://{login}@127.0.0.1:{port or self.port}/postgres?schema={space}&{query}"
 
     def start(self) -> None:
-        with open(self.directory / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                [
-                    *(f"{self._programs}/postgres", "-D", str(self.directory / "data"), "-p", str(self.port)),
-                    *("-k", str(self.directory), "-c", "listen_addresses=127.0.0.1"),
-                    # The last one of the same name counts.
-                    *self._settings,
-                ],
-                stdout=log,
-                stderr=log,
-                cwd=self.directory,
-                **not_root(),
-            )
-        deadline = time.monotonic() + STARTING_SECONDS
-        while self.ask("SELECT 1") != "1":
-            assert self.process.poll() is None, self.log()
-            assert time.monotonic() < deadline, self.log()
-            time.sleep(0.05)
+        words = [
+            *(f"{self._programs}/postgres", "-D", str(self.directory / "data"), "-p", str(self.port)),
+            *("-k", str(self.directory), "-c", "listen_addresses=127.0.0.1"),
+            # The last one of the same name counts.
+            *self._settings,
+        ]
+        self.run(words, lambda: self.ask("SELECT 1") == "1")
 
-    def stop(self, number: int = signal.SIGINT) -> None:
-        """End the server: SIGINT is a fast shutdown, SIGQUIT an immediate one."""
-        if self.process is not None:
-            self.process.send_signal(number)
-            self.process.wait()
-            self.process = None
+    def close(self) -> None:
+        self.stop(signal.SIGQUIT)
+        super().close()
 
     def ask(self, statement: str) -> str:
         """Return what `psql` prints."""
@@ -241,34 +234,17 @@ class PostgresServer:
         )
         return done.stdout.strip()
 
-    def admit_everyone(self) -> None:
-        """Admit users from every address, with their password."""
-        with open(self.directory / "data" / "pg_hba.conf", "a") as file:
-            file.write("host all all 0.0.0.0/0 scram-sha-256\n")
-        self.ask("SELECT pg_reload_conf()")
-
     def forget(self, space: str) -> None:
         """Lose a whole ledger."""
         self.ask(f"DROP SCHEMA {space} CASCADE")
 
     def make_newer(self, space: str) -> None:
         """Write what a later version of tokcap would have written."""
-        self.ask(f"UPDATE {space}.meta SET version = 99")
-
-    def shift_clock(self, space: str, seconds: float) -> None:
-        """Set the clock of a ledger forward or back."""
-        self.ask(f"UPDATE {space}.meta SET clock_offset = {round(seconds * 1000)} * interval '1 millisecond'")
+        self.ask(f"UPDATE {space}.rows SET value = '{{\"version\":99}}' WHERE key = 'meta'")
 
     def connections(self) -> int:
         """Return how many clients are connected, this one included."""
         return int(self.ask("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"))
-
-    def log(self) -> str:
-        return (self.directory / "log").read_text()
-
-    def close(self) -> None:
-        self.stop(signal.SIGQUIT)
-        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 # Servers by the scheme of their URL, and the programs that each needs.
@@ -281,10 +257,8 @@ one_worker = pytest.mark.xdist_group("servers")
 EVERY_SERVER = tuple(pytest.param(scheme, marks=one_worker) for scheme in SERVERS)
 # Servers that lose nothing that they have acknowledged, and the signals that end them fast and at once.
 DURABLE = {
-    "redis": lambda *places: RedisServer(
-        *("--appendonly", "yes", "--appendfsync", "always", "--bind", "127.0.0.1", *places)
-    ),
-    "postgresql": lambda *places: PostgresServer(f"listen_addresses={','.join(('127.0.0.1', *places))}"),
+    "redis": lambda: RedisServer("--appendonly", "yes", "--appendfsync", "always"),
+    "postgresql": PostgresServer,
 }
 ENDINGS = {"redis": (signal.SIGTERM, signal.SIGKILL), "postgresql": (signal.SIGINT, signal.SIGQUIT)}
 

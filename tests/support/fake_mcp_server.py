@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 
 IMAGE = {"type": "image", "data": "iVBORw0KGgo=" * 2000, "mimeType": "image/png"}
 AUDIO = {"type": "audio", "data": "UklGRg==" * 2000, "mimeType": "audio/wav"}
@@ -62,7 +61,6 @@ def result_of(name: str, arguments: dict) -> dict:
             "content": [text("token ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3\n")],
             "structuredContent": {"token": "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"},
         },
-        "empty": {"content": []},
         "strange": {"content": "no list", "more": [1, 2.50, 12345678901234567890123]},
     }
     return results[name]
@@ -70,7 +68,7 @@ def result_of(name: str, arguments: dict) -> dict:
 
 TOOLS = (
     *("text", "json", "echo", "blocks", "mixed", "structured", "only_structured", "other_structured"),
-    *("wrapped", "failing", "secret", "empty", "strange", "ask", "notify", "slow", "crash", "error", "deep"),
+    *("wrapped", "failing", "secret", "strange", "ask", "notify", "crash", "error", "deep"),
 )
 PAGE = 7
 
@@ -106,8 +104,6 @@ def call(number: object, name: str, arguments: dict) -> None:
             send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
         sys.stdout.write("this is not JSON\n\n")
         answer(number, {"content": [text("done")]})
-    elif name == "slow":
-        time.sleep(60)
     elif name == "crash":
         sys.stdout.write('{"jsonrpc":"2.0","id":')
         sys.stdout.flush()

@@ -23,7 +23,7 @@ PAGE_BYTES = 4096
 LINES = b"".join(b"%d\n" % number for number in range(1, 3001))
 # Writes LINES and a word to stderr, and fails with a status of its own.
 COMMAND = ("sh", "-c", "seq 1 3000; echo oops >&2; exit 3")
-LIMIT = 90
+LIMIT = 210
 # Python or the C library prints these when an error reaches the user that should not.
 CRASHES = (b"Traceback", b"Exception ignored", b"Fatal Python error", b"SystemError", b"internal error")
 

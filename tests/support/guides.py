@@ -28,7 +28,8 @@ HEADING = re.compile(r"^#+ ", re.MULTILINE)
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 # A command continues in lines that begin with `> `, as in a shell.
 EXAMPLE = re.compile(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", re.MULTILINE)
-ANY_BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
 PYTHON = re.compile(r"(?<=^```python\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 # No command prints it.
 BETWEEN = "\x1eend of an example\x1e"
@@ -122,11 +123,6 @@ def changed_outputs(part: str, home: Path) -> list[str]:
             if steady(ended) != steady(output):
                 changed.append(f"$ {command}\n{real}")
     return changed
-
-
-def blocks(text: str) -> list[tuple[str, str]]:
-    """Return the blocks that readers run, in order: their language, and the block with its fences."""
-    return [(match[1], match[0] + "\n") for match in ANY_BLOCK.finditer(text)]
 
 
 def run_python(code: str, home: Path) -> subprocess.CompletedProcess[str]:

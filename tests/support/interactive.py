@@ -20,9 +20,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.program import IMPORT_PATH, ROOT, SYSTEM_PATH
+from tests.support.program import IMPORT_PATH, PACKAGE, SYSTEM_PATH
 
-DIRECTORY = ROOT / "completions"
+DIRECTORY = PACKAGE / "cli" / "scripts"
 SCRIPTS = {"bash": "tokcap.bash", "zsh": "_tokcap", "fish": "tokcap.fish"}
 
 BASH_COMPLETION = [

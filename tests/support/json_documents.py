@@ -4,15 +4,8 @@ import json
 
 from hypothesis import strategies as st
 
-from tests.support.payloads import TOKENIZERS, payload_of
-from tokcap.core.cut import Ask
-from tokcap.forms import FORMS
-from tokcap.keep import KEEPS
-from tokcap.shapes import SHAPES
-from tokcap.tokens import count_bytes
-from tokcap.tokens.index import Index
+from tests.support.samples import Sample
 
-MARK = "[TRUNCATED]"
 # Leaves as source text: a window must copy them unchanged.
 SCALARS = st.one_of(
     st.sampled_from(
@@ -72,32 +65,19 @@ def leaves(value, pointer=""):
         yield pointer, value
 
 
-class Source:
+def records_in(data: bytes) -> int | None:
+    """The length of an array, or of the only array in an object, by the standard library."""
+    top = json.loads(data, object_pairs_hook=tuple)
+    arrays = [top] if isinstance(top, list) else [pair[1] for pair in top] if isinstance(top, tuple) else []
+    lengths = [len(array) for array in arrays if isinstance(array, list)]
+    return lengths[0] if len(lengths) == 1 else None
+
+
+class Source(Sample):
+    output = "json"
+
     def __init__(self, text: str, *, lines: bool = False) -> None:
-        self.payload = payload_of(text.encode("utf-8", "surrogatepass"))
-        self.index = Index(self.payload, TOKENIZERS["cl100k_base"])
-        self.cut_shape = SHAPES["jsonl" if lines else "json"].cut
-
-    def window(self, limit, offset=0, keep="head", output="json", sentinel=MARK):
-        def cost(parts):
-            return count_bytes(FORMS[output].compose(parts), TOKENIZERS["cl100k_base"])
-
-        return self.cut_shape(
-            self.payload, self.index, Ask(limit, offset, KEEPS[keep], "record", sentinel), cost
-        )
-
-    def shown(self, limit, output="json", **ask) -> bytes:
-        return FORMS[output].compose(self.window(limit, output=output, **ask).parts)
-
-    def pages(self, limit):
-        offset = 0
-        while True:
-            page = self.window(limit, offset)
-            yield page
-            if page.gap is None:
-                return
-            assert page.gap.first > offset
-            offset = page.gap.first
+        super().__init__(text.encode("utf-8", "surrogatepass"), "jsonl" if lines else "json")
 
 
 def is_within(few, many):

@@ -4,13 +4,47 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 from tests.support.engines import EVERY_SERVER, SERVERS, new_space, server_of
 from tokcap.budget import open_ledger
+from tokcap.budget.base import Engine
 from tokcap.environment import Environment
+
+if TYPE_CHECKING:
+    from tokcap.budget.ledger import Ledger
 
 # The same member, reached in another way, is not listed here.
 KINDS = ("sqlite", "memory", *EVERY_SERVER)
+
+
+class ShiftedClock(Engine):
+    """An engine whose clock runs ahead of its own, or behind it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.seconds = 0.0
+        for name in ("title", "lease_seconds", "hold", "is_present", "close"):
+            setattr(self, name, getattr(engine, name))
+
+    def change(self, keys, step, seconds):
+        self._engine.change(keys, lambda texts, now: step(texts, now + self.seconds), seconds)
+
+    def load(self, keys, seconds):
+        texts, now = self._engine.load(keys, seconds)
+        return texts, now + self.seconds
+
+    def scan(self, kind, most, seconds):
+        texts, now = self._engine.scan(kind, most, seconds)
+        return texts, now + self.seconds
+
+
+def shift_clock(seconds: float, *ledgers: Ledger) -> None:
+    """Set the clock of ledgers forward or back."""
+    for ledger in ledgers:
+        if not isinstance(ledger.engine, ShiftedClock):
+            ledger.engine = ShiftedClock(ledger.engine)
+        ledger.engine.seconds = seconds
 
 
 class TestLedger:
@@ -29,7 +63,7 @@ class TestLedger:
         self.ledger = open_ledger(self.environment, patience_seconds=20)
 
     def set_time(self, seconds: float) -> None:
-        """Let the clock of the ledger run from this time on. A session must have been started before."""
+        """Let the clock of the ledger run from this time on."""
         self._offset = seconds - time.time()
         if self._kind in SERVERS:
-            server_of(self._kind).shift_clock(self._space, self._offset)
+            shift_clock(self._offset, self.ledger)

@@ -1,7 +1,7 @@
 """Payloads in memory, and the embedded tokenizers, opened once for all tests of a process."""
 
 from tests.support.reference import ENCODINGS
-from tokcap.core.spool import Spool
+from tokcap.core.payload import Spool
 from tokcap.tokens import open_tokenizer
 
 TOKENIZERS = {name: open_tokenizer(name) for name in ENCODINGS}

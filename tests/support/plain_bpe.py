@@ -13,9 +13,6 @@ import regex
 
 from tests.support.toy_models import written
 
-# What `ByteLevel` does if no other pattern is given.
-GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-DIGIT = r"\p{N}"
 BLANK = "\u2581"
 
 
@@ -56,10 +53,8 @@ def normalized(model: dict, text: str) -> str:
 def pieces_of(model: dict, text: str) -> list[str]:
     pieces = [text]
     for part in model["pre_tokenizer"]["pretokenizers"]:
-        pattern = part["pattern"]["Regex"] if part["type"] == "Split" else ""
-        pattern = DIGIT if part["type"] == "Digits" else pattern
-        pattern = GPT2 if part.get("use_regex") else pattern
-        if pattern:
+        if part["type"] == "Split":
+            pattern = part["pattern"]["Regex"]
             pieces = [inner for piece in pieces for inner in isolated(pattern, piece)]
     return pieces
 

@@ -20,7 +20,7 @@ from tests.support.program import PACKAGE
 from tests.support.tiers import nightly
 from tokcap.environment import Environment
 from tokcap.errors import TokcapError
-from tokcap.tokens import added, adding, open_tokenizer
+from tokcap.tokens import adding, open_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -60,13 +60,6 @@ def data_dir(name: str) -> str:
 
 def opened(name: str):
     return open_tokenizer(name, Environment({"TOKCAP_DATA_DIR": data_dir(name)}))
-
-
-def opened_again(name: str):
-    """Return the same tokenizer, which shares nothing with others of its name."""
-    place = data_dir(name)
-    described = added.description_of(name, Environment({"TOKCAP_DATA_DIR": place}))
-    return added.ENCODERS[described.encoder](os.path.join(place, "tokenizers", name), described)
 
 
 def reference_from(model: dict) -> Tokenizer:

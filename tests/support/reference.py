@@ -8,7 +8,9 @@ import pytest
 import tiktoken
 import tiktoken_ext.openai_public
 
-from tokcap.tokens import vocabulary
+from tokcap.tokens import embedded
+from tokcap.tokens.bpe import BytePairTokenizer, TiktokenEngine
+from tokcap.tokens.pre_splits import PRE_SPLITS
 
 ENCODINGS = ("cl100k_base", "o200k_base")
 _references: dict[str, tiktoken.Encoding] = {}
@@ -18,7 +20,7 @@ def reference(name: str) -> tiktoken.Encoding:
     """Return tiktoken's own encoding, built by tiktoken's code from the embedded table."""
     if name not in _references:
         with pytest.MonkeyPatch.context() as patch:
-            ranks = vocabulary.load(name).ranks()
+            ranks = embedded.ranks(name)
             patch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", lambda *_args, **_named: ranks)
             _references[name] = tiktoken.Encoding(**getattr(tiktoken_ext.openai_public, name)())
     return _references[name]
@@ -27,13 +29,20 @@ def reference(name: str) -> tiktoken.Encoding:
 @functools.cache
 def gpt2_like() -> tiktoken.Encoding:
     """The pre-split of the GPT-2 family with a part of an embedded table: its own table is not embedded."""
-    first = {token: rank for token, rank in vocabulary.load("cl100k_base").ranks().items() if rank < 20_000}
+    first = {token: rank for token, rank in embedded.ranks("cl100k_base").items() if rank < 20_000}
     return tiktoken.Encoding(
         "gpt2",
         pat_str=tiktoken_ext.openai_public.r50k_pat_str,
         mergeable_ranks=first,
         special_tokens={},
     )
+
+
+@functools.cache
+def gpt2_tokenizer() -> BytePairTokenizer:
+    """The same as a tokenizer of tokcap."""
+    lengths = [len(gpt2_like().decode_single_token_bytes(rank)) for rank in range(20_000)]
+    return BytePairTokenizer("gpt2", TiktokenEngine(gpt2_like(), lengths), 128, PRE_SPLITS["gpt2"])
 
 
 def recount(data: bytes, name: str = "cl100k_base") -> int:

@@ -6,8 +6,8 @@ import json
 
 from tests.support.payloads import TOKENIZERS, payload_of
 from tokcap.core.cut import Ask
-from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
+from tokcap.outputs import FORMS
 from tokcap.shapes import SHAPES
 from tokcap.tokens import count_bytes
 from tokcap.tokens.index import Index
@@ -29,17 +29,32 @@ SAMPLES = {
 class Sample:
     """One payload taken as one shape."""
 
-    def __init__(self, data: bytes, shape: str) -> None:
+    # The form of the answer if a test names none.
+    output = "text"
+
+    def __init__(self, data: bytes, shape: str, tokenizer: str = "cl100k_base") -> None:
         self.payload = payload_of(data)
         self.shape = SHAPES[shape]
-        self.index = Index(self.payload, TOKENIZER)
+        self.tokenizer = TOKENIZERS[tokenizer]
+        self.index = Index(self.payload, self.tokenizer)
 
-    def window(self, limit, *, offset=0, keep="head", output="text", sentinel=MARK):
+    def window(self, limit, offset=0, keep="head", output="", sentinel=MARK, align="record"):
         def cost(parts):
-            return count_bytes(FORMS[output].compose(parts), TOKENIZER)
+            return count_bytes(FORMS[output or self.output].compose(parts), self.tokenizer)
 
-        ask = Ask(limit, offset, KEEPS[keep], "record", sentinel)
+        ask = Ask(limit, offset, KEEPS[keep], align, sentinel)
         return self.shape.cut(self.payload, self.index, ask, cost)
 
-    def shown(self, limit, *, output="text", **ask) -> bytes:
-        return FORMS[output].compose(self.window(limit, output=output, **ask).parts)
+    def shown(self, limit, output="", **ask) -> bytes:
+        return FORMS[output or self.output].compose(self.window(limit, output=output, **ask).parts)
+
+    def pages(self, limit, **ask):
+        """Yield the windows from the beginning to the end. Each goes on where the one before ended."""
+        offset = 0
+        while True:
+            page = self.window(limit, offset, **ask)
+            yield page
+            if page.gap is None:
+                return
+            assert page.gap.first > offset, "a page must go on"
+            offset = page.gap.first

@@ -1,8 +1,8 @@
 """Lines that tools print, with and without secrets, from `tests/filters/lines`.
 
-In `secrets.txt`, a secret stands between « and », `¶` is a line end within one sample, and `# ` begins a
-comment. `{NAME}` is a token of `secret_samples`: it is put together there, so that no scanner takes the file
-for a leak.
+In `secrets.txt`, a secret stands between « and », `¶` is a line end within one sample, `␀` a NUL byte, and
+`# ` begins a comment. `{NAME}` is a token of `secret_samples`: it is put together there, so that no scanner
+takes the file for a leak.
 """
 
 from tests.support import secret_samples as samples
@@ -18,6 +18,9 @@ def _filled(text: str) -> str:
         text.replace("{GITHUB_SHOWN}", shown)
         .replace("{GITHUB_REST}", "A1b2" * 9)
         .replace("{JWT_REST}", samples.JWT[3:])
+        .replace("{AWS_SECRET}", samples.AWS_SECRET)
+        .replace("{WORD}", samples.WORD)
+        .replace("␀", "\0")
         .replace("¶", "\n")
     )
 

@@ -30,11 +30,11 @@ def main() -> None:
     url, steps, mode = *sys.argv[1:3], "".join(sys.argv[3:])
     ledger = open_ledger(Environment(os.environ), url=url)
     if mode == "hold":
-        grant = ledger.reserve("s", 600)
-        ledger.announce("s", grant, 100)
+        grant = ledger.session("s").reserve(600)
+        ledger.session("s").announce(grant, 100)
         print("holds", flush=True)
         sys.stdin.readline()
-        print(ledger.settle("s", grant, 250).used, flush=True)
+        print(ledger.session("s").settle(grant, 250).used, flush=True)
         return
     if mode == "deliver":
         until_reached(ledger.list)
@@ -44,7 +44,7 @@ def main() -> None:
     spent = refused = 0
     for number in range(int(steps)):
         try:
-            grant = until_reached(lambda: ledger.reserve("s", 10))
+            grant = until_reached(lambda: ledger.session("s").reserve(10))
         except BudgetExhausted:
             refused += 1
             continue
@@ -52,9 +52,9 @@ def main() -> None:
         assert account.total is None or account.used + account.reserved <= account.total, account
         actual = number % 11 if account.total is None else grant.tokens or 0
         try:
-            ledger.settle("s", grant, actual)
+            ledger.session("s").settle(grant, actual)
         except LedgerUnreachable:
-            assert ledger.defer("s", grant, actual)
+            assert ledger.session("s").defer(grant, actual)
         spent += actual
         if mode == "log":
             print(actual, flush=True)

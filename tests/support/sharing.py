@@ -29,7 +29,7 @@ class Host:
 
     def keep(self, inside, data=LINES, *options) -> str:
         """Store an output here and for all hosts. Return its handle."""
-        ran = self.call(inside, "-n", "100", "-o", "json", *options, stdin=data)
+        ran = self.call(inside, "-n", "250", "-o", "json", *options, stdin=data)
         assert ran.status == 0, ran
         assert not {"NOT_STORED", "NOT_SHARED"} & set(warnings_of(ran)), ran
         return ran.json["meta"]["handle"]

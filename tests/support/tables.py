@@ -5,15 +5,8 @@ import io
 
 from hypothesis import strategies as st
 
-from tests.support.payloads import TOKENIZERS, payload_of
-from tokcap.core.cut import Ask
-from tokcap.forms import FORMS
-from tokcap.keep import KEEPS
-from tokcap.shapes import SHAPES
-from tokcap.tokens import count_bytes
-from tokcap.tokens.index import Index
+from tests.support.samples import Sample
 
-MARK = "[TRUNCATED]"
 CELLS = st.one_of(st.text("abc ,\"\n\r\t'é漢0", max_size=8), st.integers().map(str))
 
 
@@ -30,14 +23,6 @@ def tables(draw):
     return [[f"column {n}" for n in range(columns)], *rows]
 
 
-class Source:
-    def __init__(self, data: bytes, cut_shape=SHAPES["csv"].cut) -> None:
-        self.payload = payload_of(data)
-        self.index = Index(self.payload, TOKENIZERS["cl100k_base"])
-        self.cut_shape = cut_shape
-
-    def window(self, limit, offset=0, keep="head", output="text"):
-        def cost(parts):
-            return count_bytes(FORMS[output].compose(parts), TOKENIZERS["cl100k_base"])
-
-        return self.cut_shape(self.payload, self.index, Ask(limit, offset, KEEPS[keep], "record", MARK), cost)
+class Source(Sample):
+    def __init__(self, data: bytes, shape: str = "csv") -> None:
+        super().__init__(data, shape)

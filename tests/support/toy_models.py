@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tokcap.tokens.pre_split import PRE_SPLIT
-from tokcap.tokens.sources.huggingface import byte_of_character
+from tokcap.tokens.pre_splits import PRE_SPLITS
+from tokcap.tokens.published import byte_of_character
 
 CHARACTER_OF = {byte: character for character, byte in byte_of_character().items()}
 
@@ -20,7 +20,7 @@ def toy(merges=(("t", "h"), ("th", "e")), *, more_tokens=(), split="qwen2", **mo
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     pattern = {
         "type": "Split",
-        "pattern": {"Regex": PRE_SPLIT[split]},
+        "pattern": {"Regex": PRE_SPLITS[split].patterns[0]},
         "behavior": "Isolated",
         "invert": False,
     }

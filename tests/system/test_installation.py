@@ -10,18 +10,17 @@ import venv
 import pytest
 
 from tests.support.program import PACKAGE
-from tokcap.system.installation import spelled
 
 METADATA = """Metadata-Version: 2.1
 Name: tokcap
 Version: 0.1.0
-Requires-Dist: orjson>=3.11.5
+Requires-Dist: typer>=0.15
 Requires-Dist: matplotlib<4,>=3.8; extra == "plot"
 """
 RECEIPT = """
 [tool]
 requirements = [
-    { name = "tokcap", extras = ["bulk"], directory = "/checkout" },
+    { name = "tokcap", extras = ["postgres"], directory = "/checkout" },
     { name = "more", specifier = ">=2" },
 ]
 """
@@ -84,7 +83,7 @@ def test_pipx(environment):
 @pytest.mark.parametrize(
     ("receipt", "expected"),
     [
-        (RECEIPT, "uv tool install --with 'more>=2' --with 'matplotlib<4,>=3.8' '/a checkout[bulk]'"),
+        (RECEIPT, "uv tool install --with 'more>=2' --with 'matplotlib<4,>=3.8' '/a checkout[postgres]'"),
         ("[tool]\nrequirements = 7", "uv tool install --with 'matplotlib<4,>=3.8' '/a checkout'"),
         ("not TOML", "uv tool install --with 'matplotlib<4,>=3.8' '/a checkout'"),
     ],
@@ -92,19 +91,6 @@ def test_pipx(environment):
 def test_uv_tool_names_the_source_and_all_that_was_added_before(environment, receipt, expected):
     (environment / "uv-receipt.toml").write_text(receipt)
     assert advice(environment) == expected
-
-
-@pytest.mark.parametrize(
-    ("requirement", "expected"),
-    [
-        ({"name": "a"}, "a"),
-        ({"name": "a", "extras": ["b", "c"], "specifier": ">1"}, "a[b,c]>1"),
-        ({"name": "a", "directory": "/x"}, "/x"),
-        ({"name": "a", "url": "https://host/a.whl"}, "a @ https://host/a.whl"),
-    ],
-)
-def test_a_requirement_of_a_receipt_is_written_as_the_command_line_takes_it(requirement, expected):
-    assert spelled(requirement) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,7 +103,7 @@ def test_a_requirement_of_a_receipt_is_written_as_the_command_line_takes_it(requ
 )
 def test_an_incomplete_installation_says_how_to_mend_it(environment, tmp_path, file, content, again):
     (environment / file).write_text(content)
-    (tmp_path / "orjson.py").write_text("raise ImportError('broken', name='orjson')\n")
+    (tmp_path / "typer.py").write_text("raise ImportError('broken', name='typer')\n")
     done = subprocess.run(
         [environment / "bin" / "python", "-m", "tokcap", "doctor"],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},

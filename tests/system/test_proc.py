@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tokcap.system import proc, process_tree
+from tokcap.system import proc
 
 pytestmark = pytest.mark.skipif(not proc.has_proc(), reason="there is no /proc")
 
@@ -32,18 +32,12 @@ def tree():
         parent.communicate()
 
 
-def test_this_process_is_found_with_its_parent():
-    status = process_tree.status_of(os.getpid())
-    assert (status.identity.pid, status.parent, status.has_ended) == (os.getpid(), os.getppid(), False)
-    assert int(status.identity.started) == proc.start_ticks(os.getpid())
-
-
 def test_a_name_with_parentheses_does_not_confuse_the_reader(tmp_path):
     program = tmp_path / "a) Z 1 (b"
     program.symlink_to("/bin/sleep")
     process = subprocess.Popen([program, "60"])
     try:
-        assert process_tree.status_of(process.pid).parent == os.getpid()
+        assert proc.status_of(process.pid).parent == os.getpid()
     finally:
         process.kill()
         process.wait()
@@ -52,10 +46,10 @@ def test_a_name_with_parentheses_does_not_confuse_the_reader(tmp_path):
 def test_a_process_that_has_ended_has_no_start_time_even_before_it_is_reaped():
     process = subprocess.Popen(["true"])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    assert process_tree.status_of(process.pid).has_ended
+    assert proc.status_of(process.pid).has_ended
     assert proc.start_ticks(process.pid) is None
     process.wait()
-    assert process_tree.status_of(process.pid) is None
+    assert proc.status_of(process.pid) is None
     assert proc.start_ticks(process.pid) is None
 
 
@@ -64,14 +58,8 @@ def test_descendants_are_found_until_they_end(tree, with_proc, monkeypatch):
     monkeypatch.setattr(proc, "has_proc", lambda: with_proc)
     parent, child = tree
     ids = [parent.pid, child]
-    found = [process for process in process_tree.descendants([os.getpid()]) if process.pid in ids]
+    found = [process for process in proc.descendants([os.getpid()]) if process.pid in ids]
     assert [process.pid for process in found] == ids
-    assert sorted(process.pid for process in process_tree.still_running(found)) == sorted(ids)
+    assert sorted(process.pid for process in proc.still_running(found)) == sorted(ids)
     parent.communicate()
-    assert process_tree.still_running(found) == []
-
-
-def test_another_process_with_the_same_id_is_not_the_same():
-    mine = process_tree.status_of(os.getpid()).identity
-    assert process_tree.still_running([mine]) == [mine]
-    assert process_tree.still_running([mine.but(started="1")]) == []
+    assert proc.still_running(found) == []

@@ -5,9 +5,7 @@ import weakref
 import pytest
 
 from tokcap import pipeline
-from tokcap.errors import NotFound
 from tokcap.steps import rescue as rescue_step
-from tokcap.system.shortage import problem_of
 
 MISTAKEN = [
     SystemError("error return without exception set"),
@@ -28,11 +26,6 @@ def test_it_is_one_line_about_memory_and_status_125(error, inside, monkeypatch):
     (line,) = ran.err.decode().splitlines()
     assert line.startswith("tokcap: not enough memory")
     assert "internal error" not in line
-
-
-def test_other_errors_keep_their_own_words():
-    assert str(problem_of(NotFound("no such handle"))) == "no such handle"
-    assert "internal error" in str(problem_of(KeyError("x")))
 
 
 @pytest.mark.provokes("TOKENIZER_FAILED", "CUT_FAILED")
@@ -60,11 +53,3 @@ def test_what_a_failed_attempt_held_is_free_before_the_next_one(error, inside, m
     assert held
     assert ran.status == 3
     assert ran.out.startswith(b"1\n")
-
-
-def test_the_last_line_about_memory_needs_none():
-    """The constant in the hook for errors says the same as the function that makes such lines."""
-    from tokcap.__main__ import NO_MEMORY
-    from tokcap.system.shortage import shortage_of
-
-    assert f"tokcap: {shortage_of(MemoryError())}\n".encode() == NO_MEMORY

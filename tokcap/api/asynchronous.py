@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from tokcap.api.calls import command_environment, run_command
-from tokcap.api.stoppable import StoppableCommand
+from tokcap.api.captured_environment import StoppableCommand
 
 if TYPE_CHECKING:
     import os

@@ -1,14 +1,15 @@
-"""`cap`, `count`, `run` and `show`: the command line as functions. They use the same pipeline."""
+"""`cap`, `count`, `run`, `show` and `pages`: the command line as functions. They use the same pipeline."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, AnyStr
+from typing import TYPE_CHECKING, Any, AnyStr, overload
+
+import tokcap.keep.head
 
 # What `run` needs until its command has started. Python can lose an interrupt that comes while it imports a
 # module, so this is loaded before the first call.
-import tokcap.forms.text
-import tokcap.keep.head
+import tokcap.outputs.text
 import tokcap.shapes.beginning
 import tokcap.shapes.modes
 import tokcap.source.command
@@ -18,17 +19,24 @@ import tokcap.tokens.embedded  # noqa: F401
 from tokcap.api.captured_environment import CapturedEnvironment, cap_captured, run_captured, show_captured
 from tokcap.api.keywords import build_run_request, build_show_request, checked_argv
 from tokcap.api.results import Capped, Result
-from tokcap.core.spool import in_memory
-from tokcap.errors import TokenizerFailed, TokenizerUnavailable
+from tokcap.core.payload import TextPayload
+from tokcap.core.request import AUTO
+from tokcap.errors import TokenizerFailed, TokenizerUnavailable, UsageError
+from tokcap.steps.answer import answer_with_everything, certainly_fits, make_answer
+from tokcap.steps.capture import Input
+from tokcap.steps.continuation import Continuation
+from tokcap.steps.examination import examine
 from tokcap.steps.opening import open_source
+from tokcap.store.handles import split_offset
 from tokcap.tokens import open_index, open_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Unpack
 
     from tokcap.api.captured_environment import OpenSource
-    from tokcap.api.keywords import CapOptions, RunOptions, ShowOptions
+    from tokcap.api.keywords import CapOptions, PageOptions, RunOptions, ShowOptions
+    from tokcap.core.request import Mode, Stream
 
 
 def cap(text: AnyStr, limit: int | None, **options: Unpack[CapOptions]) -> Capped[AnyStr]:
@@ -59,7 +67,7 @@ def count(text: str | bytes, tokenizer: str = "cl100k_base") -> int:
     (7, 1)
     """
     try:
-        return open_index(in_memory(encoded(text)), open_tokenizer(tokenizer)).total_tokens
+        return open_index(TextPayload(encoded(text)), open_tokenizer(tokenizer)).total_tokens
     except TokenizerFailed as error:
         raise TokenizerUnavailable(f"{error}; nothing was counted") from None
 
@@ -149,6 +157,93 @@ def show(handle: str, *, limit: int | None = None, **options: Unpack[ShowOptions
     shown, response = captured.stdout_data, captured.response
     text = shown.decode("utf-8", "replace")
     return Capped(shown, response.meta, response.notices, text, captured.words)
+
+
+@overload
+def pages(text: AnyStr, limit: int, **options: Unpack[PageOptions]) -> Iterator[Capped[AnyStr]]: ...
+
+
+@overload
+def pages(
+    *, handle: str, limit: int | None = None, stream: Stream = "out", **options: Unpack[PageOptions]
+) -> Iterator[Capped[str]]: ...
+
+
+def pages(
+    text: Any = None,
+    limit: int | None = None,
+    *,
+    handle: str | None = None,
+    stream: Stream = "out",
+    **options: Unpack[PageOptions],
+) -> Iterator[Capped[Any]]:
+    r"""Return all windows of a text, or of a stored output (`handle`), each of at most `limit` tokens.
+
+    >>> from tokcap import pages
+    >>> [page.text for page in pages("one\ntwo\nthree\nfour\n", 4)]
+    ['one\ntwo\n', 'three\nfour\n']
+
+    By default the pages are cut as text and have no mark: joined, they are the original. With `shape="auto"`
+    a JSON document is returned as several documents that together hold all of its values. With a `sentinel`,
+    every page except the last ends with the mark.
+    """
+    chosen: PageOptions = {"sentinel": "", "shape": "text", **options}
+    if (text is None) == (handle is None):
+        raise TypeError("give a text or a handle")
+    found = text_pages(text, limit, chosen) if handle is None else stored_pages(handle, limit, stream, chosen)
+    return checked_progress(found)
+
+
+def checked_progress(found: Iterator[Capped[Any]]) -> Iterator[Capped[Any]]:
+    """Yield the pages. Refuse a limit that is too small to show anything."""
+    for page in found:
+        for notice in page.warnings:
+            if notice.code == "LIMIT_TOO_SMALL":
+                raise UsageError(f"limit: {notice.message}")
+        yield page
+
+
+def text_pages(text: AnyStr, limit: int | None, options: PageOptions) -> Iterator[Capped[AnyStr]]:
+    """Yield the windows of a text."""
+    view = build_run_request((), {**options, "limit": limit, "spill": "never", "account": False})
+    if view.token_limit is None:
+        raise UsageError("limit: pages need a limit")
+    tokenizer = open_tokenizer(view.tokenizer)
+    given = Input(TextPayload(encoded(text)))
+    while True:
+        if certainly_fits(view, given, tokenizer, None):
+            found = answer_with_everything(view, given, None)
+        else:
+            found = make_answer(view, view.token_limit, examine(view, given, tokenizer), Continuation())
+        response = found.response
+        shown, meta = response.payload or b"", response.meta.replace(tokenizer=tokenizer.name)
+        yield Capped(shown, meta, response.notices, decoded_like(text, shown))
+        if response.meta.next_offset is None:
+            return
+        view = view.replace(token_offset=response.meta.next_offset)
+        # Reuse the counts and the detected shape for the next page.
+        known = given.known
+        if index := found.indexes.get("out"):
+            known = known.replace(checkpoints=index.checkpoints)
+        if view.shape == AUTO and found.shape != AUTO:
+            known = known.replace(shape=found.shape, total_count=found.total_count)
+        given = given.replace(known=known)
+
+
+def stored_pages(
+    handle: str, limit: int | None, stream: Stream, options: PageOptions
+) -> Iterator[Capped[str]]:
+    """Yield the windows of a stored output. The store keeps the counts."""
+    mode: Mode = "raw"
+    while True:
+        page = show(handle, limit=limit, stream=stream, mode=mode, **options)
+        yield page
+        if page.next_offset is None:
+            return
+        handle, _ = split_offset(handle)
+        options = {**options, "offset": page.next_offset}
+        # The offset counts in the mode of this page, which a session may have chosen.
+        mode = page.meta.mode or "raw"
 
 
 def encoded(text: str | bytes) -> bytes:

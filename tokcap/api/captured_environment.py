@@ -1,28 +1,34 @@
-"""Run the pipeline inside another program: collect its output in memory and leave the program unchanged."""
+"""Run the pipeline inside another program: collect its output in memory, and leave the program unchanged.
+
+Another thread can stop a command. Nothing of it is then stored or charged.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 from tokcap import pipeline
-from tokcap.core.spool import open_nameless_file
+from tokcap.core.payload import open_nameless_file
 from tokcap.environment import OWN_WORDS, STDERR, STDOUT, Environment
 from tokcap.errors import StreamError, UsageError
-from tokcap.lean.record import Record
+from tokcap.source.command import Command
 from tokcap.source.given import GivenBytes
+from tokcap.startup.record import Record
 from tokcap.steps.opening import open_source as open_usual_source
 from tokcap.system.descriptors import write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from mmap import mmap
     from typing import Self
 
     from tokcap.core.payload import Source
-    from tokcap.core.request import Request, ShowRequest
+    from tokcap.core.request import Request, ShowRequest, Stream
     from tokcap.core.response import Response
     from tokcap.environment import ToolNames
+    from tokcap.exits import Ending
 
     OpenSource = Callable[[Request, Environment], Source]
 
@@ -131,3 +137,54 @@ def open_file_with(data: bytes) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+class Interrupted(Exception):
+    """The command was stopped because its answer is no longer wanted."""
+
+
+class StoppableCommand:
+    """A source that wraps the command, so that another thread can stop it, even before it has started."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._source: Source | None = None
+        self._is_interrupted = False
+
+    def open_source(self, request: Request, env: Environment) -> Source:
+        with self._lock:
+            if self._is_interrupted:
+                raise Interrupted
+            self._source = open_usual_source(request, env)
+        return self
+
+    def interrupt(self) -> None:
+        with self._lock:
+            self._is_interrupted = True
+            if isinstance(self._source, Command):
+                self._source.interrupt()
+
+    @property
+    def _command(self) -> Source:
+        assert self._source is not None
+        return self._source
+
+    def blocks(self) -> Iterator[tuple[Stream, bytes]]:
+        return self._command.blocks()
+
+    def end(self) -> Ending | None:
+        try:
+            return self._command.end()
+        finally:
+            if self._is_interrupted:
+                # Leave the pipeline here, before it stores or charges anything.
+                raise Interrupted
+
+    def stop(self, stream: Stream) -> None:
+        self._command.stop(stream)
+
+    def limit_reached(self) -> None:
+        self._command.limit_reached()
+
+    def close(self) -> None:
+        self._command.close()

@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypedDict
 
-from tokcap.cli.arguments import run_request, show_request
-from tokcap.cli.config.reading import value_of
+from tokcap.cli.arguments import completed, decide, run_request, show_request
+from tokcap.cli.config import value_of
 from tokcap.cli.options import options_of
-from tokcap.cli.values import completed, decide
 from tokcap.environment import Environment
 from tokcap.errors import UsageError
 
@@ -93,7 +92,6 @@ class RunOptions(CapOptions, total=False):
     """How a command is run."""
 
     stderr: StderrMode
-    pty: bool
     timeout: float | str | None
     kill_after: float | str
     kill_on_limit: bool
@@ -144,7 +142,7 @@ def checked_values(options: Mapping[str, object], form: Form) -> dict[str, Value
             value = ",".join(value)
         if value is not None:
             try:
-                chosen[option.key] = value_of(option, value)
+                chosen[option.key] = value_of(option.kind, value)
             except ValueError as error:
                 raise UsageError(f"{name}: {error}") from None
     return chosen

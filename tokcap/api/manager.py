@@ -6,19 +6,22 @@ It decides nothing itself: it calls one session of a ledger.
 from __future__ import annotations
 
 import os
-from types import EllipsisType
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tokcap.budget import open_ledger
-from tokcap.budget.arithmetic import MOST_TOKENS, Settings, tokens_of
-from tokcap.budget.base import SessionView
-from tokcap.budget.modes import ResponseMode
+from tokcap.budget.arithmetic import MOST_TOKENS, ResponseMode, Settings, tokens_of
+from tokcap.budget.ledger import SessionView
 from tokcap.environment import Environment
+from tokcap.errors import StoreError, UsageError
 from tokcap.shapes import MODES, terser
+from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tokcap.budget.base import Grant
-    from tokcap.budget.leases import LeaseKeeper
+    from tokcap.budget.server import LeaseKeeper
 
 DEFAULT_TOTAL = 100_000
 CHARACTERS_PER_TOKEN = 4
@@ -41,7 +44,6 @@ class BudgetManager:
         self,
         total_budget: int | None = DEFAULT_TOTAL,
         *,
-        total: int | EllipsisType | None = ...,
         token_counter: TokenCounter | None = None,
         tokenizer: str | None = None,
         session: str | None = None,
@@ -49,12 +51,12 @@ class BudgetManager:
         parent: str | BudgetManager | None = None,
         renew: str | None = None,
     ) -> None:
-        """Keep the budget in memory, or in the session that is given.
+        """Keep the budget in memory, or in the session that is given. None as the total means no limit.
 
-        `total` and `total_budget` are the same number; None means no limit. `session` names a session of the
-        user's ledger. If it does not exist, it is started with this total. If it exists, it keeps its own
-        total: leave `total` out, or give the same number. `storage` is a session of any ledger that was
-        already started: `SessionView(ledger, name)`. Then `total` has no effect.
+        `session` names a session of the user's ledger. If it does not exist, it is started with this total.
+        If it exists, it keeps its own total: leave the total out, or give the same number. `storage` is a
+        session of any ledger that was already started: `SessionView(ledger, name)`. Then the total has no
+        effect.
 
         `parent` is the session that this budget is a part of: what is allocated and recorded here counts
         there too, and the tightest of them decides. Give the name of a session of the user's ledger, together
@@ -70,10 +72,6 @@ class BudgetManager:
         if isinstance(token_counter, (str, bytes)):
             # They have a method `count`, which finds 0 in nearly every text.
             raise TypeError("token_counter is an object with count(text); for a name, use tokenizer")
-        if not isinstance(total, EllipsisType):
-            if total_budget != DEFAULT_TOTAL:
-                raise ValueError("give total or total_budget, not both")
-            total_budget = total
         if storage is not None and (parent is not None or renew is not None):
             raise ValueError("a storage has its parent and its periods already")
         if isinstance(parent, BudgetManager):
@@ -86,11 +84,15 @@ class BudgetManager:
                 storage = join_session(session, settings, default=Settings(DEFAULT_TOTAL))
             storage = storage or session_in_memory(settings)
         self._session: SessionView = storage
-        self._counter = token_counter if tokenizer is None else NamedCounter(tokenizer)
+        self._counter = token_counter
+        self._tokenizer = tokenizer
+        if tokenizer is not None:
+            # Refuse an unknown name now, not at the first text.
+            open_tokenizer(tokenizer)
         self._open: list[Grant] = []
         self._keeper: LeaseKeeper | None = None
         if (lease_seconds := self._session.lease_seconds) is not None:
-            from tokcap.budget.leases import LeaseKeeper
+            from tokcap.budget.server import LeaseKeeper
 
             self._keeper = LeaseKeeper(self._session, lease_seconds)
         self._turn: str | None = None
@@ -192,25 +194,13 @@ class BudgetManager:
 
     def count(self, text: str) -> int:
         """Return the tokens of a text by tokenizer or counter; without one, characters / 4, rounded up."""
+        if self._tokenizer is not None:
+            from tokcap.api.calls import count
+
+            return count(text, self._tokenizer)
         if self._counter is not None:
             return self._counter.count(text)
         return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
-class NamedCounter:
-    """The `TokenCounter` of a tokenizer that is known by its name."""
-
-    def __init__(self, tokenizer: str) -> None:
-        """Raise `TokenizerUnavailable` if there is no such tokenizer."""
-        from tokcap.tokens import open_tokenizer
-
-        open_tokenizer(tokenizer)
-        self._tokenizer = tokenizer
-
-    def count(self, text: str) -> int:
-        from tokcap.api.calls import count
-
-        return count(text, self._tokenizer)
 
 
 def join_session(name: str, settings: Settings, default: Settings) -> SessionView:
@@ -226,8 +216,53 @@ def join_session(name: str, settings: Settings, default: Settings) -> SessionVie
 
 def session_in_memory(settings: Settings) -> SessionView:
     """Start a session that only this manager knows."""
-    from tokcap.budget.memory import MemoryLedger
+    from tokcap.budget.memory import ledger_in_memory
 
-    ledger = MemoryLedger()
+    ledger = ledger_in_memory()
     ledger.start("manager", settings)
     return SessionView(ledger, "manager")
+
+
+@contextmanager
+def open_session(
+    name: str,
+    *,
+    total: int | None = None,
+    context_window: int | None = None,
+    result_pct: float | None = None,
+    turn_pct: float | None = None,
+    floor_tokens: int | None = None,
+    parent: str | None = None,
+    renew: str | None = None,
+    tokenizer: str | None = None,
+) -> Iterator[BudgetManager]:
+    """Open the budget of a session, and start the session if it does not exist.
+
+    >>> from tokcap import open_session, run
+    >>> with open_session("docs", total=1000) as budget:
+    ...     _ = run(["seq", "1", "50"], limit=200, session="docs")
+    ...     budget.remaining
+    900
+
+    Any process can charge the session by its name. If the session exists, settings that are given must be
+    the same as its own. On exit, what this manager allocated and never recorded is freed; the session and
+    its usage stay, until `budget.end()` or `tokcap budget end`. `budget.count` uses the given tokenizer.
+    `parent` is the session that this one is a part of, `renew` (`day`, `week`, `month`) its period.
+    """
+    settings = Settings(
+        total=total,
+        context_window=context_window,
+        result_pct=result_pct,
+        turn_pct=turn_pct,
+        floor_tokens=floor_tokens,
+        parent=parent,
+        renew=renew,
+    ).checked()
+    manager = BudgetManager(storage=join_session(name, settings, default=Settings()), tokenizer=tokenizer)
+    try:
+        yield manager
+    finally:
+        # If the session has ended, or the ledger cannot be reached: the ledger frees the allocations of a
+        # process when that process ends.
+        with suppress(StoreError, UsageError):
+            manager.release()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, AnyStr, Generic
 
 from tokcap.exits import OK, TIMED_OUT
-from tokcap.lean.record import Record
+from tokcap.startup.record import Record
+from tokcap.store.handles import split_offset
 from tokcap.tokens import open_tokenizer, safe_count
 
 if TYPE_CHECKING:
-    from tokcap.core.notice import Notice
-    from tokcap.core.response import Failure, Meta
+    from collections.abc import Sequence
+
+    from tokcap.core.response import Failure, Meta, Notice
 
 
 class ShownOutput(Record):
@@ -58,8 +60,6 @@ class ShownOutput(Record):
 
         They have the view that `next_offset` counts in. None if nothing is left, or if it was not stored.
         """
-        from tokcap.api.next_call import show_arguments
-
         return show_arguments(self.meta.continue_)
 
     @property
@@ -130,3 +130,26 @@ class Result(ShownOutput):
     def duration(self) -> float:
         """How long the command ran, in seconds, rounded to milliseconds."""
         return self.meta.duration_ms / 1000
+
+
+# What the functions call these options.
+SHORT_NAMES = {"token_offset": "offset", "token_limit": "limit"}
+NUMBERS = ("token_offset", "token_limit", "context", "context_window")
+SWITCHES = ("clean",)
+
+
+def show_arguments(words: Sequence[str] | None) -> dict[str, Any] | None:
+    """Return the arguments of `show` that give the next window; None if there is no stored output."""
+    if not words or words[0] != "show":
+        return None
+    handle, offset = split_offset(words[1])
+    found: dict[str, Any] = {"handle": handle, "offset": int(offset or 0)}
+    rest = iter(words[2:])
+    for word in rest:
+        key = word.removeprefix("--").replace("-", "_")
+        if key in SWITCHES:
+            found[key] = True
+        else:
+            value = next(rest)
+            found[SHORT_NAMES.get(key, key)] = int(value) if key in NUMBERS else value
+    return found

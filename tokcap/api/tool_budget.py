@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, AnyStr
 
 from tokcap.api.calls import cap, decoded_like
 from tokcap.budget.arithmetic import Settings, Window, result_share, share_of, tokens_of
-from tokcap.cli.options import BY_KEY
 from tokcap.errors import BudgetExhausted
-from tokcap.lean.record import Record
-from tokcap.shapes import SHAPES
+from tokcap.startup.record import Record
 from tokcap.tokens import count_bytes, open_tokenizer
 
 if TYPE_CHECKING:
@@ -84,7 +82,7 @@ class ToolBudget(Record):
 
     def after(self, tokens: int) -> ToolBudget:
         """Return the budget after `tokens` more tokens were added to the context."""
-        return self.but(used=self.used + tokens_of(tokens, "tokens"))
+        return self.replace(used=self.used + tokens_of(tokens, "tokens"))
 
     def apply(self, text: AnyStr, *, shape: Shape = "auto", keep: Keep = "auto") -> Capped[AnyStr]:
         """Return the message for the conversation. A text that fits into `allowance` tokens is unchanged.
@@ -96,32 +94,12 @@ class ToolBudget(Record):
         if not allowance:
             raise BudgetExhausted("the context is full: compact it first")
         tokenizer = open_tokenizer(self.tokenizer)
-
-        def preview(limit: int) -> Capped[AnyStr]:
-            return cap(text, limit, tokenizer=self.tokenizer, shape=shape, keep=keep, spill="auto")
-
-        shown = largest = preview(limit_tokens)
-        # Where the mark does not have the command that shows the rest, a line below the window has it.
-        while shown.truncated and not mark_has_hint(shown) and limit_tokens > 0:
-            message = with_hint(shown)
-            message_tokens = count_bytes(message, tokenizer)
-            if message_tokens <= allowance:
-                return shown.but(data=message, text=decoded_like(text, message))
-            limit_tokens -= max(message_tokens - allowance, 1)
-            if limit_tokens > 0:
-                shown = preview(limit_tokens)
-        return largest
-
-
-def mark_has_hint(shown: Capped[AnyStr]) -> bool:
-    """Return whether the mark in the window has the command that shows the rest."""
-    return shown.meta.shape is not None and SHAPES[shown.meta.shape].mark_has_note
-
-
-def with_hint(shown: Capped[AnyStr]) -> bytes:
-    """Return the window and, on a line below it, what is missing."""
-    hint = shown.hint or (
-        f"all of it: tokcap show {shown.handle}" if shown.handle else "the rest is not stored"
-    )
-    line_end = b"" if shown.data.endswith(b"\n") else b"\n"
-    return shown.data + line_end + f"{BY_KEY['sentinel'].default} {hint}\n".encode()
+        while True:
+            shown = cap(text, limit_tokens, tokenizer=self.tokenizer, shape=shape, keep=keep, spill="auto")
+            # Where the mark has no room for the command that shows the rest, a line below the window has it.
+            is_apart = not shown.words or shown.data.endswith(b"\n")
+            message = shown.data + (b"" if is_apart else b"\n") + shown.words
+            surplus = count_bytes(message, tokenizer) - allowance
+            if surplus <= 0 or limit_tokens - surplus < 1:
+                return shown.replace(data=message, text=decoded_like(text, message))
+            limit_tokens -= surplus

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from tokcap.budget.base import PATIENCE_SECONDS
 from tokcap.errors import UsageError
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.lean.table import Table
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.startup.table import Table
 
 if TYPE_CHECKING:
-    from tokcap.budget.base import OpenLedger, SessionStore
+    from tokcap.budget.base import OpenLedger
+    from tokcap.budget.ledger import Ledger
     from tokcap.environment import Environment
 
 LEDGERS: Table[OpenLedger] = Table(
@@ -59,9 +60,7 @@ def scheme_of(url: str) -> str:
     return scheme
 
 
-def open_ledger(
-    env: Environment, patience_seconds: float = PATIENCE_SECONDS, *, url: str = ""
-) -> SessionStore:
+def open_ledger(env: Environment, patience_seconds: float = PATIENCE_SECONDS, *, url: str = "") -> Ledger:
     """Open the ledger of a URL; without one, that of the variables, or the file in the data directory."""
     url = url or ledger_url(env)
     return LEDGERS[scheme_of(url)](url, env, patience_seconds)

@@ -1,21 +1,28 @@
-"""The arithmetic of budgets: what can be granted, what is left, and which mode an answer gets.
+"""The arithmetic of budgets: what can be granted, what is left, the modes of answers, and periods.
 
-It uses no clock, file or process. Every ledger calculates its numbers with the functions of this module.
+It uses no clock, file or process. What a step changes is in `rules`, which calculates with these functions.
 """
 
 from __future__ import annotations
 
-from tokcap.budget.modes import MODES, ResponseMode
+import time
+
 from tokcap.errors import BadNumber, BudgetExhausted
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
+    from typing import ClassVar
 
 # Above any real budget, and far below the largest integer of a database.
 MOST_TOKENS = 10**12
-# How often a session may begin a new period: see `periods`.
+# How often a session may begin a new period: days begin at 00:00 UTC, weeks on Monday.
 RENEWALS = ("day", "week", "month")
+DAY_SECONDS = 86_400
+# 1970-01-01 was a Thursday.
+DAYS_SINCE_MONDAY = 3
+# From a time in a period, go on for this many days to be in the next one. A month has at most 31.
+DAYS_TO_NEXT = {"day": 1, "week": 7, "month": 32}
 
 
 def tokens_of(value: object, what: str) -> int:
@@ -23,6 +30,39 @@ def tokens_of(value: object, what: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_TOKENS:
         raise BadNumber(f"{what} must be a whole number of tokens from 0 to {MOST_TOKENS}, not {value!r}")
     return value
+
+
+class _Modes(type):
+    def __iter__(cls) -> Iterator[ResponseMode]:
+        return iter(MODES)
+
+
+class ResponseMode(str, metaclass=_Modes):
+    """A mode, equal to its plain name. Iterate over the class from the longest answers to the shortest.
+
+    Not an `enum`: that import takes a tenth of the time that Python takes to start.
+    """
+
+    __slots__ = ()
+    RAW: ClassVar[ResponseMode]
+    TABLE: ClassVar[ResponseMode]
+    SUMMARY: ClassVar[ResponseMode]
+    HANDLE_ONLY: ClassVar[ResponseMode]
+
+    def __new__(cls, value: str) -> ResponseMode:
+        for mode in MODES:
+            if mode == value:
+                return mode
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, not {value!r}")
+
+    @classmethod
+    def named(cls, name: str) -> ResponseMode:
+        """Return a mode that may have been added from outside; those are not attributes of the class."""
+        return cls(name) if name in MODES else str.__new__(cls, name)
+
+
+MODES = tuple(str.__new__(ResponseMode, name) for name in ("raw", "table", "summary", "handle_only"))
+ResponseMode.RAW, ResponseMode.TABLE, ResponseMode.SUMMARY, ResponseMode.HANDLE_ONLY = MODES
 
 
 class Window(Record):
@@ -79,7 +119,7 @@ class Settings(Record):
             "floor_tokens": self.floor_tokens,
         }
         given = {name: value for name, value in own.items() if value is not None}
-        return (shares or Window(0)).but(tokens=self.context_window, **given)
+        return (shares or Window(0)).replace(tokens=self.context_window, **given)
 
 
 class Account(Record):
@@ -110,7 +150,7 @@ class Account(Record):
     @property
     def remaining(self) -> int | None:
         """What can still be granted, here and in every session above; None if there is no limit."""
-        return self.own_remaining if not self.above else self.tightest[1].own_remaining
+        return self.tightest[1].own_remaining
 
     @property
     def tightest(self) -> tuple[str, Account]:
@@ -127,24 +167,21 @@ class Account(Record):
 
     def remaining_after(self, held: int, tokens: int) -> int | None:
         """What is left once a grant of `held` tokens is settled with `tokens`; None without a total."""
-        return least_of(
+        left = [
             max(each.total - each.used - each.reserved + held - tokens, 0)
             for each in self._chain()
             if each.total is not None
-        )
+        ]
+        return min(left, default=None)
 
     def mode(self) -> ResponseMode:
         """Return the longest mode that an answer may have: the shortest of this session and those above."""
-        if not self.above:
-            return self._own_mode()
-        modes = [each._own_mode() for each in self._chain()]
-        return max(modes, key=MODES.index)
+        return max((each._own_mode() for each in self._chain()), key=MODES.index)
 
     def most_for_one_answer(self, least_tokens: int) -> int | None:
         """Return what one answer may take, so that no mode is skipped; None if there is no limit."""
-        return least_of(
-            each._most_for_one_answer(least_tokens) for each in self._chain() if each.total is not None
-        )
+        limited = [each for each in self._chain() if each.total is not None]
+        return min((each._most_for_one_answer(least_tokens) for each in limited), default=None)
 
     def _chain(self) -> tuple[Account, ...]:
         return (self, *[account for _, account in self.above])
@@ -181,51 +218,6 @@ class Account(Record):
         }
         return max(self.total - self.used - for_later[self._own_mode()], least_tokens)
 
-    # How each step changes the numbers, here and above. What others hold in their contexts is not known here.
-
-    def after_reserving(self, tokens: int) -> Account:
-        return self._changed(reserved=tokens)
-
-    def after_releasing(self, tokens: int) -> Account:
-        return self._changed(reserved=-tokens)
-
-    def after_using(self, tokens: int) -> Account:
-        """Count tokens that the model was shown."""
-        return self._changed(used=tokens, window_used=self.window_used + tokens)
-
-    def after_undoing(self, tokens: int) -> Account:
-        """Take back tokens that were counted in error. The context may have been compacted since."""
-        return self._changed(used=-tokens, window_used=max(self.window_used - tokens, 0))
-
-    def after_model_call(self, input_tokens: int, output_tokens: int) -> Account:
-        """Count the tokens of a model call.
-
-        A call sends the whole context again. So its input is not added to what was shown before: after
-        the call the context holds at least its input and its output.
-        """
-        tokens = input_tokens + output_tokens
-        return self._changed(used=tokens, window_used=max(self.window_used, tokens))
-
-    def after_compacting(self, window_used: int) -> Account:
-        """Set what the context holds now. This does not give back any of the total."""
-        return self._changed(window_used=window_used)
-
-    def after_below(self, used: int = 0, reserved: int = 0) -> Account:
-        """Count what a session below this one uses and reserves."""
-        return self.but(used=self.used + used, reserved=self.reserved + reserved)
-
-    def _changed(self, used: int = 0, reserved: int = 0, window_used: int | None = None) -> Account:
-        return self.but(
-            used=self.used + used,
-            reserved=self.reserved + reserved,
-            window_used=self.window_used if window_used is None else window_used,
-            above=tuple([(name, account.after_below(used, reserved)) for name, account in self.above]),
-        )
-
-    def as_ancestor(self) -> Account:
-        """Return what a session below this one sees of it."""
-        return Account(Settings(self.total), self.used, self.reserved)
-
 
 class Share(Record):
     """What one result may take of the window."""
@@ -233,13 +225,6 @@ class Share(Record):
     tokens: int
     # Less than the floor is left of the window, so the result gets the floor and compaction is advised.
     floor_decides: bool
-
-
-class Offer(Record):
-    """What can be granted to one result; None means that nothing limits it."""
-
-    tokens: int | None
-    floor_decides: bool = False
 
 
 def share_of(tokens: int, fraction: float) -> int:
@@ -259,9 +244,12 @@ def result_share(window: Window, taken: int) -> Share:
     return Share(max(window.floor_tokens, most), is_full and window.floor_tokens > most)
 
 
-def offer(account: Account, requested: int | None, window: Window | None, turn_taken: int | None) -> Offer:
+def offer(
+    account: Account, requested: int | None, window: Window | None, turn_taken: int | None
+) -> tuple[int | None, bool]:
     """Return the least of: the request, the result's share, and what turn and session have left.
 
+    None means that nothing limits the result. The second value tells that the floor of the share decided.
     `requested` None asks for as much as possible. `turn_taken` is what the turn has used and reserved,
     None without a turn. The total and the turn win over the floor. Raise `BudgetExhausted` if nothing
     can be granted.
@@ -289,7 +277,7 @@ def offer(account: Account, requested: int | None, window: Window | None, turn_t
         raise BudgetExhausted(
             "the context window is full: compact it, then run tokcap budget compacted --used N"
         )
-    return Offer(least, floor_decides)
+    return least, floor_decides
 
 
 def exhausted_message(account: Account) -> str:
@@ -302,5 +290,16 @@ def exhausted_message(account: Account) -> str:
     return message
 
 
-def least_of(numbers: Iterable[int]) -> int | None:
-    return min(numbers, default=None)
+def period_start(renew: str, now: float) -> float:
+    """Return when the period that contains a time began, in seconds since 1970."""
+    day = now // DAY_SECONDS
+    if renew == "week":
+        day -= (day + DAYS_SINCE_MONDAY) % 7
+    if renew == "month":
+        day -= time.gmtime(now).tm_mday - 1
+    return day * DAY_SECONDS
+
+
+def period_end(renew: str, now: float) -> float:
+    """Return when the period that contains a time ends, which is when the next one begins."""
+    return period_start(renew, period_start(renew, now) + DAYS_TO_NEXT[renew] * DAY_SECONDS)

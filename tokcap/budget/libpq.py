@@ -11,11 +11,7 @@ import sys
 import time
 
 from tokcap.errors import LedgerError, LedgerUnreachable, PackageMissing
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.descriptors import is_readable_within, is_writable_within
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tokcap.system.descriptors import wait_until_ready
 
 # Values of the library's enumerations.
 CONNECTION_OK = 0
@@ -78,7 +74,6 @@ def prepared(lib: ctypes.CDLL) -> ctypes.CDLL:
         ("PQerrorMessage", text, (pointer,)),
         ("PQfinish", None, (pointer,)),
         ("PQsendQuery", number, (pointer, text)),
-        ("PQsendQueryParams", number, (pointer, text, number, *[pointer] * 4, number)),
         ("PQconsumeInput", number, (pointer,)),
         ("PQisBusy", number, (pointer,)),
         ("PQgetResult", pointer, (pointer,)),
@@ -114,29 +109,10 @@ class PostgresConnection:
             self.close()
             raise
 
-    def run(self, statement: str, parameters: Sequence[str], timeout_seconds: float) -> str:
-        """Run a statement with text parameters; return the first value of its answer."""
-        values = (ctypes.c_char_p * len(parameters))(*(text.encode() for text in parameters))
-        sent = self._lib.PQsendQueryParams(
-            self._handle, statement.encode(), len(parameters), None, values, None, None, 0
-        )
-        return self._answer(sent, timeout_seconds)
-
-    def run_script(self, statements: str, timeout_seconds: float) -> None:
-        """Run several statements in one transaction."""
-        self._answer(self._lib.PQsendQuery(self._handle, statements.encode()), timeout_seconds)
-
-    def close(self) -> None:
-        if self._handle and self._process == os.getpid():
-            self._lib.PQfinish(self._handle)
-        elif self._handle:
-            # A forked process: `PQfinish` would end the connection of the parent.
-            os.close(self._lib.PQsocket(self._handle))
-        self._handle = None
-
-    def _answer(self, sent: int, timeout_seconds: float) -> str:
+    def run(self, statements: str, timeout_seconds: float) -> str:
+        """Run statements; return the first value of the last answer."""
         deadline = time.monotonic() + timeout_seconds
-        if not sent:
+        if not self._lib.PQsendQuery(self._handle, statements.encode()):
             raise self._lost()
         value, problem = "", None
         while True:
@@ -161,10 +137,17 @@ class PostgresConnection:
             raise problem
         return value
 
+    def close(self) -> None:
+        if self._handle and self._process == os.getpid():
+            self._lib.PQfinish(self._handle)
+        elif self._handle:
+            # A forked process: `PQfinish` would end the connection of the parent.
+            os.close(self._lib.PQsocket(self._handle))
+        self._handle = None
+
     def _wait(self, deadline: float, *, writes: bool) -> None:
         left = deadline - time.monotonic()
-        ready = is_writable_within if writes else is_readable_within
-        if left <= 0 or not ready(self._lib.PQsocket(self._handle), left):
+        if left <= 0 or not wait_until_ready(self._lib.PQsocket(self._handle), left, to_write=writes):
             raise LedgerUnreachable(f"{self._title} does not answer in time")
 
     def _message(self) -> str:

@@ -1,20 +1,19 @@
 """One connection to a Redis server: its protocol over a socket, and nothing of what tokcap does with it.
 
-A package for this would take ten times as long to import as all of a call takes otherwise. Only `_socket` is
-loaded, and `ssl` for an encrypted connection.
+A package for this would take ten times as long to import as all of a call takes otherwise. `ssl` is loaded
+only for an encrypted connection.
 """
 
 from __future__ import annotations
 
-import _socket
+import socket
 import time
 
 from tokcap.errors import LedgerError, LedgerUnreachable
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from socket import socket
     from typing import TypeAlias
 
     Reply: TypeAlias = "str | int | list[Reply] | RedisError | None"
@@ -64,77 +63,61 @@ class RedisConnection:
         try:
             if address.password:
                 login = [address.user] if address.user else []
-                self.call(["AUTH", *login, address.password], timeout_seconds)
+                self.calls([["AUTH", *login, address.password]], timeout_seconds)
             if address.database:
-                self.call(["SELECT", str(address.database)], timeout_seconds)
+                self.calls([["SELECT", str(address.database)]], timeout_seconds)
         except BaseException:
             self.close()
             raise
 
-    def call(self, words: Sequence[str], timeout_seconds: float) -> Reply:
-        """Send one command and return the answer; raise `RedisError` if that is an error."""
+    def calls(self, commands: Sequence[Sequence[str]], timeout_seconds: float) -> list[Reply]:
+        """Send commands and return their answers; raise `RedisError` if one of them is an error."""
         self._deadline = time.monotonic() + timeout_seconds
         try:
-            self._wait_at_most()
-            self._socket.sendall(command(words))
-            reply = self._read()
+            self._socket.settimeout(self._left_seconds())
+            self._socket.sendall(b"".join(map(command, commands)))
+            replies = [self._read() for _ in commands]
         except OSError as error:
             raise self._lost(error) from None
-        if isinstance(reply, RedisError):
-            raise reply
-        return reply
+        for reply in replies:
+            if isinstance(reply, RedisError):
+                raise reply
+        return replies
 
     def close(self) -> None:
         self._socket.close()
 
-    def _opened(self, address: Address) -> _socket.socket | socket:
+    def _opened(self, address: Address) -> socket.socket:
         if address.path:
-            plain = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+            plain = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             plain.settimeout(self._left_seconds())
             plain.connect(address.path)
             return plain
-        problem = OSError("no address")
         # As text, the name would go through a codec that loads `re` and tables: a fifth of the whole call.
         host = address.host.encode() if address.host.isascii() else address.host
-        for family, kind, protocol, _, place in _socket.getaddrinfo(
-            host, address.port, 0, _socket.SOCK_STREAM
-        ):
-            plain = _socket.socket(family, kind, protocol)
-            try:
-                plain.settimeout(self._left_seconds())
-                plain.connect(place)
-                # A step is one small packet, which must not wait for a second one.
-                plain.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
-                return self._encrypted(plain, address) if address.is_encrypted else plain
-            except OSError as error:
-                plain.close()
-                problem = error
-        raise problem
+        plain = socket.create_connection((host, address.port), self._left_seconds())  # type: ignore[arg-type]  # bytes work
+        try:
+            # A step is one small packet, which must not wait for a second one.
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return self._encrypted(plain, address) if address.is_encrypted else plain
+        except BaseException:
+            plain.close()
+            raise
 
-    def _encrypted(self, plain: _socket.socket, address: Address) -> socket:
-        import socket
+    def _encrypted(self, plain: socket.socket, address: Address) -> socket.socket:
         import ssl
 
         context = ssl.create_default_context(cafile=address.ca_file or None)
-        whole = socket.socket(fileno=plain.detach())
         try:
-            whole.settimeout(self._left_seconds())
-            return context.wrap_socket(whole, server_hostname=address.host)
+            return context.wrap_socket(plain, server_hostname=address.host)
         except ssl.SSLCertVerificationError as error:
-            whole.close()
             raise LedgerError(f"{self._title}: the certificate is refused: {error.verify_message}") from None
-        except BaseException:
-            whole.close()
-            raise
 
     def _left_seconds(self) -> float:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
         return left
-
-    def _wait_at_most(self) -> None:
-        self._socket.settimeout(self._left_seconds())
 
     def _read(self) -> Reply:
         """Read one answer: a line that begins with its kind, and what follows for some kinds."""
@@ -166,7 +149,7 @@ class RedisConnection:
         return data
 
     def _receive(self) -> None:
-        self._wait_at_most()
+        self._socket.settimeout(self._left_seconds())
         data = self._socket.recv(READ_BYTES)
         if not data:
             raise ConnectionResetError("it closed the connection")

@@ -1,325 +1,226 @@
-"""A ledger on a server, which many machines share: what all engines have in common.
-
-An engine runs each step on its server, at once or not at all. A step is a name and arguments, all of them
-text; its answer is a list of texts. The server decides what is granted; the messages come from `arithmetic`,
-which gets the same numbers and must agree.
-"""
+"""What ledgers on servers share: their URLs, the outbox for usage that waits, and leases that are renewed."""
 
 from __future__ import annotations
 
 import os
 import time
-from _thread import allocate_lock
 
-from tokcap.budget.arithmetic import MOST_TOKENS, Account, Settings, Window, offer, tokens_of
-from tokcap.budget.base import (
-    Grant,
-    key_text,
-    new_grant_id,
-    not_started,
-    other_settings,
-    session_name,
-    this_holder,
-)
-from tokcap.budget.reports import Recorded, Session, Shown
-from tokcap.budget.server_answers import (
-    ACCOUNT_TEXTS,
-    HOLDING_TEXTS,
-    PAST_TEXTS,
-    account_of,
-    millionths,
-    number_of,
-    rows_of,
-    window_words,
-)
-from tokcap.errors import LedgerError, LedgerUnreachable
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.budget.arithmetic import Account, Settings, tokens_of
+from tokcap.budget.base import Grant, session_name
+from tokcap.errors import SessionNotStarted, StoreError, TokcapError, UsageError
+from tokcap.startup.accelerators import thread
+from tokcap.startup.plainjson import compact, loads
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Protocol, TypeAlias
+    from collections.abc import Callable, Mapping
 
-    Texts: TypeAlias = list[str]
+    from tokcap.budget.ledger import Ledger, SessionView
 
-    from tokcap.budget.outbox import Outbox
-    from tokcap.budget.reports import Holding, Past
+TIMEOUT_SECONDS = 3.0
+LEASE_SECONDS = 20.0
+# Parameters that every ledger on a server takes.
+TIMEOUT, LEASE = "timeout", "lease"
 
-    class Engine(Protocol):
-        """A connection to a server, which is made when it is needed."""
-
-        # How messages call the server. It never contains a password.
-        title: str
-
-        def step(self, words: Sequence[str], timeout_seconds: float) -> Texts:
-            """Run one step.
-
-            Raise `LedgerUnreachable` if it is unknown whether the step was done, and `LedgerError` if it
-            cannot be done.
-            """
-            ...
-
-        def close(self) -> None:
-            """Forget the connection. The next step makes a new one."""
-            ...
+# The ledgers that this process has opened, by what tells them apart: all their sessions share a connection.
+_opened: dict[str, Ledger] = {}
 
 
-# Wait so long before the second attempt; then twice as long each time.
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 0.5
-# The shares of a window if neither the session nor the call gives any.
-DEFAULT_SHARES = Window(0)
+def opened(name: str, make: Callable[[], Ledger]) -> Ledger:
+    """Return the ledger of that name, which is made once."""
+    return _opened.get(name) or _opened.setdefault(name, make())
 
 
-class ServerLedger:
-    """A `SessionStore` on a server. Threads may share it; a forked process makes its own connection."""
+# URLs. `urllib` would take as long to import as a step on a server takes.
 
-    def __init__(
-        self, engine: Engine, timeout_seconds: float, lease_seconds: float, outbox: Outbox | None = None
-    ) -> None:
-        self._engine = engine
-        self._outbox = outbox
-        # Whether the outbox was delivered since the server was last away.
-        self._is_delivered = outbox is None
-        self._timeout_seconds = timeout_seconds
-        self.lease_seconds = lease_seconds
-        self._lock = allocate_lock()
-        self._process = os.getpid()
-        # Grants that the server did not know when they were settled.
-        self._unknown: set[int] = set()
 
-    def start(self, name: str, settings: Settings) -> bool:
-        from tokcap.budget.trees import check_start, no_parent, too_deep
+def parameters_in(query: str) -> dict[str, str]:
+    """Return the parameters of a URL, which are still quoted."""
+    return dict(part.partition("=")[::2] for part in query.split("&") if part)
 
-        check_start(name, settings)
-        pcts = settings.result_pct, settings.turn_pct
-        status, *texts = self._step(
-            "start",
-            name,
-            settings.total,
-            settings.context_window,
-            *pcts,
-            settings.floor_tokens,
-            *(None if fraction is None else millionths(fraction) for fraction in pcts),
-            settings.parent,
-            settings.renew,
-        )
-        if status in ("no_parent", "too_deep"):
-            raise (no_parent if status == "no_parent" else too_deep)(settings.parent or "")
-        found = account_of(texts).settings
-        if found != settings:
-            raise other_settings(name, found)
-        return status == "ok"
 
-    def end(self, name: str, *, tree: bool = False) -> Account:
-        status, *texts = self._need(name, "end", new_grant_id(), "tree" if tree else None)
-        if status == "children":
-            from tokcap.budget.trees import has_children
+def times_in(parameters: Mapping[str, str]) -> tuple[float, float]:
+    """Return how many seconds a step may take, and how many a lease lasts."""
+    return (
+        seconds_in(parameters, TIMEOUT, TIMEOUT_SECONDS, least=0.1),
+        seconds_in(parameters, LEASE, LEASE_SECONDS, least=1.0),
+    )
 
-            raise has_children(name, texts)
-        return account_of(texts)
 
-    def reset(self, name: str) -> Account:
-        return self._account(name, "reset", new_grant_id())
+def seconds_in(parameters: Mapping[str, str], name: str, default: float, least: float) -> float:
+    try:
+        seconds = float(parameters.get(name) or default)
+    except ValueError:
+        seconds = 0.0
+    # Not a number is not at least anything either.
+    if not least <= seconds <= 24 * 3600:
+        raise UsageError(f"the ledger's URL: {name} must be a number of seconds, at least {least:g}")
+    return seconds
 
-    def list(self) -> Sequence[Session]:
-        from tokcap.budget.trees import linked
 
-        rows = rows_of(self._step("list")[1:], ACCOUNT_TEXTS + 2)
-        return linked([Session(row[0], int(row[1]) / 1000, account_of(row[2:])) for row in rows])
+def title_of(url: str) -> str:
+    """Return a URL without user, password and parameters. It may be wrong in any way."""
+    scheme, colon, rest = url.partition("?")[0].partition("://")
+    place, slash, path = rest.partition("/")
+    return scheme + colon + place.rpartition("@")[2] + slash + path if colon else scheme.partition(":")[0]
 
-    def held(self) -> Sequence[Holding]:
-        from tokcap.budget.reports import Holding
 
-        rows = rows_of(self._step("held")[1:], HOLDING_TEXTS)
-        return [
-            Holding(session, int(tokens), int(announced), holder, max(int(age_ms), 0) / 1000)
-            for session, tokens, announced, holder, age_ms in rows
-        ]
+def unquoted(text: str) -> str:
+    """Replace `%41` by the character of that code."""
+    first, *rest = text.encode().split(b"%")
+    data = first
+    for part in rest:
+        try:
+            data += bytes.fromhex(part[:2].decode()) + part[2:]
+        except ValueError:
+            raise UsageError("the ledger's URL: % must be followed by two hexadecimal digits") from None
+    return data.decode("utf-8", "surrogateescape")
 
-    def history(self, name: str | None = None) -> Sequence[Past]:
-        from tokcap.budget.reports import Past
 
-        rows = rows_of(self._step("history", name)[1:], PAST_TEXTS)
-        return [
-            Past(session, int(began) / 1000, int(ended) / 1000, number_of(total), int(used), how)
-            for session, began, ended, total, used, how in rows
-        ]
+# The outbox: what could not be settled because the server was away, in one small file each
 
-    def has(self, name: str) -> bool:
-        session_name(name)
-        return self._step("read", name)[0] == "ok"
+OUTBOX = "outbox"
+LARGEST_BYTES = 10_000
+# A ledger remembers steps for seven days. What is older might be counted twice, so it is not delivered.
+LONGEST_SECONDS = 6.5 * 24 * 3600
 
-    def reserve(
-        self,
-        name: str,
-        requested: int | None,
-        *,
-        turn: str | None = None,
-        window: Window | None = None,
-        shares: Window | None = None,
-    ) -> Grant:
-        if turn is not None:
-            key_text(turn, "a turn")
-        if requested is not None:
-            # As in `offer`, and before anything is reserved.
-            requested = tokens_of(min(requested, MOST_TOKENS), "requested")
-        number = new_grant_id()
-        status, granted, taken, *texts = self._need(
-            name,
-            "reserve",
-            number,
-            requested,
-            turn,
-            round(self.lease_seconds * 1000),
-            *window_words(window),
-            *window_words(shares or DEFAULT_SHARES)[1:],
-            this_holder(),
-        )
-        account = account_of(texts)
-        tokens = int(granted) if granted else None
-        if status == "again":
-            # The answer to an earlier attempt was lost. The numbers are those of now.
-            return Grant(number, tokens, turn, False, account)
-        found = offer(
-            account, requested, window or account.settings.window(shares), int(taken) if taken else None
-        )
-        if status == "refused" or found.tokens != tokens:
-            raise LedgerError(f"{self._engine.title} granted {granted or 'nothing'}, not {found.tokens}")
-        return Grant(number, tokens, turn, found.floor_decides, account.after_reserving(tokens or 0))
 
-    def announce(self, name: str, grant: Grant, tokens: int) -> None:
-        tokens_of(tokens, "announced")
-        session_name(name)
-        self._step("announce", grant.id, tokens)
+class Waiting(Record):
+    """A settlement that waits to be delivered. Its id lets the ledger count it once."""
 
-    def renew(self, grant: Grant) -> None:
-        self._step("renew", grant.id)
+    # The ledger that it belongs to, without a password.
+    ledger: str
+    session: str
+    id: int
+    turn: str | None
+    tokens: int
+    # Seconds since 1970.
+    time: float
+    # As in a `Grant`.
+    sessions: tuple[tuple[str, str], ...] = ()
 
-    def settle(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> Account:
-        tokens_of(actual, "actual")
-        number = grant.id if grant else new_grant_id()
-        turn = grant.turn if grant else None
-        status, *texts = self._need(name, "settle", number, turn, actual, kind)
-        if status == "unknown":
-            self._unknown.add(number)
-        return account_of(texts)
+    @property
+    def is_too_old(self) -> bool:
+        return time.time() - self.time > LONGEST_SECONDS
 
-    def was_unknown(self, grant: Grant) -> bool:
-        return grant.id in self._unknown
+    @property
+    def grant(self) -> Grant:
+        sessions = tuple([(session_name(name), str(identity)) for name, identity in self.sessions])
+        return Grant(self.id, self.tokens, self.turn, False, Account(Settings()), sessions)
 
-    def defer(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> bool:
-        self._is_delivered = self._outbox is None
-        return self._outbox is not None and self._outbox.keep(name, grant, actual, kind)
 
-    def release(self, name: str, grant: Grant) -> Account:
-        return self._account(name, "release", grant.id)
+class Outbox:
+    """The settlements of one data directory that wait for one ledger."""
 
-    def record(self, name: str, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
-        tokens = tokens_of(input_tokens, "input") + tokens_of(output_tokens, "output")
-        if key is not None:
-            key_text(key, "a key")
-        status, *texts = self._need(name, "record", new_grant_id(), tokens, key)
-        return Recorded(status == "ok", account_of(texts))
+    def __init__(self, data_dir: str, ledger: str) -> None:
+        self._directory = os.path.join(data_dir, OUTBOX)
+        self._ledger = ledger
 
-    def compacted(self, name: str, used: int) -> Account:
-        tokens_of(used, "used")
-        return self._account(name, "compacted", used)
+    def keep(self, session: str, grant: Grant, tokens: int) -> bool:
+        """Keep a settlement; return False if it cannot be written."""
+        waiting = Waiting(self._ledger, session, grant.id, grant.turn, tokens, time.time(), grant.sessions)
+        try:
+            private.make_directory(self._directory)
+            private.replace_file(self._path(grant.id), compact(vars(waiting)))
+        except StoreError:
+            return False
+        return True
 
-    def shown(self, name: str, keys: Sequence[str]) -> Shown:
-        _, context, *handles = self._need(name, "shown", *keys)
-        return Shown(context, {key: handle for key, handle in zip(keys, handles, strict=True) if handle})
-
-    def note_shown(self, name: str, context: str, handles: Mapping[str, str]) -> bool:
-        words = [word for pair in handles.items() for word in pair]
-        return self._need(name, "note_shown", context, *words)[0] == "ok"
-
-    def turn(self, name: str, turn: str) -> int:
-        key_text(turn, "a turn")
-        return int(self._need(name, "turn", turn)[1])
-
-    def read(self, name: str) -> Account:
-        return self._account(name, "read")
-
-    def close(self) -> None:
-        """Close the connection. The next step makes a new one."""
-        self._leave_parent()
-        with self._lock:
-            self._engine.close()
-
-    def close_if_idle(self) -> None:
-        """Close the connection, unless another thread is using it."""
-        self._leave_parent()
-        if self._lock.acquire(blocking=False):
+    def deliver(self, settle: Callable[[str, Grant, int], object]) -> None:
+        """Settle everything that waits. What the server has counted is removed."""
+        for waiting in self.waiting():
+            if waiting.is_too_old:
+                continue
             try:
-                self._engine.close()
-            finally:
-                self._lock.release()
+                settle(waiting.session, waiting.grant, waiting.tokens)
+            except SessionNotStarted:
+                # Its session may be started again. `tokcap doctor` lists it.
+                continue
+            os.unlink(self._path(waiting.id))
 
-    def _account(self, name: str, step: str, *words: object) -> Account:
-        return account_of(self._need(name, step, *words)[1:])
+    def waiting(self) -> list[Waiting]:
+        """Return what waits for this ledger. A file that cannot be read is left alone."""
+        entries = all_waiting(os.path.dirname(self._directory))
+        return [entry for entry in entries if entry.ledger == self._ledger]
 
-    def _need(self, name: str, step: str, *words: object) -> Texts:
-        """Run a step on a session; raise `SessionNotStarted` if it does not exist."""
-        found = self._step(step, session_name(name), *words)
-        if found[0] == "none":
-            raise not_started(name)
-        if found[0] == "orphan":
-            from tokcap.budget.trees import orphan
+    def _path(self, number: int) -> str:
+        return os.path.join(self._directory, f"{number:016x}")
 
-            raise orphan(*found[1:3])
-        return found
 
-    def _step(self, *words: object) -> Texts:
-        """Run a step. After the first one that reaches the server, deliver what waits for it."""
-        found = self._run(*words)
-        if self._outbox is not None and not self._is_delivered:
-            # Set first: delivering takes steps too.
-            self._is_delivered = True
-            try:
-                self._outbox.deliver(self.settle)
-            except (LedgerError, OSError):
-                # The step itself was done. The next call tries again.
-                self._is_delivered = False
-        return found
+def all_waiting(data_dir: str) -> list[Waiting]:
+    """Return what waits in a data directory, for any ledger."""
+    directory = os.path.join(data_dir, OUTBOX)
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return []
+    paths = [os.path.join(directory, name) for name in names if not private.is_temporary(name)]
+    return [entry for path in paths if (entry := read_entry(path))]
 
-    def _run(self, *words: object) -> Texts:
-        """Run a step. If its answer is lost, repeat it: every step has the same effect twice as once."""
-        texts = ["" if word is None else str(word) for word in words]
-        deadline = time.monotonic() + self._timeout_seconds
-        pause_seconds = FIRST_PAUSE_SECONDS
-        self._leave_parent()
-        with self._lock:
-            while True:
+
+def read_entry(path: str) -> Waiting | None:
+    try:
+        entry = Waiting(**loads(private.read_file(path, LARGEST_BYTES).decode()))
+        session_name(entry.session)
+        tokens_of(entry.tokens, "tokens")
+        is_valid = isinstance(entry.grant.id, int) and isinstance(entry.time, int | float)
+        return entry if is_valid else None
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, TokcapError):
+        return None
+
+
+# Leases
+
+# A lease is renewed this often in its time: one attempt may fail.
+RENEWALS_OF_LEASE = 3
+
+
+class LeaseKeeper:
+    """Renews the grants that it has, in a thread, until they are dropped. Without any, it has no thread.
+
+    Only ledgers on a server have leases. What is not renewed in time is free for others; if its holder was
+    only slow, what it settles later is counted.
+    """
+
+    def __init__(self, session: SessionView, lease_seconds: float) -> None:
+        self._session = session
+        self._pause_seconds = lease_seconds / RENEWALS_OF_LEASE
+        self._grants: dict[int, Grant] = {}
+        self._guard = thread.allocate_lock()
+        # Released to wake the thread; None while there is no thread.
+        self._sleep: thread.LockType | None = None
+
+    def add(self, grant: Grant) -> None:
+        """Renew this grant from now on."""
+        from tokcap.system.threads import Worker
+
+        with self._guard:
+            self._grants[grant.id] = grant
+            if self._sleep is not None:
+                return
+            self._sleep = sleep = thread.allocate_lock()
+            sleep.acquire()
+        try:
+            Worker(lambda: self._renew(sleep))
+        except RuntimeError:
+            # No thread can be started. The grant is good for the time of its lease.
+            self._sleep = None
+
+    def drop(self, grant: Grant) -> None:
+        """Stop renewing this grant. The last one ends the thread."""
+        with self._guard:
+            self._grants.pop(grant.id, None)
+            if not self._grants and self._sleep is not None:
+                self._sleep.release()
+                self._sleep = None
+
+    def _renew(self, sleep: thread.LockType) -> None:
+        while not sleep.acquire(timeout=self._pause_seconds):
+            with self._guard:
+                grants = [*self._grants.values()]
+            for grant in grants:
                 try:
-                    found = self._engine.step(texts, max(deadline - time.monotonic(), 0.001))
-                    break
-                except LedgerUnreachable as error:
-                    self._engine.close()
-                    if time.monotonic() + pause_seconds >= deadline:
-                        raise self._with_waiting(error) from None
-                    time.sleep(pause_seconds)
-                    pause_seconds = min(2 * pause_seconds, LONGEST_PAUSE_SECONDS)
-                except BaseException:
-                    # An interrupt may have left half an answer in the connection.
-                    self._engine.close()
-                    raise
-        if found[0] == "newer":
-            raise LedgerError(
-                f"the ledger on {self._engine.title} was written by a newer tokcap (version {found[1]}, this"
-                f" one knows {found[2]}); use that one, or another ledger"
-            )
-        return found
-
-    def _leave_parent(self) -> None:
-        """In a forked process, leave connection and lock to the parent, whose threads may hold the lock."""
-        if self._process != os.getpid():
-            self._process, self._lock = os.getpid(), allocate_lock()
-            self._engine.close()
-
-    def _with_waiting(self, error: LedgerUnreachable) -> LedgerUnreachable:
-        """Return the error with what waits for the server."""
-        self._is_delivered = self._outbox is None
-        waiting = self._outbox.waiting() if self._outbox else []
-        if not waiting:
-            return error
-        tokens = sum(entry.tokens for entry in waiting)
-        return LedgerUnreachable(f"{error}; {tokens} used tokens wait to be charged")
+                    self._session.renew(grant)
+                except Exception:  # noqa: S110  # the server may be back in time for the next attempt
+                    pass

@@ -1,6 +1,7 @@
-"""The ledger of one machine: `ledger.db` in the data directory, shared by all processes of a user.
+"""The ledger of one machine: rows in `ledger.db` in the data directory, a private file of one user.
 
-It says what each step of a session does to the rows. Numbers come from `arithmetic`, SQL is in `tables`.
+Each step is one immediate transaction on a connection of its own. A killed process leaves at most a journal,
+which the next step rolls back. Every SQLite error becomes one `LedgerError`.
 """
 
 from __future__ import annotations
@@ -8,257 +9,253 @@ from __future__ import annotations
 import os
 import time
 
-from tokcap.budget.arithmetic import offer, tokens_of
-from tokcap.budget.base import (
-    PATIENCE_SECONDS,
-    Grant,
-    key_text,
-    not_started,
-    other_settings,
-    session_name,
-)
-from tokcap.budget.database import Database, LedgerFull
-from tokcap.budget.schema import FILE_NAME, TABLES, VERSION
-from tokcap.budget.tables import LedgerTransaction
-from tokcap.errors import UsageError
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.budget.base import Engine
+from tokcap.budget.ledger import Ledger
+from tokcap.errors import LedgerError, UsageError
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.system import private_files as private
+
+try:
+    import sqlite3
+except ImportError:
+    raise LedgerError("this Python was built without SQLite, which sessions need") from None
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
-    from tokcap.budget.arithmetic import Account, Settings, Window
-    from tokcap.budget.reports import Holding, Past, Recorded, Session, Shown
+    from tokcap.budget.base import Step, Texts
     from tokcap.environment import Environment
 
+    Answer = TypeVar("Answer")
 
-def open_sqlite(url: str, env: Environment, patience_seconds: float) -> SqliteLedger:
+FILE_NAME = "ledger.db"
+# The file whose bytes are locked by processes that hold reservations.
+HOLDERS_NAME = "ledger.holders"
+# `expires` is in seconds since 1970; NULL: the row is kept until it is removed.
+TABLES = (
+    "CREATE TABLE rows (key TEXT PRIMARY KEY, value TEXT NOT NULL, expires REAL) WITHOUT ROWID",
+    "CREATE INDEX expiring ON rows (expires) WHERE expires IS NOT NULL",
+)
+# '0' is the character after '/'.
+SCAN = (
+    "SELECT key, value FROM rows WHERE key BETWEEN ? || '/' AND ? || '0'"
+    " AND (expires IS NULL OR expires > ?) ORDER BY expires DESC LIMIT ?"
+)
+# Expired rows are removed by one step in about this many.
+CLEANING_STEPS = 100
+# SQLite's own retries slow down to one in a tenth of a second, while a hundred other processes get ahead.
+# Restarting its wait this often keeps the retries frequent.
+RETRY_SECONDS = 0.05
+# Python cannot decode a text, or a message about one, in a damaged file.
+FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)
+# A transaction has the database, its journal and, for a moment, their directory open.
+SQLITE_DESCRIPTORS = 4
+
+
+def open_sqlite(url: str, env: Environment, patience_seconds: float) -> Ledger:
     """Return the ledger of the data directory."""
     if url.partition(":")[2]:
         raise UsageError(
             f"the URL of the SQLite ledger is just sqlite: (the file is {FILE_NAME} in the data directory,"
             " which TOKCAP_DATA_DIR names)"
         )
-    return SqliteLedger(env.data_dir(), patience_seconds, env.now)
+    return ledger_in(env.data_dir(), patience_seconds, env.now)
 
 
-class SqliteLedger:
-    """A `SessionStore` in a file. The first `start` creates the file."""
+def ledger_in(data_dir: str, patience_seconds: float = 30.0, now: Callable[[], float] = time.time) -> Ledger:
+    """Return the ledger of a directory. The first session that is started creates the file."""
+    return Ledger(SqliteEngine(data_dir, now), patience_seconds)
 
-    lease_seconds = None
 
-    def __init__(
-        self,
-        data_dir: str,
-        patience_seconds: float = PATIENCE_SECONDS,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self._database = Database(os.path.join(data_dir, FILE_NAME), VERSION, TABLES, patience_seconds)
+class SqliteEngine(Engine):
+    """Rows in one table of a private file."""
+
+    def __init__(self, data_dir: str, now: Callable[[], float]) -> None:
+        self._path = os.path.join(data_dir, FILE_NAME)
+        self._holders_path = os.path.join(data_dir, HOLDERS_NAME)
         self._now = now
+        self.title = self._path
 
-    def start(self, name: str, settings: Settings) -> bool:
-        from tokcap.budget.trees import MOST_ABOVE, check_start, no_parent, too_deep
+    def change(self, keys: Sequence[str], step: Step, seconds: float) -> None:
+        if not self._exists():
+            if not step(dict.fromkeys(keys), self._now()):
+                return
+            self._create()
 
-        check_start(name, settings)
-        self._database.create()
-        with LedgerTransaction(self._database, self._now) as rows:
-            found = rows.find(name)
-            if found is not None:
-                if found.account.settings != settings:
-                    raise other_settings(name, found.account.settings)
-                return False
-            if settings.parent is not None:
-                parent = rows.find(settings.parent)
-                if parent is None:
-                    raise no_parent(settings.parent)
-                if len(parent.above) >= MOST_ABOVE:
-                    raise too_deep(settings.parent)
-            rows.insert_session(name, settings)
-            return True
+        def work(connection: sqlite3.Connection) -> None:
+            now = self._now()
+            for key, (text, kept_seconds) in step(texts_of(connection, keys), now).items():
+                if text is None:
+                    connection.execute("DELETE FROM rows WHERE key = ?", (key,))
+                else:
+                    expires = None if kept_seconds is None else now + kept_seconds
+                    connection.execute("REPLACE INTO rows VALUES (?, ?, ?)", (key, text, expires))
+            if round(now * 1000) % CLEANING_STEPS == 0:
+                connection.execute("DELETE FROM rows WHERE expires < ?", (now,))
 
-    def end(self, name: str, *, tree: bool = False) -> Account:
-        from tokcap.budget.lineage import names_below
-        from tokcap.budget.trees import has_children
+        self._transact("BEGIN IMMEDIATE", work, seconds)
 
-        with self.transaction(name) as rows:
-            found = rows.need(name)
-            below = names_below(rows, name)
-            if below and not tree:
-                raise has_children(name, below)
-            # The lowest first: each still has those above it.
-            for each in reversed((name, *below)):
-                rows.close_session(rows.need(each).session, "ended")
-            return found.account
+    def load(self, keys: Sequence[str], seconds: float) -> tuple[Texts, float]:
+        if not self._exists():
+            return dict.fromkeys(keys), self._now()
+        return self._transact("BEGIN", lambda connection: texts_of(connection, keys), seconds), self._now()
 
-    def reset(self, name: str) -> Account:
-        with self.transaction(name) as rows:
-            found = rows.need(name)
-            rows.close_session(found.session, "reset")
-            rows.insert_session(name, found.account.settings)
-            return rows.need(name).account
+    def scan(self, kind: str, most: int, seconds: float) -> tuple[Texts, float]:
+        now = self._now()
+        if not self._exists():
+            return {}, now
+        values = kind, kind, now, most
+        return self._transact("BEGIN", lambda found: dict(found.execute(SCAN, values)), seconds), now
 
-    def list(self) -> Sequence[Session]:
-        from tokcap.budget.reports import Session
-        from tokcap.budget.trees import linked
+    def hold(self) -> int:
+        from tokcap.budget import presence
 
-        if not self._database.exists():
-            return []
-        with LedgerTransaction(self._database, self._now) as rows:
-            return linked(
-                [
-                    Session(name=str(name), created=created, account=rows.account(number))
-                    for number, name, created in rows.running()
-                ]
-            )
+        return presence.hold(self._holders_path)
 
-    def held(self) -> Sequence[Holding]:
-        from tokcap.budget.lineage import holdings
+    def is_present(self, place: int) -> bool:
+        from tokcap.budget import presence
 
-        if not self._database.exists():
-            return []
-        with LedgerTransaction(self._database, self._now) as rows:
-            return holdings(rows)
+        return presence.is_present(self._holders_path, place)
 
-    def history(self, name: str | None = None) -> Sequence[Past]:
-        from tokcap.budget.lineage import past_periods
-
-        if not self._database.exists():
-            return []
-        with LedgerTransaction(self._database, self._now) as rows:
-            for number, _, _ in rows.running():
-                # Its present period may be over.
-                rows.account(number)
-            return past_periods(rows, name)
-
-    def has(self, name: str) -> bool:
-        session_name(name)
-        if not self._database.exists():
-            return False
-        with LedgerTransaction(self._database, self._now) as rows:
-            return rows.find(name) is not None
-
-    def reserve(
-        self,
-        name: str,
-        requested: int | None,
-        *,
-        turn: str | None = None,
-        window: Window | None = None,
-        shares: Window | None = None,
-    ) -> Grant:
-        if turn is not None:
-            key_text(turn, "a turn")
-        with self.transaction(name) as rows:
-            session = rows.need(name)
-            account = session.account
-            turn_taken = None if turn is None else rows.turn_taken(session.session, turn)
-            found = offer(account, requested, window or account.settings.window(shares), turn_taken)
-            tokens = found.tokens or 0
-            number = rows.insert_reservation(session, tokens, turn)
-            return Grant(number, found.tokens, turn, found.floor_decides, account.after_reserving(tokens))
-
-    def announce(self, name: str, grant: Grant, tokens: int) -> None:
-        tokens_of(tokens, "announced")
-        session_name(name)
-        # It runs while output waits to be written, so it does nothing else.
-        with LedgerTransaction(self._database, self._now, frees_abandoned=False) as rows:
-            rows.announce(grant, tokens)
-
-    def settle(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> Account:
-        tokens_of(actual, "actual")
-        with self.transaction(name) as rows:
-            held = rows.held(grant)
-            if held:
-                rows.free(held)
-                return rows.use_held(held, actual, kind)
-            counted = rows.counted(grant) if grant else None
-            if counted and grant and not counted.is_settled:
-                return rows.correct(counted, actual, kind, grant.id)
-            found = rows.need(name)
-            if counted:
-                return found.account
-            turn, number = (grant.turn, grant.id) if grant else (None, None)
-            return rows.use(found.session, turn, actual, kind, number, found.above)
-
-    def was_unknown(self, grant: Grant) -> bool:
-        """Return False: this ledger forgets nothing."""
-        return False
-
-    def defer(self, name: str, grant: Grant | None, actual: int, kind: str = "run") -> bool:
-        """Keep nothing: this ledger is never away."""
-        return False
-
-    def release(self, name: str, grant: Grant) -> Account:
-        with self.transaction(name) as rows:
-            held = rows.held(grant)
-            if held:
-                rows.free(held)
-                if held.announced:
-                    rows.use_announced(held)
-            return rows.need(name).account
-
-    def renew(self, grant: Grant) -> None:
-        """Do nothing: the ledger sees when a holder ends."""
-
-    def record(self, name: str, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
-        from tokcap.budget.reports import Recorded
-
-        tokens = tokens_of(input_tokens, "input") + tokens_of(output_tokens, "output")
-        if key is not None:
-            key_text(key, "a key")
-        with self.transaction(name) as rows:
-            found = rows.need(name)
-            if key is not None and rows.has_key(found.session, key):
-                return Recorded(False, found.account)
-            account = found.account.after_model_call(input_tokens, output_tokens)
-            rows.save_usage(found.session, account)
-            if found.above:
-                from tokcap.budget.lineage import use_above
-
-                use_above(rows, found.above, tokens)
-            rows.add_event(found.session, "record", tokens, key)
-            return Recorded(True, account)
-
-    def compacted(self, name: str, used: int) -> Account:
-        tokens_of(used, "used")
-        with self.transaction(name) as rows:
-            found = rows.need(name)
-            account = found.account.after_compacting(used)
-            rows.save_usage(found.session, account)
-            rows.forget_shown(found.session)
-            return account
-
-    def shown(self, name: str, keys: Sequence[str]) -> Shown:
-        from tokcap.budget.reports import Shown
-
-        with self.transaction(name) as rows:
-            session = rows.need(name).session
-            return Shown(rows.context(session), rows.shown_handles(session, keys))
-
-    def note_shown(self, name: str, context: str, handles: Mapping[str, str]) -> bool:
-        with self.transaction(name) as rows:
-            session = rows.need(name).session
-            is_present = rows.context(session) == context
-            if is_present:
-                rows.save_shown(session, handles)
-            return is_present
-
-    def turn(self, name: str, turn: str) -> int:
-        key_text(turn, "a turn")
-        with self.transaction(name) as rows:
-            return rows.turn_taken(rows.need(name).session, turn)
-
-    def read(self, name: str) -> Account:
+    def _exists(self) -> bool:
+        """Return whether the file exists; raise `StoreError` if it is not a file of ours."""
         try:
-            with self.transaction(name) as rows:
-                return rows.need(name).account
-        except LedgerFull:
-            # Nothing can be freed, but the account can be read.
-            with LedgerTransaction(self._database, self._now, frees_abandoned=False) as rows:
-                return rows.need(name).account
+            found = private.own_file(self._path)
+        except FileNotFoundError:
+            return False
+        if not found.st_size:
+            # SQLite would treat it as new. Ours are never empty: they are put in place complete.
+            raise LedgerError(damaged(self._path, "it is empty"))
+        private.make_directory(os.path.dirname(self._path), restrict=False)
+        return True
 
-    def transaction(self, name: str) -> LedgerTransaction:
-        """Return a transaction on the session of this name; never create the file."""
-        session_name(name)
-        if not self._database.exists():
-            raise not_started(name)
-        return LedgerTransaction(self._database, self._now)
+    def _create(self) -> None:
+        """Create the file if it is missing. If many processes try at once, one file serves all of them."""
+        directory = os.path.dirname(self._path)
+        private.make_directory(directory, restrict=False)
+        temporary = os.path.join(directory, private.temporary_name())
+        try:
+            private.write_new_file(temporary, empty_database())
+            os.link(temporary, self._path)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise private.refused(self._path, error) from None
+        finally:
+            if os.path.lexists(temporary):
+                os.unlink(temporary)
+
+    def _transact(self, begin: str, work: Callable[[sqlite3.Connection], Answer], seconds: float) -> Answer:
+        """Do the work in a transaction, which happens completely or not at all.
+
+        The journal is the ordinary one, which is deleted: a write-ahead log is written back and synced when
+        its last reader closes it, and that would be every call here. Commits are not synced. The data
+        survives the death of the process, and only a crash of the machine can damage the file, while a sync
+        would slow down every call of a session.
+        """
+        deadline = time.monotonic() + seconds
+        try:
+            # Mode `rw` never creates the file: SQLite's would be empty and readable for others.
+            connection = sqlite3.connect(
+                sqlite_uri(self._path, "rw"), timeout=RETRY_SECONDS, isolation_level=None, uri=True
+            )
+            try:
+                # The first statement that reads can meet a lock.
+                for statement in ("PRAGMA synchronous = OFF", begin, "PRAGMA user_version"):
+                    execute_patiently(connection, statement, deadline)
+                check_size(connection, private.own_file(self._path), self._path)
+                found = work(connection)
+                execute_patiently(connection, "COMMIT", deadline)
+                return found
+            finally:
+                # Closing rolls back what was not committed.
+                connection.close()
+        except FAILURES as error:
+            raise ledger_error(error, self._path, seconds) from None
+        except FileNotFoundError as error:
+            raise private.refused(self._path, error) from None
+
+
+def empty_database() -> bytes:
+    """Return the bytes of a ledger without rows."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for statement in TABLES:
+            connection.execute(statement)
+        return connection.serialize()
+    finally:
+        connection.close()
+
+
+def texts_of(connection: sqlite3.Connection, keys: Sequence[str]) -> Texts:
+    statement = f"SELECT key, value FROM rows WHERE key IN ({', '.join('?' * len(keys))})"  # noqa: S608  # only signs
+    return {**dict.fromkeys(keys), **dict(connection.execute(statement, (*keys,)))}
+
+
+def execute_patiently(connection: sqlite3.Connection, statement: str, deadline: float) -> None:
+    """Execute a statement, and retry while another process holds a lock."""
+    while True:
+        try:
+            connection.execute(statement).fetchall()
+            return
+        except sqlite3.OperationalError as error:
+            if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+
+
+def check_size(connection: sqlite3.Connection, found: os.stat_result, path: str) -> None:
+    ((page_bytes,),) = connection.execute("PRAGMA page_size")
+    if found.st_size % page_bytes:
+        # SQLite would read zeros for the missing part of the last page.
+        raise LedgerError(damaged(path, "its end is missing"))
+
+
+def sqlite_uri(path: str, mode: str) -> str:
+    return "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + f"?mode={mode}"
+
+
+def ledger_error(
+    error: sqlite3.DatabaseError | UnicodeDecodeError, path: str, patience_seconds: float
+) -> LedgerError:
+    """Turn an error of SQLite into one line that says what to do."""
+    if isinstance(error, UnicodeDecodeError):
+        return LedgerError(damaged(path, "a text in it is not UTF-8"))
+    code = primary_code(error)
+    if code == sqlite3.SQLITE_BUSY:
+        return LedgerError(
+            f"{path} has been locked by another process for {patience_seconds:.2g} seconds;"
+            " end that process, or try again"
+        )
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return LedgerError(damaged(path, str(error)))
+    if code == sqlite3.SQLITE_ERROR and "no such table" in str(error):
+        return LedgerError(f"{path} is not a tokcap ledger; move it away")
+    if code == sqlite3.SQLITE_CANTOPEN and (shortage := lack_of_descriptors()):
+        return LedgerError(f"{path}: {shortage}")
+    return LedgerError(f"{path}: {error}")
+
+
+def lack_of_descriptors() -> str:
+    """Return what the system says if SQLite cannot open all its files now; SQLite does not pass it on."""
+    opened: list[int] = []
+    try:
+        while len(opened) < SQLITE_DESCRIPTORS:
+            opened.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return str(error.strerror)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return ""
+
+
+def damaged(path: str, reason: str) -> str:
+    # SQLite may describe a page in several lines.
+    return f"{path} is damaged ({' '.join(reason.split())}); move it away, and start the sessions again"
+
+
+def primary_code(error: sqlite3.DatabaseError) -> int:
+    """Return the kind of an error, without the details that SQLite adds in the higher bits."""
+    # Errors that Python itself raises have no code.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

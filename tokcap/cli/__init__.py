@@ -1,18 +1,14 @@
 """Everything about the command line.
 
-- options, kinds: the option table of `tokcap` and `tokcap show`, and the kinds of values
-- arguments: decide what kind of call this is
-- words, synonyms: split a command line; what an unknown option probably means
-- values: decide a value from flag, variable, config file or default
-- config: the config file: read it, find lines in it, write a first one
+- kinds, options, arguments: kinds of values; the option table; what a call is, and the value of options
+- config: read the config file
+- subcommand: run a subcommand, by the option table (`description`) or as a Typer application (`application`)
+- commands: one module per subcommand
+- reply, sessions, hook_options, hook_reader: what several subcommands share
+- catalog: all commands by name, for help, completion, the manifest and the man pages in `man/`
+- help, completion, scripts: help of what the option table parses; what can follow some words, and the
+  scripts of the shells that ask it
 - shell_flags, shell_entry: the words of a shell before `-c`; the programs `tokcap-sh`, `tokcap-bash` and
   `tokcap-zsh`
-- stand_in, relay: what the last two do; the process that stays for what background processes write later
-- description, catalog: commands as data; all commands by name
-- subcommand, subcommand_words: run a subcommand; check its words against its description
-- commands: one module per subcommand, with its description and what it does
-- typer_command: a described command as a Typer command
-- reply, refusal: how subcommands answer, and how errors are reported
-- sessions, session_status: for `tokcap budget`: which session is meant, and its state
-- help, manpages, completions, listing: made from the descriptions
+- stand_in, tolerance, relay: what the last two do; settings that do not work; background processes
 """

@@ -1,24 +1,29 @@
 """Decide what a call is from its arguments: a request to run or to show, a subcommand, help or version.
 
-Reads variables and the config file, but no payload.
+First the words are split into options and the rest; then every option gets its value from flag, variable,
+config file or default, in this order. No payload is read.
 """
 
 from __future__ import annotations
 
-from tokcap.cli.options import BY_KEY
-from tokcap.cli.values import decide, may_have_config
-from tokcap.cli.words import take_apart
+import os
+
+from tokcap.cli.kinds import LineOfText, Switch
+from tokcap.cli.options import BY_KEY, by_flag, options_of
 from tokcap.core.request import DEFAULTS, SUBCOMMANDS, Request, ShowRequest
 from tokcap.errors import UsageError
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import TypeAlias
 
-    from tokcap.cli.options import Form
-    from tokcap.core.request import Output, Value
+    from tokcap.cli.kinds import Kind
+    from tokcap.cli.options import Form, Option
+    from tokcap.cli.shell_flags import ShellFlags
+    from tokcap.core.request import Output, TokenizerMatch, Value
     from tokcap.environment import Environment
+    from tokcap.tokens.models import Model
 
 
 class HelpWanted(Record):
@@ -145,7 +150,7 @@ def refuse_to_stop_early(values: Mapping[str, Value]) -> None:
     from tokcap.shapes import MODES
 
     needs_all = values["token_count"] or not MODES[str(values["mode"])].shows_payload
-    if needs_all or not KEEPS[str(values["keep"])].may_stop_early:
+    if needs_all or not KEEPS[str(values["keep"])].reads_only_head:
         raise UsageError(
             "--kill-on-limit cannot be combined with --token-count, a --keep other than head, or a --mode"
             " other than raw: they need the full output"
@@ -190,11 +195,9 @@ def wanted_output(argv: Sequence[str], env: Environment) -> Output:
     words = take_apart(argv[1:], "show") if subcommand else take_apart(argv, "run")
     asked = [raw for given, raw in words.given if given is option]
     wanted: object = asked[-1] if asked else env.variables.get(option.variable)
-    if not wanted and may_have_config(env):
-        from tokcap.cli.config.file import raw_value
-
+    if not wanted:
         try:
-            wanted = raw_value(option, env)
+            wanted = config_of(env).values.get(option.key)
         except UsageError:
             # The file may be the very reason why the call is refused.
             wanted = None
@@ -203,3 +206,245 @@ def wanted_output(argv: Sequence[str], env: Environment) -> Output:
     except ValueError:
         output = "text"
     return output
+
+
+class Words(Record):
+    """A command line, split into its parts. Values are not checked yet."""
+
+    given: tuple[tuple[Option, str], ...]
+    rest: tuple[str, ...]
+    # Whether `--` came before the rest: then its first word is a command, even if it is named `show`.
+    forced: bool
+    wants_help: bool
+    wants_version: bool
+    problems: tuple[str, ...]
+    # Flags for the shell that runs the rest as a string; empty: the rest is not a string.
+    shell: tuple[str, ...] = ()
+
+
+def take_apart(argv: Sequence[str], form: Form) -> Words:
+    """Split the command line of `tokcap`, or the words after `tokcap show`."""
+    called = "tokcap" if form == "run" else f"tokcap {form}"
+    return split_words(argv, by_flag(options_of(form)), called, is_run=form == "run")
+
+
+def split_words(
+    argv: Sequence[str],
+    by_name: Mapping[str, Option],
+    called: str,
+    *,
+    is_run: bool = False,
+    ends_at_word: bool = False,
+) -> Words:
+    """Split a command line. Continue after a problem, to find `--output`.
+
+    If a command is to be run, the first word that is not an option begins the command, and all words that
+    follow belong to it. A subcommand takes options after its arguments as well.
+    """
+    known = [*by_name, "--help", "--version"]
+    given: list[tuple[Option, str]] = []
+    rest: list[str] = []
+    problems: list[str] = []
+    wants_help = wants_version = forced = has_string = False
+    shell: list[str] = []
+    position = 0
+    while position < len(argv):
+        word = argv[position]
+        if word == "--":
+            forced = True
+            position += 1
+            break
+        if not word.startswith("-") or word == "-":
+            if is_run or ends_at_word:
+                break
+            rest.append(word)
+            position += 1
+            continue
+        position += 1
+        name, equals, value = split_option(word)
+        if name in ("--help", "-h"):
+            wants_help = True
+        elif name in ("--version", "-V") and "--token-limit" in by_name:
+            wants_version = True
+        elif option := by_name.get(name):
+            if isinstance(option.kind, Switch):
+                if equals:
+                    problems.append(f"{option.flag} takes no value")
+                given.append((option, "true"))
+            elif equals:
+                given.append((option, decoded(value)))
+            elif position < len(argv):
+                given.append((option, decoded(argv[position])))
+                position += 1
+            else:
+                problems.append(missing_value(option.flag, option.kind, option.metavar))
+        elif negated := negated_switch(name, by_name):
+            if equals:
+                problems.append(f"{name} takes no value")
+            given.append((negated, "false"))
+        elif is_run and (found := shell_flags(argv[position - 1 :])):
+            shell += found.flags
+            position += len(found.flags) - 1
+            if found.has_string:
+                has_string = True
+                break
+        else:
+            problems.append(unknown_option(name, known, called))
+            # The call is refused anyway. The next word may be the value of the unknown option. Skip it, to
+            # find the format in which the caller wants the refusal.
+            if not equals and position < len(argv) and not argv[position].startswith("-"):
+                position += 1
+    rest += argv[position:]
+    if has_string:
+        from tokcap.cli.shell_flags import string_problem
+
+        problem = string_problem(rest, tuple(by_name))
+        problems += [problem] if problem else []
+    elif shell:
+        problems.insert(0, unknown_option(shell[0], known, called))
+        shell = []
+    return Words(tuple(given), tuple(rest), forced, wants_help, wants_version, tuple(problems), tuple(shell))
+
+
+def shell_flags(words: Sequence[str]) -> ShellFlags | None:
+    """Return the shell flags that the words begin with, if any. Called only for unknown options."""
+    from tokcap.cli.shell_flags import take_flags
+
+    return take_flags(words)
+
+
+def split_option(word: str) -> tuple[str, bool, str]:
+    """Split `--name=value` or `-nvalue` into name, whether a value is attached, and value."""
+    if word.startswith("--"):
+        name, equals, value = word.partition("=")
+        return name, bool(equals), value
+    return word[:2], len(word) > 2, word[2:]
+
+
+def negated_switch(name: str, by_name: Mapping[str, Option]) -> Option | None:
+    """Return the switch that `--no-NAME` turns off."""
+    option = by_name.get("--" + name.removeprefix("--no-")) if name.startswith("--no-") else None
+    return option if option and isinstance(option.kind, Switch) else None
+
+
+def unknown_option(name: str, known: Sequence[str], called: str) -> str:
+    """Return the message about an option that does not exist; `called` is the command as it is typed."""
+    hint = hint_for(name.lower().replace("_", "-"), known) or f"see {called} --help"
+    return f"unknown option {decoded(name)}; {hint}"
+
+
+def hint_for(name: str, known: Sequence[str]) -> str:
+    """Return what an unknown option probably means, or which form of a call takes it; empty if unknown."""
+    if "--token-offset" in known and name not in known:
+        if name in by_flag(options_of("show")):
+            return "it is an option of tokcap show"
+        if name in by_flag(options_of("run")):
+            return "it works only when a command is run"
+    from tokcap.core.spelling import nearest
+
+    near = nearest(name, known)
+    # `--no-limit` does not mean a limit.
+    return f"did you mean {near}?" if near and name.startswith("--no-") == near.startswith("--no-") else ""
+
+
+def missing_value(flag: str, kind: Kind, metavar: str) -> str:
+    """Return the message about an option without its value."""
+    # `expected` only says which characters a text must not have. That does not help here.
+    expected = f"{flag} {metavar}" if isinstance(kind, LineOfText) else kind.expected
+    return f"{flag} needs a value: {expected}"
+
+
+def decoded(word: str) -> str:
+    """Return an argument as Unicode text, whatever the locale is."""
+    return os.fsencode(word).decode("utf-8", "surrogateescape")
+
+
+class Config(Record):
+    """What the config file sets."""
+
+    values: Mapping[str, Value]
+    models: Mapping[str, Model]
+
+
+NO_CONFIG = Config({}, {})
+
+
+def decide(
+    given: Sequence[tuple[Option, str]],
+    form: Form,
+    env: Environment,
+    usual: Mapping[str, Value] | None = None,
+) -> dict[str, Value]:
+    """Merge the four sources of values; `UsageError` for the first bad value.
+
+    `usual` has values that a program uses instead of the defaults.
+    """
+    from_flags = {option.key: read_value(option.kind, raw, option.flag) for option, raw in given}
+    if from_flags.get("ledger"):
+        from tokcap.cli.reply import refuse_password
+
+        refuse_password(str(from_flags["ledger"]))
+    config = config_of(env)
+    chosen: dict[str, Value] = {}
+    if config.values or any(name.startswith("TOKCAP_") for name in env.variables):
+        for option in options_of(form):
+            if option.key in from_flags:
+                continue
+            if (raw := option.text_in(env.variables)) is not None:
+                chosen[option.key] = read_value(option.kind, decoded(raw), option.variable)
+            elif option.key in config.values:
+                chosen[option.key] = config.values[option.key]
+    return completed({**(usual or {}), **chosen, **from_flags}, form, config.models, env)
+
+
+def completed(
+    chosen: Mapping[str, Value], form: Form, models: Mapping[str, Model], env: Environment | None = None
+) -> dict[str, Value]:
+    """Return the chosen values, completed by what is known of the model and by the defaults."""
+    if chosen.get("model"):
+        from tokcap.tokens.models import find_model, is_here
+
+        # A context window or tokenizer that was chosen explicitly overrides that of the model.
+        model = find_model(str(chosen["model"]), models)
+        if chosen.get("tokenizer") is None and not is_here(model, env):
+            model = model.replace(tokenizer=None)
+        match = tokenizer_match(model, chosen.get("tokenizer"))
+        chosen = {"tokenizer_match": match, **model.known(), **chosen}
+    return {**{option.key: option.default for option in options_of(form)}, **chosen}
+
+
+def tokenizer_match(model: Model, chosen: Value) -> TokenizerMatch:
+    """Return how the tokenizer relates to the model; `chosen` is None if the caller named none."""
+    if chosen is None:
+        return "own" if model.tokenizer else "substitute"
+    return "own" if chosen == model.tokenizer else "chosen"
+
+
+def read_value(kind: Kind, raw: str, origin: str) -> Value:
+    """Return the value that a text stands for; `UsageError` names the flag or variable it came from."""
+    try:
+        return kind.read(raw)
+    except ValueError as error:
+        raise UsageError(f"{origin}: {error}") from None
+
+
+def config_of(env: Environment) -> Config:
+    """Return what the config file sets."""
+    if not may_have_config(env):
+        return NO_CONFIG
+    from tokcap.cli.config import read_file
+
+    found = read_file(env)
+    return Config(found.values, found.models) if found else NO_CONFIG
+
+
+def may_have_config(env: Environment) -> bool:
+    """Return whether a config file has to be read. If not, the modules that read it are not loaded."""
+    try:
+        os.stat(env.config_file())
+    except (FileNotFoundError, NotADirectoryError):
+        # A file that is named explicitly must exist.
+        return bool(env.variables.get("TOKCAP_CONFIG"))
+    except OSError:
+        pass  # reported when the file is read
+    return True

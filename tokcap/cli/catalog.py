@@ -1,35 +1,36 @@
-"""All commands, by name. The module of a subcommand is loaded when its commands are asked for."""
+"""All commands by name, as records of `description`: for help, man pages, completion, manifest and guides.
+
+The module of a subcommand is loaded when its commands are asked for. What Typer parses is described by what
+Typer made of the functions.
+"""
 
 from __future__ import annotations
 
-from tokcap.cli.description import HELP, Argument, Command, Example, Flag, flag_of
-from tokcap.cli.kinds import Name, Switch
-from tokcap.cli.options import BY_KEY, options_of
+from tokcap.cli.description import Argument, Command
+from tokcap.cli.kinds import Choice, Name, Switch
+from tokcap.cli.options import Option, options_of
+from tokcap.cli.subcommand import CALLS
 from tokcap.core.request import SUBCOMMANDS
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from collections.abc import Iterator
+    from typing import Any
 
-    from tokcap.cli.description import Group
+    from tokcap.cli.options import Names
 
-# One line for each subcommand: the help of `tokcap` itself does not wait for their modules to load.
-SUBCOMMAND_BRIEFS = {
-    "show": "read a stored output",
-    "spill": "list, find, remove outputs",
-    "budget": "one budget for many calls",
-    "tokenizer": "add a model's vocabulary",
-    "count": "count tokens of files",
-    "stats": "what was shown and saved",
-    "doctor": "check the installation",
-    "hook": "for coding agents",
-    "manifest": "all of this, as JSON",
-    "completion": "for bash, zsh, fish",
-    "mcp": "serve agents over MCP",
-}
-
-VERSION = Flag(("-V", "--version"), "show the version", Switch())
-STRING = Flag(("-c",), "run STRING in a shell, as sh -c does", Name(expected="a shell command"), "STRING")
+HELP = Option("help", Switch(), "show this help", short="h", forms=(), ambient=False)
+VERSION = HELP.replace(key="version", short="V", help="show the version")
+STRING = Option(
+    "string",
+    Name(expected="a shell command"),
+    "run STRING in a shell, as sh -c does",
+    metavar="STRING",
+    short="c",
+    has_name=False,
+    forms=(),
+    ambient=False,
+)
 
 RUN = Command(
     path=(),
@@ -39,14 +40,11 @@ RUN = Command(
             "COMMAND [ARG]...", "the command and its arguments; none: read standard input", required=False
         ),
     ),
-    danger="runs_commands",
-    exit_codes=(0, 120, 124, 125, 126, 127),
-    examples=(
-        Example("tokcap -n 500 -- git log", "at most 500 tokens, in whole lines, with a mark at the cut"),
-        Example("tokcap --token-count -- cat notes.md", "only the number of tokens"),
-        Example("tokcap -o json -n 500 -- git status", "the same as a JSON envelope, for programs"),
-    ),
+    options=(*options_of("run"), STRING, HELP, VERSION),
+    exit_codes=(120, 124, 125, 126, 127),
 )
+# What only `show` has comes first.
+SHOW_OPTIONS = sorted(options_of("show"), key=lambda option: option.forms != ("show",))
 SHOW = Command(
     path=("show",),
     summary="Read an output that tokcap has stored; the command does not run again.",
@@ -58,57 +56,114 @@ SHOW = Command(
             names="handles",
         ),
     ),
-    exit_codes=(0, 1, 2, 120, 125),
-    no="there is no such output, value or line",
-    examples=(
-        Example("tokcap show lake@464", "the window that begins at token 464"),
-        Example("tokcap show @last --grep 'error|warn'", "matching lines, with line number and token offset"),
-        Example("tokcap show @last --pointer /items/3", "one value of a JSON document"),
+    options=(
+        *(
+            option.replace(default_text="that of the run") if option.key == "token_limit" else option
+            for option in SHOW_OPTIONS
+        ),
+        HELP,
     ),
+    exit_codes=(0, 1, 2, 120, 125),
+    epilog="Exit status 1: there is no such output, value or line."
+    " Example: tokcap show @last --grep 'error|warn'.",
 )
 
-
-def run() -> Command:
-    """Return `tokcap` itself, with its options."""
-    flags = tuple(flag_of(option) for option in options_of("run"))
-    return RUN.but(flags=(*flags, STRING, HELP, VERSION))
-
-
-def show() -> Command:
-    """Return `tokcap show`, with its options."""
-    flags = [flag_of(option) for option in options_of("show")]
-    # What only `show` has comes first.
-    flags.sort(key=lambda flag: BY_KEY[flag.name].forms != ("show",))
-    with_limit_of_the_run = [
-        flag.but(shown_default="that of the run") if flag.name == "token_limit" else flag for flag in flags
-    ]
-    return SHOW.but(flags=(*with_limit_of_the_run, HELP))
+# What a shell completes a value with, by the name of the value.
+NAMES: dict[str, Names] = {
+    "HANDLE": "handles",
+    "SESSION": "sessions",
+    "TOKENIZER": "tokenizers",
+    "MODEL": "models",
+    "AGENT": "agents",
+    "FILE": "files",
+}
 
 
 def commands_of(name: str) -> tuple[Command, ...]:
     """Return the commands of one subcommand, in the order of its help."""
     if name == "show":
-        return (show(),)
-    found: tuple[Command, ...] = module_of(name).COMMANDS
-    return found
+        return (SHOW,)
+    if name in CALLS:
+        below = [path for path in CALLS if path.startswith(f"{name} ")]
+        return tuple(with_help(CALLS[path]) for path in (name, *below))
+    from tokcap.cli.application import command_of
+
+    return tuple(described(command_of(name), (name,)))
 
 
-def group_of(name: str) -> Group | None:
-    """Return the group of one subcommand; None if the name is a command itself."""
-    return None if name == "show" else getattr(module_of(name), "GROUP", None)
+def described(command: Any, path: tuple[str, ...]) -> Iterator[Command]:
+    """Yield a command that Typer has made, and those below it."""
+    below = getattr(command, "commands", {})
+    if not below:
+        yield command_like(command, path)
+    for name, one in below.items():
+        if " ".join((*path, name)) in CALLS:
+            yield with_help(CALLS[" ".join((*path, name))])
+        else:
+            yield from described(one, (*path, name))
+
+
+def with_help(call: Any) -> Command:
+    """Return a command that the option table parses, with the option that all have."""
+    command: Command = call.replace(options=(*call.options, HELP))
+    return command
+
+
+def command_like(command: Any, path: tuple[str, ...]) -> Command:
+    """Return the description of one Typer command."""
+    summary, _, details = (command.help or "").partition("\n\n")
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    options = [one for one in command.params if one.param_type_name == "option"]
+    return Command(
+        path=path,
+        summary=" ".join(summary.split()),
+        details=details.strip(),
+        arguments=tuple(map(argument_like, arguments)),
+        options=(*map(option_like, options), HELP),
+        epilog=command.epilog or "",
+    )
+
+
+def argument_like(argument: Any) -> Argument:
+    bare = argument.metavar.strip("[].")
+    return Argument(
+        metavar=bare,
+        help=argument.help,
+        required=argument.required,
+        repeatable=argument.nargs == -1,
+        choices=tuple(bare.split("|")) if "|" in bare else (),
+        names=NAMES.get(bare, ""),
+    )
+
+
+def option_like(option: Any) -> Option:
+    letters = [word for word in option.opts if not word.startswith("--")]
+    (name,) = (word for word in option.opts if word.startswith("--"))
+    metavar = option.metavar or ""
+    kind: Any = Switch() if option.is_flag else Name(expected=metavar)
+    return Option(
+        key=name[2:].replace("-", "_"),
+        short=letters[0][1:] if letters else "",
+        kind=Choice(tuple(metavar.split("|"))) if "|" in metavar else kind,
+        metavar=metavar,
+        help=f"{option.help}; required" if option.required else option.help,
+        forms=(),
+        ambient=False,
+        default_text=str(option.default) if option.default else "",
+        names=NAMES.get(metavar, ""),
+    )
 
 
 def all_commands() -> tuple[Command, ...]:
     """Return `tokcap` itself, `show`, and all other commands, sorted by name."""
     others = [command for name in SUBCOMMANDS if name != "show" for command in commands_of(name)]
-    return (run(), show(), *sorted(others, key=lambda command: command.path))
+    return (RUN, SHOW, *sorted(others, key=lambda command: command.path))
 
 
-def all_groups() -> tuple[Group, ...]:
-    """Return the names that only lead to commands."""
-    return tuple(group for name in SUBCOMMANDS if (group := group_of(name)))
+def summary_of(name: str) -> str:
+    """Return what a subcommand does, in one sentence: its own, or that of its group."""
+    if name == "show" or name in CALLS:
+        return commands_of(name)[0].summary
+    from tokcap.cli.application import command_of
 
-
-def module_of(name: str) -> ModuleType:
-    # `importlib` takes longer to import than this takes to read.
-    return __import__(f"tokcap.cli.commands.{name}", fromlist=["COMMANDS"])
+    return " ".join((command_of(name).help or "").partition("\n\n")[0].split())

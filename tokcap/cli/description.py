@@ -1,29 +1,26 @@
-"""Commands as data: the records that parsing, help, man pages, completions and manifest are made from.
+"""Commands as data: what the option table parses, and what help, man pages, completion and manifest show.
 
-A subcommand is described where it is defined, by `command`, in its module of `cli.commands`.
+A command that agents and loops call is described where it is defined, and parsed by the option table. What
+people type is a Typer application in `cli.commands`; `catalog` describes it in the same words.
 """
 
 from __future__ import annotations
 
 from tokcap import exits
-from tokcap.cli.kinds import Choice, Switch
-from tokcap.cli.options import BY_KEY
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.cli.arguments import decoded, read_value, split_words
+from tokcap.cli.options import by_flag
+from tokcap.errors import UsageError
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Literal, TypeAlias
+    from collections.abc import Callable, Sequence
 
-    from tokcap.cli.kinds import Kind
     from tokcap.cli.options import Names, Option
-    from tokcap.core.request import Value
-
-    Danger: TypeAlias = Literal["safe", "writes", "destructive", "runs_commands"]
-    # Takes the environment, and the arguments and options by name; returns the exit status.
-    Handler: TypeAlias = Callable[..., int]
+    from tokcap.environment import Environment
 
 EXIT_MEANINGS = {
     exits.OK: "done",
+    exits.NO: "the answer is no, or there is no such thing",
     exits.BAD_USAGE: "bad usage: nothing was done",
     exits.BUDGET_EXHAUSTED: "the budget is exhausted: nothing was done",
     exits.TIMED_OUT: "the command timed out",
@@ -37,72 +34,6 @@ EXIT_MEANINGS_OF_A_RUN = {
 }
 
 
-class Flag(Record):
-    """One option of one command."""
-
-    # The letter first: `-n`, `--token-limit`.
-    spellings: tuple[str, ...]
-    help: str
-    # Reads and checks a value.
-    kind: Kind
-    metavar: str = ""
-    default: Value = None
-    # How help shows the default; empty: help shows none.
-    shown_default: str = ""
-    # The flag that turns a switch off.
-    negation: str = ""
-    group: str = ""
-    variable: str = ""
-    names: Names = ""
-    required: bool = False
-    # Whether it may be given several times. The handler gets a tuple.
-    repeatable: bool = False
-    # See `Option`.
-    brief: str = ""
-    example: str = ""
-    # The parameter of the handler, if it is not the name.
-    passed_as: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name for programs: `token_limit`."""
-        return self.spellings[-1].lstrip("-").replace("-", "_")
-
-    @property
-    def parameter(self) -> str:
-        """The parameter of the handler that takes the value."""
-        return self.passed_as or self.name
-
-    @property
-    def type(self) -> str:
-        """One of integer, number, string, boolean, choice, size, duration."""
-        return self.kind.type
-
-    @property
-    def takes_value(self) -> bool:
-        return not isinstance(self.kind, Switch)
-
-    @property
-    def expected(self) -> str:
-        """What a value must be, in words; empty for a switch."""
-        return self.kind.expected if self.takes_value else ""
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        return self.kind.words if isinstance(self.kind, Choice) else ()
-
-    @property
-    def value_name(self) -> str:
-        """How the value is written: `N`, `head|tail|ends`; empty for a switch."""
-        return "|".join(self.choices) if self.choices else self.metavar
-
-    @property
-    def spelled(self) -> str:
-        """The flag as help and tables show it: `-n, --token-limit N`."""
-        value = f" {self.value_name}" if self.takes_value else ""
-        return ", ".join(self.spellings) + value
-
-
 class Argument(Record):
     """One word that a command takes by its position."""
 
@@ -111,36 +42,18 @@ class Argument(Record):
     required: bool = True
     repeatable: bool = False
     choices: tuple[str, ...] = ()
+    # What a shell completes it with.
     names: Names = ""
-    # Whether options end at its first word, because the words are a command with its own options.
-    is_command: bool = False
-    # The parameter of the handler, if it is not the lower-case metavar.
-    passed_as: str = ""
-
-    @property
-    def parameter(self) -> str:
-        """The parameter of the handler that takes the word."""
-        return self.passed_as or self.metavar.lower()
 
     @property
     def spelled(self) -> str:
-        """The argument as a usage line shows it: `[NAME]`, `HANDLE...`, `[-- COMMAND [ARG]...]`."""
-        word = "|".join(self.choices) or self.metavar
-        if self.is_command:
-            return f"-- {word} [ARG]..." if self.required else f"[-- {word} [ARG]...]"
-        word += "..." if self.repeatable else ""
+        """The argument as a usage line shows it: `[NAME]`, `HANDLE...`."""
+        word = ("|".join(self.choices) or self.metavar) + ("..." if self.repeatable else "")
         return word if self.required else f"[{word}]"
 
 
-class Example(Record):
-    """A call, and what it does."""
-
-    call: str
-    does: str
-
-
 class Command(Record):
-    """One command: what it takes, what it does, and the function that does it."""
+    """One command: what it takes, what it does, and for the option table the function that does it."""
 
     # The words after `tokcap`; empty for `tokcap` itself.
     path: tuple[str, ...]
@@ -148,16 +61,16 @@ class Command(Record):
     summary: str
     details: str = ""
     arguments: tuple[Argument, ...] = ()
-    flags: tuple[Flag, ...] = ()
-    danger: Danger = "safe"
-    exit_codes: tuple[int, ...] = (exits.OK, exits.BAD_USAGE, exits.OWN_FAILURE)
-    # What exit status 1 means; empty: the command has no such status.
-    no: str = ""
-    examples: tuple[Example, ...] = ()
-    # Whether it is called in loops, or somebody waits for it: then its words are read without Typer.
-    quick: bool = False
-    # None: `tokcap` itself and `show`, which become a request instead.
-    handler: Handler | None = None
+    options: tuple[Option, ...] = ()
+    # Examples, and what exit status 1 means here.
+    epilog: str = ""
+    exit_codes: tuple[int, ...] = (exits.OK, exits.NO, exits.BAD_USAGE, exits.OWN_FAILURE)
+    # Whether options end at the first word that is none: the words are a command with its own options.
+    ends_at_word: bool = False
+    # Options that may be given several times. The handler gets a list.
+    repeatable: tuple[str, ...] = ()
+    # Takes the environment, and by name what was given; returns the exit status.
+    handler: Callable[..., int] | None = None
 
     @property
     def name(self) -> str:
@@ -165,119 +78,46 @@ class Command(Record):
         return " ".join(("tokcap", *self.path))
 
     @property
-    def sentence(self) -> str:
-        """What it does, for a list with one line each."""
-        return first_sentence(self.summary)
-
-    @property
-    def dotted(self) -> str:
-        """The name for programs: `budget.start`."""
-        return ".".join(self.path) or "run"
-
-    @property
     def usage(self) -> str:
-        words = (self.name, "[OPTIONS]", *(argument.spelled for argument in self.arguments))
-        return " ".join(words)
+        return " ".join((self.name, "[OPTIONS]", *(argument.spelled for argument in self.arguments)))
 
     @property
     def exit_meanings(self) -> dict[str, str]:
         """Every exit status, and what it means."""
-        if not self.path:
-            own = {str(code): EXIT_MEANINGS[code] for code in self.exit_codes if code}
-            return EXIT_MEANINGS_OF_A_RUN | own
-        meanings = EXIT_MEANINGS | {exits.NO: self.no}
-        return {str(code): meanings[code] for code in self.exit_codes}
+        own = {str(code): EXIT_MEANINGS[code] for code in self.exit_codes}
+        return own if self.path else EXIT_MEANINGS_OF_A_RUN | own
 
-    @property
-    def output_formats(self) -> tuple[str, ...]:
-        formats = [flag.choices for flag in self.flags if "-o" in flag.spellings]
-        return formats[0] if formats else ("text",)
+    def answer(self, words: Sequence[str], env: Environment) -> int:
+        """Parse the words of a call by the option table, and do it."""
+        split = split_words(words, by_flag(self.options), self.name, ends_at_word=self.ends_at_word)
+        if split.wants_help:
+            from tokcap.cli.catalog import with_help
+            from tokcap.cli.help import command_help
+            from tokcap.system.screen import screen_of
 
+            env.write_stdout(command_help(with_help(self), screen_of(env, env.stdout)).encode())
+            return exits.OK
+        if split.problems:
+            raise UsageError(split.problems[0])
+        assert self.handler is not None
+        given: dict[str, object] = {}
+        for option, raw in split.given:
+            value = read_value(option.kind, raw, option.flag)
+            before = given.get(option.key, ())
+            given[option.key] = (*before, value) if option.key in self.repeatable else value  # type: ignore[misc]  # a tuple
+        return self.handler(env, **given, **self.arguments_of(split.rest))
 
-class Group(Record):
-    """Commands under one name: `tokcap budget`."""
-
-    name: str
-    summary: str
-
-    @property
-    def sentence(self) -> str:
-        return first_sentence(self.summary)
-
-
-def first_sentence(text: str) -> str:
-    """Return the first sentence without its full stop."""
-    return text.partition(". ")[0].removesuffix(".")
-
-
-HELP = Flag(("-h", "--help"), "show this help", Switch())
-
-
-def command(
-    *path: str,
-    arguments: tuple[Argument, ...] = (),
-    flags: tuple[Flag, ...] = (),
-    examples: tuple[tuple[str, str], ...] = (),
-    danger: Danger = "safe",
-    no: str = "",
-    quick: bool = False,
-) -> Callable[[Handler], Command]:
-    """Make a command of the function that does it; its docstring says what it does."""
-
-    def described(function: Handler) -> Command:
-        lines = [line.strip() for line in (function.__doc__ or "").strip().splitlines()]
-        summary, _, details = "\n".join(lines).partition("\n\n")
-        return Command(
-            path=path,
-            summary=" ".join(summary.split()),
-            details=details,
-            arguments=arguments,
-            flags=(*flags, HELP),
-            danger=danger,
-            exit_codes=(exits.OK, *((exits.NO,) if no else ()), exits.BAD_USAGE, exits.OWN_FAILURE),
-            no=no,
-            examples=tuple(Example(*example) for example in examples),
-            quick=quick,
-            handler=function,
-        )
-
-    return described
-
-
-def flag_of(option: Option) -> Flag:
-    """Return a row of the option table as a flag of `tokcap` or `tokcap show`."""
-    switch = isinstance(option.kind, Switch)
-    return Flag(
-        spellings=(f"-{option.short}", option.flag) if option.short else (option.flag,),
-        help=option.help,
-        kind=option.kind,
-        metavar=option.metavar,
-        default=option.default,
-        shown_default=option.shown_default,
-        negation=f"--no-{option.name}" if switch else "",
-        group=option.group,
-        variable=option.variable if option.ambient else "",
-        names=option.names,
-        brief=option.brief,
-        example=option.example,
-    )
-
-
-def flag_like(key: str, help: str, shown_default: str = "") -> Flag:  # noqa: A002  # as the field is named
-    """Return a flag of a subcommand that takes the same values as a row of the option table.
-
-    If the flag is not given, its handler gets None.
-    """
-    option = BY_KEY[key]
-    return Flag(
-        spellings=(f"-{option.short}", option.flag) if option.short else (option.flag,),
-        help=help,
-        kind=option.kind,
-        metavar=option.metavar,
-        shown_default=shown_default or option.shown_default,
-        names=option.names,
-    )
-
-
-# The option of every subcommand that can answer programs.
-OUTPUT = flag_like("output", "format of the response")
+    def arguments_of(self, words: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
+        """Return the words that are not options, by the names of the arguments. Only the last can repeat."""
+        found: dict[str, str | tuple[str, ...]] = {}
+        for place, argument in enumerate(self.arguments):
+            if argument.repeatable:
+                return {**found, argument.metavar.lower(): tuple(words[place:])}
+            if place < len(words):
+                found[argument.metavar.lower()] = words[place]
+            elif argument.required:
+                raise UsageError(f"{argument.metavar} is missing: {argument.help}")
+        if len(words) > len(self.arguments):
+            extra = decoded(words[len(self.arguments)])
+            raise UsageError(f"{extra!r} is an unexpected argument; see {self.name} --help")
+        return found

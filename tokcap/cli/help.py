@@ -1,20 +1,21 @@
-"""Help for people: one command on one screen, made from the descriptions without Typer.
+"""Help of what the option table parses: one command on one screen. The help of all others is Typer's.
 
-The full text of an option is shown if it fits on one line, else its brief text. The man page has all texts.
+The full text of an option is shown if it fits on one line, else its first
+part. The man page has the full texts.
 """
 
 from __future__ import annotations
 
-from tokcap.cli.catalog import STRING, SUBCOMMAND_BRIEFS, VERSION, run, show
-from tokcap.cli.description import HELP
+from tokcap.cli.catalog import HELP, RUN, SHOW, STRING, VERSION
 from tokcap.core.request import SUBCOMMANDS
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.system.screen import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokcap.cli.description import Command, Flag, Group
+    from tokcap.cli.description import Command
+    from tokcap.cli.options import Option
 
 FORMS = (
     ("tokcap [OPTIONS] [--] COMMAND [ARG]...", "run COMMAND and cap its output"),
@@ -79,7 +80,7 @@ def usage_of(form: str, screen: Screen) -> str:
 
 def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are frozen
     """Return the text of `tokcap --help`."""
-    flags = run().flags
+    flags = RUN.options
     main = [flag for flag in flags if flag.example]
     rest = [flag for flag in flags if not flag.example and flag not in (HELP, VERSION, STRING)]
     return (
@@ -95,7 +96,7 @@ def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are fr
 
 def show_help(screen: Screen = Screen()) -> str:  # noqa: B008  # as above
     """Return the text of `tokcap show --help`."""
-    return command_help(show(), screen)
+    return command_help(SHOW, screen)
 
 
 def command_help(command: Command, screen: Screen) -> str:
@@ -106,30 +107,13 @@ def command_help(command: Command, screen: Screen) -> str:
     if command.arguments:
         rows = [(argument.metavar, argument.help) for argument in command.arguments]
         parts.append(f"\n{screen.heading('Arguments:')}\n" + "".join(columns(rows, screen)))
-    parts.append("\n" + option_groups(command.flags, screen))
-    if command.examples:
-        rows = [(example.call, example.does) for example in command.examples]
-        widest = screen.columns - GAP
-        parts.append(f"\n{screen.heading('Examples:')}\n" + "".join(columns(rows, screen, widest)))
-    exits = "; ".join(f"{status} {meaning}" for status, meaning in command.exit_meanings.items())
-    parts.append("\n" + paragraph(f"Exit status: {exits}.", screen))
+    parts.append("\n" + option_groups(command.options, screen))
+    if command.epilog:
+        parts.append("\n" + paragraph(command.epilog, screen))
     return "".join(parts)
 
 
-def group_help(group: Group, commands: Sequence[Command], screen: Screen) -> str:
-    """Return the text of `tokcap budget --help`: its commands."""
-    rows = [(command.path[-1], command.sentence) for command in commands]
-    return (
-        usage_of(f"tokcap {group.name} COMMAND [OPTIONS] ...", screen)
-        + paragraph(group.summary, screen)
-        + f"\n{screen.heading('Commands:')}\n"
-        + "".join(columns(rows, screen))
-        + "\n"
-        + paragraph(f"Each has its own help: tokcap {group.name} COMMAND --help", screen)
-    )
-
-
-def with_example(flag: Flag, screen: Screen) -> str:
+def with_example(flag: Option, screen: Screen) -> str:
     """Return `-n, --token-limit N  at most N tokens  tokcap -n 500 -- git log`."""
     spelled = ", ".join(flag.spellings) + (f" {flag.metavar}" if flag.takes_value else "")
     if screen.columns < NARROWEST:
@@ -140,13 +124,10 @@ def with_example(flag: Flag, screen: Screen) -> str:
 def subcommands(screen: Screen) -> str:
     """Return all subcommands, two in a line if there is room."""
     if screen.columns < NARROWEST:
-        rows = [(name, SUBCOMMAND_BRIEFS.get(name, "")) for name in SUBCOMMANDS]
+        rows = [(name, SUBCOMMANDS[name]) for name in SUBCOMMANDS]
         return "".join(columns(rows, screen, of_options=True))
     width = max(len(name) for name in SUBCOMMANDS) + GAP
-    cells = [
-        (screen.flag(name) + " " * (width - len(name)), SUBCOMMAND_BRIEFS.get(name, ""))
-        for name in SUBCOMMANDS
-    ]
+    cells = [(screen.flag(name) + " " * (width - len(name)), SUBCOMMANDS[name]) for name in SUBCOMMANDS]
     half = (NARROWEST - GAP) // 2 - width
     lines = []
     for left, right in zip(cells[::2], [*cells[1::2], ("", "")], strict=False):
@@ -154,7 +135,7 @@ def subcommands(screen: Screen) -> str:
     return "\n".join(lines) + "\n"
 
 
-def option_groups(flags: Sequence[Flag], screen: Screen) -> str:
+def option_groups(flags: Sequence[Option], screen: Screen) -> str:
     """Return options under the headings of their groups."""
     blocks = []
     for group in dict.fromkeys(flag.group for flag in flags):
@@ -164,19 +145,18 @@ def option_groups(flags: Sequence[Flag], screen: Screen) -> str:
     return "".join(blocks)
 
 
-def option_row(flag: Flag, screen: Screen) -> tuple[str, str]:
+def option_row(flag: Option, screen: Screen) -> tuple[str, str]:
     """Return the left and right column, with the longest text that fits into one line."""
     left, values = flag.spelled, ""
     if len(left) > WIDEST and flag.choices:
-        left = f"{', '.join(flag.spellings)} {flag.metavar or flag.name.upper()}"
+        left = f"{', '.join(flag.spellings)} {flag.metavar or flag.key.upper()}"
         values = ", ".join(flag.choices)
     default = f" [{flag.shown_default}]" if flag.shown_default.partition(":")[0] not in UNSHOWN else ""
-    required = " (required)" if flag.required else ""
-    wordings = [f"{values}: {text}" if values else text for text in (flag.help, flag.brief) if text]
+    wordings = [f"{values}: {text}" if values else text for text in (flag.help, flag.brief)]
     if values:
         wordings.append(values)
     room = screen.columns - WIDEST - 2 * GAP
-    texts = [text + default + required for text in wordings]
+    texts = [text + default for text in wordings]
     return left, next((text for text in texts if len(text) <= room), texts[-1])
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from tokcap.cli.arguments import run_request
-from tokcap.cli.values import decide
-from tokcap.cli.words import take_apart
+from tokcap.cli.arguments import decide, run_request, take_apart
 from tokcap.errors import UsageError
 from tokcap.hooks.base import Capping
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,3 +39,18 @@ def capping_for(found: Installation, env: Environment) -> Capping:
     except ValueError:
         # Somebody has edited the hook.
         return Capping()
+
+
+class HookRun:
+    """`tokcap hook run`, which an agent waits for before or after each of its tools."""
+
+    def answer(self, words: Sequence[str], env: Environment) -> int:
+        """Answer the event on standard input."""
+        from tokcap.hooks.handler import run
+
+        return run(
+            words, env, lambda options, variables: capping_of(options, env.replace(variables=variables))
+        )
+
+
+HOOK_RUN = HookRun()

@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.cli.arguments import config_of
+from tokcap.core.request import DEFAULTS
+from tokcap.errors import UsageError
+from tokcap.hooks import AGENTS
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.tokens.models import find_model, is_here
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tokcap.core.request import Value
     from tokcap.environment import Environment
-    from tokcap.hooks.base import Place
+    from tokcap.hooks.base import Agent, Place
+    from tokcap.tokens.models import Model
+
+# What the user may have configured instead.
+KEYS = ("tokenizer", "model")
+
+
+class Reader(Record):
+    """The model that reads what an agent sends, and its tokenizer."""
+
+    model: str
+    # None: it is not known.
+    tokenizer: str | None
+    # Whether the tokenizer can be used here; a published vocabulary has to be added first.
+    is_here: bool
+    # Whether the agent's settings name the model; else it is the one that this agent usually has.
+    is_named: bool
+
+
+def reader_of(agent: Agent, place: Place, models: Mapping[str, Model], env: Environment) -> Reader | None:
+    """Return the model of an agent; None if it is not known. `models` is the user's own table."""
+    named = agent.model(place)
+    for model in filter(None, (named, agent.usual_model)):
+        try:
+            found = find_model(model, models)
+        except UsageError:
+            # Agents take more names than are known here.
+            continue
+        return Reader(model, found.tokenizer, is_here(found, env), model == named)
+    return None
 
 
 def with_reader(
@@ -20,11 +54,6 @@ def with_reader(
     A tokenizer that is named or configured is left as it is. Without a model, that of the agent's settings
     decides, or the one that the agent usually has.
     """
-    from tokcap.cli.values import config_of
-    from tokcap.core.request import DEFAULTS
-    from tokcap.hooks import AGENTS
-    from tokcap.hooks.reader_tokenizer import Reader, reader_of
-    from tokcap.tokens.models import find_model, is_here
 
     chosen = {key: value for key, value in options.items() if key != "model"}
     named = options.get("model")
@@ -50,7 +79,3 @@ def with_reader(
     chosen["tokenizer"] = reader.tokenizer
     who = f"the model {reader.model}" if reader.is_named else "its usual models: --model names another"
     return chosen, f"; it counts with {reader.tokenizer}, for {who}"
-
-
-# What the user may have configured instead.
-KEYS = ("tokenizer", "model")

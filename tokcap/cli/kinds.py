@@ -5,7 +5,7 @@ Options, config keys and the options of subcommands all use these, so a mistake 
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,7 +25,6 @@ class WholeNumber(Record):
     `k` is 1,000 and `M` is 1,000,000, as in the totals of marks: these are tokens, not bytes.
     """
 
-    type = "integer"
     minimum: int
 
     def read(self, raw: str) -> int:
@@ -67,7 +66,6 @@ class Choice(Record):
     The table is read each time, so a member that is registered later is a valid word too.
     """
 
-    type = "choice"
     fixed: tuple[str, ...] = ()
     family: Collection[str] = ()
 
@@ -77,9 +75,9 @@ class Choice(Record):
 
     def read(self, raw: str) -> str:
         if raw not in self.words:
-            from tokcap.cli.synonyms import word_meant
+            from tokcap.core.spelling import nearest
 
-            near = word_meant(raw, self.words)
+            near = nearest(raw.lower(), self.words)
             hint = f"; did you mean {near}?" if near else ""
             raise ValueError(f"{shortened(raw)} is not {self.expected}{hint}")
         return raw
@@ -92,7 +90,6 @@ class Choice(Record):
 class Name(Record):
     """A word that is looked up later, but before anything runs."""
 
-    type = "string"
     expected: str
 
     def read(self, raw: str) -> str:
@@ -104,7 +101,6 @@ class Name(Record):
 class LineOfText(Record):
     """Any text on one line; it may be empty."""
 
-    type = "string"
     expected: str = "text without line breaks or control characters"
 
     def read(self, raw: str) -> str:
@@ -123,20 +119,23 @@ class ServerUrl(LineOfText):
             raise ValueError(f"a URL must be {self.expected}") from None
 
 
+def number_and_unit(raw: str, letters: str) -> tuple[str, str]:
+    """Split `1.5m` into number and unit, which has only these letters; empty without such a number."""
+    number = raw.rstrip(letters)
+    is_number = number.isascii() and number.replace(".", "", 1).isdigit() and len(number) <= 30
+    return (number, raw[len(number) :]) if is_number else ("", "")
+
+
 class Size(Record):
     """A number of bytes: `4096`, `64KiB`, `1.5G`. `KB` is 1,000 bytes; `K` and `KiB` are 1,024."""
 
-    type = "size"
     expected: str = "a size such as 4096, 64KiB, 100MB or 2G, of at least one byte"
 
     def read(self, raw: str) -> int:
-        number = raw.rstrip("BKMGTibkmgt")
-        unit = raw[len(number) :].lower()
+        number, unit = number_and_unit(raw, "BKMGTibkmgt")
+        scale = self._scale(unit.lower())
         whole, _, fraction = number.partition(".")
-        if not (number.isascii() and (whole + fraction).isdigit()) or len(number) > 30 or not whole:
-            raise ValueError(f"{shortened(raw)} is not {self.expected}")
-        scale = self._scale(unit)
-        size = int(whole + fraction) * scale // 10 ** len(fraction) if scale else 0
+        size = int(whole + fraction) * scale // 10 ** len(fraction) if scale and whole else 0
         if not 1 <= size <= LARGEST_NUMBER:
             raise ValueError(f"{shortened(raw)} is not {self.expected}")
         return size
@@ -154,7 +153,6 @@ class Size(Record):
 class Fraction(Record):
     """A part of a whole: `0.25`."""
 
-    type = "number"
     expected: str = "a fraction above 0 and at most 1, such as 0.25"
 
     def read(self, raw: str) -> float:
@@ -167,16 +165,12 @@ class Fraction(Record):
 class Duration(Record):
     """A time in seconds: `90`, `1.5m`, `2h`, `500ms`."""
 
-    type = "duration"
     expected: str = "a duration such as 500ms, 10s, 1.5m or 2h, of at least a millisecond"
 
     def read(self, raw: str) -> float:
-        number = raw.rstrip("msh")
-        scale = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}.get(raw[len(number) :], 0.0)
-        whole, _, fraction = number.partition(".")
-        if not (number.isascii() and (whole + fraction).isdigit()) or len(number) > 15:
-            raise ValueError(f"{shortened(raw)} is not {self.expected}")
-        seconds = float(number) * scale
+        number, unit = number_and_unit(raw, "msh")
+        scale = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}.get(unit, 0.0)
+        seconds = float(number or 0) * scale
         if not 0.001 <= seconds <= LONGEST_SECONDS:
             raise ValueError(f"{shortened(raw)} is not {self.expected}")
         return seconds
@@ -185,7 +179,6 @@ class Duration(Record):
 class Switch(Record):
     """On or off. As a flag it takes no value, and `--no-NAME` turns it off."""
 
-    type = "boolean"
     expected: str = "one of true, false, yes, no, on, off, 1, 0"
 
     def read(self, raw: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from tokcap.environment import STDERR, STDIN, STDOUT
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def leave_relay(streams: Mapping[int, Stream], request: Request, done: Done | No
         return
     session = env.process_session()
     # What is stored later is `@last` where the shell was called, too.
-    env = env.but(process_session=lambda: session)
+    env = env.replace(process_session=lambda: session)
     try:
         # This closes `ready`.
         detach(streams)
@@ -77,16 +77,16 @@ def detach(streams: Mapping[int, Stream]) -> None:
 
 def pass_on(streams: Mapping[int, Stream], request: Request, left: int | None, env: Environment) -> None:
     """Pass on what fits, and read the rest all the same."""
-    from tokcap.forms import FORMS
+    from tokcap.outputs import FORMS
     from tokcap.pipeline import run
-    from tokcap.source.left_over import LeftOver
+    from tokcap.source.command import LeftOver
 
     source = LeftOver(streams, STDOUT)
     if (left is not None and left < LEAST_TOKENS) or FORMS[request.output].has_envelope:
         # There is no room, or the answer is a document that has ended.
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        env, left = env.but(stdout=nowhere, stderr=nowhere), LEAST_TOKENS
-    later = request.but(
+        env, left = env.replace(stdout=nowhere, stderr=nowhere), LEAST_TOKENS
+    later = request.replace(
         as_shell=False,
         token_limit=left,
         token_offset=0,

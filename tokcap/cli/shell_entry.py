@@ -14,16 +14,13 @@ from tokcap.cli.shell_flags import read_words
 from tokcap.environment import STDERR, STDIN, Environment
 from tokcap.errors import TokcapError
 from tokcap.exits import NOT_EXECUTABLE, NOT_FOUND, OK
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.accelerators import signal
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.system.shell import Shell, shell_of
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Sequence
     from typing import NoReturn
-else:
-    # The public module imports `enum`.
-    import _signal as signal
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ Loaded only for words that are not options of tokcap.
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

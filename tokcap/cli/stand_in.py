@@ -10,32 +10,28 @@ import gc
 import os
 
 from tokcap.__main__ import call
-from tokcap.cli.arguments import run_request
+from tokcap.cli.arguments import decide, run_request
 from tokcap.cli.shell_entry import become, is_interactive
 from tokcap.cli.shell_flags import read_words
-from tokcap.cli.values import decide
 from tokcap.environment import INSIDE, PROGRAM, STDERR, STDOUT, Environment, Inside
 from tokcap.errors import TokcapError, UsageError
 from tokcap.exits import READER_GONE, SIGNAL_BASE
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.accelerators import signal
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.system.shell import Shell, find_shell, found_in, found_on, note_becoming, own_program
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import MutableMapping, Sequence
     from typing import NoReturn
 
-    from tokcap.core.notice import Notice
     from tokcap.core.request import Request, Value
+    from tokcap.core.response import Notice
     from tokcap.pipeline import Done
     from tokcap.source.command import Command
-else:
-    # The public module imports `enum`.
-    import _signal as signal
 
 # The first of four words that the start-up file for BASH_ENV puts before the arguments of the shell. The
-# others are the file of the shell, its `$0` and its `$_` (see `hooks.bash_env`).
+# others are the file of the shell, its `$0` and its `$_` (see `hooks.own_files.bash_env`).
 CALLED_AS = "--tokcap-as"
 CALLED_AS_WORDS = 4
 
@@ -80,7 +76,7 @@ def stand_in(name: str, words: Sequence[str]) -> NoReturn:
     standing = StandingIn(shell, words)
     status = call(
         ["--", shell.name, *words],
-        env.but(program=program_for(words, env)),
+        env.replace(program=program_for(words, env)),
         lambda _, env: standing.read(env),
         standing.run,
     )
@@ -149,9 +145,11 @@ class StandingIn:
             from tokcap.cli.tolerance import decide_what_works
 
             values, ignored = decide_what_works(env, usual)
-        request = run_request((self._shell.name, *self._words), values).but(as_shell=True, notices=ignored)
+        request = run_request((self._shell.name, *self._words), values).replace(
+            as_shell=True, notices=ignored
+        )
         if env.frame and request.token_limit:
-            request = request.but(token_limit=env.frame.left_of(request.token_limit))
+            request = request.replace(token_limit=env.frame.left_of(request.token_limit))
         self._request = request
         return request
 

@@ -1,67 +1,63 @@
-"""Run a subcommand. Only the module of the subcommand is loaded."""
+"""Run a subcommand. Only the module of the one that is called is loaded, and each call is parsed once.
+
+What agents and loops call is in `CALLS`, and needs no library. What people type is a Typer application.
+"""
 
 from __future__ import annotations
 
-from tokcap import exits
 from tokcap.errors import ReaderGone, StreamError, TokcapError, UsageError
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.startup.table import Table
 from tokcap.system.shortage import shortage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+    from typing import Protocol
 
-    from tokcap.cli.description import Command
-    from tokcap.cli.subcommand_words import Values
     from tokcap.environment import Environment
 
+    class Call(Protocol):
+        """A subcommand that does without Typer."""
 
-def run_subcommand(name: str, arguments: Sequence[str], env: Environment) -> int:
-    """Run one subcommand and return its exit status; bad usage is one line and status 2."""
-    if name == "hook" and arguments[:1] == ("run",):
-        # An agent waits for it before each of its commands.
-        from tokcap.cli.hook_options import capping_of
-        from tokcap.hooks.handler import run as answer_agent
-
-        return answer_agent(
-            arguments[1:], env, lambda options, variables: capping_of(options, env.but(variables=variables))
-        )
-    if name == "completion" and arguments[:1] == ("--list",):
-        # Somebody has pressed TAB.
-        from tokcap.cli.listing import run as list_names
-
-        return list_names(arguments[1:], env)
-    from tokcap.cli.subcommand_words import find, read_words
-
-    command, rest = find(name, arguments)
-    if command is None:
-        return show_group(name, env, asked=bool(rest))
-    values = read_words(command, rest)
-    if values is None:
-        from tokcap.cli.help import command_help
-        from tokcap.system.screen import screen_of
-
-        env.write_stdout(command_help(command, screen_of(env, env.stdout)).encode())
-        return exits.OK
-    return run_handler(command, rest, values, env)
+        def answer(self, words: Sequence[str], env: Environment) -> int: ...
 
 
-def run_handler(command: Command, words: Sequence[str], values: Values, env: Environment) -> int:
-    """Do what a command does, and make one line of every error."""
-    assert command.handler is not None
-    called = " ".join(command.path)
+# By the first words of the call. To add one, write its module and add a line.
+CALLS: Table[Call] = Table(
+    **{
+        "budget status": "tokcap.cli.commands.budget_calls:STATUS",
+        "budget record": "tokcap.cli.commands.budget_calls:RECORD",
+        "budget check": "tokcap.cli.commands.budget_calls:CHECK",
+        "budget turn": "tokcap.cli.commands.budget_calls:TURN",
+        "budget compacted": "tokcap.cli.commands.budget_calls:COMPACTED",
+        "count": "tokcap.cli.commands.count:COUNT",
+        "mcp": "tokcap.cli.commands.mcp:MCP",
+        "mcp wrap": "tokcap.cli.commands.mcp:WRAP",
+        "hook run": "tokcap.cli.hook_options:HOOK_RUN",
+        "completion words": "tokcap.cli.completion:WORDS",
+    }
+)
+
+
+def run_subcommand(name: str, words: Sequence[str], env: Environment) -> int:
+    """Run one subcommand and return its exit status; every error is one line."""
     try:
-        if command.quick:
-            return command.handler(env, **values)
-        return load_typer()(command, words, env)
+        if (path := " ".join((name, *words[:1]))) in CALLS:
+            return CALLS[path].answer(words[1:], env)
+        if name in CALLS:
+            return CALLS[name].answer(words, env)
+        from tokcap.cli.application import run_application
+
+        return run_application(name, words, env)
     except UsageError as error:
-        raise UsageError(f"{called}: {error}", of_a_subcommand=True) from None
+        raise UsageError(f"{called(name, words)}: {error}", of_a_subcommand=True) from None
     except BrokenPipeError:
         raise ReaderGone("the reader of standard output is gone") from None
     except OSError as error:
         if shortage_of(error):
             raise
         where = f"{error.filename}: " if error.filename else ""
-        raise StreamError(f"{called}: {where}{error.strerror or error}") from None
+        raise StreamError(f"{called(name, words)}: {where}{error.strerror or error}") from None
     except ImportError as error:
         if shortage_of(error) or (error.name or "").startswith("tokcap"):
             raise
@@ -69,37 +65,15 @@ def run_handler(command: Command, words: Sequence[str], values: Values, env: Env
 
         raise TokcapError(
             f"{error.name or error} cannot be loaded; the installation is incomplete,"
-            f" run: {installation().reinstall(dependencies=True)}"
+            f" run: {installation().again}"
         ) from None
 
 
-def load_typer() -> Callable[[Command, Sequence[str], Environment], int]:
-    """Import Typer and the libraries that commands use with it."""
-    import signal
+def called(name: str, words: Sequence[str]) -> str:
+    """Return the words that name the command of a call."""
+    path = " ".join((name, *words[:1]))
+    if path in CALLS or name in CALLS:
+        return path if path in CALLS else name
+    from tokcap.cli.application import command_of
 
-    # An interrupt while compiled modules are loaded can crash them: orjson dies of it.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
-    try:
-        import orjson  # noqa: F401  # commands import it later, when an interrupt is allowed
-
-        from tokcap.cli.typer_command import run_by_typer
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return run_by_typer
-
-
-def show_group(name: str, env: Environment, *, asked: bool) -> int:
-    """Show the commands of a group: for `--help`, and for a call that names none of them."""
-    from tokcap.cli.catalog import commands_of, group_of
-    from tokcap.cli.help import group_help
-    from tokcap.system.screen import screen_of
-
-    group = group_of(name)
-    assert group is not None
-    screen = screen_of(env, env.stdout if asked else env.stderr)
-    text = group_help(group, commands_of(name), screen).encode()
-    if asked:
-        env.write_stdout(text)
-        return exits.OK
-    env.write_stderr(text)
-    return exits.BAD_USAGE
+    return path if words and words[0] in getattr(command_of(name), "commands", ()) else name

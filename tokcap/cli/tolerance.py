@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
-from tokcap.cli.values import decide
-from tokcap.core.notice import Notice
+from tokcap.cli.arguments import decide
+from tokcap.core.response import Notice
 from tokcap.errors import (
     BudgetExhausted,
     SessionNotStarted,
@@ -16,7 +16,7 @@ from tokcap.errors import (
     TokenizerUnavailable,
     UsageError,
 )
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ def without_setting(env: Environment, problems: list[str]) -> Environment:
         # It does not say which one. Then none of them applies.
         variables = {name: value for name, value in variables.items() if not name.startswith("TOKCAP_")}
         variables[CONFIG] = os.devnull
-    return env.but(variables=variables)
+    return env.replace(variables=variables)
 
 
 def without_what_failed(request: Request, error: TokcapError, env: Environment) -> Request | None:
@@ -79,7 +79,7 @@ def without_what_failed(request: Request, error: TokcapError, env: Environment) 
         changes = {"session": "", "turn": "", "context_window": None, "repeat": type(request).repeat}
     if not changes or not any(getattr(request, key) != value for key, value in changes.items()):
         return None
-    return request.but(**changes, notices=(*request.notices, left_out(str(error))))
+    return request.replace(**changes, notices=(*request.notices, left_out(str(error))))
 
 
 def start_session(name: str, env: Environment) -> None:

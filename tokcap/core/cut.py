@@ -8,15 +8,15 @@
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Literal, Protocol, TypeAlias
 
-    from tokcap.core.notice import Notice
     from tokcap.core.payload import Payload
     from tokcap.core.request import Align
+    from tokcap.core.response import Notice
 
     ValuesStyle: TypeAlias = Literal["array", "object", "lines", "bare"]
     Part: TypeAlias = "Kept | Mark | Values"
@@ -146,6 +146,10 @@ if TYPE_CHECKING:
 
         def choose_from(self, material: WholeMaterial) -> Choice | None:
             """Return the units to show, within the limit; None if none fits."""
+            ...
+
+        def lines_of(self, text: Surveyable) -> tuple[int, Mapping[int, int]]:
+            """Return how many lines a text has, and some lines with the bytes where they begin."""
             ...
 
         def find_in(self, text: Surveyable) -> tuple[Found, ...]:
@@ -332,3 +336,31 @@ def gaps_between(shown: Ranges, count: int) -> Ranges:
     if place < count:
         gaps.append((place, count))
     return tuple(gaps)
+
+
+# Costs grow nearly in proportion to what is shown, so a few proportional guesses come close.
+PROPORTIONAL_GUESSES = 4
+
+
+def largest_fit(number: int, cost: Callable[[int], int], limit: int) -> int | None:
+    """Return the largest of the candidates 0 … `number` - 1 whose cost is within the limit.
+
+    Candidates are ordered by size. Costs need not grow strictly (joined texts can cost a token more
+    or less). The candidate returned always fits; None means that the first does not.
+    """
+    fitting, too_large = -1, number
+    candidate = number - 1
+    guesses = 0
+    while fitting + 1 < too_large:
+        tokens = cost(candidate)
+        if tokens <= limit:
+            fitting = candidate
+        else:
+            too_large = candidate
+        guesses += 1
+        if guesses <= PROPORTIONAL_GUESSES and tokens:
+            candidate = (candidate + 1) * limit // tokens - 1
+        else:
+            candidate = (fitting + too_large) // 2
+        candidate = min(max(candidate, fitting + 1), too_large - 1)
+    return fitting if fitting >= 0 else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tokcap.core.cut import Mark
 from tokcap.core.request import NAMING_LIMIT
 from tokcap.core.tokenizer import Total
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +122,7 @@ def mark_line(mark: Mark) -> str:
 def quoted(text: str) -> bytes:
     """Return a text as a JSON string."""
     # Most answers are text and need no JSON.
-    from tokcap.lean.plainjson import quoted as as_json
+    from tokcap.startup.plainjson import quoted as as_json
 
     return as_json(text)
 

@@ -5,12 +5,12 @@ The defaults of all options are stated here and nowhere else.
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
-    from tokcap.core.notice import Notice
+    from tokcap.core.response import Notice
 
     Output: TypeAlias = Literal["text", "json", "jsonl"]
     Shape: TypeAlias = Literal["auto", "text", "json", "jsonl", "csv", "tsv"]
@@ -38,11 +38,21 @@ STDERR_SHARE = 4
 # the command, need as many tokens more.
 NAMING_LIMIT = 40
 
-# The first words that tokcap handles itself. `tokcap -- show` runs a program named `show`.
-SUBCOMMANDS = (
-    *("show", "spill", "budget", "tokenizer", "count", "stats", "doctor", "hook", "manifest", "completion"),
-    "mcp",
-)
+# The first words that tokcap handles itself, each with a line for its help. `tokcap -- show` runs a program
+# named `show`.
+SUBCOMMANDS = {
+    "show": "read a stored output",
+    "spill": "list, find, remove outputs",
+    "budget": "one budget for many calls",
+    "tokenizer": "add a model's vocabulary",
+    "count": "count tokens of files",
+    "stats": "what was shown and saved",
+    "doctor": "check the installation",
+    "hook": "for coding agents",
+    "manifest": "all of this, as JSON",
+    "completion": "for bash, zsh, fish",
+    "mcp": "serve agents over MCP",
+}
 
 
 class View(Record):
@@ -88,7 +98,6 @@ class Request(View):
     # What is known before the call; not an option.
     notices: tuple[Notice, ...] = ()
     stderr: StderrMode = "separate"
-    pty: bool = False
     timeout: float | None = None
     kill_after: float = 5.0
     kill_on_limit: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,12 +64,9 @@ class SeekPoints:
         """The position of the last seek point; 0 if there is none."""
         return self.bytes[-1] if self.bytes else 0
 
-    def pairs(self) -> Sequence[tuple[int, bytes]]:
-        return list(zip(self.bytes, self.states, strict=True))
-
     def packed(self) -> bytes:
         """Return the content of their file: one line for each, with position and state."""
-        return MAGIC + b"".join(b"%d %s\n" % pair for pair in self.pairs())
+        return MAGIC + b"".join(b"%d %s\n" % pair for pair in zip(self.bytes, self.states, strict=True))
 
     def restore(self, stored: SeekPoints) -> None:
         """Take over what was read from the store."""

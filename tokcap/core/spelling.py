@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

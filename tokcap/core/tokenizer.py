@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         # No token is longer. More bytes than this for each token of a window cannot fit into the window.
         longest_token_bytes: int
 
-        # A text that is not ASCII has at most this many tokens for each of its bytes; other texts have one.
+        # A text has at most this many tokens for each of its bytes. ASCII has at most one for each, unless
+        # tokens are estimated.
         most_tokens_per_byte: int
 
         # How many tokens every text can have besides those: a tokenizer may put a blank before it.
@@ -28,16 +29,9 @@ if TYPE_CHECKING:
         # The beginning of the digest of its source file; empty unless the user has added it.
         digest: str
 
-        # Digits are split into groups of this many, counted from the beginning of a run; 0: they are not.
-        digit_group: int
-
         @property
         def continued(self) -> Tokenizer | None:
             """What encodes text after a safe cut, if that gets no blank; None: the tokenizer itself."""
-            ...
-
-        def prepare(self) -> None:
-            """Load what is needed to count large texts."""
             ...
 
         # 1: whole tokens are counted. More: tokens are estimated, in parts of a token that are called units.
@@ -65,22 +59,8 @@ if TYPE_CHECKING:
             """
             ...
 
-        def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
-            """Find a safe cut by encoding, in a long stretch where `safe_cut` finds none.
-
-            `in_piece`: the cut before `data` has `in_piece`.
-            """
-            ...
-
-        def piece_end(self, data: bytes) -> int:
-            """Return where the piece ends that a cut with `in_piece` has cut. `data` begins at that cut."""
-            ...
-
-        def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
-            """Find by encoding where text can be cut whose beginning is unknown; `is_end`: nothing follows.
-
-            Encoding from the cut on gives the tokens of the whole.
-            """
+        def find_safe_cut(self, data: bytes) -> int | None:
+            """Find a safe cut by encoding, in a long stretch where `safe_cut` finds none."""
             ...
 
     class TokenMap(Protocol):
@@ -142,10 +122,14 @@ if TYPE_CHECKING:
 
 
 class WholeTokens:
-    """The base of every tokenizer that counts whole tokens: a unit is a token."""
+    """The base of every tokenizer that counts whole tokens: a unit is a token. It has no safe cuts."""
 
+    stable = False
+    cuts_anywhere = False
+    most_tokens_per_byte = 1
     units_per_token = 1
     prefix_tokens = 0
+    digest = ""
     continued: Tokenizer | None = None
 
     if TYPE_CHECKING:
@@ -155,15 +139,11 @@ class WholeTokens:
     def units(self, text: str) -> int:
         return self.count(text)
 
+    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        return None
 
-class Cut(Record):
-    """A safe cut that was found by encoding."""
-
-    place: int
-    # Whether it is inside a piece of the pre-split that ends where its kind of characters ends. What is after
-    # the cut must then be counted in parts too: the next cuts are those that `find_safe_cut` returns, and the
-    # last one is at `piece_end`.
-    in_piece: bool = False
+    def find_safe_cut(self, data: bytes) -> int | None:
+        return None
 
 
 # The name of the tokenizer that counts bytes; it replaces one that fails.
@@ -182,7 +162,7 @@ def tokens_of(units: int, tokenizer: Tokenizer) -> int:
 
 def most_tokens(data: bytes | bytearray, tokenizer: Tokenizer) -> int:
     """Return how many tokens a text can have at most, without counting them."""
-    if data.isascii():
+    if data.isascii() and tokenizer.units_per_token == 1:
         return len(data) + tokenizer.prefix_tokens
     replaced = data.decode("utf-8", "replace").encode()
     return len(replaced) * tokenizer.most_tokens_per_byte + tokenizer.prefix_tokens

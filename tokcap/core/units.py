@@ -1,8 +1,12 @@
-"""Ages, sizes, counts and texts as people read them, in a few characters."""
+"""Ages, times, sizes, counts and texts as people read them, in a few characters."""
 
 from __future__ import annotations
 
+import time
+
 UNITS = ("B", "K", "M", "G", "T")
+# The last but one day of the year 9999: every time zone can write it.
+LAST_SECONDS = 253_402_128_000
 
 
 def age_of(seconds: float) -> str:
@@ -32,3 +36,12 @@ def printable(text: str, width: int) -> str:
     decoded = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     shown = "".join(character if character.isprintable() else "?" for character in decoded)
     return shown if len(shown) <= width else shown[: width - 1] + "…"
+
+
+def local_time(seconds: float, form: str) -> str:
+    """Return a time as `strftime` writes it. A clock that is far off gives the last possible day."""
+    return time.strftime(form, time.localtime(min(seconds, LAST_SECONDS)))
+
+
+def utc_time(seconds: float, form: str) -> str:
+    return time.strftime(form, time.gmtime(min(seconds, LAST_SECONDS)))

@@ -1,5 +1,5 @@
-"""`tokcap doctor`: check what is installed, stored and configured. Nothing is changed or repaired.
+"""`tokcap doctor`: what is wrong, and what to do about it.
 
-`examination.CHECKS` lists the groups of checks. To add one, write a module with a function `check(env)` and
-add a line there.
+Start reading at `examination`, which has the table of checks and runs them. A check is a function
+`check(env)` that yields findings. It does not mention what is as it should be.
 """

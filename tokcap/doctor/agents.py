@@ -5,20 +5,20 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from tokcap.cli.values import config_of
+from tokcap.cli.arguments import config_of
+from tokcap.cli.hook_reader import reader_of
 from tokcap.core.request import DEFAULTS
-from tokcap.doctor.finding import Finding, note, ok, wrong
+from tokcap.doctor.examination import Finding, fact, note, wrong
 from tokcap.errors import HookRefused, TokcapError
 from tokcap.hooks import manage
 from tokcap.hooks.base import Place
-from tokcap.hooks.reader_tokenizer import reader_of
 from tokcap.system.quoting import quoted
 from tokcap.tokens.models import find_model, is_here
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from tokcap.cli.values import Config
+    from tokcap.cli.arguments import Config
     from tokcap.environment import Environment
     from tokcap.hooks.base import Agent, Installation
 
@@ -50,27 +50,29 @@ def check_agent(agent: Agent, place: Place, env: Environment) -> Iterator[Findin
             continue
         if installation is not None:
             installed = True
-            yield check_installation(agent, path, installation, place)
+            yield from check_program(agent, path, installation, place)
             yield from check_tokenizer(agent, path, installation, place, env)
     if installed:
         for objection in agent.objections(place):
             yield note(agent.name, f"the hook does not cap commands: {objection}", "tokcap hook list")
     elif agent.is_present(place):
-        yield ok(agent.name, f"found, no hook installed; to install it: tokcap hook install {agent.name}")
-    else:
-        yield ok(agent.name, "not found")
+        yield fact(agent.name, f"found without a hook; to install it: tokcap hook install {agent.name}")
 
 
-def check_installation(agent: Agent, path: str, installation: Installation, place: Place) -> Finding:
+def check_program(agent: Agent, path: str, installation: Installation, place: Place) -> Iterator[Finding]:
     """Check whether the program that an installed hook calls exists."""
     program = installation.program
-    found = program and shutil.which(program, path=place.variables.get("PATH"))
-    if found:
-        return ok(agent.name, f"installed in {path}, calls {found}")
-    where = ["--project"] if path == agent.project_settings(place) else []
-    words = ["tokcap", "hook", "install", agent.name, *where, *installation.options]
+    if program and shutil.which(program, path=place.variables.get("PATH")):
+        yield fact(agent.name, f"hook installed in {path}")
+        return
     message = f"the hook in {path} calls {program or 'nothing'}, which does not exist"
-    return wrong(agent.name, message, " ".join(map(quoted, words)))
+    yield wrong(agent.name, message, install_command(agent, path, place, installation.options))
+
+
+def install_command(agent: Agent, path: str, place: Place, options: Sequence[str]) -> str:
+    """Return the command that installs a hook again, with these options."""
+    where = ["--project"] if path == agent.project_settings(place) else []
+    return " ".join(map(quoted, ["tokcap", "hook", "install", agent.name, *where, *options]))
 
 
 def check_tokenizer(
@@ -92,15 +94,10 @@ def check_tokenizer(
             add = f"tokcap tokenizer add {reader.tokenizer} FILE"
             yield note(agent.name, f"{message}, whose vocabulary was not added", add)
         return
-    where = ["--project"] if path == agent.project_settings(place) else []
-    others = [
-        word
-        for flag, value in zip(installation.options[::2], installation.options[1::2], strict=True)
-        if flag != "--tokenizer"
-        for word in (flag, value)
-    ]
-    words = ["tokcap", "hook", "install", agent.name, *where, *others, "--tokenizer", str(reader.tokenizer)]
-    yield note(agent.name, message, " ".join(map(quoted, words)))
+    pairs = zip(installation.options[::2], installation.options[1::2], strict=True)
+    others = [word for flag, value in pairs if flag != "--tokenizer" for word in (flag, value)]
+    options = [*others, "--tokenizer", str(reader.tokenizer)]
+    yield note(agent.name, message, install_command(agent, path, place, options))
 
 
 def configured_tokenizer(config: Config, env: Environment) -> str:

@@ -1,21 +1,21 @@
-"""Check the configuration: every setting with its value and source, and the errors in it."""
+"""Check the configuration: errors in the file and in variables, and where each setting comes from."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from tokcap.budget.server_url import title_of
-from tokcap.cli.config.file import config_bytes
-from tokcap.cli.config.lines import line_of
-from tokcap.cli.config.reading import Contents, contents_of, located, parsed
+from tokcap.budget.server import title_of
+from tokcap.cli.arguments import decoded
+from tokcap.cli.config import Contents, config_bytes, contents_of, parsed
 from tokcap.cli.kinds import ServerUrl
 from tokcap.cli.options import OPTIONS
-from tokcap.cli.words import decoded
-from tokcap.doctor.finding import Finding, Setting, note, ok, wrong
+from tokcap.core.spelling import nearest
+from tokcap.doctor.examination import Finding, note, wrong
+from tokcap.environment import FRAME, INSIDE
 from tokcap.errors import TokcapError, UsageError
 from tokcap.system.quoting import quoted
-from tokcap.system.shell import shell_of
+from tokcap.system.shell import BECAME
+from tokcap.tokens import examine_tokenizer_name
 from tokcap.tokens.models import find_model
 
 if TYPE_CHECKING:
@@ -25,126 +25,115 @@ if TYPE_CHECKING:
     from tokcap.cli.options import Option
     from tokcap.environment import Environment
 
-DEFAULT = "default"
+PREFIX = "TOKCAP_"
+# Variables without an option.
+OTHERS = ("TOKCAP_CONFIG", "TOKCAP_DATA_DIR", "TOKCAP_SHELL", "TOKCAP_PROGRAM", "TOKCAP_SESSION_FROM")
+KNOWN = (*(option.variable for option in OPTIONS if option.ambient), *OTHERS, INSIDE, FRAME, BECAME)
+ONLY_FLAGS = {option.variable: option.flag for option in OPTIONS if not option.ambient}
+SIMILARITY = 0.75
+
+
+class Setting(Finding):
+    """A setting that is not the default, and its source: a variable, the config file, a model."""
+
+    value: int | float | bool | str | None = None
+    source: str = ""
 
 
 def check(env: Environment) -> Iterator[Finding]:
-    """Check the file, each setting, and the model, tokenizer and shell that they name."""
+    """Check the file, each setting, its model and tokenizer, and unknown variables."""
     path = env.config_file()
-    text, contents = "", Contents({}, {}, ())
+    contents = Contents({}, {}, ())
     try:
-        data = config_bytes(env)
-        text, table = parsed(data, path)
-        contents = contents_of(table)
+        contents = contents_of(parsed(config_bytes(env), path))
     except UsageError as error:
         yield wrong("file", str(error), remedy_for(str(error), path))
-    else:
-        if contents.problems:
-            for line, message in located(contents.problems, text, path):
-                yield wrong("file", message, edit(path, line))
-        elif os.path.exists(path):
-            yield ok("file", path)
-        else:
-            yield ok("file", f"{path} does not exist; to create it: tokcap doctor --write-config")
-    settings = {}
+    for problem in contents.problems:
+        yield wrong("file", f"{path}: {problem}", edit(path))
+    settings: dict[str, Setting] = {}
     for option in (option for option in OPTIONS if option.ambient):
-        finding = setting_of(option, contents, text, path, env)
-        if isinstance(finding, Setting):
-            settings[option.key] = finding
+        try:
+            found = setting_of(option, contents, path, env)
+        except ValueError as error:
+            yield wrong(option.key, f"{option.variable}: {error}", f"unset {option.variable}")
         else:
-            yield finding
-    yield from check_model(settings, contents, env)
+            settings |= {} if found is None else {option.key: found}
     yield from settings.values()
-    yield from check_shell(env)
+    yield from check_model(settings, contents, env)
+    yield from check_variables(env)
 
 
-def setting_of(option: Option, contents: Contents, text: str, path: str, env: Environment) -> Finding:
-    """Return a setting in effect, or the error in its variable."""
+def setting_of(option: Option, contents: Contents, path: str, env: Environment) -> Setting | None:
+    """Return a setting that is set; None if the default applies. Raise `ValueError` for a bad variable."""
     raw = option.text_in(env.variables)
     if raw is not None:
-        try:
-            return setting(option, option.kind.read(decoded(raw)), option.variable)
-        except ValueError as error:
-            return wrong(option.key, f"{option.variable}: {error}", f"unset {option.variable}")
+        return setting(option, option.kind.read(decoded(raw)), option.variable)
     if option.key in contents.values:
-        keys = (option.section, option.key) if option.section else (option.key,)
-        return setting(option, contents.values[option.key], f"{path}:{line_of(keys, text)}")
-    return setting(option, option.default, DEFAULT)
+        return setting(option, contents.values[option.key], path)
+    return None
 
 
 def setting(option: Option, value: Value, source: str) -> Setting:
     if isinstance(option.kind, ServerUrl) and value:
+        # The URL may contain a password.
         value = title_of(str(value))
-    shown = option.shown_default if value == option.default else spelled(value)
-    return Setting(option.key, "ok", f"{shown} ({source})", "", value, source)
-
-
-def spelled(value: Value) -> str:
-    return ("off", "on")[value] if isinstance(value, bool) else str(value)
+    shown = ("off", "on")[value] if isinstance(value, bool) else str(value)
+    return Setting(option.key, "fact", f"{shown} ({source})", value=value, source=source)
 
 
 def check_model(settings: dict[str, Setting], contents: Contents, env: Environment) -> Iterator[Finding]:
-    """Replace defaults in `settings` by what the model implies, and check model and tokenizer."""
+    """Check the model and the tokenizer, and say what the model implies."""
     model = settings.get("model")
     if model and model.value:
         try:
-            known = find_model(str(model.value), contents.models).known()
+            implied = find_model(str(model.value), contents.models).known()
         except UsageError as error:
-            yield wrong("model", str(error), remedy_at_source(model))
-            known = {}
-        for key, value in known.items():
-            if key in settings and settings[key].source == DEFAULT:
-                source = f"model {model.value}"
-                settings[key] = Setting(key, "ok", f"{value} ({source})", "", value, source)
+            yield wrong("model", str(error), remedy_at_source(model, env.config_file()))
+            implied = {}
+        source = f"model {model.value}"
+        for key, value in implied.items():
+            if key not in settings:
+                yield Setting(key, "fact", f"{value} ({source})", value=value, source=source)
     tokenizer = settings.get("tokenizer")
-    if tokenizer and tokenizer.source != DEFAULT:
-        yield from check_tokenizer(tokenizer, env)
-
-
-def check_tokenizer(tokenizer: Setting, env: Environment) -> Iterator[Finding]:
-    """Check whether a tokenizer is known. It is not loaded, because that may need the network."""
-    from tokcap.tokens import examine_tokenizer_name
-
+    if tokenizer is None:
+        return
     name = str(tokenizer.value)
     try:
+        # The tokenizer is not loaded, because that may need the network.
         if remark := examine_tokenizer_name(name, env):
             yield note("tokenizer", remark, f"tokcap --tokenizer {quoted(name)} --token-count -- true")
     except TokcapError as error:
-        yield wrong("tokenizer", str(error), remedy_at_source(tokenizer))
+        yield wrong("tokenizer", str(error), remedy_at_source(tokenizer, env.config_file()))
 
 
-def check_shell(env: Environment) -> Iterator[Finding]:
-    """Check the shell of `tokcap -c`."""
-    import shutil
-
-    if not env.variables.get("TOKCAP_SHELL"):
-        return
-    try:
-        named = shell_of(env.variables)
-    except UsageError as error:
-        yield wrong("shell", str(error), "unset TOKCAP_SHELL")
-        return
-    if shutil.which(named, path=env.variables.get("PATH")) is None:
-        yield wrong("shell", f"TOKCAP_SHELL: {named} does not exist", "unset TOKCAP_SHELL")
-    else:
-        yield Setting("shell", "ok", f"{named} (TOKCAP_SHELL)", "", named, "TOKCAP_SHELL")
+def check_variables(env: Environment) -> Iterator[Finding]:
+    """Check for variables that look like tokcap's but are unknown: a misspelt one is silently ignored."""
+    for name, value in sorted(env.variables.items()):
+        if not name.startswith(PREFIX) or name in KNOWN:
+            continue
+        if name in ONLY_FLAGS:
+            message = f"has no effect: {ONLY_FLAGS[name]} can only be given on the command line"
+            yield wrong(name, message, f"unset {name}")
+        elif meant := nearest(name, KNOWN, SIMILARITY):
+            remedy = f"unset {quoted(name)}; export {meant}={quoted(value)}"
+            yield wrong(name, f"has no effect; did you mean {meant}?", remedy)
+        else:
+            yield note(name, "has no effect: not a variable of tokcap", f"unset {quoted(name)}")
 
 
 def remedy_for(message: str, path: str) -> str:
     """Return what to do about a file that cannot be read."""
     if message.startswith("TOKCAP_CONFIG"):
         return "unset TOKCAP_CONFIG"
-    line = message.removeprefix(f"{path}:").partition(":")[0]
-    return edit(path, int(line)) if line.isdigit() else f"ls -ld {quoted(path)}"
+    return edit(path) if message.startswith(path) else f"ls -ld {quoted(path)}"
 
 
-def remedy_at_source(found: Setting) -> str:
+def remedy_at_source(found: Setting, path: str) -> str:
     """Return how to remove or change a setting at its source."""
-    if found.source.startswith("TOKCAP_"):
+    if found.source.startswith(PREFIX):
         return f"unset {found.source}"
-    path, _, line = found.source.rpartition(":")
-    return edit(path, int(line)) if line.isdigit() else "unset TOKCAP_MODEL"
+    return edit(path) if found.source == path else "unset TOKCAP_MODEL"
 
 
-def edit(path: str, line: int) -> str:
-    return f'"${{EDITOR:-vi}}" +{max(line, 1)} {quoted(path)}'
+def edit(path: str) -> str:
+    return f'"${{EDITOR:-vi}}" {quoted(path)}'

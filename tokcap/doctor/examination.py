@@ -2,68 +2,79 @@
 
 from __future__ import annotations
 
-from tokcap.doctor.finding import Finding, wrong
+from tokcap.environment import one_line
 from tokcap.errors import TokcapError
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.startup.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Literal, TypeAlias
 
     from tokcap.environment import Environment
 
+    # A fact is for orientation. A note is worth knowing but not a defect. With a defect the exit status is 1.
+    Status: TypeAlias = Literal["fact", "note", "wrong"]
+    Check: TypeAlias = Callable[[Environment], Iterator["Finding"]]
 
-class Check(Record):
-    """A group of checks."""
+MOST_NAMES = 5
 
-    # The id in JSON.
-    group: str
-    title: str
-    # Has a function `check(env)` that yields findings.
-    module: str
-
-
-CHECKS = (
-    Check("versions", "Versions", "tokcap.doctor.versions"),
-    Check("packages", "Packages", "tokcap.doctor.packages"),
-    Check("vocabularies", "Vocabularies", "tokcap.doctor.vocabularies"),
-    Check("data", "Data directory", "tokcap.doctor.directories"),
-    Check("store", "Stored outputs", "tokcap.doctor.stored"),
-    Check("ledger", "Sessions", "tokcap.doctor.sessions"),
-    Check("account", "Usage log", "tokcap.doctor.usage_log"),
-    Check("hooks", "Agents", "tokcap.doctor.agents"),
-    Check("shells", "Shells and man page", "tokcap.doctor.shells"),
-    Check("terminal", "Terminal", "tokcap.doctor.terminal"),
-    Check("variables", "Variables", "tokcap.doctor.variables"),
-    Check("configuration", "Configuration", "tokcap.doctor.configuration"),
+# By the group that the findings belong to. The table imports each module only when its check runs, so that a
+# module that cannot be loaded (a Python without SQLite) is a finding too.
+CHECKS: Table[Check] = Table(
+    installation="tokcap.doctor.installation:check",
+    vocabularies="tokcap.doctor.installation:check_vocabularies",
+    store="tokcap.doctor.stored:check",
+    ledger="tokcap.doctor.ledgers:check",
+    agents="tokcap.doctor.agents:check",
+    configuration="tokcap.doctor.configuration:check",
 )
 
 
-class Group(Record):
-    """The findings of one group of checks."""
+class Finding(Record):
+    """One line of the report. `name` is what was checked: a file, an agent, a setting."""
 
     name: str
-    title: str
-    findings: tuple[Finding, ...]
-
-    def problems(self) -> Group:
-        """Return the group with only those findings that need attention."""
-        return self.but(findings=tuple(one for one in self.findings if one.status != "ok"))
-
-
-def examine(env: Environment) -> Iterator[Group]:
-    """Yield the findings, group by group."""
-    for check in CHECKS:
-        yield Group(check.group, check.title, tuple(run_check(check, env)))
+    status: Status
+    message: str
+    # A command to copy; empty if there is nothing to do.
+    remedy: str = ""
+    group: str = ""
 
 
-def run_check(check: Check, env: Environment) -> Iterator[Finding]:
-    """Yield the findings of a group, and its failure if it fails."""
-    try:
-        # Imported here, so that a module that cannot be loaded (a Python without SQLite) is a finding too.
-        yield from __import__(check.module, fromlist=["check"]).check(env)
-    except TokcapError as error:
-        yield wrong(check.group, str(error), "tokcap doctor")
-    except Exception as error:
-        # Whatever is broken here, the results of the other checks are still useful.
-        remedy = "tokcap --version, and report its output together with this line"
-        yield wrong(check.group, f"this check failed: {type(error).__name__}: {error}", remedy)
+def fact(name: str, message: str) -> Finding:
+    return Finding(name, "fact", message)
+
+
+def note(name: str, message: str, remedy: str = "") -> Finding:
+    return Finding(name, "note", message, remedy)
+
+
+def wrong(name: str, message: str, remedy: str) -> Finding:
+    return Finding(name, "wrong", message, remedy)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """List the first few names, and count the others."""
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def examine(env: Environment) -> Iterator[Finding]:
+    """Yield what all checks find."""
+    for group in CHECKS:
+        try:
+            for finding in CHECKS[group](env):
+                yield finding.replace(group=group)
+        except TokcapError as error:
+            yield Finding(group, "wrong", str(error), "tokcap doctor", group)
+        except Exception as error:
+            # Whatever is broken here, the results of the other checks are still useful.
+            problem = f"this check failed: {type(error).__name__}: {error}"
+            yield Finding(group, "wrong", problem, "tokcap --version, and report its output", group)
+
+
+def line_of(finding: Finding) -> str:
+    """Return a finding as a line. Paths and values in it may contain any character."""
+    remedy = f"; do: {one_line(finding.remedy)}" if finding.remedy else ""
+    return f"{finding.status:5}  {one_line(finding.name)}: {one_line(finding.message)}{remedy}"

@@ -1,34 +1,42 @@
-"""Examine the store: unreadable records, damaged or changed outputs, leftovers, exceeded limits."""
+"""Check the data directory: whether it can be used, its files, and the stored outputs in it."""
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import TYPE_CHECKING
 
-from tokcap.cli.options import BY_KEY
-from tokcap.cli.store import with_store
-from tokcap.cli.values import decide
+from tokcap.cli.reply import with_store
 from tokcap.core.units import count_of, size_of
-from tokcap.doctor.files import check_files
-from tokcap.doctor.finding import Finding, note, ok, some_of, wrong
+from tokcap.doctor.examination import Finding, fact, note, some_of, wrong
 from tokcap.errors import DamagedOutput, StoreError, TokcapError, UsageError
 from tokcap.store import open_store
-from tokcap.store.base import Retention
-from tokcap.store.retention import split_by_retention
+from tokcap.system.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokcap.environment import Environment
-    from tokcap.store.base import ListedOutput, Shared, Store
+    from tokcap.store.base import ListedOutput, Store
+    from tokcap.store.shared_outputs import SharedOutputs
 
+USE_ANOTHER = "export TOKCAP_DATA_DIR=~/tokcap-data"
+OTHERS_WRITE, OTHERS = 0o022, 0o077
 # Reading gigabytes takes too long, so digests are compared only for the latest outputs.
 COMPARED_BYTES = 256 << 20
-
-COLLECT = "tokcap spill gc"
+# What tokcap writes into the data directory, which other programs may share.
+OWN_FILES = ("spill", "account", "outbox")
 
 
 def check(env: Environment) -> Iterator[Finding]:
-    """Check the stored outputs, and the files of the store if it has local files."""
+    """Check the directory, the files in it, and the outputs of the store."""
+    path = env.data_dir()
+    if problem := place_problem(path):
+        yield wrong("data", *problem)
+    elif os.path.isdir(path):
+        yield from check_files([os.path.join(path, name) for name in OWN_FILES], path)
+        if stat.S_IMODE(os.stat(path).st_mode) & OTHERS:
+            yield note("data", f"others can list the files in {path}", f"chmod go= {quoted(path)}")
     try:
         env = with_store(env)
     except UsageError:
@@ -38,52 +46,82 @@ def check(env: Environment) -> Iterator[Finding]:
     try:
         outputs = sorted(store.outputs(), key=lambda output: -output.stored_at)
     except StoreError as error:
-        # The check of the data directory reports this too. The files can be checked in any case.
-        yield wrong("entries", str(error), "export TOKCAP_DATA_DIR=~/tokcap-data")
-        outputs = []
-    else:
-        size = sum(output.size_bytes for output in outputs)
-        yield ok(
-            "entries",
-            f"{count_of(len(outputs), 'output')}, {size_of(size)}" if outputs else "nothing is stored",
-        )
-    if outputs:
-        yield check_records(outputs)
-        yield from check_outputs(store, [output for output in outputs if output.record])
-        yield from check_limits(outputs, env)
-    yield check_left_overs(store, env.now())
-    if directory := store.local_directory():
-        yield from check_files(directory)
+        yield wrong("outputs", str(error), USE_ANOTHER)
+        return
+    size = size_of(sum(output.size_bytes for output in outputs))
+    yield fact("data", f"{path}, {count_of(len(outputs), 'output')} stored, {size}")
+    yield from check_outputs(store, outputs)
     if store.shared:
-        yield check_shared(store.shared)
+        yield from check_shared(store.shared)
 
 
-def check_shared(shared: Shared) -> Finding:
-    """Check that the store of all hosts is reached, can be written, and does what it is told."""
-    try:
-        problem = shared.missing_ability()
-    except TokcapError as error:
-        return wrong("shared", f"{error}; until that is solved, outputs stay on this host", "tokcap doctor")
-    if problem:
-        return wrong("shared", f"{shared.title}: {problem}", "tokcap doctor")
-    return ok("shared", f"{shared.title} can be read and written")
+def place_problem(path: str) -> tuple[str, str] | None:
+    """Return why nothing can be stored in a directory, and what to do about it."""
+    if os.path.islink(path):
+        message = f"{path} is a symbolic link, which tokcap does not follow"
+        return message, f"export TOKCAP_DATA_DIR={quoted(os.path.realpath(path))}"
+    above = path
+    while not os.path.lexists(above) and above != os.path.dirname(above):
+        above = os.path.dirname(above)
+    cannot = "nothing can be stored" if above == path else "cannot be created"
+    if not os.path.isdir(above):
+        return f"{path}: {cannot}: {above} is not a directory", USE_ANOTHER
+    found = os.stat(above)
+    if above == path and found.st_uid != os.geteuid():
+        return f"{path}: {cannot}: it is owned by another user", USE_ANOTHER
+    if above == path and found.st_mode & OTHERS_WRITE:
+        return f"others can create files in {path}", f"chmod go-w {quoted(path)}"
+    if not os.access(above, os.R_OK | os.W_OK | os.X_OK):
+        remedy = f"chmod u+rwx {quoted(path)}" if above == path else USE_ANOTHER
+        return f"{path}: {cannot}: {above} is not writable", remedy
+    return None
 
 
-def check_records(outputs: Sequence[ListedOutput]) -> Finding:
-    """Check that every record can be read."""
-    handles = [output.handle for output in outputs if output.record is None]
-    if not handles:
-        return ok("records", "all can be read")
-    return wrong("records", f"missing or damaged: record.json of {some_of(handles)}", removal(handles))
+def check_files(paths: Sequence[str], directory: str) -> Iterator[Finding]:
+    """Check owner and permissions of files, and of everything below them."""
+    links: list[str] = []
+    foreign: list[str] = []
+    exposed: list[str] = []
+    for path, status in walk(paths):
+        if stat.S_ISLNK(status.st_mode):
+            links.append(path)
+        elif status.st_uid != os.geteuid():
+            foreign.append(path)
+        elif stat.S_IMODE(status.st_mode) & OTHERS:
+            exposed.append(path)
+    mine = " ".join(quoted(path) for path in paths if os.path.lexists(path))
+    for name, found, problem, remedy in (
+        ("links", links, "tokcap does not follow symbolic links", f"rm {' '.join(map(quoted, links))}"),
+        ("owner", foreign, "owned by another user", f"sudo chown -R {os.geteuid()} {mine}"),
+        ("permissions", exposed, "accessible to others", f"chmod -R go= {mine}"),
+    ):
+        if found:
+            shown = some_of([os.path.relpath(path, directory) for path in found])
+            yield wrong(name, f"{problem}: {shown}", remedy)
+
+
+def walk(paths: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield files and everything below them, except what disappears or cannot be examined."""
+    left = [*paths]
+    while left:
+        path = left.pop()
+        try:
+            status = os.lstat(path)
+            if stat.S_ISDIR(status.st_mode):
+                left += [entry.path for entry in os.scandir(path)]
+        except OSError:
+            continue
+        yield path, status
 
 
 def check_outputs(store: Store, outputs: Sequence[ListedOutput]) -> Iterator[Finding]:
-    """Check the sizes of all outputs, and the digests of the latest."""
-    damaged: list[str] = []
-    changed: list[str] = []
-    damage: list[str] = []
-    left_bytes, compared = COMPARED_BYTES, 0
+    """Check the records and sizes of all outputs, and the bytes of the latest."""
+    found: dict[str, str] = {}
+    left_bytes = COMPARED_BYTES
     for listed in outputs:
+        if listed.record is None:
+            found[listed.handle] = f"{listed.handle}: its record.json is missing or damaged"
+            continue
         stored = store.examine(listed.handle)
         if stored is None:
             # Removed since it was listed.
@@ -91,66 +129,29 @@ def check_outputs(store: Store, outputs: Sequence[ListedOutput]) -> Iterator[Fin
         try:
             size = sum(stream.size for stream in stored.streams.values())
             if stored.damage:
-                damaged.append(listed.handle)
-                damage.append(stored.damage[0])
+                found[listed.handle] = stored.damage[0]
             elif size <= left_bytes:
                 left_bytes -= size
-                compared += 1
                 for stream in stored.streams.values():
                     stream.check(0, stream.size)
         except DamagedOutput:
-            changed.append(listed.handle)
+            found[listed.handle] = f"{listed.handle} was changed since it was stored"
         except StoreError as error:
-            damaged.append(listed.handle)
-            damage.append(str(error))
+            found[listed.handle] = str(error)
         finally:
             stored.close()
-    if damaged:
-        yield wrong("outputs", some_of(damage), removal(damaged))
-    else:
-        yield ok("outputs", "all have their recorded size")
-    if changed:
-        yield wrong("digests", f"changed since they were stored: {some_of(changed)}", removal(changed))
-        return
-    intact = len(outputs) - len(damaged)
-    of_all = "" if compared == intact else f" of {intact}: at most {size_of(COMPARED_BYTES)} are read"
-    yield ok("digests", f"compared and equal: {compared}{of_all}")
-
-
-def check_limits(outputs: Sequence[ListedOutput], env: Environment) -> Iterator[Finding]:
-    """Check that nothing is kept for longer, and not more, than the settings allow."""
-    try:
-        settings = decide((), "run", env)
-    except UsageError:
-        # The check of the configuration reports this. Use the defaults here.
-        settings = {key: BY_KEY[key].default for key in ("spill_days", "spill_total")}
-    retention = Retention(int(settings["spill_days"] or 0), int(settings["spill_total"] or 0))
-    kept, removed = split_by_retention(outputs, retention, env.now())
-    total = sum(output.size_bytes for output in kept)
-    allowed = f"{count_of(retention.days, 'day')} and {size_of(retention.total_bytes)}"
-    if removed:
-        freed = size_of(sum(output.size_bytes for output in removed))
-        yield wrong(
-            "limits", f"{count_of(len(removed), 'output')} ({freed}) above the limits of {allowed}", COLLECT
-        )
-    elif total > retention.total_bytes:
-        yield note(
-            "limits",
-            f"{size_of(total)} is more than {size_of(retention.total_bytes)},"
-            " but all of it was stored or read within the last hour",
-            "",
-        )
-    else:
-        yield ok("limits", f"within {allowed}")
-
-
-def check_left_overs(store: Store, now: float) -> Finding:
-    """Check for leftovers of interrupted runs."""
-    found = store.left_overs(now)
     if found:
-        return wrong("left over", f"leftovers of interrupted runs: {some_of(found)}", COLLECT)
-    return ok("left over", "nothing")
+        yield wrong("outputs", some_of([*found.values()]), f"tokcap spill rm {' '.join(found)}")
 
 
-def removal(handles: Sequence[str]) -> str:
-    return f"tokcap spill rm {' '.join(handles)}"
+def check_shared(shared: SharedOutputs) -> Iterator[Finding]:
+    """Check that the store of all hosts is reached, can be written, and does what it is told."""
+    try:
+        problem = shared.missing_ability()
+    except TokcapError as error:
+        yield wrong("shared", f"{error}; until that is solved, outputs stay on this host", "tokcap doctor")
+        return
+    if problem:
+        yield wrong("shared", f"{shared.title}: {problem}", "tokcap doctor")
+    else:
+        yield fact("shared", f"{shared.title} can be read and written")

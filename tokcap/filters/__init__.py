@@ -1,19 +1,34 @@
 """Filters change the bytes of a stream. The result does not depend on how the bytes are divided into blocks.
 
-To add a filter, write its module (see `base.py`) and add one line to `FILTERS`.
+To add a filter, write a module with a `StreamFilter` and add one line to `FILTERS`.
 """
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.lean.table import Table
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.startup.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Protocol
 
-    from tokcap.core.notice import Notice
+    from tokcap.core.payload import Filter
     from tokcap.core.request import View
-    from tokcap.filters.base import StreamFilter
+    from tokcap.core.response import Notice
+
+    class StreamFilter(Filter, Protocol):
+        """A filter of one stream. It also counts what the reader has to know about."""
+
+        # Counts by kind, such as the kinds of secrets that were masked.
+        found: dict[str, int]
+
+        def __init__(self) -> None: ...
+
+        @staticmethod
+        def notice(counts: dict[str, int]) -> Notice:
+            """Return the notice for what was found in all streams together."""
+            ...
+
 
 # By the option that turns each on, in the order in which they apply: clean first, so that no escape sequence
 # divides a secret.

@@ -1,7 +1,9 @@
 """`--clean`: turn bytes with escape sequences into the text that a terminal would finally show.
 
 Trailing blanks are removed, and several blank lines become one. Bytes that are not UTF-8 stay. Control
-characters that a terminal does not show, such as NUL, are removed.
+characters that a terminal does not show, such as NUL, are removed. Colours, titles, modes and unknown
+sequences show nothing and are dropped. Of an incomplete sequence only the part that arrived is dropped, so
+that no text is lost with it.
 """
 
 from __future__ import annotations
@@ -9,11 +11,13 @@ from __future__ import annotations
 import re
 
 from tokcap.filters import screen
-from tokcap.filters.emulator import TerminalEmulator
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.filters.screen import Screen
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokcap.core.notice import Notice
+    from collections.abc import Callable
+
+    from tokcap.core.response import Notice
 
 COLOUR = re.compile(rb"\x1b\[[0-9;:]{0,256}m")
 # All control characters except tab and newline, which do not move the cursor back.
@@ -25,6 +29,184 @@ BLANK_LINES = re.compile(rb"\n{3,}")
 # be a control character.
 STRAYS = bytes(range(0x80, 0xA0))
 STRAY = re.compile(rb"\xc2[\x80-\x9f]+")
+
+TOKEN = re.compile(
+    rb"""
+      (?P<text> (?: [^\x00-\x08\x0a-\x1f\x7f\xc2]++ | \xc2(?![\x80-\x9f])[\xa0-\xbf]? ){1,1000}+ )
+    | (?P<csi> (?:\x1b\[|\xc2\x9b)
+        (?P<parameters>[0-?]{0,256}+) (?P<between>[\x20-/]{0,16}+) (?P<final>[@-~])? )
+    | (?P<string> \x1b[PX\]^_] | \xc2[\x90\x98\x9d\x9e\x9f] )
+    | (?P<escape> \x1b (?P<set>[\x20-/]{0,16}+) (?P<code>[0-~])? )
+    # An escape as one character.
+    | \xc2 (?P<c1>[\x80-\x9f])
+    | (?P<control> [\x00-\x1f\x7f] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+# An incomplete character at the end of a block.
+UNFINISHED = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
+# A title or a link ends with its line at the latest, so that no text is lost if its end is missing.
+END_OF_COMMAND = re.compile(rb"[\x07\n\x18\x1a\x1b]|\xc2\x9c")
+END_OF_STRING = re.compile(rb"[\x18\x1a\x1b]|\xc2\x9c")
+
+# What a control sequence does by its last byte. It gets its first number, or 0, and the same as a count.
+SEQUENCES: dict[bytes, Callable[[Screen, int, int], None]] = {
+    b"A": lambda screen, _, count: screen.move(rows=-count),
+    b"B": lambda screen, _, count: screen.move(rows=count),
+    b"C": lambda screen, _, count: screen.move(columns=count),
+    b"D": lambda screen, _, count: screen.move(columns=-count),
+    b"E": lambda screen, _, count: screen.go_to(0, screen.row + count),
+    b"F": lambda screen, _, count: screen.go_to(0, screen.row - count),
+    b"G": lambda screen, _, count: screen.go_to(count - 1),
+    b"d": lambda screen, _, count: screen.go_to(screen.counted_column(), count - 1),
+    b"J": lambda screen, part, _: screen.erase(part),
+    b"K": lambda screen, part, _: screen.erase_in_line(part),
+    b"X": lambda screen, _, count: screen.erase_columns(count),
+    b"s": lambda screen, *_: screen.save(),
+    b"u": lambda screen, *_: screen.restore(),
+}
+SEQUENCES |= {b"a": SEQUENCES[b"C"], b"e": SEQUENCES[b"B"], b"`": SEQUENCES[b"G"]}
+
+ALTERNATE_SCREENS = {b"47", b"1047", b"1049"}
+
+
+class TerminalEmulator:
+    """Takes blocks, and gives out the text that can no longer change."""
+
+    def __init__(self) -> None:
+        self.screen = Screen()
+        # The screen that an editor or a pager hides while it runs.
+        self._hidden: Screen | None = None
+        self._unread = b""
+        # Matches the end of the string (a title, a picture) that is being skipped.
+        self._skipping_to: re.Pattern[bytes] | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether the next text is simply appended."""
+        return not (self._unread or self._skipping_to or self._hidden) and self.screen.appends
+
+    def feed(self, block: bytes) -> None:
+        data, at = self._unread + block, 0
+        self._unread = b""
+        while at < len(data):
+            if self._skipping_to:
+                end = self._skipping_to.search(data, at)
+                if not end:
+                    # The first byte of a character that may end the string.
+                    self._unread = data[at:][-1:] if data.endswith(b"\xc2") else b""
+                    return
+                self._skipping_to = None
+                # An escape or a newline also has its own effect.
+                at = end.start() if end[0] in (b"\x1b", b"\n") else end.end()
+                continue
+            token = TOKEN.match(data, at)
+            assert token, "every byte begins a token"
+            at = token.end()
+            if at == len(data) and (unread := unfinished(token)):
+                self._unread = unread
+                at -= len(unread)
+                if token.lastgroup != "text":
+                    return
+                self.screen.write(data[token.start() : at])
+                return
+            self._apply(token)
+
+    def take(self) -> bytes:
+        """Return the text that can no longer change."""
+        screen = self._hidden or self.screen
+        if self._hidden:
+            self.screen.out.clear()
+        out = b"".join(screen.out)
+        screen.out.clear()
+        return out
+
+    def finish(self) -> bytes:
+        """Return the rest. An alternate screen that the program did not leave is still visible."""
+        if UNFINISHED.fullmatch(self._unread) and not self._skipping_to:
+            self.screen.write(self._unread)
+        out = self.take()
+        if self._hidden:
+            self._hidden.finish()
+            out += b"".join(self._hidden.out)
+            if not out.endswith(b"\n"):
+                out += b"\n"
+        self.screen.finish()
+        return out + b"".join(self.screen.out)
+
+    def _apply(self, token: re.Match[bytes]) -> None:
+        match token.lastgroup:
+            case "text":
+                self.screen.write(token[0])
+            case "control":
+                self._control(token[0])
+            case "csi" if token["final"] and not token["between"]:
+                self._sequence(token["parameters"], token["final"])
+            case "string":
+                command = token[0] in (b"\x1b]", b"\xc2\x9d")
+                self._skipping_to = END_OF_COMMAND if command else END_OF_STRING
+            case "escape" if token["code"]:
+                self._escape(token["set"], token["code"])
+            case "c1":
+                self._escape(b"", bytes((token["c1"][0] - 0x40,)))
+
+    def _control(self, character: bytes) -> None:
+        match character:
+            # In output of a pipe, a newline also means a carriage return.
+            case b"\n" | b"\v" | b"\f":
+                self.screen.newline()
+            case b"\r":
+                self.screen.carriage_return()
+            case b"\b":
+                self.screen.move(columns=-1)
+
+    def _escape(self, between: bytes, code: bytes) -> None:
+        match between, code:
+            case b"", b"7":
+                self.screen.save()
+            case b"", b"8":
+                self.screen.restore()
+            case b"", b"D":
+                self.screen.down()
+            case b"", b"E":
+                self.screen.newline()
+            case b"", b"M":
+                self.screen.move(rows=-1)
+            case b"", b"c":
+                self._alternate(False)
+                self.screen.go_to(0, 0)
+                self.screen.erase(2)
+
+    def _sequence(self, parameters: bytes, final: bytes) -> None:
+        if parameters[:1] in (b"<", b"=", b">", b"?"):
+            if final in (b"h", b"l") and ALTERNATE_SCREENS.intersection(parameters[1:].split(b";")):
+                self._alternate(final == b"h")
+            return
+        numbers = [int(number) if number.isdigit() else 0 for number in parameters.split(b";")]
+        if final in SEQUENCES:
+            SEQUENCES[final](self.screen, numbers[0], max(numbers[0], 1))
+        elif final in (b"H", b"f"):
+            self.screen.go_to((numbers[1] if len(numbers) > 1 else 1) - 1, max(numbers[0], 1) - 1)
+
+    def _alternate(self, shown: bool) -> None:
+        if shown and not self._hidden:
+            self._hidden, self.screen = self.screen, Screen()
+        elif not shown and self._hidden:
+            self.screen = self._hidden
+            self._hidden = None
+
+
+def unfinished(token: re.Match[bytes]) -> bytes:
+    """Return the end of a block whose meaning depends on the next block."""
+    match token.lastgroup:
+        case "text":
+            found = UNFINISHED.search(token.string, max(token.start(), token.end() - 3))
+            return found[0] if found else b""
+        case "csi" if not token["final"]:
+            return token[0]
+        case "escape" if not token["code"]:
+            return token[0]
+    return b""
 
 
 class Cleaner:

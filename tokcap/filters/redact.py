@@ -5,17 +5,31 @@ At most one window of bytes is held back, and never a complete line.
 
 from __future__ import annotations
 
-from tokcap.filters.key_block import BEGIN, MARKER_BYTES, KeyBlock
-from tokcap.filters.secret_kinds import KINDS
-from tokcap.filters.secret_search import Found, find
-from tokcap.filters.secret_values import VALUE_BYTES
-from tokcap.lean.record import TYPE_CHECKING
+import re
+
+from tokcap.core.response import Notice
+from tokcap.filters.kinds import KINDS
+from tokcap.filters.patterns import MASK, VALUE_BYTES
+from tokcap.filters.search import Found, find
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Sequence
 
-    from tokcap.core.notice import Notice
+_LABEL = rb"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+BEGIN = re.compile(rb"-----BEGIN " + _LABEL)
+MARKER_BYTES = 128
+
+_BREAK = re.compile(
+    rb"(?P<line_end>[\r\n]+|(?:\\{1,8}[rn])+)|(?P<end>-----END %b)|(?P<again>-----BEGIN %b)"
+    % (_LABEL, _LABEL)
+)
+# A line of a key, or a key whose line ends were replaced by blanks; but not a number.
+_KEY_TEXT = re.compile(rb"(?=\d{0,64}[A-Za-z+/])[A-Za-z0-9+/=]{20,}+(?:[ \t]+[A-Za-z0-9+/=]++)*")
+_HEADER = re.compile(rb"[^\r\n:]{0,80}[A-Za-z-]+: ")
+# The end of a quoted text in a list or an object: the text is only the BEGIN line.
+_TEXT_END = re.compile(rb"""\\*["'][ \t]*[,:\]})]""")
+_LAST_WORD = re.compile(rb"[A-Za-z0-9+/=]++(?=[^A-Za-z0-9+/=]*+\Z)")
 
 # A longer line is searched in windows of this size. Where they begin depends only on the line.
 WINDOW_BYTES = 64 * 1024
@@ -24,6 +38,63 @@ MARGIN_BYTES = 4 * 1024
 # How far patterns look back.
 CONTEXT_BYTES = 256
 assert MARGIN_BYTES > 2 * VALUE_BYTES + CONTEXT_BYTES + MARKER_BYTES
+
+
+class KeyBlock:
+    """The text after a BEGIN line.
+
+    A block without an END line ends at the second consecutive line that cannot be part of a key. So no line
+    of a key leaks, and text after a truncated key is kept. The first such line is masked, because it may be
+    the short last line of a key. If the very first line cannot be part of a key, the BEGIN line was only
+    mentioned, for example in source code.
+    """
+
+    def __init__(self) -> None:
+        self.open = True
+        # Whether a line was masked, and whether a line of a key was seen, even one that was masked earlier.
+        self.masked = False
+        self._seen = False
+        self._other_lines_allowed = 1
+
+    def pass_through(self, text: bytes, start: int, end: int) -> tuple[bytes, int]:
+        """Mask from `start`. Return the text and where the block ends. `end` may be inside a line."""
+        out = []
+        while self.open and start < end:
+            stop = _BREAK.search(text, start, end)
+            line_end = stop.start() if stop else end
+            masked = self._line(text[start:line_end])
+            if not self.open:
+                break
+            out.append(masked)
+            start = line_end
+            if stop and stop["again"] is None:
+                out.append(stop[0])
+                start = stop.end()
+            self.open = stop is None or stop["line_end"] is not None
+        return b"".join(out), start
+
+    def _line(self, line: bytes) -> bytes:
+        if not self._seen and _TEXT_END.match(line):
+            self.open = False
+            return line
+        if not line.strip(b" \t\"',+\\"):
+            return line
+        if MASK in line:
+            # The output of an earlier run: nothing is masked twice.
+            self._seen, self._other_lines_allowed = True, 0
+            return line
+        masked, count = _KEY_TEXT.subn(MASK, line)
+        if count:
+            self.masked = self._seen = True
+            self._other_lines_allowed = 1
+            return masked
+        if not self._seen and _HEADER.match(line):
+            return line
+        if not self._seen or not self._other_lines_allowed:
+            self.open = False
+            return line
+        self._other_lines_allowed -= 1
+        return _LAST_WORD.sub(MASK, line, count=1)
 
 
 class Redactor:
@@ -136,8 +207,6 @@ class Redactor:
 
     @staticmethod
     def notice(counts: dict[str, int]) -> Notice:
-        from tokcap.core.notice import Notice
-
         return Notice("SECRETS_MASKED", summary_of(counts))
 
 
@@ -154,7 +223,7 @@ def joined(ordered: list[Found]) -> list[Found]:
             result.append(found)
             continue
         longer = found if found.end > last.end else last
-        result[-1] = last.but(
+        result[-1] = last.replace(
             first=min(last.first, found.first),
             end=longer.end,
             rest=longer.rest,

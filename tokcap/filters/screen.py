@@ -19,13 +19,15 @@ COLUMNS = 65536
 # that must not fill the output with blanks.
 EDGE = 256
 TAB_STOP = 8
+# The cell of each ASCII character, shared by all rows.
+CELLS = [bytes((byte,)) for byte in range(128)]
 
 # Text that overwrites other text is handled in these pieces.
 PIECE = re.compile(rb"\t|[ -~]+|[^\t -~]+")
 
 
 class Row:
-    """One row: plain bytes while that is sufficient, otherwise one cell per column.
+    """One row: plain bytes while text is only appended, otherwise one cell per column.
 
     A wide character is followed by an empty cell for its second column, a tab by one for each further column.
     Combining marks are in the cell of their letter.
@@ -42,15 +44,15 @@ class Row:
         return bytes(self.cells) if isinstance(self.cells, bytearray) else b"".join(self.cells)
 
     @property
-    def at_columns(self) -> bytearray | list[bytes]:
+    def at_columns(self) -> list[bytes]:
         """The cells, with each character at the index of its column."""
-        if isinstance(self.cells, bytearray) and not (self.cells.isascii() and b"\t" not in self.cells):
+        if isinstance(self.cells, bytearray):
             text, self.cells = bytes(self.cells), []
             for piece in PIECE.findall(text):
                 if piece == b"\t":
                     self.append_tab()
                 else:
-                    self._put_characters(len(self.cells), piece, COLUMNS)
+                    self.put(len(self.cells), piece)
         return self.cells
 
     def clear(self) -> None:
@@ -63,10 +65,8 @@ class Row:
         self.cells += text
 
     def append_tab(self) -> None:
-        if isinstance(self.cells, bytearray):
-            self.cells += b"\t"
-        else:
-            self.cells += tab_at(len(self.cells))
+        cells = self.at_columns
+        cells += [b"\t"] + [b""] * (TAB_STOP - 1 - len(cells) % TAB_STOP)
 
     def overwrite_with_blanks(self, start: int, stop: int) -> None:
         """Overwrite columns with blanks up to `stop`, which may be past the end."""
@@ -75,10 +75,7 @@ class Row:
         if start < stop:
             self._break_character(start)
             self._break_character(stop)
-            if isinstance(cells, bytearray):
-                cells[start:stop] = b" " * (stop - start)
-            else:
-                cells[start:stop] = [b" "] * (stop - start)
+            cells[start:stop] = [b" "] * (stop - start)
 
     def cut(self, column: int) -> None:
         if column == 0:
@@ -92,29 +89,15 @@ class Row:
 
     def pad(self, column: int) -> None:
         cells = self.at_columns
-        missing = column - len(cells)
-        if missing > 0 and isinstance(cells, bytearray):
-            cells += b" " * missing
-        elif missing > 0 and isinstance(cells, list):
-            cells += [b" "] * missing
+        cells += [b" "] * (column - len(cells))
 
     def put(self, column: int, text: bytes) -> tuple[int, int]:
         """Overwrite from `column` to the end of the row. Return how many bytes and columns were used."""
         self.pad(column)
         cells, room = self.at_columns, max(COLUMNS - column, 0)
-        if isinstance(cells, bytearray):
-            if text.isascii():
-                text = text[:room]
-                cells[column : column + len(text)] = text
-                return len(text), len(text)
-            cells = self.cells = [bytes((byte,)) for byte in cells]
-        return self._put_characters(column, text, room)
-
-    def _put_characters(self, column: int, text: bytes, room: int) -> tuple[int, int]:
-        cells, used = self.cells, 0
-        new: list[bytes] = []
-        assert isinstance(cells, list)
-        for character in text.decode("utf-8", "surrogateescape"):
+        new = [CELLS[byte] for byte in text[:room]] if text.isascii() else []
+        used = len(new)
+        for character in "" if text.isascii() else text.decode("utf-8", "surrogateescape"):
             cell, width = cell_of(character)
             if width == 0 and (new or column):
                 place, where = (len(new), new) if new else (column, cells)
@@ -134,8 +117,8 @@ class Row:
 
     def _break_character(self, column: int) -> None:
         """Replace a character by blanks if this column is in the middle of it."""
-        cells = self.cells
-        if isinstance(cells, bytearray) or column >= len(cells) or cells[column]:
+        cells = self.at_columns
+        if column >= len(cells) or cells[column]:
             return
         start = stop = column
         while start > 0 and not cells[start]:
@@ -203,7 +186,7 @@ class Screen:
         # At the end of the row a tab stays a tab.
         row.pad(column)
         row.append_tab()
-        self.column = None if isinstance(row.cells, bytearray) else len(row.cells)
+        self.column = len(row.cells)
         return 1
 
     def newline(self) -> None:
@@ -215,8 +198,11 @@ class Screen:
         self.carriage_return()
 
     def carriage_return(self) -> None:
-        # In an empty row the beginning is the end.
-        self.column = 0 if self.rows[self.row].cells else None
+        row = self.rows[self.row]
+        if not row.cells:
+            # In an empty row the beginning is the end.
+            row.clear()
+        self.column = 0 if row.cells else None
 
     def down(self) -> None:
         """Move to the next row, in the same column."""
@@ -235,9 +221,8 @@ class Screen:
         if row is not None:
             self.row = min(max(row, 0), ROWS - 1)
             self.rows += [Row() for _ in range(len(self.rows), self.row + 1)]
-        cells = self.rows[self.row].at_columns
-        column = min(max(column, 0), max(len(cells), EDGE))
-        self.column = None if isinstance(cells, bytearray) and column == len(cells) else column
+        room = max(len(self.rows[self.row].at_columns), EDGE)
+        self.column = min(max(column, 0), room)
 
     def move(self, columns: int = 0, rows: int = 0) -> None:
         self.go_to(self.counted_column() + columns, self.row + rows)
@@ -289,10 +274,6 @@ class Screen:
             del self.rows[:rows]
             self.row -= rows
             self._scrolled += rows
-
-
-def tab_at(column: int) -> list[bytes]:
-    return [b"\t"] + [b""] * (TAB_STOP - 1 - column % TAB_STOP)
 
 
 @lru_cache(4096)

@@ -1,13 +1,13 @@
 """Hooks: what coding agents send to their models is capped by tokcap.
 
 `AGENTS` is the only list of supported agents. To add one, write its module (see `base.Agent`) and add a line
-here. `unsupported.UNSUPPORTED` lists the agents that have no way in, each with the reason.
+here. `manage.UNSUPPORTED` lists the agents that have no way in, each with the reason.
 """
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.lean.table import Table
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.startup.table import Table
 
 if TYPE_CHECKING:
     from tokcap.hooks.base import Agent

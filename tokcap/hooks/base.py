@@ -1,4 +1,4 @@
-"""The protocol of an agent, and the records that are passed to it.
+"""The interface of an agent, and the classes for the usual ways to reach what its model receives.
 
 This module is loaded for every event of an agent, so it must not import anything slow.
 """
@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import os
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.errors import HookRefused
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from tokcap.hooks.own_files import OwnFile
+    from tokcap.hooks.settings import Addition
 
     # Takes a text, and options of tokcap for it, and returns it within the limit.
     Cap = Callable[..., str]
@@ -20,8 +24,6 @@ if TYPE_CHECKING:
 AS_SHELL = "its shell is tokcap-bash"
 START_UP_FILE = "BASH_ENV of its shell"
 RESULTS = "results are replaced after the run"
-
-
 # For `--session`: a session for each session of the agent.
 OF_AGENT = "@agent"
 
@@ -46,7 +48,7 @@ class Installation(Record):
 
     def limited(self, limit: str) -> Installation:
         """Return the same installation with this limit."""
-        return self.but(options=("--token-limit", limit, *self.options))
+        return self.replace(options=("--token-limit", limit, *self.options))
 
 
 class Capping(Record):
@@ -60,8 +62,9 @@ class Capping(Record):
 class Agent:
     """A coding agent that tokcap supports.
 
-    How tokcap reaches what the agent's model receives is decided by the agent's class. Callers see only that
-    something is installed for a settings file, and that the agent may send events to `tokcap hook run NAME`.
+    How tokcap reaches what the agent's model receives is decided by the agent's class: `install` writes files
+    of its own, the first of which names the installation, and names them in the agent's settings. The agent
+    may send events to `tokcap hook run NAME`.
     """
 
     name: str
@@ -76,7 +79,7 @@ class Agent:
     # The names of tools whose results can be capped as well, for `--tools`.
     tools: Sequence[str] = ()
     # What the agent puts around the output of a command: tokens, and `:json` if it escapes the output as JSON
-    # does. The limit covers this too. See `system.frame`. It is rounded up: people compare agents in one
+    # does. The limit covers this too. See `environment.Frame`. It is rounded up: people compare agents in one
     # tokenizer, and cl100k_base has 5 to 9 % more tokens for random text than what some readers count with.
     frame: str = ""
     # Whether it gives its model both streams as one, as they arrive. Two pipes would lose their order.
@@ -87,8 +90,6 @@ class Agent:
     then: str = ""
     # The model that it uses if its settings name none; empty if that is not known.
     usual_model: str = ""
-    # What to print if an event needs no answer.
-    no_answer: bytes = b""
 
     def user_settings(self, place: Place) -> str:
         """Return the path of the user's settings file."""
@@ -118,21 +119,83 @@ class Agent:
         """Return why an installed hook has no effect here, one line per reason."""
         return []
 
+    def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
+        """Return the files to write."""
+        raise NotImplementedError
+
+    def all_files(self, path: str) -> Sequence[OwnFile]:
+        """Return every file that any installation may have written."""
+        return self.files(path, Installation("tokcap", ("--tools", ",".join(self.tools))))
+
+    def variables(self, wanted: Installation) -> dict[str, str]:
+        """Return variables of tokcap besides the options of the installation."""
+        found = {"TOKCAP_FRAME": self.frame, "TOKCAP_STDERR": "merge" if self.merges_streams else ""}
+        if wanted.option("--session") == OF_AGENT:
+            found["TOKCAP_SESSION_FROM"] = self.session_variable
+        return {name: value for name, value in found.items() if value}
+
+    def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
+        """Return what to add to the settings."""
+        return ()
+
     def installation(self, path: str) -> Installation | None:
         """Return what is installed for a settings file; `HookRefused` if the file cannot be read."""
-        raise NotImplementedError
+        from tokcap.hooks import own_files, settings
+
+        data = settings.read(path)
+        additions = self.additions(path, Installation(""))
+        if additions and not any(settings.found(path, data, addition) for addition in additions):
+            return None
+        text = own_files.read(self.all_files(path)[0].path)
+        if text is None:
+            return Installation("") if additions else None
+        return own_files.installation_in(text)
 
     def install(self, path: str, wanted: Installation) -> bool:
         """Install the hook for a settings file; return False if the same hook is installed already."""
-        raise NotImplementedError
+        from tokcap.hooks import settings
+
+        known = self.installation(path)
+        files = self.files(path, wanted)
+        changed = False
+        if known is not None and known != wanted:
+            # So that the version without the hook is found byte for byte later.
+            changed = bool(known_additions := self.additions(path, known)) and settings.remove(
+                path, known_additions
+            )
+        try:
+            for file in files:
+                changed = file.write() or changed
+            additions = self.additions(path, wanted)
+            changed = (bool(additions) and settings.install(path, additions)) or changed
+        except HookRefused:
+            if known is None:
+                self.remove_files(path)
+            raise
+        needed = {file.path for file in files}
+        left_over = [file.remove() for file in self.all_files(path) if file.path not in needed]
+        return changed or any(left_over)
 
     def remove(self, path: str) -> bool:
         """Remove the hook of a settings file; return False if there is none."""
-        raise NotImplementedError
+        from tokcap.hooks import settings
+
+        additions = self.additions(path, self.installation(path) or Installation(""))
+        changed = bool(additions) and settings.remove(path, additions)
+        return self.remove_files(path) or changed
+
+    def remove_files(self, path: str) -> bool:
+        removed = [file.remove() for file in self.all_files(path)]
+        return any(removed)
 
     def printed(self, path: str, wanted: Installation) -> str:
         """Return the files that `install` would write to an empty directory."""
-        raise NotImplementedError
+        from tokcap.hooks import settings
+
+        parts = [(file.path, file.text) for file in self.files(path, wanted)]
+        if additions := self.additions(path, wanted):
+            parts.append((path, settings.with_additions(path, None, additions).decode()))
+        return "\n".join(f"# {name}\n{text}" for name, text in parts)
 
     def shell_words(self, path: str, command: str) -> tuple[list[str], dict[str, str]]:
         """Return how the agent would run a command: words and variables. No words: results are replaced."""
@@ -152,3 +215,62 @@ class Agent:
     def text_of_answer(self, answer: dict[str, Any]) -> str:
         """Return the text that an answer replaces the result by."""
         raise NotImplementedError
+
+
+class ShellAgent(Agent):
+    """An agent whose settings name the shell that it uses."""
+
+    # Where that is in the settings.
+    keys: tuple[str, ...]
+    # The shells that it knows. It uses the user's own shell if that is one of them, else bash.
+    shells: tuple[str, ...] = ("bash",)
+
+    def shell(self) -> str:
+        """Return which shell the agent uses."""
+        name = os.path.basename(os.environ.get("SHELL", ""))
+        return name if name in self.shells else "bash"
+
+    def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
+        from tokcap.hooks.own_files import shell_file
+
+        return [shell_file(path, self.shell(), wanted, self.variables(wanted))]
+
+    def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
+        from tokcap.hooks.json_settings import JsonValue
+
+        return [JsonValue(self.files(path, wanted)[0].path, self.keys)]
+
+    def shell_words(self, path: str, command: str) -> tuple[list[str], dict[str, str]]:
+        return [self.all_files(path)[0].path, "-c", command], {}
+
+
+class StartUpAgent(Agent):
+    """An agent that runs `bash -c STRING`, and whose settings can set variables for it."""
+
+    def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
+        from tokcap.hooks.own_files import start_up_file
+
+        return [start_up_file(path, wanted, self.variables(wanted))]
+
+    def shell_words(self, path: str, command: str) -> tuple[list[str], dict[str, str]]:
+        return ["bash", "-c", command], {"BASH_ENV": self.all_files(path)[0].path}
+
+
+class StartedWithAgent(StartUpAgent):
+    """An agent whose settings cannot set `BASH_ENV`, but which passes on its own environment.
+
+    `install` only writes the start-up file, and says how to start the agent with it.
+    """
+
+    # Below the home directory.
+    directory: str
+
+    def user_settings(self, place: Place) -> str:
+        return f"{place.home}/{self.directory}/tokcap/bash_env.sh"
+
+    def home_directory(self, place: Place) -> str:
+        return f"{place.home}/{self.directory}"
+
+    def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
+        # There are no settings: the file itself stands for them.
+        return [file.replace(path=path) for file in super().files(path, wanted)]

@@ -6,9 +6,8 @@ a `PostToolUse` hook replaces results of other tools: `updatedToolOutput` must h
 
 from __future__ import annotations
 
-from tokcap.hooks.base import AS_SHELL, Installation, Place
-from tokcap.hooks.file_agent import UserShellAgent
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.hooks.base import AS_SHELL, Installation, Place, ShellAgent
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +20,7 @@ EVENT = "PostToolUse"
 TIMEOUT_SECONDS = 20
 
 
-class ClaudeCode(UserShellAgent):
+class ClaudeCode(ShellAgent):
     name = "claude-code"
     title = "Claude Code"
     program = "claude"
@@ -33,6 +32,7 @@ class ClaudeCode(UserShellAgent):
     frame = "12"
     tools = ("Read", "Grep", "Glob", "WebFetch", "mcp__.*")
     keys = ("env", "CLAUDE_CODE_SHELL")
+    shells = ("bash", "zsh")
     usual_model = "claude"
 
     def user_settings(self, place: Place) -> str:
@@ -44,29 +44,26 @@ class ClaudeCode(UserShellAgent):
         return f"{place.project}/.claude/settings.local.json"
 
     def model(self, place: Place) -> str:
-        from tokcap.hooks.agent_models import in_json, in_variables
+        from tokcap.hooks.settings import model_in_json, model_in_variable
 
         shared = f"{place.project}/.claude/settings.json"
         paths = (self.project_settings(place), shared, self.user_settings(place))
         return (
-            in_variables(place.variables, "ANTHROPIC_MODEL")
-            or in_json(paths, "env", "ANTHROPIC_MODEL")
-            or in_json(paths, "model")
+            model_in_variable(place.variables, "ANTHROPIC_MODEL")
+            or model_in_json(paths, "env", "ANTHROPIC_MODEL")
+            or model_in_json(paths, "model")
         )
 
     def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
-        from tokcap.hooks.settings_entry import HookEntry
+        from tokcap.hooks.json_settings import HookEntry
+        from tokcap.hooks.own_files import event_command
 
         names = wanted.option("--tools").replace(",", "|")
+        command = event_command(self.name, wanted) if names else ""
         return [
             *super().additions(path, wanted),
-            HookEntry(self.name, EVENT, names, TIMEOUT_SECONDS, self.command(wanted) if names else ""),
+            HookEntry(command, self.name, EVENT, names, TIMEOUT_SECONDS),
         ]
-
-    def command(self, wanted: Installation) -> str:
-        from tokcap.hooks.event_command import event_command
-
-        return event_command(self.name, wanted)
 
     def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
         """Return the result of a tool with its longest text capped, or None."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tokcap.hooks.base import START_UP_FILE
-from tokcap.hooks.file_agent import StartedWithAgent
+from tokcap.hooks.base import START_UP_FILE, StartedWithAgent
 
 
 class Cline(StartedWithAgent):

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 
-from tokcap.hooks.base import START_UP_FILE, Installation, Place
-from tokcap.hooks.file_agent import StartUpAgent
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.hooks.base import START_UP_FILE, Installation, Place, StartUpAgent
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,9 +35,9 @@ class Codex(StartUpAgent):
         return f"{base}/config.toml"
 
     def model(self, place: Place) -> str:
-        from tokcap.hooks.agent_models import in_toml
+        from tokcap.hooks.settings import model_in_toml
 
-        return in_toml(self.user_settings(place), "model")
+        return model_in_toml(self.user_settings(place), "model")
 
     def objections(self, place: Place) -> list[str]:
         shell = place.variables.get("SHELL", "")
@@ -50,7 +49,7 @@ class Codex(StartUpAgent):
         return {**super().variables(wanted), "TOKCAP_PROGRAM": wanted.program}
 
     def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
-        from tokcap.hooks.settings_value import TomlValue
+        from tokcap.hooks.line_settings import TomlValue
 
         return [TomlValue(("shell_environment_policy", "set"), "BASH_ENV", self.files(path, wanted)[0].path)]
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import re
 
-from tokcap.hooks.base import RESULTS, Installation, Place
-from tokcap.hooks.file_agent import FileAgent
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.hooks.base import RESULTS, Agent, Installation, Place
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +26,7 @@ ENDING = re.compile(r"\n?<shellId: [^\n>]*>\s*\Z")
 TIMEOUT_SECONDS = 60
 
 
-class Copilot(FileAgent):
+class Copilot(Agent):
     name = "copilot"
     title = "Copilot CLI"
     program = "copilot"
@@ -47,16 +46,15 @@ class Copilot(FileAgent):
         return os.path.dirname(os.path.dirname(self.user_settings(place)))
 
     def model(self, place: Place) -> str:
-        from tokcap.hooks.agent_models import in_json, in_variables
+        from tokcap.hooks.settings import model_in_json, model_in_variable
 
-        named = in_variables(place.variables, "COPILOT_MODEL")
-        return named or in_json((f"{self.home_directory(place)}/config.json",), "model")
+        named = model_in_variable(place.variables, "COPILOT_MODEL")
+        return named or model_in_json((f"{self.home_directory(place)}/config.json",), "model")
 
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
         import json
 
-        from tokcap.hooks.event_command import event_command
-        from tokcap.hooks.own_files import OwnFile, marked
+        from tokcap.hooks.own_files import OwnFile, event_command, marked
 
         hook = {"type": "command", "bash": event_command(self.name, wanted), "timeoutSec": TIMEOUT_SECONDS}
         whole = {"version": 1, "hooks": {"postToolUse": [hook]}}

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 
-from tokcap.hooks.base import START_UP_FILE, Installation, Place
-from tokcap.hooks.file_agent import StartUpAgent
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.hooks.base import START_UP_FILE, Installation, Place, StartUpAgent
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,19 +33,19 @@ class Gemini(StartUpAgent):
         return f"{place.home}/.gemini/.env"
 
     def model(self, place: Place) -> str:
-        from tokcap.hooks.agent_models import in_json, in_variables
+        from tokcap.hooks.settings import model_in_json, model_in_variable
 
         paths = [f"{base}/.gemini/settings.json" for base in (place.project, place.home)]
-        named = in_variables(place.variables, "GEMINI_MODEL") or in_json(paths, "model", "name")
+        named = model_in_variable(place.variables, "GEMINI_MODEL") or model_in_json(paths, "model", "name")
         # Older versions of the agent have the name itself there.
-        return named or in_json(paths, "model")
+        return named or model_in_json(paths, "model")
 
     def objections(self, place: Place) -> list[str]:
         nearer = nearer_file(place)
         return [f"it reads {nearer} instead; add the line BASH_ENV= there too"] if nearer else []
 
     def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
-        from tokcap.hooks.settings_value import EnvLine
+        from tokcap.hooks.line_settings import EnvLine
 
         return [EnvLine("BASH_ENV", self.files(path, wanted)[0].path)]
 

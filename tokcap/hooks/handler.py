@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from _json import encode_basestring_ascii, make_encoder
 
+from tokcap.environment import Frame
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import OF_AGENT, Capping, Installation
-from tokcap.lean.plainjson import loads
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.system.frame import Frame
+from tokcap.startup.accelerators import json
+from tokcap.startup.plainjson import loads
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,8 @@ def run(arguments: Sequence[str], env: Environment, decide: Decide) -> int:
     """Answer one event; `arguments` are `NAME [OPTION VALUE]...`."""
     try:
         # Read to the end even if there is no answer: the agent may not expect a closed pipe.
-        event = read_all(env.stdin)
+        with open(env.stdin, "rb", buffering=0, closefd=False) as stdin:
+            event = stdin.read()
         env.write_stdout(answer(arguments, event, env.variables, decide))
     except (Exception, KeyboardInterrupt):  # a failure of tokcap must not stop an agent
         return 0
@@ -45,19 +46,13 @@ def run(arguments: Sequence[str], env: Environment, decide: Decide) -> int:
 
 
 def answer(arguments: Sequence[str], event: bytes, variables: Mapping[str, str], decide: Decide) -> bytes:
-    """Return the bytes to print."""
-    if not arguments or arguments[0] not in AGENTS:
+    """Return the bytes to print; none if the agent should continue as without tokcap."""
+    given = loads(event.decode())
+    if not arguments or arguments[0] not in AGENTS or not isinstance(given, dict):
         return b""
-    agent = AGENTS[arguments[0]]
-    try:
-        given = loads(event.decode())
-        if not isinstance(given, dict):
-            return agent.no_answer
-        wanted = Installation(own_program(sys.argv[0]), tuple(arguments[1:]))
-        found = answer_event(agent, given, wanted, variables, decide)
-        return agent.no_answer if found is None else dumped(found) + b"\n"
-    except Exception:  # as in `run`, but some agents need an answer even then
-        return agent.no_answer
+    wanted = Installation(own_program(sys.argv[0]), tuple(arguments[1:]))
+    found = answer_event(AGENTS[arguments[0]], given, wanted, variables, decide)
+    return b"" if found is None else dumped(found) + b"\n"
 
 
 def answer_event(
@@ -141,7 +136,7 @@ def dumped(answer: dict[str, Any]) -> bytes:
 
     The text is ASCII, so a lone surrogate is passed on as it came.
     """
-    encode = make_encoder(None, str, encode_basestring_ascii, None, ": ", ", ", False, False, True)
+    encode = json.make_encoder(None, str, json.encode_basestring_ascii, None, ": ", ", ", False, False, True)
     return "".join(encode(answer, 0)).encode("ascii")
 
 
@@ -150,10 +145,3 @@ def own_program(argument: str) -> str:
     if os.path.basename(argument) == "tokcap" and "/" in argument and os.access(argument, os.X_OK):
         return os.path.abspath(argument)
     return "tokcap"
-
-
-def read_all(descriptor: int) -> bytes:
-    blocks = []
-    while block := os.read(descriptor, 1 << 16):
-        blocks.append(block)
-    return b"".join(blocks)

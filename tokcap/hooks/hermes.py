@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from tokcap.hooks.base import RESULTS, Installation, Place
-from tokcap.hooks.file_agent import FileAgent
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.errors import HookRefused
+from tokcap.hooks.base import RESULTS, Agent, Installation, Place
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ hooks:
 """
 
 
-class Hermes(FileAgent):
+class Hermes(Agent):
     name = "hermes"
     title = "Hermes"
     program = "hermes"
@@ -44,27 +44,33 @@ class Hermes(FileAgent):
         return f"{base}/config.yaml"
 
     def objections(self, place: Place) -> list[str]:
-        from tokcap.hooks.yaml_list import items_in
+        from tokcap.hooks import settings
+        from tokcap.hooks.yaml_settings import YamlItem
 
         path = self.user_settings(place)
-        if PLUGIN in items_in(path, ("plugins", "disabled")):
-            return [f"plugins.disabled in {path} names {PLUGIN}"]
-        return []
+        try:
+            found = settings.found(path, settings.read(path), YamlItem(("plugins", "disabled"), PLUGIN))
+        except HookRefused as error:
+            return [str(error)]
+        return [f"plugins.disabled in {path} names {PLUGIN}"] if found else []
 
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
-        from tokcap.hooks.own_files import OwnFile, marked, shell_file
+        import json
+
+        from tokcap.hooks.own_files import OwnFile, marked, shell_file, source
 
         # Commands run with the PATH of a login shell, which need not have tokcap.
         variables = {**self.variables(wanted), "TOKCAP_PROGRAM": wanted.program}
         shell = shell_file(path, "bash", wanted, variables)
+        plugin = source("hermes.py.txt").replace('"@shell@"', json.dumps(shell.path))
         return [
             shell,
             OwnFile(f"{directory_of(path)}/plugin.yaml", MANIFEST.format(marked(wanted))),
-            OwnFile(f"{directory_of(path)}/__init__.py", f"# {marked(wanted)}\n{source(shell.path)}"),
+            OwnFile(f"{directory_of(path)}/__init__.py", f"# {marked(wanted)}\n{plugin}"),
         ]
 
     def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
-        from tokcap.hooks.yaml_list import YamlItem
+        from tokcap.hooks.yaml_settings import YamlItem
 
         return [YamlItem(("plugins", "enabled"), PLUGIN)]
 
@@ -90,16 +96,6 @@ class Hermes(FileAgent):
 
 def directory_of(path: str) -> str:
     return os.path.join(os.path.dirname(path), "plugins", PLUGIN)
-
-
-def source(shell: str) -> str:
-    """Return the plug-in, which calls a shell."""
-    import json
-
-    from tokcap.hooks.plugin import DATA
-
-    with open(os.path.join(DATA, "hermes.py.txt"), encoding="utf-8") as file:
-        return file.read().replace('"@shell@"', json.dumps(shell))
 
 
 HERMES = Hermes()

@@ -1,30 +1,64 @@
-"""What `tokcap hook list`, `install`, `remove`, `print` and `test` do, for any agent of the table."""
+"""What the subcommands of `tokcap hook` do, for any agent of the table."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from re import fullmatch
 
 from tokcap.core.spelling import nearest
-from tokcap.errors import HookRefused
+from tokcap.errors import HookRefused, TokcapError
 from tokcap.hooks import AGENTS
-from tokcap.hooks.base import OF_AGENT, RESULTS, Installation, Place
-from tokcap.hooks.handler import own_program
-from tokcap.hooks.unsupported import RULES, UNSUPPORTED
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.hooks.base import OF_AGENT, Installation, Place
+from tokcap.hooks.handler import answer_event, own_program
+from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.system.quoting import quoted
+from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tokcap.environment import Environment
     from tokcap.hooks.base import Agent, Capping
 
 # Parts of paths whose programs do not last: caches of `uvx` and `pipx run`, build environments.
 TEMPORARY = ("/.cache/", "/uv/archive", "/uv/cache", "/pipx/.cache/")
+
+# Agents that have no way in, or none that could be tried, each with the reason in one line. To support one of
+# them, write its module, add it to `AGENTS`, and delete its line here.
+NOT_TRIED = "could not be run without its vendor, so no way in was tried"
+
+UNSUPPORTED = {
+    # cursor.com/docs/hooks: hooks see results, and cannot replace them.
+    "cursor": f"Cursor {NOT_TRIED}",
+    # docs.factory.ai: hooks.
+    "droid": f"Factory Droid {NOT_TRIED}",
+    # charmbracelet/crush: commands run in an interpreter that is part of Crush.
+    "crush": "Crush runs commands in its own interpreter instead of a shell",
+    # ampcode.com/manual/plugin-api.
+    "amp": f"Amp {NOT_TRIED}",
+    # docs.windsurf.com/windsurf/cascade/hooks: a hook answers by its exit status.
+    "windsurf": f"Windsurf {NOT_TRIED}",
+    # kiro.dev/docs/cli/hooks: a hook answers by its exit status.
+    "kiro": f"Kiro {NOT_TRIED}",
+    # MoonshotAI/kimi-cli#1963.
+    "kimi": f"Kimi CLI {NOT_TRIED}",
+}
+
+RULES = """\
+Run shell commands that may print much as `tokcap -n {limit} --keep auto -c 'COMMAND'`. Their exit status and
+errors are kept. If the output is too long, the last line names the command that shows the rest,
+`tokcap show HANDLE`; use `tokcap show HANDLE --grep PATTERN` to search in it. Do not run the command again.
+"""
+
+# What `status` runs.
+LINES, STATUS = 60_000, 7
+COMMAND = f"yes 'tokcap hook status' | head -n {LINES}; exit {STATUS}"
+TIMEOUT_SECONDS = 60
+MARK = "[TRUNCATED]"
 
 
 def list_lines(place: Place) -> Iterator[str]:
@@ -55,7 +89,7 @@ def install(name: str, place: Place, options: tuple[str, ...], *, project: bool)
 
 
 def refuse_options(agent: Agent, wanted: Installation) -> None:
-    """Refuse tools whose results the agent does not let anybody replace, and a session without a name."""
+    """Refuse tools whose results cannot be replaced in this agent, and a session without a name."""
     if wanted.option("--session") == OF_AGENT and not agent.session_variable:
         raise HookRefused(
             f"--session {OF_AGENT}: {agent.title} does not tell commands the name of its session"
@@ -109,24 +143,6 @@ def installed_agents(place: Place) -> Iterator[tuple[Agent, str, Installation]]:
             found = agent.installation(path)
             if found is not None:
                 yield agent, path, found
-
-
-def planned_lines(
-    place: Place, command: str, capping_for: Callable[[Installation], Capping], only: str | None = None
-) -> Iterator[str]:
-    """Yield what each installed agent, or only one, would do with a command. Nothing runs."""
-    for agent, path, found in installed_agents(place):
-        if only not in (None, agent.name):
-            continue
-        words, variables = agent.shell_words(path, command)
-        capping = capping_for(found)
-        limit = f"{capping.limit_tokens} tokens ({capping.tokenizer})"
-        capped = f"output over {limit} is stored and cut (--keep {capping.keep})"
-        if words and agent.way != RESULTS:
-            shown = [*(f"{name}={quoted(value)}" for name, value in variables.items()), *map(quoted, words)]
-            yield f"{agent.name}: runs {' '.join(shown)}; {capped}"
-        else:
-            yield f"{agent.name}: runs the command unchanged; {capped}"
 
 
 def wanted_installation(options: tuple[str, ...]) -> Installation:
@@ -184,3 +200,66 @@ def place_here(env: Environment) -> Place:
         return Place(env.home(), os.getcwd(), env.variables)
     except OSError:
         raise HookRefused("the current directory no longer exists; change to another one") from None
+
+
+class Proof(Record):
+    """What was found out about one hook."""
+
+    works: bool
+    line: str
+
+
+def prove(agent: Agent, path: str, found: Installation, place: Place, capping: Capping) -> Proof:
+    """Run the agent's shell with a long output, or send an event with one. `capping` is what applies."""
+    limit, tokens, text, counts = capping.limit_tokens, 0, "", ""
+    try:
+        if agent.shell_words(path, "")[0]:
+            problem, text = by_shell(agent, path, place)
+        else:
+            problem, text = by_event(agent, found, place, capping)
+        tokenizer = open_tokenizer(capping.tokenizer)
+        tokens = tokenizer.count(text)
+        counts = f"({capping.tokenizer}{', an estimate' if tokenizer.units_per_token > 1 else ''})"
+    except TokcapError as error:
+        problem = str(error)
+    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
+        problem = f"{type(error).__name__}: {error}"
+    if not problem and MARK not in text:
+        problem = "the output was not capped"
+    if not problem and tokens > limit:
+        problem = f"{tokens} tokens were shown, {limit} are allowed"
+    objections = agent.objections(place)
+    if problem:
+        return Proof(False, f"{agent.name}: does not work: {problem}")
+    if objections:
+        return Proof(False, f"{agent.name}: works, but not in this directory: {objections[0]}")
+    needed = how_to_start(agent, path)
+    return Proof(
+        True,
+        f"{agent.name}: works: {LINES} lines were capped to {tokens} of {limit} tokens {counts}"
+        + (f"; {needed}" if needed else ""),
+    )
+
+
+def by_shell(agent: Agent, path: str, place: Place) -> tuple[str, str]:
+    """Return a problem, or an empty text, and the output."""
+    words, variables = agent.shell_words(path, COMMAND)
+    inherited = {name: value for name, value in place.variables.items() if name != "TOKCAP_INSIDE"}
+    done = subprocess.run(
+        words,
+        env={**inherited, **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    problem = "" if done.returncode == STATUS else f"the exit status was {done.returncode}, not {STATUS}"
+    return problem, done.stdout.decode("utf-8", "replace")
+
+
+def by_event(agent: Agent, found: Installation, place: Place, capping: Capping) -> tuple[str, str]:
+    event = agent.sample_event("tokcap hook status\n" * LINES)
+    wanted = found.replace(program=found.program or "tokcap")
+    answer = answer_event(agent, event, wanted, place.variables, lambda *_: capping)
+    return ("" if answer else "the result was not replaced"), agent.text_of_answer(answer or {})

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 
-from tokcap.hooks.base import AS_SHELL, Installation, Place
-from tokcap.hooks.file_agent import UserShellAgent
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.hooks.base import AS_SHELL, Installation, Place, ShellAgent
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from tokcap.hooks.own_files import OwnFile
 
 
-class OpenCode(UserShellAgent):
+class OpenCode(ShellAgent):
     name = "opencode"
     title = "opencode"
     program = "opencode"
@@ -32,6 +31,7 @@ class OpenCode(UserShellAgent):
     # Tools of MCP servers are named SERVER_TOOL.
     tools = ("read", "grep", "glob", "list", "webfetch", ".+_.+")
     keys = ("shell",)
+    shells = ("bash", "zsh")
 
     def user_settings(self, place: Place) -> str:
         base = place.variables.get("XDG_CONFIG_HOME") or f"{place.home}/.config"
@@ -39,19 +39,19 @@ class OpenCode(UserShellAgent):
         return next((name for name in reversed(names) if os.path.exists(name)), names[0])
 
     def model(self, place: Place) -> str:
-        from tokcap.hooks.agent_models import in_json
+        from tokcap.hooks.settings import model_in_json
 
         own = [f"{place.project}/{name}" for name in ("opencode.json", "opencode.jsonc")]
-        return in_json((*own, self.user_settings(place)), "model")
+        return model_in_json((*own, self.user_settings(place)), "model")
 
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
-        from tokcap.hooks.plugin import plugin_file
+        from tokcap.hooks.own_files import plugin_file
 
         plugin = os.path.join(os.path.dirname(path), "plugin", "tokcap.js")
         return [*super().files(path, wanted), plugin_file(plugin, self.name, wanted)]
 
     def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
-        from tokcap.hooks.plugin import capped_text
+        from tokcap.hooks.tool_result import capped_text
 
         return capped_text(event, cap)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 
 from tokcap.errors import HookRefused
-from tokcap.hooks.atomic_files import replace
+from tokcap.hooks import settings
 from tokcap.hooks.base import OF_AGENT, Installation
-from tokcap.hooks.bash_env import bash_env
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.system.private_files import change_file, contents_of
 from tokcap.system.quoting import always_quoted, quoted
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ VARIABLES = {
     "--tokenizer": "TOKCAP_TOKENIZER",
 }
 EXECUTABLE, READABLE = 0o755, 0o644
+# The sources of what is written.
+DATA = os.path.join(os.path.dirname(__file__), "data")
+# In the start-up file for BASH_ENV.
+PROGRAM = "@tokcap-bash@"
+CALL = f"exec {PROGRAM}"
 
 
 def directory_for(path: str) -> str:
@@ -50,8 +55,7 @@ class OwnFile(Record):
         if before is not None and MARK not in before:
             raise HookRefused(f"{self.path}: belongs to somebody else; not changed")
         try:
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
-            replace(self.path, self.text.encode("utf-8", "surrogateescape"))
+            change_file(self.path, contents_of(self.path), self.text.encode("utf-8", "surrogateescape"))
             os.chmod(self.path, self.mode)
         except OSError as error:
             raise HookRefused(f"{self.path}: {error.strerror}; not changed") from None
@@ -72,13 +76,8 @@ class OwnFile(Record):
 
 
 def read(path: str) -> str | None:
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise HookRefused(f"{path}: {error.strerror}") from None
+    data = settings.read(path)
+    return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
 def marked(wanted: Installation) -> str:
@@ -88,14 +87,18 @@ def marked(wanted: Installation) -> str:
 
 def installation_in(text: str) -> Installation:
     """Return the installation that a file was written for."""
+    words = split_words(text.partition(MARK)[2].partition("\n")[0])
+    return Installation(words[0], tuple(words[1:])) if words else Installation("")
+
+
+def split_words(line: str) -> list[str]:
+    """Return the words of a line; none if it was edited and cannot be split."""
     import shlex
 
-    line = text.partition(MARK)[2].partition("\n")[0]
     try:
-        words = shlex.split(line)
+        return shlex.split(line)
     except ValueError:
-        words = []
-    return Installation(words[0], tuple(words[1:])) if words else Installation("")
+        return []
 
 
 def variables_of(wanted: Installation) -> dict[str, str]:
@@ -134,3 +137,49 @@ def start_up_file(path: str, wanted: Installation, more: Mapping[str, str]) -> O
     program = beside(wanted.program, "tokcap-bash")
     text = bash_env(program, {**variables_of(wanted), **more})
     return OwnFile(os.path.join(directory_for(path), "bash_env.sh"), f"# {marked(wanted)}\n{text}")
+
+
+def bash_env(tokcap_bash: str, variables: Mapping[str, str] | None = None) -> str:
+    """Return a start-up file for BASH_ENV, by which a `bash -c STRING` hands over to `tokcap-bash`.
+
+    `tokcap_bash` is the absolute path of that program, or its name, which is then searched for on PATH.
+    `variables` are set for it.
+    """
+    given = "".join(f"{name}={always_quoted(value)} " for name, value in (variables or {}).items())
+    program = always_quoted(tokcap_bash) if "/" in tokcap_bash else f'"$(type -P {tokcap_bash})"'
+    return source("bash_env.sh").replace(CALL, given + CALL).replace(PROGRAM, program)
+
+
+def plugin_file(path: str, name: str, wanted: Installation) -> OwnFile:
+    """Return a plug-in in JavaScript, which sends results of tools to `tokcap hook run NAME`.
+
+    An event is `{"text": …}`, or with `file` the path of the whole result; the answer has the capped text.
+    """
+    import json
+
+    tools = [tool for tool in wanted.option("--tools").split(",") if tool]
+    words = [wanted.program, "hook", "run", name, *wanted.options]
+    text = (
+        source(f"{name}.js").replace('"@tools@"', json.dumps(tools)).replace('"@words@"', json.dumps(words))
+    )
+    return OwnFile(path, f"// {marked(wanted)}\n{text}")
+
+
+def source(name: str) -> str:
+    with open(os.path.join(DATA, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def event_command(name: str, wanted: Installation) -> str:
+    """Return the command that an agent runs for an event.
+
+    With `|| true` the agent still works after tokcap has been uninstalled.
+    """
+    words = (wanted.program, "hook", "run", name, *wanted.options)
+    return " ".join([*map(quoted, words), "|| true"])
+
+
+def installation_of(command: str) -> Installation:
+    """Return the installation that `event_command` wrote a command for."""
+    words = split_words(command.removesuffix("|| true"))
+    return Installation(words[0], tuple(words[4:])) if words else Installation("")

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 
-from tokcap.hooks.base import AS_SHELL, Installation, Place
-from tokcap.hooks.file_agent import ShellAgent
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.hooks.base import AS_SHELL, Installation, Place, ShellAgent
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,12 +35,12 @@ class Pi(ShellAgent):
         return f"{base}/settings.json"
 
     def model(self, place: Place) -> str:
-        from tokcap.hooks.agent_models import in_json
+        from tokcap.hooks.settings import model_in_json
 
-        return in_json((self.user_settings(place),), "defaultModel")
+        return model_in_json((self.user_settings(place),), "defaultModel")
 
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
-        from tokcap.hooks.plugin import plugin_file
+        from tokcap.hooks.own_files import plugin_file
 
         files = [*super().files(path, wanted)]
         if wanted.option("--tools"):
@@ -50,7 +49,7 @@ class Pi(ShellAgent):
         return files
 
     def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
-        from tokcap.hooks.plugin import capped_text
+        from tokcap.hooks.tool_result import capped_text
 
         return capped_text(event, cap)
 

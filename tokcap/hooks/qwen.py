@@ -6,8 +6,7 @@ somebody else. So the user starts it with the variable.
 
 from __future__ import annotations
 
-from tokcap.hooks.base import START_UP_FILE, Place
-from tokcap.hooks.file_agent import StartedWithAgent
+from tokcap.hooks.base import START_UP_FILE, Place, StartedWithAgent
 
 
 class Qwen(StartedWithAgent):
@@ -25,10 +24,10 @@ class Qwen(StartedWithAgent):
     usual_model = "qwen3-coder"
 
     def model(self, place: Place) -> str:
-        from tokcap.hooks.agent_models import in_json
+        from tokcap.hooks.settings import model_in_json
 
         paths = [f"{base}/.qwen/settings.json" for base in (place.project, place.home)]
-        return in_json(paths, "model", "name") or in_json(paths, "model")
+        return model_in_json(paths, "model", "name") or model_in_json(paths, "model")
 
 
 QWEN = Qwen()

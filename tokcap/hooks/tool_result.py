@@ -5,7 +5,7 @@ The text blocks of an MCP result count as one text.
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,6 +29,13 @@ def whole_text(text: str, path: str) -> str:
             return file.read()
     except OSError:
         return text
+
+
+def capped_text(event: dict[str, Any], cap: Cap) -> dict[str, Any] | None:
+    """Return the answer to an event of a plug-in in JavaScript, or None if the text stays as it is."""
+    text = str(event.get("text") or "")
+    capped = cap(whole_text(text, str(event.get("file") or ""))).rstrip("\n")
+    return None if capped == text.rstrip("\n") else {"text": capped}
 
 
 def capped_result(result: Any, cap: Cap) -> Any:

@@ -6,9 +6,8 @@ plain text in its place costs less. It saves a longer text in a file, and shows 
 
 from __future__ import annotations
 
-from tokcap.hooks.base import RESULTS, Installation, Place
-from tokcap.hooks.file_agent import FileAgent
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.hooks.base import RESULTS, Agent, Installation, Place
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +23,7 @@ TIMEOUT_SECONDS = 60
 MOST_CHARACTERS = 15_500
 
 
-class Vibe(FileAgent):
+class Vibe(Agent):
     name = "vibe"
     title = "Mistral Vibe"
     program = "vibe"
@@ -44,8 +43,8 @@ class Vibe(FileAgent):
         return []
 
     def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:
-        from tokcap.hooks.event_command import event_command
-        from tokcap.hooks.toml_table import TomlTable
+        from tokcap.hooks.line_settings import TomlTable
+        from tokcap.hooks.own_files import event_command
 
         names = [SHELL, *filter(None, wanted.option("--tools").split(","))]
         rest: dict[str, str | int] = {
@@ -57,19 +56,12 @@ class Vibe(FileAgent):
         return [TomlTable(self.name, "hooks", rest, event_command(self.name, wanted))]
 
     def installation(self, path: str) -> Installation | None:
-        import shlex
-
-        from tokcap.hooks import settings, settings_file
+        from tokcap.hooks import settings
+        from tokcap.hooks.own_files import installation_of
 
         [addition] = self.additions(path, Installation("tokcap"))
-        command = settings.found(path, settings_file.read(path), addition)
-        if command is None:
-            return None
-        try:
-            words = shlex.split(command.removesuffix("|| true"))
-        except ValueError:
-            words = [""]
-        return Installation(words[0], tuple(words[4:]))
+        command = settings.found(path, settings.read(path), addition)
+        return None if command is None else installation_of(command)
 
     def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
         """Return the text that takes the place of a result, or None."""

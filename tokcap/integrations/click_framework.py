@@ -13,10 +13,10 @@ from tokcap.integrations.flags import (
     OUTPUT_FORMS,
     PARAMETER_PREFIX,
     SUGGESTED_TOKENIZERS,
+    Framework,
     number_reader,
     store_flag,
 )
-from tokcap.integrations.framework import Framework
 
 ABORTED_STATUS = 1
 

@@ -1,15 +1,18 @@
-"""The five flags that every command gets, and the record of what a call requests with them.
+"""The five flags that every command gets, what a call requests with them, and the table of frameworks.
 
 This module knows no framework. It is imported at the start of every application, so it imports little.
 """
 
 from __future__ import annotations
 
-from tokcap.cli.kinds import Choice, WholeNumber, plain_digits, shortened
+import sys
+from importlib import import_module
+
+from tokcap.cli.kinds import Choice
 from tokcap.cli.options import BY_KEY
 from tokcap.core.request import View
-from tokcap.forms import FORMS
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.outputs import FORMS
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,15 +26,50 @@ SPELLINGS = tuple(BY_KEY[key].flag for key in KEYS)
 # A command may have a parameter `output` that is not the option `--output`. The prefix avoids a clash.
 PARAMETER_PREFIX = "tokcap_"
 SUGGESTED_TOKENIZERS = ("cl100k_base", "o200k_base", "approx")
-HELP_PANEL = "Token budget"
-# Python does not convert much longer numbers.
-MOST_DIGITS = 1000
 
 _CONTEXT_KEY = "tokcap.integrations"
 
 _output = BY_KEY["output"].kind
 assert isinstance(_output, Choice)
 OUTPUT_FORMS = _output.words
+
+
+class Framework(Record):
+    """How a command-line framework declares options, and how its programs end."""
+
+    # The added flags, as parameters of this framework. All commands share them.
+    flags: Sequence[Any]
+    # The base class of errors that the framework prints, and that of errors in the command line.
+    shown_error: type[Any]
+    usage_error: type[Any]
+    # Raised to end the program with an exit status, and to abort it.
+    exit: type[Any]
+    abort: type[Exception]
+    # The exit status after Ctrl-C.
+    interrupted_status: int
+
+
+# By the module that defines the classes of commands: their names, and our module with a function
+# `framework(tokenizer)`. Typer comes first: in some versions its commands are Click commands too.
+FRAMEWORKS = {
+    "typer.core": (("TyperCommand", "TyperGroup"), "tokcap.integrations.typer_framework"),
+    "click": (("Command",), "tokcap.integrations.click_framework"),
+}
+
+
+def framework_of(command: object, tokenizer: str) -> Framework | None:
+    """Return the framework of a command, or None. `tokenizer` is the default that help shows."""
+    for module, (names, adapter) in FRAMEWORKS.items():
+        if any(is_instance(command, module, name) for name in names):
+            found: Framework = import_module(adapter).framework(tokenizer)
+            return found
+    return None
+
+
+def is_instance(thing: object, module: str, name: str) -> bool:
+    """Return whether `thing` is an instance of a class, without importing the module of the class."""
+    cls = getattr(sys.modules.get(module), name, None)
+    return cls is not None and isinstance(thing, cls)
 
 
 class FlagValues(Record):
@@ -51,36 +89,21 @@ class Call:
     """The state of one call of the application. Its nested contexts (group, subcommand) share it."""
 
     def __init__(self) -> None:
-        self._flags = NO_FLAGS
-        self._arguments: tuple[str, ...] = ()
-        self._capture: StdoutCapture | None = None
-
-    @property
-    def flags(self) -> FlagValues:
-        """The flags read so far. Those of an inner command replace those of its group."""
-        return self._flags
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The arguments of the innermost command read so far."""
-        return self._arguments
-
-    @property
-    def capture(self) -> StdoutCapture | None:
-        """The capture of standard output, while there is one."""
-        return self._capture
+        # The flags read so far. Those of an inner command replace those of its group.
+        self.flags = NO_FLAGS
+        # The arguments of the innermost command read so far.
+        self.arguments: tuple[str, ...] = ()
+        # The capture of standard output, while there is one.
+        self.capture: StdoutCapture | None = None
 
     def add_flag(self, key: str, value: object) -> None:
-        self._flags = self._flags.but(**{key: value})
+        self.flags = self.flags.replace(**{key: value})
 
-    def set_arguments(self, arguments: tuple[str, ...]) -> None:
-        self._arguments = arguments
+    def note_arguments(self, arguments: tuple[str, ...]) -> None:
+        self.arguments = arguments
 
-    def start_capture(self, capture: StdoutCapture) -> None:
-        self._capture = capture
-
-    def end_capture(self) -> None:
-        self._capture = None
+    def note_capture(self, capture: StdoutCapture | None) -> None:
+        self.capture = capture
 
 
 def call_of(context: Any) -> Call:
@@ -103,16 +126,12 @@ def store_flag(context: Any, parameter: Any, value: Any) -> Any:
 def number_reader(key: str, refused: type[Exception]) -> Callable[[Any], Any]:
     """Return a function that reads the number of a flag as tokcap does: `4000`, `4,000`, `4k`."""
     kind = BY_KEY[key].kind
-    assert isinstance(kind, WholeNumber)
 
     def read(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        digits = plain_digits(value)
-        # The largest number is checked later, together with the other flags.
-        if not digits or len(digits) > MOST_DIGITS or int(digits) < kind.minimum:
-            raise refused(f"{shortened(value)} is not {kind.expected}")
-        return int(digits)
+        try:
+            return kind.read(value) if isinstance(value, str) else value
+        except ValueError as error:
+            raise refused(str(error)) from None
 
     return read
 

@@ -11,14 +11,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from tokcap.forms import FORMS
 from tokcap.integrations.flags import NO_FLAGS, call_of, guess_output, may_contain_flag
+from tokcap.outputs import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokcap.integrations.flags import Call, FlagValues
-    from tokcap.integrations.framework import Framework
+    from tokcap.integrations.flags import Call, FlagValues, Framework
 
 
 def make_context(
@@ -34,14 +33,13 @@ def make_context(
     started = time.monotonic()
     arguments = tuple(args)
     try:
-        context = parsed_context(original, framework, info_name, args, parent=parent, **settings)
+        context = original(info_name, args, parent=parent, **settings)
     except BaseException as error:
         output = guess_output(arguments)
         # If there is an outer command, it reports the error.
         if parent is not None or not FORMS[output].has_envelope or sys.stdout is None:
             raise
-        from tokcap.integrations.outcome import outcome_of
-        from tokcap.integrations.response import refusal
+        from tokcap.integrations.response import outcome_of, refusal
         from tokcap.integrations.stdout_capture import write_to
 
         outcome = outcome_of(error, framework)
@@ -50,28 +48,7 @@ def make_context(
             raise
         write_to(sys.stdout, refusal(output, tokenizer, outcome, started))
         raise framework.exit(outcome.status) from error
-    call_of(context).set_arguments(arguments)
-    return context
-
-
-def parsed_context(
-    original: Callable[..., Any],
-    framework: Framework,
-    info_name: str | None,
-    args: list[str],
-    **settings: Any,
-) -> Any:
-    """Parse the arguments of a command. A group reads them without our flags, as if it did not have any."""
-    command = getattr(original, "__self__", None)
-    if not hasattr(command, "get_command"):
-        return original(info_name, args, **settings)
-    from tokcap.integrations.group_words import take_flags
-
-    words = take_flags(command, args, framework.flags)
-    context = original(info_name, [*words.rest], **settings)
-    with context.scope(cleanup=False):
-        for flag, value in words.given:
-            flag.handle_parse_result(context, {flag.name: value}, [])
+    call_of(context).note_arguments(arguments)
     return context
 
 
@@ -94,16 +71,14 @@ def run_with_capture(
     original: Callable[[Any], Any], framework: Framework, tokenizer: str, context: Any, call: Call
 ) -> Any:
     """Run a command with its output captured, write the response, and end as the command ended."""
-    from tokcap.integrations.outcome import outcome_of
-    from tokcap.integrations.response import refusal, respond
-    from tokcap.integrations.return_value import printed
+    from tokcap.integrations.response import outcome_of, printed, refusal, respond
     from tokcap.integrations.stdout_capture import StdoutCapture
 
     started = time.monotonic()
     arguments = call.arguments
     value, error = None, None
     capture = StdoutCapture()
-    call.start_capture(capture)
+    call.note_capture(capture)
     try:
         try:
             if call.flags != NO_FLAGS:
@@ -140,7 +115,7 @@ def run_with_capture(
     finally:
         capture.stop()
         capture.close()
-        call.end_capture()
+        call.note_capture(None)
     if error is not None:
         raise error
     return value
@@ -150,9 +125,11 @@ def check_flags(framework: Framework, flags: FlagValues, tokenizer: str, context
     """Refuse bad values of the flags before the command runs."""
     from tokcap.errors import TokenizerUnavailable, UsageError
     from tokcap.integrations.response import request_from
+    from tokcap.steps.fitting import check_limit
     from tokcap.tokens import open_tokenizer
 
     try:
-        open_tokenizer(request_from(flags, tokenizer).tokenizer)
+        request = request_from(flags, tokenizer)
+        check_limit(request, open_tokenizer(request.tokenizer))
     except (TokenizerUnavailable, UsageError) as error:
         raise framework.usage_error(str(error), context) from None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tokcap.core.spool import open_nameless_file
+from tokcap.core.payload import open_nameless_file
 from tokcap.environment import STDOUT
 from tokcap.system.descriptors import write_all
 
@@ -34,13 +33,14 @@ class StdoutCapture:
             self._saved = os.dup(STDOUT)
             os.dup2(self._file, STDOUT)
         else:
-            sys.stdout = io.TextIOWrapper(
-                io.BufferedWriter(CapturingStream(self)),
+            # `close` closes it.
+            sys.stdout = self._replacement = open(  # noqa: SIM115
+                os.dup(self._file),
+                "w",
                 encoding=getattr(self._stream, "encoding", None) or "utf-8",
                 errors=getattr(self._stream, "errors", None) or "surrogateescape",
                 newline="",
             )
-            self._replacement = sys.stdout
 
     @property
     def is_active(self) -> bool:
@@ -88,13 +88,6 @@ class StdoutCapture:
         """Add bytes to the captured output."""
         write_all(self._file, data)
 
-    def receive(self, data: bytes) -> None:
-        """Handle bytes written to the replaced `sys.stdout`, which the program may use after `stop` too."""
-        if self._is_active:
-            self.add(data)
-        else:
-            self.write(data)
-
     def data(self) -> bytes | mmap:
         """Return the captured bytes, mapped into memory. Later writes of child processes are not included."""
         if not self.size:
@@ -104,21 +97,11 @@ class StdoutCapture:
         return mmap(self._file, 0, access=ACCESS_READ)
 
     def close(self) -> None:
-        os.close(self._file)
-
-
-class CapturingStream(io.RawIOBase):
-    """The raw stream of the replaced `sys.stdout`."""
-
-    def __init__(self, capture: StdoutCapture) -> None:
-        self._capture = capture
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._capture.receive(bytes(data))
-        return len(data)
+        try:
+            if self._saved is None:
+                self._replacement.close()
+        finally:
+            os.close(self._file)
 
 
 def is_descriptor(stream: Any) -> bool:

@@ -10,26 +10,20 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from tokcap.errors import UsageError
-from tokcap.integrations.flags import SPELLINGS
-from tokcap.integrations.framework import framework_of, is_instance
+from tokcap.integrations.flags import framework_of, is_instance
 from tokcap.integrations.invocation import invoke, make_context
-from tokcap.lean.record import Record
+from tokcap.startup.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Literal, TypeVar
+    from typing import TypeVar
 
     App = TypeVar("App")
-    OnConflict = Literal["error", "keep"]
 
 # The attribute that marks a command that has the flags.
 EXTENDED = "tokcap_extended"
 
 
-def enable_token_budget(
-    app: App, tokenizer: str = "cl100k_base", *, on_conflict: OnConflict = "error"
-) -> App:
+def enable_token_budget(app: App, tokenizer: str = "cl100k_base") -> App:
     r"""Add flags to every command and group of an application that limit and count its output in tokens.
 
     The flags are `--token-limit`, `--token-offset`, `--token-count`, `--tokenizer` and `--output`.
@@ -49,12 +43,9 @@ def enable_token_budget(
     `app` is a `typer.Typer`, or a Click command or group. It is changed in place and returned. Commands that
     are registered later get the flags too. Without a flag, the application behaves as before.
 
-    If a command already has an option with one of these names, the application fails to start with a
-    `UsageError`. With `on_conflict="keep"`, the command keeps its own option and gets the other flags.
+    A command that already has an option with one of these names keeps it, and gets the other flags.
     """
-    if on_conflict not in ("error", "keep"):
-        raise ValueError(f"on_conflict must be 'error' or 'keep', not {on_conflict!r}")
-    extend = CommandExtender(tokenizer, on_conflict)
+    extend = CommandExtender(tokenizer)
     if is_instance(app, "typer", "Typer"):
         from tokcap.integrations.typer_framework import extend_application
 
@@ -66,28 +57,17 @@ def enable_token_budget(
     return app
 
 
-class FoundCommand(Record):
-    """A command of the application, and the names that lead to it."""
-
-    path: tuple[str, ...]
-    command: Any
-
-
 class CommandExtender(Record):
     """Adds the flags to the commands of one application."""
 
     tokenizer: str
-    on_conflict: OnConflict
 
     def __call__(self, command: Any) -> None:
         """Add the flags to a command and to all commands below it."""
-        found = [*commands_without_flags(command, ())]
-        if self.on_conflict == "error":
-            refuse_conflicts(found)
-        for each in found:
-            self._extend(each.command)
-
-    def _extend(self, command: Any) -> None:
+        if hasattr(command, EXTENDED):
+            return
+        for inner in getattr(command, "commands", {}).values():
+            self(inner)
         framework = framework_of(command, self.tokenizer)
         assert framework
         setattr(command, EXTENDED, True)
@@ -106,29 +86,6 @@ class CommandExtender(Record):
         if command is not None:
             self(command)
         return command
-
-
-def commands_without_flags(command: Any, path: tuple[str, ...]) -> Iterator[FoundCommand]:
-    """Yield a command and all commands below it that do not have the flags yet."""
-    if not hasattr(command, EXTENDED):
-        yield FoundCommand(path, command)
-        for name, inner in getattr(command, "commands", {}).items():
-            yield from commands_without_flags(inner, (*path, name))
-
-
-def refuse_conflicts(found: Sequence[FoundCommand]) -> None:
-    """Raise one error that names every option that has the name of a flag."""
-    conflicts = [
-        f"{spelling} of {' '.join(each.path) or each.command.name or 'the application itself'!r}"
-        for each in found
-        for spelling in SPELLINGS
-        if spelling in spellings_of(each.command)
-    ]
-    if conflicts:
-        raise UsageError(
-            f"enable_token_budget would add options that already exist: {', '.join(conflicts)}; "
-            'rename them, or keep them with on_conflict="keep"'
-        )
 
 
 def spellings_of(command: Any) -> set[str]:

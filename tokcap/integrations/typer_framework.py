@@ -18,19 +18,19 @@ from typer.models import DefaultPlaceholder
 from tokcap.cli.kinds import Choice
 from tokcap.cli.options import BY_KEY
 from tokcap.integrations.flags import (
-    HELP_PANEL,
     OUTPUT_FORMS,
     PARAMETER_PREFIX,
     SUGGESTED_TOKENIZERS,
+    Framework,
     number_reader,
     store_flag,
 )
-from tokcap.integrations.framework import Framework
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 INTERRUPTED_STATUS = 130
+HELP_PANEL = "Token budget"
 
 
 Output = Enum("Output", {word: word for word in OUTPUT_FORMS}, type=str)  # type: ignore[misc]

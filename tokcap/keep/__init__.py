@@ -5,8 +5,8 @@ To add one, write its module and add a line here. No other module tests for the 
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.lean.table import Table
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.startup.table import Table
 
 if TYPE_CHECKING:
     from tokcap.keep.base import Keep
@@ -16,5 +16,5 @@ KEEPS: Table[Keep] = Table(
     tail="tokcap.keep.tail:TAIL",
     ends="tokcap.keep.ends:ENDS",
     focus="tokcap.keep.focus:FOCUS",
-    auto="tokcap.keep.auto:AUTO",
+    auto="tokcap.keep.focus:AUTO",
 )

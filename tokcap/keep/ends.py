@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from tokcap.core.fit import largest_fit
+from tokcap.core.cut import largest_fit
+from tokcap.keep.base import Keep
 from tokcap.keep.head import HEAD
 from tokcap.keep.tail import TAIL, with_largest_tail
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokcap.core.cut import Circumstances, Material, Ranges, SurveyPolicy
+    from tokcap.core.cut import Material, Ranges
 
 
-class Ends(Record):
+class Ends(Keep):
     """Shows the first and the last units."""
 
-    needs_head: bool = True
-    needs_tail: bool = True
-    needs_middle: bool = False
-    prefers_end: bool = False
-    reads_only_head: bool = False
-    may_pass_live: bool = False
-    shows_prompts: bool = True
-    may_stop_early: bool = False
-    survey: SurveyPolicy | None = None
+    needs_tail = True
 
-    def for_call(self, circumstances: Circumstances) -> Ends:
-        return self
+    def __init__(self, *, prefers_end: bool = False) -> None:
+        self.prefers_end = prefers_end
 
     def choose(self, material: Material) -> Ranges | None:
         """Return both ends; one of them only if the material allows no better."""

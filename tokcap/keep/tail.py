@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from tokcap.core.fit import largest_fit
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.core.cut import largest_fit
+from tokcap.keep.base import Keep
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokcap.core.cut import Circumstances, Material, Ranges, SurveyPolicy
+    from tokcap.core.cut import Circumstances, KeepPolicy, Material, Ranges
 
 
-class Tail(Record):
+class Tail(Keep):
     """Shows the last units."""
 
-    needs_head: bool = False
-    needs_tail: bool = True
-    needs_middle: bool = False
-    prefers_end: bool = True
-    reads_only_head: bool = False
-    may_pass_live: bool = False
-    shows_prompts: bool = True
-    may_stop_early: bool = False
-    survey: SurveyPolicy | None = None
+    needs_head = False
+    needs_tail = True
+    prefers_end = True
 
-    def for_call(self, circumstances: Circumstances) -> Tail:
+    def for_call(self, circumstances: Circumstances) -> KeepPolicy:
         return TAIL_AFTER_BEGINNING if circumstances.is_begun else self
 
     def choose(self, material: Material) -> Ranges | None:
@@ -33,6 +28,8 @@ class Tail(Record):
 class TailAfterBeginning(Tail):
     """The same if the beginning is already written."""
 
+    needs_head = True
+
     def choose(self, material: Material) -> Ranges | None:
         """Return the shortest beginning that is possible, and the longest end that fits with it."""
         ends = material.head_ends()
@@ -40,7 +37,7 @@ class TailAfterBeginning(Tail):
 
 
 TAIL = Tail()
-TAIL_AFTER_BEGINNING = TailAfterBeginning(needs_head=True)
+TAIL_AFTER_BEGINNING = TailAfterBeginning()
 
 
 def with_largest_tail(material: Material, head: Ranges) -> Ranges | None:

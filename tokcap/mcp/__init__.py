@@ -1,5 +1,6 @@
-"""`tokcap mcp`: a server for the Model Context Protocol that runs commands and shows stored outputs.
+"""`tokcap mcp`, a server for the Model Context Protocol; `tokcap mcp wrap`, a proxy in front of another one.
 
-Start reading at `server`, which speaks the protocol. `tool_table` has the tools as a model reads about them,
-`tools` what they do, and `tool_results` what they return. The last two are loaded behind the first answer.
+Start reading at `server` and `proxy`. Both read `connection` and answer with `messages`. `tool_table` has the
+tools as a model reads about them, `tools` what they do, `results` what they return. `capping` cuts what
+another server returns. The last three are loaded behind the answer to `initialize`: a client waits for it.
 """

@@ -1,13 +1,18 @@
-"""JSON-RPC 2.0 messages: read a line, and make the line of an answer. Nothing here knows a method."""
+"""JSON-RPC 2.0: read and make messages, and run the calls that they ask for. Nothing here knows a method."""
 
 from __future__ import annotations
 
 import json
+import threading
+import time
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, TypeAlias
+
+    from tokcap.mcp.connection import OutgoingLines
 
     Message: TypeAlias = dict[str, Any]
 
@@ -17,8 +22,14 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
+TOO_DEEP = "the message is nested too deeply, or has a number with too many digits"
+# JSON can write half of a surrogate pair, as `"\ud800"`, but nothing can be done with it.
+NOT_TEXT = "half of a surrogate pair is not text"
 # Enough for the id and the method of any real request.
 LONGEST_HEAD_TOKENS = 10_000
+# How long commands may take to end when the server ends. They get KILL after a second.
+END_SECONDS = 1.8
+PROGRESS_SECONDS = 2.0
 
 
 class BadMessage(Exception):
@@ -38,8 +49,7 @@ def read_line(line: bytes) -> Any:
         head = head_of(line)
         if head is None:
             raise BadMessage(PARSE_ERROR, "the line is not JSON") from None
-        problem = "the message is nested too deeply, or has a number with too many digits"
-        raise BadMessage(INVALID_REQUEST, problem, head.get("id")) from None
+        raise BadMessage(INVALID_REQUEST, TOO_DEEP, head.get("id")) from None
 
 
 def head_of(line: bytes) -> Message | None:
@@ -55,10 +65,20 @@ def head_of(line: bytes) -> Message | None:
     return head if isinstance(head, dict) and head else None
 
 
+def problem_in(message: Any) -> str:
+    """Return why a value that was read cannot be written again; empty if it can."""
+    try:
+        json.dumps(message, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return NOT_TEXT
+    except RecursionError:
+        return TOO_DEEP
+    return ""
+
+
 def line_of(message: Message | list[Message]) -> bytes:
     """Return a message as a line, without the line end."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    # Half of a surrogate pair cannot be sent.
     return text.encode("utf-8", "replace")
 
 
@@ -70,15 +90,10 @@ def error_message(number: Any, code: int, message: str) -> Message:
     return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
 
 
-def notification(method: str, params: Message) -> Message:
-    return {"jsonrpc": "2.0", "method": method, "params": params}
-
-
 def is_identifier(number: Any) -> bool:
     """Return whether an answer can name a request by this."""
-    if isinstance(number, str):
-        return not has_half_pair(number)
-    return isinstance(number, int | float) and not isinstance(number, bool)
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    return is_number or (isinstance(number, str) and not problem_in(number))
 
 
 def key_of(number: Any) -> str:
@@ -88,29 +103,82 @@ def key_of(number: Any) -> str:
     return json.dumps(number, sort_keys=True)
 
 
-def problem_in(message: Message) -> str:
-    """Return which part of a message is not text; empty if all of it is.
+class Cancellation:
+    """Says whether a call is still wanted, and stops what it waits for if it is not."""
 
-    Half of a surrogate pair is such a part: it can be written in JSON, as `"\\ud800"`, but is not text.
-    """
-    waiting: list[tuple[str, Any]] = [("", message)]
-    while waiting:
-        place, value = waiting.pop()
-        if isinstance(value, str) and has_half_pair(value):
-            return f"{place}: half of a surrogate pair is not text"
-        if isinstance(value, dict):
-            if any(map(has_half_pair, value)):
-                return f"{place or 'the request'}: a name with half of a surrogate pair is not text"
-            waiting += [(f"{place}.{key}".lstrip("."), part) for key, part in value.items()]
-        elif isinstance(value, list):
-            waiting += [(f"{place}.{number}", part) for number, part in enumerate(value)]
-    return ""
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stop: Callable[[], object] | None = None
+        self.is_requested = False
+
+    def request(self) -> None:
+        """Stop the call. Its result is no longer wanted."""
+        with self._lock:
+            self.is_requested = True
+            stop = self._stop
+        if stop:
+            stop()
+
+    def stops(self, stop: Callable[[], object]) -> None:
+        """Call `stop` when the call is cancelled, or at once if it already was."""
+        with self._lock:
+            self._stop = stop
+            is_late = self.is_requested
+        if is_late:
+            stop()
 
 
-def has_half_pair(text: str) -> bool:
-    # Most text has none, and encoding is fast.
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+class RunningCalls:
+    """The calls that are running. Each has its own thread, and progress if the client asked for it."""
+
+    def __init__(self, outgoing: OutgoingLines) -> None:
+        self._outgoing = outgoing
+        self._lock = threading.Lock()
+        self._calls: dict[str, tuple[Cancellation, threading.Thread]] = {}
+
+    def start(self, number: Any, token: Any, work: Callable[[Cancellation], None]) -> None:
+        """Do the work of a request in a thread. `token` is that of its progress; None: nobody asked."""
+        cancellation, done, key = Cancellation(), threading.Event(), key_of(number)
+
+        def run() -> None:
+            try:
+                work(cancellation)
+            finally:
+                done.set()
+                with self._lock:
+                    if self._calls.get(key, (None,))[0] is cancellation:
+                        del self._calls[key]
+
+        thread = threading.Thread(target=run, name="tokcap.mcp.call", daemon=True)
+        with self._lock:
+            self._calls[key] = cancellation, thread
+        thread.start()
+        if token is not None:
+            threading.Thread(target=self._report, args=(token, done), daemon=True).start()
+
+    def cancel(self, number: Any) -> bool:
+        """Stop one call; return whether it was running."""
+        with self._lock:
+            found = self._calls.get(key_of(number))
+        if found:
+            found[0].request()
+        return found is not None
+
+    def close(self) -> None:
+        """Stop all calls, and wait until their commands have ended."""
+        with self._lock:
+            running = [*self._calls.values()]
+        for cancellation, _ in running:
+            cancellation.request()
+        deadline = time.monotonic() + END_SECONDS
+        for _, thread in running:
+            thread.join(max(deadline - time.monotonic(), 0))
+
+    def _report(self, token: Any, done: threading.Event) -> None:
+        """Tell the client from time to time that the call is running, so that it goes on waiting."""
+        started = time.monotonic()
+        while not done.wait(PROGRESS_SECONDS):
+            seconds = round(time.monotonic() - started)
+            params = {"progressToken": token, "progress": seconds, "message": f"running for {seconds} s"}
+            progress = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+            self._outgoing.send(line_of(progress))

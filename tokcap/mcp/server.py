@@ -10,15 +10,14 @@ import threading
 
 from tokcap import __version__, exits
 from tokcap.environment import STDIN, STDOUT
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.mcp.ending_signals import RaisedSignals, SignalReceived
-from tokcap.mcp.line_streams import IncomingLines, OutgoingLines
+from tokcap.mcp.connection import IncomingLines, OutgoingLines, RaisedSignals, SignalReceived
 from tokcap.mcp.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     BadMessage,
+    RunningCalls,
     error_message,
     is_identifier,
     line_of,
@@ -26,23 +25,21 @@ from tokcap.mcp.messages import (
     read_line,
     result_message,
 )
-from tokcap.mcp.running_calls import RunningCalls
 from tokcap.mcp.tool_table import TOOLS
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeAlias
 
-    from tokcap.mcp.cancellation import Cancellation
-    from tokcap.mcp.messages import Message
-    from tokcap.mcp.server_settings import ServerSettings
-    from tokcap.mcp.tools import Tools
+    from tokcap.mcp.messages import Cancellation, Message
+    from tokcap.mcp.settings import ServerSettings
+    from tokcap.mcp.tools import ServerTools
 
     # Takes the answer to one request; None if it has none.
     Reply: TypeAlias = Callable[[Message | None], None]
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-CALL = "tools/call"
 INSTRUCTIONS = "Output that is cut has a mark with the next call, such as: show handle=lake917365018@464"
 
 
@@ -69,13 +66,8 @@ class Server:
         self._settings = settings
         self._outgoing = outgoing
         self._calls = RunningCalls(outgoing)
-        self._tools: Tools | None = None
+        self._tools: ServerTools | None = None
         self._loading = threading.Lock()
-        self._methods = {
-            "initialize": self._initialize,
-            "ping": lambda _: {},
-            "tools/list": self._list_tools,
-        }
 
     def take(self, line: bytes) -> None:
         """Answer one line: a message, or several in a list, as version 2025-03-26 allows."""
@@ -114,13 +106,12 @@ class Server:
     def _dispatch(self, message: Any, number: Any, reply: Reply) -> None:
         if not isinstance(message, dict):
             raise BadMessage(INVALID_REQUEST, "the line is not a JSON-RPC message")
-        if "method" not in message and ("result" in message or "error" in message):
-            # An answer, but the server asks nothing.
-            reply(None)
-            return
         method, params = message.get("method"), message.get("params", {})
-        if "id" not in message and isinstance(method, str):
-            self._notice(method, params)
+        is_answer = "method" not in message and ("result" in message or "error" in message)
+        if is_answer or ("id" not in message and isinstance(method, str)):
+            # The server asks nothing, so an answer means nothing. A notification is never answered.
+            if method == "notifications/cancelled" and isinstance(params, dict):
+                self._calls.cancel(params.get("requestId"))
             reply(None)
             return
         if not isinstance(method, str):
@@ -130,19 +121,18 @@ class Server:
         if not isinstance(params, dict):
             raise BadMessage(INVALID_PARAMS, "params must be an object")
         problem = problem_in(message)
-        if method == CALL:
+        if method == "tools/call":
             self._call(number, params, problem, reply)
         elif problem:
             raise BadMessage(INVALID_REQUEST, problem)
-        elif method in self._methods:
-            reply(result_message(number, self._methods[method](params)))
+        elif method == "initialize":
+            reply(result_message(number, self._initialize(params)))
+        elif method == "ping":
+            reply(result_message(number, {}))
+        elif method == "tools/list":
+            reply(result_message(number, {"tools": [tool.listed() for tool in TOOLS]}))
         else:
             raise BadMessage(METHOD_NOT_FOUND, f"unknown method {method}")
-
-    def _notice(self, method: str, params: Any) -> None:
-        """Act on a notification, which is never answered."""
-        if method == "notifications/cancelled" and isinstance(params, dict):
-            self._calls.cancel(params.get("requestId"))
 
     def _initialize(self, params: Message) -> Message:
         asked = params.get("protocolVersion")
@@ -154,13 +144,10 @@ class Server:
             "instructions": INSTRUCTIONS,
         }
 
-    def _list_tools(self, _: Message) -> Message:
-        return {"tools": [tool.listed(structured=self._settings.structured) for tool in TOOLS]}
-
     def _call(self, number: Any, params: Message, problem: str, reply: Reply) -> None:
         name, arguments = params.get("name"), params.get("arguments")
         given = {} if arguments is None else arguments
-        if not isinstance(name, str) and not problem:
+        if not isinstance(name, str):
             raise BadMessage(INVALID_PARAMS, "params.name must be the name of a tool")
         if not isinstance(given, dict):
             raise BadMessage(INVALID_PARAMS, "params.arguments must be an object")
@@ -171,25 +158,21 @@ class Server:
             from tokcap.errors import UsageError
 
             tools = self._load()
-            result: Message | None
-            if problem:
-                result = tools.refused(UsageError(problem.removeprefix("params.arguments.")))
-            else:
-                result = tools.call(str(name), given, cancellation)
+            # As the result of the tool: a model reads it, and can do better.
+            refused = tools.refused(UsageError(problem)) if problem else None
+            result = refused or tools.call(name, given, cancellation)
             is_wanted = result is not None and not cancellation.is_requested
             reply(result_message(number, result) if is_wanted else None)
 
         self._calls.start(number, token, work)
 
-    def _load(self) -> Tools:
+    def _load(self) -> ServerTools:
         """Load the tools, once. A call that comes early waits for it."""
         with self._loading:
             if self._tools is None:
-                from tokcap.mcp.tools import Tools
+                from tokcap.mcp.tools import ServerTools
 
-                tools = Tools(self._settings)
-                tools.warm_up()
-                self._tools = tools
+                self._tools = ServerTools(self._settings)
             return self._tools
 
 

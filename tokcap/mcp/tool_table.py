@@ -6,7 +6,7 @@ The model reads all of it on every turn, so every word is paid for again and aga
 from __future__ import annotations
 
 from tokcap.cli.options import BY_KEY
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from typing import Any, Literal, TypeAlias
@@ -48,7 +48,7 @@ class Tool(Record):
     arguments: tuple[Argument, ...]
     reads_only: bool = True
 
-    def listed(self, *, structured: bool) -> dict[str, Any]:
+    def listed(self) -> dict[str, Any]:
         """Return the tool as `tools/list` has it."""
         schema: dict[str, Any] = {
             "type": "object",
@@ -59,13 +59,12 @@ class Tool(Record):
         hints = {"readOnlyHint": True, "openWorldHint": False}
         if not self.reads_only:
             hints = {"destructiveHint": True, "openWorldHint": True}
-        listed = {
+        return {
             "name": self.name,
             "description": self.description,
             "inputSchema": schema,
             "annotations": hints,
         }
-        return {**listed, "outputSchema": OUTPUT_SCHEMA} if structured else listed
 
 
 def choice(name: str, help: str = "") -> Argument:  # noqa: A002  # as the field is named
@@ -81,8 +80,8 @@ HANDLE = Argument("handle", required=True)
 FIELDS = Argument("fields", help="only these keys or columns: a,b.c")
 UNLISTED = (
     Argument("focus", is_listed=False),
-    choice("shape").but(is_listed=False),
-    choice("mode").but(is_listed=False),
+    choice("shape").replace(is_listed=False),
+    choice("mode").replace(is_listed=False),
 )
 SENTINEL = Argument("sentinel", is_listed=False)
 
@@ -99,7 +98,7 @@ TOOLS = (
             Argument("timeout", "number", "seconds"),
             choice("stderr"),
             LIMIT,
-            OFFSET.but(is_listed=False),
+            OFFSET.replace(is_listed=False),
             choice("keep"),
             FIELDS,
             *UNLISTED,
@@ -111,7 +110,7 @@ TOOLS = (
         "show",
         "Read a stored output.",
         (
-            HANDLE.but(help="from a result, with or without @offset; @last: the newest"),
+            HANDLE.replace(help="from a result, with or without @offset; @last: the newest"),
             OFFSET,
             LIMIT,
             choice("stream"),
@@ -133,7 +132,7 @@ TOOLS = (
             LIMIT,
             choice("stream"),
             # The next call of a search may name them.
-            FIELDS.but(is_listed=False),
+            FIELDS.replace(is_listed=False),
             *UNLISTED,
             SENTINEL,
         ),
@@ -142,15 +141,21 @@ TOOLS = (
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
-# What `--structured` adds. Nothing is required: what does not apply, or does not fit, is left out.
-OUTPUT_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "text": {"type": "string"},
-        "exit_code": {"type": "integer"},
-        "ending": {"type": "string"},
-        "handle": {"type": "string"},
-        "truncated": {"type": "boolean"},
-        "next": {"type": "object"},
-    },
-}
+# The tool that the proxy adds to those of another server.
+PROXY_TOOL = Tool(
+    "tokcap_show",
+    "Read the rest of a result that was cut: a window at an offset, lines that match a pattern, or the value"
+    " at a JSON pointer.",
+    (
+        HANDLE.replace(help="from the mark at the cut"),
+        OFFSET,
+        Argument("pattern", help="Python regex"),
+        Argument("pointer", help="/items/3"),
+        LIMIT,
+        Argument("context", "integer", is_listed=False),
+        choice("keep").replace(is_listed=False),
+        FIELDS.replace(is_listed=False),
+        *UNLISTED,
+        SENTINEL,
+    ),
+)

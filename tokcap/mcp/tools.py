@@ -1,33 +1,117 @@
-"""The tools of the server: the library functions as an agent calls them."""
+"""What the tools do: check the arguments of a call, and run, show or search. Results are within the limit."""
 
 from __future__ import annotations
 
 import os
+import pickle
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
-from tokcap.api.calls import command_environment, count, run_command
-from tokcap.api.stoppable import StoppableCommand
+from tokcap.api.calls import command_environment, count, run_command, show
+from tokcap.api.captured_environment import CapturedEnvironment, Interrupted, StoppableCommand
 from tokcap.environment import ToolNames
-from tokcap.errors import CommandNotFound, UsageError
-from tokcap.mcp.arguments import checked, command_line_in_argv
-from tokcap.mcp.stored_tools import StoredTools
-from tokcap.mcp.tool_results import shown_by_run, status_result
-from tokcap.mcp.tool_table import BY_NAME
+from tokcap.errors import CommandNotFound, TokcapError, UsageError
+from tokcap.mcp.results import (
+    error_result,
+    room_tokens,
+    shown_by_run,
+    shown_by_show,
+    status_result,
+    text_result,
+)
+from tokcap.mcp.tool_table import BY_NAME, PROXY_TOOL
 from tokcap.system.shell import shell_argv
 
 if TYPE_CHECKING:
-    from tokcap.mcp.cancellation import Cancellation
-    from tokcap.mcp.server_settings import ServerSettings
-    from tokcap.mcp.tool_results import Shown
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
+
+    from tokcap.api.results import Capped
+    from tokcap.mcp.messages import Cancellation
+    from tokcap.mcp.settings import ServerSettings
+    from tokcap.mcp.tool_table import Argument, Tool
+
+    Given: TypeAlias = dict[str, Any]
+    ToolResult: TypeAlias = dict[str, Any]
 
 # A client kills the server two seconds after it has closed the connection. Commands must have ended by then.
 KILL_AFTER_SECONDS = 1.0
-# Options of `run` that also select a window of the stored output.
-VIEW_OPTIONS = ("offset", "keep", "focus", "shape", "fields", "mode", "sentinel")
+AS_SHELL = "pass a command line as shell"
+# The child process uses the server's `sys.path`, and never the current directory.
+SEARCHING = "import sys; sys.path[:] = sys.argv[1:]; from tokcap.mcp.tools import search_here; search_here()"
 
 
-class Tools(StoredTools):
-    """All tools of the server."""
+class StoredTools:
+    """Shows and searches stored outputs, for the server and for the proxy. Calls may run in threads."""
+
+    def __init__(self, settings: ServerSettings, names: ToolNames) -> None:
+        """`names` are the tools that marks name from now on, in the whole process."""
+        CapturedEnvironment.for_tool_callers(names)
+        # Load the vocabulary, so that the first call need not wait for it.
+        count("tokcap", settings.tokenizer)
+        self._settings = settings
+        self._names = names
+
+    def answer(self, work: Callable[[], ToolResult], cancellation: Cancellation) -> ToolResult | None:
+        """Return the result of a call, which may be an error; None if the call was cancelled."""
+        try:
+            return work()
+        except Interrupted:
+            return None
+        except TokcapError as error:
+            return self.refused(error)
+        except Exception as error:
+            if cancellation.is_requested:
+                return None
+            return self.refused(TokcapError(f"internal error: {type(error).__name__}: {error}"))
+
+    def refused(self, error: TokcapError) -> ToolResult:
+        """Return the result of a call that cannot be made."""
+        return error_result(error, self._settings)
+
+    def show(self, given: Given, _: Cancellation) -> ToolResult:
+        # A page has an offset and goes on from there. Without one, the best part is wanted, as in a run.
+        options = {"keep": self._settings.keep, **given}
+        return self._within_limit(options, lambda options: show(**options))
+
+    def grep(self, given: Given, cancellation: Cancellation) -> ToolResult:
+        if not given["pattern"]:
+            raise UsageError("pattern is empty")
+        options = {**given, "grep": given["pattern"]}
+        del options["pattern"]
+        return self._within_limit(options, lambda options: search(options, cancellation, self._names))
+
+    def _within_limit(self, options: Given, do: Callable[[Given], Capped[str]]) -> ToolResult:
+        limit = self._settings.allowed_tokens(options.get("limit"))
+        room = room_tokens(limit, sentinel=options.get("sentinel"))
+        found = do({**options, **self._settings.charge_options(), "limit": limit - room})
+        return text_result(shown_by_show(found), limit, self._settings)
+
+
+class ProxyTools(StoredTools):
+    """The tool of the proxy, which shows and searches."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        super().__init__(settings, ToolNames(PROXY_TOOL.name, PROXY_TOOL.name))
+
+    def call(self, given: Given, cancellation: Cancellation) -> ToolResult | None:
+        """Return the result of a call; None if it was cancelled."""
+
+        def work() -> ToolResult:
+            values = checked(PROXY_TOOL, given)
+            if "pattern" not in values:
+                return self.show(values, cancellation)
+            # A search shows lines, so what selects values does not apply.
+            for name in ("pointer", "keep", "focus"):
+                values.pop(name, None)
+            return self.grep(values, cancellation)
+
+        return self.answer(work, cancellation)
+
+
+class ServerTools(StoredTools):
+    """The tools of the server."""
 
     def __init__(self, settings: ServerSettings) -> None:
         super().__init__(settings, ToolNames())
@@ -38,22 +122,22 @@ class Tools(StoredTools):
             "budget_status": self._budget_status,
         }
 
-    def call(self, name: str, arguments: dict[str, Any], cancellation: Cancellation) -> dict[str, Any] | None:
+    def call(self, name: str, given: Given, cancellation: Cancellation) -> ToolResult | None:
         """Return the result of a call, which may be an error; None if the call was cancelled."""
 
-        def work() -> dict[str, Any]:
-            tool = BY_NAME.get(name)
-            if tool is None:
-                raise UsageError(f"unknown tool {name!r}; the tools are {', '.join(BY_NAME)}")
-            return self._tools[name](checked(tool, arguments), cancellation)
+        def work() -> ToolResult:
+            if name not in self._tools:
+                raise UsageError(f"unknown tool {name!r}; the tools are {', '.join(self._tools)}")
+            return self._tools[name](checked(BY_NAME[name], given), cancellation)
 
         return self.answer(work, cancellation)
 
-    def _run(self, given: dict[str, Any], cancellation: Cancellation) -> dict[str, Any]:
+    def _run(self, given: Given, cancellation: Cancellation) -> ToolResult:
         settings, argv, shell = self._settings, given.pop("argv", None), given.pop("shell", "")
         if bool(argv) == bool(shell):
             raise UsageError("give either argv or shell")
-        limit = settings.allowed_tokens(given.pop("limit", None))
+        limit = settings.allowed_tokens(given.get("limit"))
+        room = room_tokens(limit, sentinel=given.get("sentinel"), runs=True)
         environment = command_environment(
             given.pop("stdin", None), None, given.pop("cwd", None) or None, None
         )
@@ -62,47 +146,96 @@ class Tools(StoredTools):
         options = {
             "keep": settings.keep,
             "kill_after": KILL_AFTER_SECONDS,
-            # The object may have less room than the text, so more of it may have to go.
-            "spill": "always" if settings.structured else "auto",
             **given,
             **settings.charge_options(),
             **settings.filter_options(),
+            "limit": limit - room,
         }
-        room = self.room(limit, given, runs=True)
+        words = argv or shell_argv([shell], ["-c"], os.environ)
         try:
-            result = run_command(
-                argv or shell_argv([shell], ["-c"], os.environ),
-                {**options, "limit": limit - room},
-                environment,
-                command.open_source,
-            )
+            result = run_command(words, options, environment, command.open_source)
         except CommandNotFound as error:
-            raise command_line_in_argv(error, argv or ()) from None
-        first = shown_by_run(result)
-        view = {name: options[name] for name in VIEW_OPTIONS if name in options}
+            if argv and len(argv) == 1 and any(ch.isspace() or ch in "|&;<>$`" for ch in argv[0]):
+                # A whole command line as one word.
+                raise CommandNotFound(f"{error}; {AS_SHELL}") from None
+            raise
+        return text_result(shown_by_run(result), limit, settings)
 
-        def again(tokens: int) -> Shown:
-            """Show the stored streams, in the shares that they had."""
-            if not first.handle:
-                return first.but(out="", err="")
-            out, err = (count(text, settings.tokenizer) for text in (first.out, first.err))
-            per_token = tokens / max(out + err, 1)
-            plain = {"limit": max(int(err * per_token), 1), "keep": settings.keep}
-            pages = (
-                self.page(first.handle, {**view, "limit": max(int(out * per_token), 1)}) if out else None,
-                self.page(first.handle, {**plain, "stream": "err"}) if err else None,
-            )
-            shown, stderr = pages
-            return first.but(
-                out=shown.out if shown else "",
-                err=stderr.out if stderr else "",
-                words=shown.words if shown else "",
-                truncated=first.truncated or any(page.truncated for page in pages if page),
-                next_call=shown.next_call if shown else None,
-            )
-
-        return self.result(first, limit, again)
-
-    def _budget_status(self, _given: dict[str, Any], _: Cancellation) -> dict[str, Any]:
+    def _budget_status(self, _given: Given, _: Cancellation) -> ToolResult:
         session = self._settings.session
-        return self.message(status_result(session.read() if session else None, self._settings))
+        return status_result(session.read() if session else None, self._settings)
+
+
+def checked(tool: Tool, given: Mapping[str, Any]) -> Given:
+    """Return the arguments of a call by name; `UsageError` for the first that is wrong.
+
+    An argument that is null counts as not given: some models give every argument.
+    """
+    known = {argument.name: argument for argument in tool.arguments}
+    for unknown in sorted(given.keys() - known.keys()):
+        names = f"its arguments are {', '.join(sorted(known))}" if known else "it takes none"
+        raise UsageError(f"{tool.name}: unknown argument {unknown!r}; {names}")
+    values = {each: value_of(known[each], value) for each, value in given.items() if value is not None}
+    for argument in tool.arguments:
+        if argument.required and argument.name not in values:
+            raise UsageError(f"{tool.name}: the argument {argument.name} is missing")
+    return values
+
+
+def value_of(argument: Argument, value: Any) -> Any:
+    """Return the value of an argument. A number may be written as a string, as some models do."""
+    if argument.kind == "strings":
+        if isinstance(value, list) and all(isinstance(word, str) for word in value):
+            return value
+        raise UsageError(f"{argument.name}: a list of strings is expected; {AS_SHELL}")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if argument.kind == "integer":
+        is_digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20
+        if is_digits or (is_number and value % 1 == 0):
+            return int(value)
+        raise UsageError(f"{argument.name}: a whole number is expected")
+    if argument.kind == "number" and is_number:
+        return value
+    # A duration may have a unit, which is checked later: "1.5m".
+    if not isinstance(value, str):
+        raise UsageError(f"{argument.name}: a {argument.kind} is expected")
+    if argument.choices and value not in argument.choices:
+        raise UsageError(f"{argument.name}: {value!r} is not one of {', '.join(argument.choices)}")
+    return value
+
+
+def search(options: Given, cancellation: Cancellation, names: ToolNames) -> Capped[str]:
+    """Run `show` in a child process: a bad pattern can run forever, and only a process can be killed.
+
+    It is killed if the call is cancelled. `names` are the tools that its mark names.
+    """
+    with subprocess.Popen(
+        (sys.executable, "-P", "-c", SEARCHING, *sys.path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as child:
+        cancellation.stops(child.kill)
+        try:
+            reply, _ = child.communicate(pickle.dumps((names, options)))
+        except BaseException:
+            child.kill()
+            raise
+    if not reply:
+        raise TokcapError(f"internal error: the search ended with status {child.returncode}")
+    found: Capped[str] | TokcapError = pickle.loads(reply)  # noqa: S301  # written by the child process above
+    if isinstance(found, TokcapError):
+        raise found
+    return found
+
+
+def search_here() -> None:
+    """In the child process: read the arguments of `show` from stdin, write its result, or its error."""
+    names, options = pickle.loads(sys.stdin.buffer.read())  # noqa: S301  # written by `search`
+    CapturedEnvironment.for_tool_callers(names)
+    found: Capped[str] | TokcapError
+    try:
+        found = show(**options)
+    except TokcapError as error:
+        found = error
+    sys.stdout.buffer.write(pickle.dumps(found))

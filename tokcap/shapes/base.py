@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tokcap.core.response import Notice
 from tokcap.environment import PROGRAM
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeAlias
 
     from tokcap.core.cut import Ask, Cost, Cut
-    from tokcap.core.notice import Notice
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
     from tokcap.environment import ToolNames
@@ -125,3 +125,10 @@ class RunFacts(Record):
     @property
     def succeeded(self) -> bool:
         return self.signal is None and self.exit_status == 0
+
+
+def treated_as_text(expected: str, reason: str = "") -> Sniffed:
+    """Return the result for a payload that is not valid `expected`."""
+    why = f": {reason}" if reason else ""
+    message = f"the output is not valid {expected}{why}; treated as text"
+    return Sniffed("text", notices=(Notice("SHAPE_MISMATCH", message),))

@@ -1,10 +1,16 @@
-"""Decide from its beginning whether a payload is certainly text. Most output needs no other check.
+"""What the beginning of a payload says about it: that it is certainly text, or binary data of some format.
 
 `certainly_text` may return False for text. It never returns True for what `sniff` finds to be JSON or a
 table.
 """
 
 from __future__ import annotations
+
+from tokcap.startup.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokcap.core.payload import Payload
+
 
 # This much of an output is examined before its shape is sniffed.
 BEGINNING_BYTES = 1 << 16
@@ -47,7 +53,7 @@ def cannot_be_json(begun: bytes) -> bool:
     if inside and inside[:1] not in INSIDE[begun[:1]]:
         return True
     # `[ 10%] Building`: only the grammar can decide, usually after a few bytes.
-    from tokcap.shapes.json_text.grammar import beginning_of_values
+    from tokcap.shapes.json_grammar import beginning_of_values
 
     try:
         beginning_of_values(begun[:GRAMMAR_BYTES])
@@ -87,3 +93,43 @@ def is_name(cell: str) -> bool:
     ):
         return False
     return all(cell.count(one) == cell.count(other) for one, other in ("()", "[]", "{}"))
+
+
+# The first bytes of common formats. Text may begin with `PK` or `BM`, so such short ones are left out.
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\x89PNG\r\n\x1a\n": "PNG image",
+    b"\xff\xd8\xff": "JPEG image",
+    b"GIF87a": "GIF image",
+    b"GIF89a": "GIF image",
+    b"%PDF-": "PDF",
+    b"PK\x03\x04": "zip",
+    b"\x7fELF": "ELF program",
+    b"SQLite format 3\x00": "SQLite database",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+# This much of a payload is examined.
+SAMPLE_BYTES = 1 << 16
+TAR = 257, b"ustar"
+CONTROLS = bytes(sign for sign in range(32) if sign not in b"\t\n\r\f\b\x1b\x07")
+
+
+def kind_of(payload: Payload) -> str:
+    """Return the format of a binary payload; empty for text."""
+    beginning = payload.read(0, min(payload.size, SAMPLE_BYTES))
+    text = beginning.decode("utf-8", "replace")
+    # The last character may be cut off.
+    broken = text[:-1].count("\ufffd")
+    controls = len(beginning) - len(beginning.translate(None, CONTROLS))
+    looks_binary = b"\x00" in beginning or (broken + controls) * 10 > len(text)
+    named = next((name for magic, name in MAGIC.items() if beginning.startswith(magic)), "")
+    if named in ("PDF", "bzip2", "GIF image"):
+        # These begin with letters, and so may a text.
+        return named if looks_binary or broken or controls else ""
+    if beginning[TAR[0] : TAR[0] + len(TAR[1])] == TAR[1] and b"\x00" in beginning[:512]:
+        return "tar"
+    return named or ("unknown format" if looks_binary else "")

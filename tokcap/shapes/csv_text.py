@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.core.seek_points import STRIDE_BYTES
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from mmap import mmap
+
+    from tokcap.core.seek_points import ShapeSeekPoints
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -43,12 +46,24 @@ def end_of_row(data: bytes | mmap, start: int, dialect: Dialect) -> int:
     return match.end() if match and match.end() > start else len(data)
 
 
+def is_row(data: bytes | mmap, start: int, dialect: Dialect) -> bool:
+    """Return whether a row begins at `start`: not if one of its quotes is never closed."""
+    return start >= len(data) or dialect.row.match(data, start) is not None
+
+
 def rows(data: bytes | mmap, start: int, dialect: Dialect) -> Iterator[tuple[int, int]]:
     """Yield where each row begins and ends, from `start` on."""
     while start < len(data):
         end = end_of_row(data, start, dialect)
         yield start, end
         start = end
+
+
+def split_rows(block: bytes, dialect: Dialect) -> Sequence[bytes]:
+    """Return the rows of a block of whole rows, with their line ends."""
+    if b'"' not in block:
+        return block.splitlines(keepends=True)
+    return [block[start:end] for start, end in rows(block, 0, dialect)]
 
 
 def start_of_table(data: bytes | mmap) -> int:
@@ -77,10 +92,32 @@ def pass_rows(data: bytes | mmap, start: int, stop: int, dialect: Dialect) -> tu
     return place, count
 
 
+def passed_rows(
+    data: bytes | mmap, place: int, number: int, stop: int, points: ShapeSeekPoints, dialect: Dialect
+) -> Iterator[tuple[int, int]]:
+    """Pass over rows up to the first one at or after `stop`, in steps, and add seek points.
+
+    `place` is where row `number` begins. Yield the same of the next row after each step.
+    """
+    while place < min(stop, len(data)):
+        border = (place // STRIDE_BYTES + 1) * STRIDE_BYTES
+        place, passed = pass_rows(data, place, min(border, stop), dialect)
+        number += passed
+        if border < stop and place < len(data):
+            # Only a large payload comes here.
+            from tokcap.core.payload import forget
+
+            forget(data, border - STRIDE_BYTES, STRIDE_BYTES)
+            points.add(place, [number])
+        yield place, number
+
+
 def cells_of(row: bytes, dialect: Dialect) -> Sequence[bytes]:
     """Return the source text of each cell of a row."""
-    cells = []
     text = row.rstrip(b"\r\n")
+    if b'"' not in text:
+        return text.split(dialect.delimiter)
+    cells = []
     place = 0
     while True:
         match = dialect.cell.match(text, place)
@@ -100,8 +137,8 @@ def cell_text(cell: bytes) -> str:
 
 
 def quoted_cell(text: str, dialect: Dialect) -> bytes:
-    """Return a text as a cell, quoted if necessary."""
+    """Return a text as a cell, quoted only if necessary."""
     cell = text.encode()
-    if any(sign in cell for sign in (b'"', dialect.delimiter)):
+    if cell[:1] == b'"' or any(sign in cell for sign in (dialect.delimiter, b"\r", b"\n")):
         return b'"' + cell.replace(b'"', b'""') + b'"'
     return cell

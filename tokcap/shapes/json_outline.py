@@ -1,27 +1,33 @@
 """The outline of JSON: one line for every object with its path, its members, and what they hold.
 
-Elements of an array are merged into one, `/items/*`, so that a thousand records take one line. The source may
-end anywhere and may be nested to any depth.
+Elements of an array are merged into one, `/items/*`, so that a thousand records take one line. Values at the
+same place are read together.
 """
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.shapes.json_text.pointers import as_step
-from tokcap.shapes.json_text.scanner import CLOSED, OPENED, printable, start_of_text, string_text, walk
+from collections import Counter
+
+from tokcap.shapes.json_parts import opened, values_of
+from tokcap.shapes.json_scanner import printable, string_text
+from tokcap.shapes.paths import as_step
 from tokcap.shapes.value_summary import ValueSummary
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-# Only this much of a payload is read.
+    from tokcap.core.payload import Payload
+    from tokcap.shapes.json_index import MainContainer
+    from tokcap.shapes.json_parts import Objects, ScannedParts
+
+# Only this much of a payload is read, if it is read in pieces.
 READ_BYTES = 4 << 20
 # An object with more keys is a map: its values are merged, as the elements of an array are.
 MOST_KEYS = 40
 DEEPEST = 24
-# Decoded keys that are remembered.
-MOST_NAMES = 10_000
 MOST_LINES, LINE_CHARACTERS = 30, 700
+OBJECT, ARRAY = b"{["
 
 
 class Place:
@@ -37,7 +43,7 @@ class Place:
         self.lengths: tuple[int, int] | None = None
         self.sizes: tuple[int, int] | None = None
         self.keys: dict[str, Place] = {}
-        # Whether its objects have so many keys that they are merged.
+        # Whether its objects have more keys than `MOST_KEYS`: then their values are merged.
         self.mapped = False
         # What is in its arrays, and in such objects.
         self.each: Place | None = None
@@ -52,16 +58,17 @@ class Place:
             return self.element()
         if key not in self.keys:
             if len(self.keys) == MOST_KEYS:
-                return self._become_map()
+                self.become_map()
+                return self.element()
             self.keys[key] = Place(self.depth + 1)
         return self.keys[key]
 
-    def _become_map(self) -> Place:
+    def become_map(self) -> None:
+        """Merge the values of all keys."""
         self.mapped = True
         places, self.keys = self.keys, {}
         for place in places.values():
             self.element().join(place)
-        return self.element()
 
     def element(self) -> Place:
         if self.each is None:
@@ -76,7 +83,7 @@ class Place:
         self.sizes = widest(self.sizes, other.sizes)
         self.scalars.join(other.scalars)
         if other.mapped and not self.mapped:
-            self._become_map()
+            self.become_map()
         if other.each is not None:
             self.element().join(other.each)
         for key, place in other.keys.items():
@@ -89,92 +96,80 @@ def widest(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[
     return min(one[0], other[0]), max(one[1], other[1])
 
 
-def read(data: bytes, *, many: bool, filling: tuple[int, Place] | None = None) -> Place:
-    """Return the values by their paths. `many` values side by side count as the elements of one array.
+def outline_of(payload: Payload, *, lines: bool) -> tuple[Place, int]:
+    """Return the values of a payload by their paths, and how many bytes were read for that.
 
-    `filling`: where a container begins that is empty in `data`, and what it holds.
+    Values of JSON Lines count as the elements of one array.
     """
+    parts, main = opened(payload, lines=lines)
     root = Place(0)
-    if many:
-        root.arrays = 1
-    # For each open container: its place (None below the deepest), whether it is an object, its children so
-    # far.
-    open_places: list[tuple[Place | None, bool]] = []
-    counts: list[int] = []
-    names: dict[bytes, str] = {}
-    values = 0
-    for event, key, start, end in walk(data, start_of_text(data)):
-        if event == CLOSED:
-            close(*open_places.pop(), counts.pop())
+    if main is not None:
+        return root, read_pieces(main, root, parts)
+    values = values_of(payload, parts, lines=lines)
+    if lines:
+        root.arrays, root.lengths = 1, (len(values), len(values))
+    add(values, root.element() if lines else root, parts)
+    return root, payload.size
+
+
+def read_pieces(main: MainContainer, root: Place, parts: ScannedParts) -> int:
+    """Add the values of a document that is read in pieces. Return how many bytes were read."""
+    place, count = root, 0
+    if main.keys:
+        add([parts.compact(main.around)], root, parts)
+        for key in main.keys:
+            place = place.member(printable(string_text(key)))
+        place.scalars.forget(main.stand_in.decode())
+    sizes = place.sizes
+    for piece in main.pieces(READ_BYTES):
+        if main.kind == b"{":
+            members = parts.objects([parts.compact(b"{%b}" % piece)])
+            add_members(members, place, parts)
+            count += members.sizes[0]
             continue
-        if open_places:
-            counts[-1] += 1
-            holder = open_places[-1][0]
-        else:
-            values += 1
-            holder = root
-        place: Place | None
-        if holder is None or holder.depth >= DEEPEST:
-            place = None
-        elif key is not None:
-            place = holder.member(known_name(data[slice(*key)], names))
-        else:
-            place = holder.element() if open_places or many else root
-        text = data[start:end]
-        if filling and start == filling[0]:
-            if place is not None:
-                place.join(filling[1])
-            open_places.append((None, False))
-            counts.append(0)
-        elif event == OPENED:
-            open_places.append((place, text == b"{"))
-            counts.append(0)
-        elif place is not None:
-            word = text.decode("utf-8", "replace")
-            place.scalars.add(word, number=text[:1] in b"-0123456789" and is_number(word))
-    # The text may end inside containers: what was seen of them counts.
-    while open_places:
-        close(*open_places.pop(), counts.pop())
-    if many:
-        root.lengths = values, values
-    return root
-
-
-def known_name(key: bytes, names: dict[bytes, str]) -> str:
-    """Return the name that a key is, remembered in `names` as long as there are not too many."""
-    name = names.get(key)
-    if name is None:
-        name = name_of(key)
-        if len(names) < MOST_NAMES:
-            names[key] = name
-    return name
-
-
-def close(place: Place | None, is_object: bool, count: int) -> None:
-    """Count a container that ends, with its number of children."""
-    if place is None:
-        return
-    if is_object:
-        place.objects += 1
-        place.sizes = widest(place.sizes, (count, count))
+        values = main.values(piece, parts)
+        add(values, place.element(), parts)
+        count += len(values)
+    if main.kind == b"{":
+        place.objects, place.sizes = place.objects + 1, widest(sizes, (count, count))
     else:
-        place.arrays += 1
-        place.lengths = widest(place.lengths, (count, count))
+        place.arrays, place.lengths = place.arrays + 1, widest(place.lengths, (count, count))
+    return main.read_end(READ_BYTES)
 
 
-def is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+def add(values: Sequence[bytes], place: Place, parts: ScannedParts) -> None:
+    """Add values without blanks to a place."""
+    if objects := [value for value in values if value[0] == OBJECT]:
+        place.objects += len(objects)
+        add_members(parts.objects(objects), place, parts)
+    if arrays := [value for value in values if value[0] == ARRAY]:
+        found = parts.elements(arrays) if place.depth < DEEPEST else ()
+        place.arrays += len(arrays)
+        inside: list[bytes] = []
+        for elements in found:
+            place.lengths = widest(place.lengths, (len(elements), len(elements)))
+            inside += elements
+        if inside:
+            add(inside, place.element(), parts)
+    if len(objects) + len(arrays) < len(values):
+        scalars = Counter([value for value in values if value[:1] not in (b"{", b"[")])
+        place.scalars.add({value.decode("utf-8", "replace"): times for value, times in scalars.items()})
 
 
-def name_of(key: bytes) -> str:
-    try:
-        return printable(string_text(key))
-    except ValueError:
-        return key.decode("utf-8", "replace")
+def add_members(objects: Objects, place: Place, parts: ScannedParts) -> None:
+    """Add the members of objects that are at a place."""
+    sizes = objects.sizes
+    place.sizes = widest(place.sizes, (min(sizes), max(sizes)))
+    if place.depth >= DEEPEST:
+        return
+    names = objects.names
+    if not place.mapped and len({*place.keys, *names}) > MOST_KEYS:
+        place.become_map()
+    if place.mapped:
+        add(objects.all_values, place.element(), parts)
+    else:
+        for name in names:
+            add(objects.values(name), place.member(printable(name)), parts)
 
 
 def lines(root: Place) -> Iterator[str]:

@@ -7,30 +7,29 @@ from __future__ import annotations
 
 from tokcap.core.seek_points import ShapeSeekPoints
 from tokcap.errors import NotFound
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.shapes import json_scanner as scanner
 from tokcap.shapes.base import Value
-from tokcap.shapes.json_text import scanner
-from tokcap.shapes.json_text.patterns import SEPARATORS
-from tokcap.shapes.json_text.pointers import index_of, steps_of
-from tokcap.shapes.json_text.tree import NUMBERS_PER_LEVEL
+from tokcap.shapes.json_reader import NUMBERS_PER_LEVEL
+from tokcap.shapes.json_scanner import SEPARATORS
+from tokcap.shapes.paths import index_of, steps_of
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.core.payload import Payload
-    from tokcap.shapes.json_text.scanner import Span, View
+    from tokcap.shapes.json_scanner import Span, View
 
 NAMES_SHOWN = 12
-# The shapes that seek points belong to, and what a level of a seek point has (see `json_text.tree`).
-JSON, JSON_LINES = "json", "jsonl"
+# What a level of a seek point has (see `json_reader`).
 BEGIN, START, COUNT = 0, 1, 3
 
 
 def value_at(payload: Payload, pointer: str, *, lines: bool) -> Value:
     """Return the value at a pointer; `NotFound` says what there is instead."""
     source = payload.view()
-    shape = JSON_LINES if lines else JSON
-    search = Search(source, pointer, ShapeSeekPoints(payload.seek_points, shape, source))
+    seek_points = ShapeSeekPoints(payload.seek_points, "jsonl" if lines else "json", source)
+    search = Search(source, pointer, seek_points)
     try:
         start, end = search.span(lines=lines)
     except Exception:
@@ -88,8 +87,9 @@ class Search:
         if lines:
             spans = scanner.values(source, place)
         else:
-            first = place + 1 if place == container else place
-            spans = scanner.elements_from(source, skip_separators(source, first))
+            first = SEPARATORS.match(source, place + 1 if place == container else place)
+            assert first
+            spans = scanner.elements_from(source, first.end())
         number = before - 1
         for number, (start, _) in enumerate(spans, before):
             if number == wanted:
@@ -119,12 +119,6 @@ class Search:
         point = self._seek_points.last(is_reached)
         found = element_at(*point) if point else None
         return found or (container, 0)
-
-
-def skip_separators(source: View, place: int) -> int:
-    """Return the next position that is neither blank nor a comma."""
-    found = SEPARATORS.match(source, place)
-    return found.end() if found else place
 
 
 def member(source: View, start: int, step: str, passed: str, pointer: str) -> int:

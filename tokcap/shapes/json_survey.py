@@ -7,12 +7,12 @@ survey of its raw text found.
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.shapes.json_text.scanner import compact
-from tokcap.shapes.json_text.tree import ARRAY, OBJECT
-from tokcap.shapes.json_writer import Hidden, Unit
-from tokcap.shapes.line_map import BLOCK_BYTES, LineMap
-from tokcap.shapes.record_survey import RecordSurvey
+from tokcap.focus.lines import BLOCK_BYTES, LineMap, blocks_of
+from tokcap.focus.window import RecordSurvey
+from tokcap.shapes.json_reader import ARRAY, OBJECT
+from tokcap.shapes.json_scanner import compact
+from tokcap.shapes.json_units import Hidden, Unit
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tokcap.core.cut import Cost, Part, Ranges, SurveyPolicy
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
-    from tokcap.shapes.json_text.scanner import View
-    from tokcap.shapes.json_text.tree import Node
+    from tokcap.shapes.json_reader import Node
+    from tokcap.shapes.json_scanner import View
 
 # A document up to this size is read whole.
 WHOLE_BYTES = 2 << 20
@@ -30,7 +30,7 @@ MOST_UNIT_BYTES, UNIT_BYTES = 240, 0.25
 # A scalar with more bytes per token of the limit is not shown.
 LONGEST_BYTES = 2
 LEAST_UNIT_BYTES = 64
-# Of a large document this many bytes are read around each place, at most for so many places.
+# Of a large document this many bytes are read around each place, at most for this many places.
 AROUND_BYTES, MOST_PLACES = 4 << 10, 24
 # Bytes per token of the limit that are read at each end of a large document.
 END_BYTES = 8
@@ -39,18 +39,8 @@ LINE_BYTES = 400
 # `"[TRUNCATED] 12 hidden",` or `"[TRUNCATED]":12,`
 GAP_TOKENS = 8
 # Members that tell which record a value belongs to, the most telling first.
-NAME_KEYS = (
-    b'"name"',
-    b'"id"',
-    b'"title"',
-    b'"key"',
-    b'"path"',
-    b'"file"',
-    b'"filename"',
-    b'"filePath"',
-    b'"host"',
-    b'"url"',
-)
+NAMES = b"name id title key path file filename filePath host url"
+NAME_KEYS = [b'"%b"' % name for name in NAMES.split()]
 # Keys that differ only in digits are taken for names of records.
 DIGITS = b"0123456789"
 # A value is worth this share of one that is nearer to the root by one level.
@@ -252,8 +242,7 @@ class RawText:
         return self.payload.read(start, stop).replace(b",", b"\n")
 
     def blocks(self) -> Iterator[bytes]:
-        for place in range(self._first_byte, self.size, BLOCK_BYTES):
-            yield self.read(place, min(place + BLOCK_BYTES, self.size))
+        return blocks_of(self, self._first_byte, self.size)
 
     def places(self, policy: SurveyPolicy) -> Sequence[int]:
         """Return where in the document something was found, in order."""

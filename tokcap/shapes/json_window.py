@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from tokcap.core.cut import Cut, Finding, Gap, Mark, Values, gaps_between
-from tokcap.core.fit import largest_fit
+from tokcap.core.cut import Cut, Finding, Gap, Mark, Values, gaps_between, largest_fit
 from tokcap.core.mark import note_of, shown_between
+from tokcap.core.response import Notice
 from tokcap.core.tokenizer import Total
-from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.shapes.json_notices import missed_notice, replaced_notice
-from tokcap.shapes.json_text.scanner import end_of_value, without_trailing
-from tokcap.shapes.json_text.tree import ARRAY, OBJECT, Reader
-from tokcap.shapes.json_units import CLOSING, UnitFinder
-from tokcap.shapes.json_writer import STYLES, Hidden, Unit, common_container, hidden_children, written
+from tokcap.shapes.json_reader import ARRAY, OBJECT, Reader
+from tokcap.shapes.json_scanner import end_of_value, without_trailing
+from tokcap.shapes.json_units import (
+    CLOSING,
+    STYLES,
+    Hidden,
+    Unit,
+    UnitFinder,
+    common_container,
+    hidden_children,
+    written,
+)
 from tokcap.shapes.record_window import RecordWindow
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tokcap.core.cut import Ask, Cost, Ranges, ValuesStyle
-    from tokcap.core.notice import Notice
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
-    from tokcap.shapes.json_text.tree import Node
+    from tokcap.shapes.json_reader import Node
 
 
 class Following(Record):
@@ -40,7 +46,6 @@ class JsonWindow(RecordWindow):
     ) -> None:
         super().__init__(payload, tokens, ask, cost, shape)
         self._lines = lines
-        self._shape = shape
         self._root = self._reader().root
         # Between the first `head_count` units and the others some may be unread.
         self._units: Sequence[Unit] = ()
@@ -50,13 +55,14 @@ class JsonWindow(RecordWindow):
 
     def _whole(self) -> Cut:
         """Return all of it, even above the limit. Only values at the top are read one by one."""
-        if self._ask.in_blocks and self._payload.seek_points.bytes:
-            # Only a large payload has an index.
-            from tokcap.shapes.json_whole import whole_records
+        if self._ask.in_blocks:
+            # Only an answer without a limit loads this.
+            from tokcap.shapes.json_parts import opened
+            from tokcap.shapes.long_values import LongJson
 
-            found = whole_records(self._payload, self._shape)
-            if found is not None:
-                return Cut((), self._first_token, returned_count=found.count, long=found)
+            parts, main = opened(self._payload, lines=self._lines)
+            if main is not None:
+                return Cut((), self._first_token, long=LongJson(main, parts))
         reader = self._reader()
         self._root = reader.root
         reader.read_top()
@@ -119,7 +125,7 @@ class JsonWindow(RecordWindow):
             for found in choice.found
             for node in (self._units[found.unit].node,)
         )
-        return cut.but(parts=self._survey_parts(shown), findings=findings)
+        return cut.replace(parts=self._survey_parts(shown), findings=findings)
 
     def _survey_parts(self, shown: Ranges) -> tuple[Values]:
         from tokcap.shapes.json_survey import one_mark_in_an_object
@@ -237,7 +243,7 @@ class JsonWindow(RecordWindow):
         shown = units[:fitting]
         values = self._written([*shown, self._hidden_after(fitting)])
         cut = self._finished(values, shown, following.gaps, following.pointer)
-        return cut.but(notices=cut.notices + following.notices)
+        return cut.replace(notices=cut.notices + following.notices)
 
     def _following(self, byte: int, begun: int) -> Following:
         """Return what begins at `byte` or later, after a window whose last value began at `begun`.
@@ -268,7 +274,7 @@ class JsonWindow(RecordWindow):
     def _without_mark(self) -> Cut | None:
         """Return the first value alone, if the limit has no room for a mark after it."""
         units = self._units
-        values = self._written(units[:1]).but(is_cut=True)
+        values = self._written(units[:1]).replace(is_cut=True)
         if units[0].opaque or len(units) < 2 or self._cost((values,)) > self.limit:
             return None
         if not self._begins_later(units[0].node, units[1].node):
@@ -320,7 +326,7 @@ class JsonWindow(RecordWindow):
         values = None if best is None else marked(hidden, hidden.parent if more else None)
         cut = self._finished(values, [Unit(hidden, opaque=True)], following.gaps, following.pointer)
         parts = mark_only.parts if best is None else cut.parts
-        return cut.but(parts=parts, notices=cut.notices + following.notices)
+        return cut.replace(parts=parts, notices=cut.notices + following.notices)
 
     def _first_value_begin(self) -> int:
         """Return where the first value of the window begins."""
@@ -389,3 +395,36 @@ class JsonWindow(RecordWindow):
             elif parent is not None and parent.kind == ARRAY and parent.parent is self._root:
                 count += not unit.opaque
         return count
+
+
+# The size of a larger value is estimated.
+EXACT_VALUE_BYTES = 1 << 20
+LONGEST_POINTER_SHOWN = 80
+
+
+def replaced_notice(node: Node, end: int, size: int, tokens: TokenMap) -> Notice:
+    """Return the notice about a value that the mark replaces. It ends at `end`, the payload at `size`."""
+    pointer = node.pointer()
+    place = f"at {shortened_pointer(pointer)}" if pointer else "of the document"
+    if end - node.start > EXACT_VALUE_BYTES:
+        number = round(tokens.total.tokens * (end - node.start) / size)
+        message = f"the value {place} has about {number} tokens, more than fits into a window of this limit"
+        return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens_estimate=number)
+    number = tokens.token_at(end - 1) + 1 - tokens.token_at(node.begin)
+    with_key = " with its key" if node.key is not None else ""
+    message = f"the value {place} has {number} tokens{with_key}, more than fits into a window of this limit"
+    return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=number)
+
+
+def missed_notice(pointer: str) -> Notice:
+    """Return the notice about a value that no window of this limit can show."""
+    message = (
+        f"the value at {shortened_pointer(pointer)} shares a token with the value before it, "
+        "and both together do not fit into a window of this limit"
+    )
+    return Notice("FIELD_TRUNCATED", message, pointer=pointer)
+
+
+def shortened_pointer(pointer: str) -> str:
+    """Return a pointer as a message shows it."""
+    return pointer if len(pointer) <= LONGEST_POINTER_SHOWN else pointer[: LONGEST_POINTER_SHOWN - 3] + "..."

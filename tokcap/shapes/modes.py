@@ -5,7 +5,7 @@ No mode cuts to the limit: its result is cut like any other payload.
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokcap.core.payload import Payload
@@ -23,10 +23,6 @@ class Mode:
     # Whether the answer only describes the output: then all of it counts as withheld, and stderr is described
     # too.
     describes = False
-
-    def tidied(self, shown: bytes) -> bytes:
-        """Return the beginning of what this mode shows without what makes no sense at a cut."""
-        return shown
 
     def changed(self, payload: Payload, shape: Shape, facts: RunFacts) -> Changed:
         """Return the payload as this mode shows it."""
@@ -59,11 +55,6 @@ class SummaryMode(Mode):
         from tokcap.shapes.summary import summary
 
         return Changed(summary(payload, shape, facts), "text")
-
-    def tidied(self, shown: bytes) -> bytes:
-        from tokcap.shapes.summary import without_last_heading
-
-        return without_last_heading(shown)
 
 
 class HandleOnlyMode(Mode):

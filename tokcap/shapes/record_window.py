@@ -6,7 +6,7 @@ A subclass reads units, prices ranges of them and makes the cut. It implements `
 from __future__ import annotations
 
 from tokcap.core.seek_points import ShapeSeekPoints
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

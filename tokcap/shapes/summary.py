@@ -2,18 +2,88 @@
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.shapes.binary import kind_of
-from tokcap.shapes.folding import folded
-from tokcap.shapes.headline import headline, numbered, size_words
-from tokcap.shapes.text_digest import TextDigest
+from tokcap.core.mark import words_of
+from tokcap.core.tokenizer import Total
+from tokcap.focus.digest import TextDigest
+from tokcap.shapes.beginning import kind_of
+from tokcap.shapes.text import folded
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokcap.core.payload import Payload
+    from tokcap.environment import ToolNames
     from tokcap.shapes.base import RunFacts, Shape
     from tokcap.shapes.csv_text import Dialect
+
+
+def headline(facts: RunFacts, what: str, count: str, search_option: str = "") -> str:
+    """Return one line: what the output is, `count` records, sizes, how the run ended, how to read it."""
+    phrases = ["nothing on stdout" if facts.err_bytes else "no output"]
+    if facts.out_bytes:
+        phrases = [what, count, size_words(facts.out_bytes)] if count else [what, size_words(facts.out_bytes)]
+        if facts.out_tokens is not None:
+            total = Total(facts.out_tokens, facts.out_tokens_exact)
+            phrases.append(f"{words_of(total)} {'token' if total == Total(1) else 'tokens'}")
+    if facts.err_bytes:
+        phrases.append(f"stderr {size_words(facts.err_bytes)}")
+    if facts.signal is not None:
+        phrases.append(f"killed by {signal_name(facts.signal)}")
+    elif facts.exit_status is not None:
+        phrases.append(f"exit {facts.exit_status}")
+    line = ", ".join(phrases)
+    if facts.handle:
+        way = tool_call(facts, facts.tools, search_option) if facts.tools else command(facts, search_option)
+        line = f"[{facts.handle}] {line}; {way}"
+    else:
+        line += "; not stored"
+    if facts.lost_bytes:
+        line += f" (all but {size_words(facts.lost_bytes)}, which were not stored)"
+    return line
+
+
+def command(facts: RunFacts, search_option: str) -> str:
+    """Return the command that shows the output, and the option that searches in it."""
+    options = f" [{search_option}]" if search_option else ""
+    if facts.err_bytes and not facts.out_bytes:
+        options = " --stream err" + options
+    return f"{facts.program} show {facts.handle}{options}"
+
+
+def tool_call(facts: RunFacts, tools: ToolNames, search_option: str) -> str:
+    """Return the same as a call of a tool: options are arguments, and a search may be a tool of its own."""
+    stream = " stream=err" if facts.err_bytes and not facts.out_bytes else ""
+    name, _, value = search_option.removeprefix("--").partition(" ")
+    argument = f"{name}={value}"
+    if name == "grep":
+        argument = f"pattern={value}" if tools.search == tools.show else f"or {tools.search} pattern={value}"
+    return f"{tools.show} handle={facts.handle}{stream}" + (f" [{argument}]" if name else "")
+
+
+def numbered(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def size_words(size: int) -> str:
+    """Return a size in words; three digits are enough."""
+    if size < 1000:
+        return numbered(size, "byte")
+    # Round before the unit is chosen, so that 999.9 KB is 1.0 MB.
+    for unit, scale in (("KB", 1000), ("MB", 10**6), ("GB", 10**9)):
+        if round(size / scale) < 1000 or unit == "GB":
+            break
+    return f"{size / scale:.1f} {unit}" if size < 9.95 * scale else f"{size / scale:.0f} {unit}"
+
+
+def signal_name(number: int) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
 
 # An output that is not longer than its summary would be is shown itself.
 WHOLE_BYTES, WHOLE_LINES = 500, 12
@@ -35,14 +105,6 @@ def summary(payload: Payload, shape: Shape, facts: RunFacts) -> bytes:
     return text + b"\n"
 
 
-def without_last_heading(shown: bytes) -> bytes:
-    """Return the beginning of a summary without a heading that nothing follows."""
-    lines = shown.splitlines(keepends=True)
-    while len(lines) > 1 and lines[-1].rstrip().endswith(b":"):
-        lines.pop()
-    return b"".join(lines)
-
-
 def handle_only(shape: Shape, facts: RunFacts) -> bytes:
     """Return the output in one line."""
     return (headline(facts, shape.name, records(facts.total_count)) + "\n").encode()
@@ -55,22 +117,21 @@ def records(count: int | None) -> str:
 def json_lines(payload: Payload, facts: RunFacts, shape: Shape, *, lines: bool) -> Iterator[str]:
     """Yield the summary of JSON: itself if it is short, else its outline."""
     from tokcap.shapes import json_outline
-    from tokcap.shapes.json_text.scanner import compact
+    from tokcap.shapes.json_scanner import compact
 
     yield headline(facts, shape.name, records(facts.total_count), shape.search_option)
     if payload.size <= WHOLE_BYTES:
         whole = payload.read(0, payload.size)
         yield (whole if lines else compact(whole)).decode("utf-8", "replace").strip()
         return
-    read_bytes = min(payload.size, json_outline.READ_BYTES)
-    root = None
-    if payload.seek_points.bytes:
-        # Only a large payload has an index.
-        from tokcap.shapes.json_record_outline import read_indexed
-
-        root, read_bytes = read_indexed(payload, shape.name, read_bytes)
-    if root is None:
-        root = json_outline.read(payload.read(0, read_bytes), many=lines)
+    try:
+        root, read_bytes = json_outline.outline_of(payload, lines=lines)
+    except ValueError:
+        # The end of a stored output may be lost. What is left is not JSON.
+        yield from TextDigest(payload, facts.limit_tokens, failed=facts.failed).sections(
+            succeeded=facts.succeeded
+        )
+        return
     if read_bytes < payload.size:
         yield f"(outline of the first {size_words(read_bytes)} only)"
     yield from json_outline.lines(root)
@@ -78,12 +139,12 @@ def json_lines(payload: Payload, facts: RunFacts, shape: Shape, *, lines: bool) 
 
 def table_lines(payload: Payload, facts: RunFacts, shape: Shape, dialect: Dialect) -> Iterator[str]:
     """Yield the summary of a table: itself if it is short, else its columns."""
-    from tokcap.shapes import column_summary
+    from tokcap.shapes import table_columns
 
-    read_bytes = min(payload.size, column_summary.READ_BYTES)
+    read_bytes = min(payload.size, table_columns.READ_BYTES)
     data = payload.read(0, read_bytes)
     complete = read_bytes == payload.size
-    table = column_summary.read(data, dialect, complete=complete)
+    table = table_columns.described(data, dialect, complete=complete)
     if facts.total_count is not None or complete:
         count = records(facts.total_count if facts.total_count is not None else table.rows)
     else:
@@ -105,7 +166,7 @@ def text_lines(payload: Payload, facts: RunFacts, shape: Shape) -> Iterator[str]
         if payload.size:
             yield f"first bytes: {payload.read(0, min(payload.size, FIRST_BYTES_SHOWN)).hex(' ')}"
         return
-    digest = TextDigest(payload, facts.limit_tokens)
+    digest = TextDigest(payload, facts.limit_tokens, failed=facts.failed)
     yield headline(facts, shape.name, numbered(digest.lines, "line"), shape.search_option)
     if payload.size <= WHOLE_BYTES and digest.lines <= WHOLE_LINES:
         yield from whole_text(payload)
@@ -131,6 +192,6 @@ def stderr_lines(facts: RunFacts, *, alone: bool) -> Iterator[str]:
         yield "stderr:"
         yield from whole_text(err)
     else:
-        digest = TextDigest(err, facts.limit_tokens)
+        digest = TextDigest(err, facts.limit_tokens, failed=facts.failed)
         yield f"stderr: {numbered(digest.lines, 'line')}"
         yield from digest.sections("stderr, ", brief=not alone)

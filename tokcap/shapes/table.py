@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.core.payload import forget
 from tokcap.shapes import csv_text
-from tokcap.shapes.base import Changed, Sniffed, Value
-from tokcap.shapes.mismatch import treated_as_text
+from tokcap.shapes.base import Changed, Sniffed, Value, treated_as_text
+from tokcap.shapes.beginning import is_name
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tokcap.core.tokenizer import TokenMap
     from tokcap.shapes.base import FieldPath, RunFacts, Selected
     from tokcap.shapes.csv_text import Dialect
+
 
 NAMES_SHOWN = 12
 
@@ -28,13 +30,9 @@ class DelimitedTable(Record):
     search_option: str = ""
 
     def sniff(self, payload: Payload) -> Sniffed | None:
-        from tokcap.shapes.table_sniff import looks_like_table
-
         return Sniffed(self.name) if looks_like_table(payload, self.dialect) else None
 
     def confirm(self, payload: Payload) -> Sniffed:
-        from tokcap.shapes.table_sniff import all_quotes_closed
-
         if not payload.size:
             return Sniffed("text")
         if all_quotes_closed(payload, self.dialect):
@@ -58,7 +56,7 @@ class DelimitedTable(Record):
         Row 0 follows the header.
         """
         from tokcap.errors import NotFound
-        from tokcap.shapes.json_text.pointers import index_of, steps_of
+        from tokcap.shapes.paths import index_of, steps_of
 
         source, steps = payload.view(), steps_of(pointer)
         if not 1 <= len(steps) <= 2:
@@ -89,11 +87,16 @@ class DelimitedTable(Record):
     def _row_at(self, payload: Payload, header_end: int, wanted: int, pointer: str) -> bytes:
         from tokcap.core.seek_points import ShapeSeekPoints
         from tokcap.errors import NotFound
-        from tokcap.shapes.table_columns import place_before_row
 
         source = payload.view()
         points = ShapeSeekPoints(payload.seek_points, self.name, source)
-        begin, before = place_before_row(source, header_end, wanted, points, self.dialect)
+        begin, before = header_end, 0
+        if point := points.last(lambda _, numbers: numbers[0] <= wanted):
+            begin, (before,) = point
+        for place, number in csv_text.passed_rows(source, begin, before, len(source), points, self.dialect):
+            if number > wanted:
+                break
+            begin, before = place, number
         number = before - 1
         for number, (start, end) in enumerate(csv_text.rows(source, begin, self.dialect), before):
             if number == wanted:
@@ -115,3 +118,58 @@ class DelimitedTable(Record):
 
 CSV = DelimitedTable("csv", csv_text.CSV)
 TSV = DelimitedTable("tsv", csv_text.TSV)
+
+
+SAMPLE_BYTES = 1 << 16
+SAMPLE_ROWS = 200
+
+
+def looks_like_table(payload: Payload, dialect: Dialect) -> bool:
+    """Return whether a header of names comes first and every row has as many cells as it."""
+    sample = payload.read(0, min(payload.size, SAMPLE_BYTES))
+    if dialect.delimiter not in sample.partition(b"\n")[0]:
+        return False
+    rows: list[list[str]] = []
+    start = csv_text.start_of_table(sample)
+    for begin, end in csv_text.rows(sample, start, dialect):
+        start = begin
+        if text := sample[begin:end].rstrip(b"\r\n"):
+            cells = csv_text.cells_of(text, dialect)
+            if any(cell.startswith(b'"') and not cell.endswith(b'"') for cell in cells[:-1]):
+                # Programs that write tables put nothing behind a closing quote.
+                return False
+            rows.append([*map(csv_text.cell_text, cells)])
+        if len(rows) > SAMPLE_ROWS:
+            break
+    if len(rows) <= SAMPLE_ROWS:
+        if len(sample) < payload.size:
+            # The sample may end inside a row or a quoted cell. Then only the rows before count.
+            rows = rows[:-1]
+        elif not csv_text.is_row(sample, start, dialect):
+            return False
+    header, *body = rows or [[]]
+    width = len(header)
+    return (
+        width >= 2
+        and len(body) >= (2 if width == 2 else 1)
+        and all(len(row) == width for row in body)
+        and len(set(header)) == width
+        and all(is_name(cell) for cell in header)
+        # A first row that repeats a cell of a row below is not a header.
+        and not any(cell == name for row in body for cell, name in zip(row, header, strict=True))
+        # In prose a blank follows a comma.
+        and not all(cell.startswith(" ") for row in body for cell in row[1:])
+    )
+
+
+def all_quotes_closed(payload: Payload, dialect: Dialect) -> bool:
+    """Return whether every quoted cell ends. Nothing else can contradict a declared table."""
+    payload.check(0, payload.size)
+    data = payload.view()
+    begin = place = csv_text.start_of_table(data)
+    while place < len(data):
+        begin = place
+        place, _ = csv_text.pass_rows(data, begin, min(begin + SAMPLE_BYTES, len(data)), dialect)
+        forget(data, begin, place - begin)
+    last = max((start for start, _ in csv_text.rows(data, begin, dialect)), default=begin)
+    return csv_text.is_row(data, last, dialect)

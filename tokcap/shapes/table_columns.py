@@ -1,24 +1,30 @@
-"""Select columns of a table. Cells are copied from the source."""
+"""Read the cells of many rows at once: select columns of a table, or describe each in a line.
+
+Selected cells are copied from the source.
+"""
 
 from __future__ import annotations
 
-from itertools import chain
+from collections import Counter
+from itertools import zip_longest
 
-from tokcap.core.scratch import Scratch, forget
-from tokcap.core.seek_points import STRIDE_BYTES
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.core.payload import SCRATCH_BYTES, Spool, forget
 from tokcap.shapes.base import Selected
-from tokcap.shapes.csv_text import cell_text, cells_of, end_of_row, pass_rows, start_of_table
-from tokcap.shapes.table_cells import BLOCK_BYTES, RowCells
+from tokcap.shapes.csv_text import cell_text, cells_of, end_of_row, pass_rows, split_rows, start_of_table
+from tokcap.shapes.summary import numbered
+from tokcap.shapes.value_summary import ValueSummary, clipped
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from mmap import mmap
+    from collections.abc import Iterable, Sequence
 
     from tokcap.core.payload import Payload
-    from tokcap.core.seek_points import ShapeSeekPoints
     from tokcap.shapes.base import FieldPath
     from tokcap.shapes.csv_text import Dialect
+
+
+# Rows are read in blocks of about this size.
+BLOCK_BYTES = 1 << 16
 
 
 def select_columns(payload: Payload, paths: Sequence[FieldPath], dialect: Dialect) -> Selected:
@@ -29,64 +35,87 @@ def select_columns(payload: Payload, paths: Sequence[FieldPath], dialect: Dialec
     header = data[begin:place]
     names = [cell_text(cell) for cell in cells_of(header, dialect)] if header else []
     wanted = {".".join(path) for path in paths}
-    columns = Columns([number for number, name in enumerate(names) if name in wanted], len(names), dialect)
-    out = Scratch()
-    if header:
-        out.write(columns.slowly(header))
+    numbers = [number for number, name in enumerate(names) if name in wanted]
+    out = Spool(SCRATCH_BYTES)
+    out.write(columns_of(header, numbers, dialect))
     while place < len(data):
         end, _ = pass_rows(data, place, min(place + BLOCK_BYTES, len(data)), dialect)
-        out.write(b"".join(columns.of_rows(data[place:end])))
+        rows = split_rows(data[place:end], dialect)
+        out.write(b"".join([columns_of(row, numbers, dialect) for row in rows]))
         forget(data, place, end - place)
         place = end
-    return Selected(out.text(), {path for path in paths if ".".join(path) in names}, names)
+    return Selected(out.into_text(), {path for path in paths if ".".join(path) in names}, names)
 
 
-def place_before_row(
-    data: bytes | mmap, begin: int, wanted: int, points: ShapeSeekPoints, dialect: Dialect
-) -> tuple[int, int]:
-    """Return a place between rows that is close before the row that is wanted, and how many are before it.
+def columns_of(row: bytes, numbers: Sequence[int], dialect: Dialect) -> bytes:
+    """Return these cells of a row, with its line end. A row may have fewer cells."""
+    cells = cells_of(row, dialect)
+    kept = dialect.delimiter.join([cells[number] for number in numbers if number < len(cells)])
+    return kept + row[len(row.rstrip(b"\r\n")) :]
 
-    `begin` is the end of the header. Seek points are added on the way.
-    """
-    place, number = begin, 0
-    if point := points.last(lambda _, numbers: numbers[0] <= wanted):
-        place, (number,) = point
-    while place < len(data):
-        border = (place // STRIDE_BYTES + 1) * STRIDE_BYTES
-        end, passed = pass_rows(data, place, min(border, len(data)), dialect)
-        if number + passed > wanted or border >= len(data):
+
+# Only this much of a payload is read.
+READ_BYTES = 4 << 20
+MOST_COLUMNS, NAME_CHARACTERS = 40, 60
+
+
+class Column:
+    """One column and its cells."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.empty = 0
+        self.cells = ValueSummary()
+
+    def add(self, cells: Iterable[bytes]) -> None:
+        texts = Counter[str]()
+        for cell, times in Counter(cells).items():
+            texts[cell_text(cell).strip()] += times
+        self.empty += texts.pop("", 0)
+        self.cells.add(texts)
+
+    @property
+    def words(self) -> str:
+        holds = self.cells.words if self.cells.count else "empty"
+        empty = f", {self.empty} empty" if self.empty and self.cells.count else ""
+        return f"{clipped(self.name, NAME_CHARACTERS)}: {holds}{empty}"
+
+
+class Description(Record):
+    """The columns of the rows that were read, in words."""
+
+    rows: int
+    # The size of these rows and the header.
+    seen_bytes: int
+    lines: Sequence[str]
+
+
+def described(data: bytes, dialect: Dialect, *, complete: bool) -> Description:
+    """Read the rows of a table, or of the beginning of one."""
+    place = start_of_table(data)
+    columns: list[Column] = []
+    while place < len(data) and not columns:
+        start, place = place, end_of_row(data, place, dialect)
+        if header := data[start:place].rstrip(b"\r\n"):
+            columns = [Column(cell_text(cell)) for cell in cells_of(header, dialect)]
+    count = 0
+    while columns and place < len(data):
+        end, _ = pass_rows(data, place, min(place + BLOCK_BYTES, len(data)), dialect)
+        rows = split_rows(data[place:end], dialect)
+        if end == len(data) and not complete and count + len(rows) > 1:
+            # The last row may be cut off. It counts only if there is no other.
+            end -= len(rows[-1])
+            rows = rows[:-1]
+        # A line that is blank is not a row.
+        found = [cells_of(row, dialect) for row in rows if row.strip(b"\r\n")]
+        for column, cells in zip(columns, zip_longest(*found), strict=False):
+            column.add(cell for cell in cells if cell is not None)
+        count += len(found)
+        place = end
+        if not rows:
             break
-        place, number = end, number + passed
-        points.add(place, [number])
-        forget(data, border - STRIDE_BYTES, STRIDE_BYTES)
-    return place, number
-
-
-class Columns:
-    """Some columns of a table with so many columns."""
-
-    def __init__(self, numbers: Sequence[int], count: int, dialect: Dialect) -> None:
-        self._numbers = numbers
-        self._dialect = dialect
-        cell, delimiter = dialect.cell.pattern, dialect.delimiter
-        cells = [cell] * count
-        for number in numbers:
-            # With the delimiter that follows it, if another column follows.
-            cells[number] = b"(%s)" % cell if number == numbers[-1] else b"(%s%s)" % (cell, delimiter)
-        parts = [one if one.endswith(delimiter + b")") else one + delimiter for one in cells]
-        if parts:
-            parts[-1] = cells[-1]
-        self._rows = RowCells([b"".join(parts)], dialect)
-
-    def of_rows(self, block: bytes) -> Iterator[bytes]:
-        """Yield the columns of the rows in a block of whole rows."""
-        for rows, other in self._rows.read(block):
-            yield b"".join(chain.from_iterable(rows))
-            if other:
-                yield self.slowly(other)
-
-    def slowly(self, row: bytes) -> bytes:
-        """Return the columns of any row."""
-        cells = cells_of(row, self._dialect)
-        kept = self._dialect.delimiter.join(cells[number] for number in self._numbers if number < len(cells))
-        return kept + row[len(row.rstrip(b"\r\n")) :]
+    lines = [column.words for column in columns[:MOST_COLUMNS]]
+    if len(columns) > MOST_COLUMNS:
+        rest = ", ".join(clipped(column.name, 20) for column in columns[MOST_COLUMNS : 2 * MOST_COLUMNS])
+        lines.append(f"{numbered(len(columns) - MOST_COLUMNS, 'column')} more: {rest}")
+    return Description(count, place, lines)

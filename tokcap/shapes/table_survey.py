@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.focus.lines import LineMap, blocks_of
+from tokcap.focus.window import RecordSurvey
 from tokcap.shapes.csv_text import end_of_row
-from tokcap.shapes.line_map import BLOCK_BYTES, LineMap
-from tokcap.shapes.record_survey import RecordSurvey
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Protocol
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from tokcap.core.cut import Cost, Part, Ranges
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
     from tokcap.shapes.csv_text import Dialect
-    from tokcap.shapes.json_text.scanner import View
+    from tokcap.shapes.json_scanner import View
 
-    class RowMap(Protocol):
-        """Where rows begin. They are numbered from 0."""
-
-        count: int
-        # Whether every line is a row.
-        are_lines: bool
-
-        def byte_of(self, row: int, /) -> int:
-            """Return where a row begins; the end of the table for the row after the last one."""
-            ...
-
+    # Where rows begin.
+    RowMap: TypeAlias = "LineMap | Starts"
 
 QUOTE = b'"'
 # Rows of a larger table that has quotes are not surveyed: a line end inside quotes ends no row.
@@ -39,9 +30,7 @@ LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
 
 
 class Starts:
-    """Rows whose starts are known one by one."""
-
-    are_lines = False
+    """Rows whose starts are known one by one, numbered from 0."""
 
     def __init__(self, data: View, first_byte: int, dialect: Dialect) -> None:
         self._starts = [first_byte]
@@ -50,6 +39,7 @@ class Starts:
         self.count = len(self._starts) - 1
 
     def byte_of(self, row: int) -> int:
+        """Return where a row begins; the end of the table for the row after the last one."""
         return self._starts[row]
 
 
@@ -78,17 +68,10 @@ class TableSurvey(RecordSurvey):
         self._rows = rows
         self._known: dict[tuple[int, int], int] = {}
 
-    def landmarks(self) -> Sequence[tuple[int, float]]:
-        # The header is always shown.
-        return ()
-
     def blocks(self) -> Iterator[bytes]:
-        size, begin = self.payload.size, self._rows.byte_of(0)
-        if self._rows.are_lines:
-            for place in range(begin, size, BLOCK_BYTES):
-                yield self.payload.read(place, min(place + BLOCK_BYTES, size))
-            return
-        yield b"".join(self.text_of(row).translate(LINE_ENDS) + b"\n" for row in range(self.count))
+        if isinstance(self._rows, LineMap):
+            return blocks_of(self.payload, self._rows.byte_of(0), self.payload.size)
+        return (self.text_of(row).translate(LINE_ENDS) + b"\n" for row in range(self.count))
 
     def text_of(self, unit: int) -> bytes:
         return self.payload.read(self._rows.byte_of(unit), self._rows.byte_of(unit + 1))

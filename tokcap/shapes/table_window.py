@@ -1,26 +1,24 @@
 """Windows over CSV and TSV: rows are records, every window repeats the header.
 
 The mark is a row with the mark in its first column and as many columns as the header, so that a window reads
-back as a table. If a row is too long for any window, its longest cells are replaced by the mark.
+back as a table. If a row is too wide for any window, its columns are shown in groups.
 """
 
 from __future__ import annotations
 
 from tokcap.core.cut import Cut, Finding, Gap, Kept, Mark, gaps_between
 from tokcap.core.mark import note_of, shown_between
-from tokcap.core.notice import Notice
-from tokcap.core.seek_points import STRIDE_BYTES
 from tokcap.core.tokenizer import Total
-from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes.csv_text import (
     BYTE_ORDER_MARK,
     cell_text,
     cells_of,
     end_of_row,
-    pass_rows,
+    passed_rows,
     quoted_cell,
 )
 from tokcap.shapes.record_window import RecordWindow
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +28,11 @@ if TYPE_CHECKING:
     from tokcap.core.tokenizer import TokenMap
     from tokcap.shapes.csv_text import Dialect
     from tokcap.shapes.table_survey import RowMap
+    from tokcap.shapes.wide_row import WideRow
+
+
+# How far back from the offset the beginning of its row is searched at first.
+BACK_BYTES = 1 << 12
 
 
 class Row(Record):
@@ -61,7 +64,7 @@ class TableWindow(RecordWindow):
     def _whole(self) -> Cut:
         if self._ask.in_blocks:
             # Only an answer without a limit loads this.
-            from tokcap.shapes.long_string import LONG_BYTES, LongString
+            from tokcap.shapes.long_values import LONG_BYTES, LongString
 
             if len(self._data) >= LONG_BYTES:
                 return Cut((), 0, long=LongString(self._payload))
@@ -115,7 +118,7 @@ class TableWindow(RecordWindow):
             Finding(position(rows.byte_of(found.unit)).tokens, found.kind, pointer=f"/{number + found.unit}")
             for found in choice.found
         )
-        return self._finished(parts_of(choice.shown), tuple(gaps)).but(findings=findings)
+        return self._finished(parts_of(choice.shown), tuple(gaps)).replace(findings=findings)
 
     def _survey_parts(self, shown: Ranges, rows: RowMap) -> tuple[Kept | Mark, ...]:
         """Return header, rows, and a mark with a number for each gap."""
@@ -150,16 +153,8 @@ class TableWindow(RecordWindow):
         if seek_point is not None:
             start, (number,) = seek_point
         passed_from = start
-        while start < byte and start < len(self._data):
-            border = (start // STRIDE_BYTES + 1) * STRIDE_BYTES
-            start, passed = pass_rows(self._data, start, min(border, byte), self._dialect)
-            number += passed
-            if border < byte and start < len(self._data):
-                # Only a large payload comes here.
-                from tokcap.core.scratch import forget
-
-                forget(self._data, border - STRIDE_BYTES, STRIDE_BYTES)
-                self._seek_points.add(start, [number])
+        steps = passed_rows(self._data, start, number, byte, self._seek_points, self._dialect)
+        *_, (start, number) = (start, number), *steps
         self._check(passed_from, start)
         return start, number
 
@@ -176,26 +171,27 @@ class TableWindow(RecordWindow):
 
     def _largest(self) -> Cut | None:
         rows = self._rows
+        if self._ask.offset and (rest := self._rest_of_wide_row()):
+            return rest
         if not rows:
             return self._header_only() if self.complete else None
         if not self.head_ends() and not self.complete:
             return None
         shown = self._ask.keep.choose(self)
         if shown is None:
-            return self._shortened_row(rows[0])
+            return self._columns_of(rows[0], rows[0].start)
         if not self.complete and self._touches_unread(shown):
             return None
         return self._cut_of(self._shortened_head(shown))
 
     def _header_only(self) -> Cut:
         """Return a table without rows: its header, at the start."""
-        if self._ask.offset or not self._header:
-            return Cut((), self._first_token)
         header = (Kept(self._header),)
-        if self._cost(header) <= self.limit:
-            return Cut(header, self._first_token)
-        mark = tuple(self._marks(None))
-        return self._finished(mark if self._cost(mark) <= self.limit else (), (Gap(self._first_token),))
+        if not self._header or self._first_byte >= self._header_end or len(self._data) > self._header_end:
+            return Cut((), self._first_token)
+        if self._cost(header) > self.limit and self._wide(None).begins_at(self._first_byte):
+            return self._columns_of(None, self._first_byte)
+        return Cut(() if self._ask.offset else header, self._first_token)
 
     def _touches_unread(self, shown: Ranges) -> bool:
         """Whether a range ends or starts where rows are unread: then it may fit more."""
@@ -251,53 +247,68 @@ class TableWindow(RecordWindow):
         """Whether the token in which a row begins starts after the beginning of the row before."""
         return self._tokens.byte_at(self._tokens.token_at(after.start)) > before.start
 
-    def _shortened_row(self, row: Row) -> Cut:
-        """Return a row that fits into no window, with the mark in place of as many cells as necessary."""
-        cells = list(cells_of(self._data[row.start : row.end], self._dialect))
-        longest_first = sorted(range(len(cells)), key=lambda column: -len(cells[column]))
-        more = row.end < len(self._data)
-        notices = []
-        mark: tuple[Kept | Mark, ...] = tuple(self._marks(None)) if more else ()
-        after_row = (Gap(max(self._tokens.token_at(row.end), self._first_token + 1)),)
-        for column in longest_first:
-            notices.append(self._notice(row, column))
-            cells[column] = quoted_cell(self._ask.sentinel or "…", self._dialect)
-            shown = self._header + self._dialect.delimiter.join(cells) + self._line_end
-            parts: tuple[Kept | Mark, ...] = (Kept(shown), *mark)
-            if self._cost(parts) <= self.limit:
-                return self._finished(parts, after_row if more else ()).but(notices=tuple(notices))
-        # No cell fits: show the header and the mark, or only the mark, or nothing.
-        for parts in ((Kept(self._header), *mark), mark):
-            if parts and mark and self._cost(parts) <= self.limit:
-                notice = self._row_notice(row, longest_first[0])
-                return self._finished(parts, after_row).but(notices=(notice,))
-        return self._finished((), (Gap(self._first_token),))
+    def _columns_of(self, row: Row | None, byte: int) -> Cut:
+        """Return a group of the columns of a row, or of the header if there is no row."""
+        window = self._wide(row).window(byte)
+        if window is None:
+            return self._finished((), (Gap(self._first_token),))
+        gaps: tuple[Gap, ...] = ()
+        if window.next_byte < len(self._data):
+            gaps = (Gap(max(self._tokens.token_at(window.next_byte), self._first_token + 1)),)
+        # The header is shown in part, and counts no more than in other windows.
+        shown = (gaps[0].first if gaps else self._tokens.total_tokens) - self._tokens.token_at(
+            window.first_byte
+        )
+        return self._finished(window.parts, gaps, Total(shown)).replace(notices=window.notices)
 
-    def _notice(self, row: Row, column: int) -> Notice:
-        tokens, pointer = self._row_tokens(row), self._pointer(row, column)
-        message = f"the cell at {pointer} is in a row of {tokens} tokens, more than a window can show"
-        return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=tokens)
+    def _wide(self, row: Row | None) -> WideRow:
+        # Most rows fit into a window.
+        from tokcap.shapes.wide_row import WideRow
 
-    def _row_notice(self, row: Row, column: int) -> Notice:
-        """Return the notice about a row of which nothing is shown. The pointer leads to its longest cell."""
-        tokens, pointer = self._row_tokens(row), self._pointer(row, column)
-        message = f"row {row.number} has {tokens} tokens, more than a window can show; a cell is at {pointer}"
-        return Notice("FIELD_TRUNCATED", message, pointer=pointer, tokens=tokens)
+        start, end, number = (0, self._header_end, None) if row is None else (row.start, row.end, row.number)
+        if row is None and self._header.startswith(BYTE_ORDER_MARK):
+            start = len(BYTE_ORDER_MARK)
+        return WideRow(
+            self._header.removeprefix(BYTE_ORDER_MARK),
+            self._data[start:end],
+            start,
+            number,
+            more=end < len(self._data),
+            tokens=self._tokens,
+            ask=self._ask,
+            cost=self._cost,
+            dialect=self._dialect,
+        )
 
-    def _row_tokens(self, row: Row) -> int:
-        return self._tokens.token_at(row.end - 1) + 1 - self._tokens.token_at(row.start)
+    def _rest_of_wide_row(self) -> Cut | None:
+        """Return the columns from the offset on, if that is inside a row that is wider than a window."""
+        first, number = self._first_row(self._begin)
+        if self._ask.keep.needs_tail or first == self._begin or not number:
+            return None
+        back = BACK_BYTES
+        while (start := self._first_row(max(first - back, self._header_end)))[1] >= number:
+            back *= BACK_BYTES
+        place, before = start
+        while before < number - 1:
+            place, before = end_of_row(self._data, place, self._dialect), before + 1
+        row = Row(before, place, first)
+        if self._fits(row) or not self._wide(row).begins_at(self._begin):
+            return None
+        return self._columns_of(row, self._begin)
 
-    def _pointer(self, row: Row, column: int) -> str:
-        """Return the pointer to a cell: by the name of its column if no earlier column has that name."""
-        from tokcap.shapes.json_text.pointers import as_step
+    def _fits(self, row: Row) -> bool:
+        """Whether a row fits into a window with the header above it."""
+        if self._header_end + row.end - row.start > self.limit * self._tokens.longest_token_bytes:
+            return False
+        mark = self._marks(None) if row.end < len(self._data) else ()
+        return self._cost((Kept(self._header + self._data[row.start : row.end]), *mark)) <= self.limit
 
-        names = self._names
-        is_named = column < len(names) and names.index(names[column]) == column
-        return f"/{row.number}/{as_step(names[column]) if is_named else column}"
-
-    def _finished(self, parts: tuple[Kept | Mark, ...], gaps: tuple[Gap, ...]) -> Cut:
+    def _finished(
+        self, parts: tuple[Kept | Mark, ...], gaps: tuple[Gap, ...], shown: Total | None = None
+    ) -> Cut:
         hint = ""
         if gaps:
             total = self._tokens.total
-            hint = note_of(shown_between(gaps, self._first_token, total), total, gaps[0], self._ask)
+            shown = shown or shown_between(gaps, self._first_token, total)
+            hint = note_of(shown, total, gaps[0], self._ask)
         return Cut(parts, self._first_token, gaps, hint)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z", re.ASCII)
 # How many different values are remembered, and how many are named with their number.
@@ -28,39 +28,39 @@ class ValueSummary:
         self.numbers = 0
         self.lowest = self.highest = ""
 
-    def add(self, value: str, times: int = 1, *, number: bool) -> None:
-        self.count += times
-        if value in self.values:
-            self.values[value] += times
-        elif len(self.values) < DISTINCT:
-            self.values[value] = times
-        else:
-            self.many = True
-        if number:
-            self.numbers += times
-            if not self.lowest or float(value) < float(self.lowest):
-                self.lowest = value
-            if not self.highest or float(value) > float(self.highest):
-                self.highest = value
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Add values with the number of times that each occurs."""
+        numbers = [word for word in counts if NUMBER.match(word)]
+        self.numbers += sum(counts[word] for word in numbers)
+        self._widen(numbers)
+        for value, times in counts.items():
+            self.count += times
+            if value in self.values:
+                self.values[value] += times
+            elif len(self.values) < DISTINCT:
+                self.values[value] = times
+            else:
+                self.many = True
 
-    def add_unnamed(self, times: int, numbers: Sequence[str], number_times: int) -> None:
-        """Add values when no more are remembered. `numbers` are the different numbers among them."""
-        self.count += times
-        self.many = True
-        self.numbers += number_times
+    def _widen(self, numbers: Sequence[str]) -> None:
+        """Make the range hold these numbers."""
         lowest, highest = [self.lowest, *numbers], [self.highest, *numbers]
         self.lowest = min(filter(None, lowest), key=float, default="")
         self.highest = max(filter(None, highest), key=float, default="")
 
+    def forget(self, value: str) -> None:
+        """Take back a word that was added once."""
+        self.values.pop(value, None)
+        self.count -= 1
+
     def join(self, other: ValueSummary) -> None:
         """Add the values of another place."""
-        for value, times in other.values.items():
-            self.add(value, times, number=False)
+        numbers, self.numbers = self.numbers + other.numbers, 0
+        self.add(other.values)
         self.count += other.count - sum(other.values.values())
         self.many = self.many or other.many
-        self.numbers += other.numbers
-        ends = [end for end in (self.lowest, self.highest, other.lowest, other.highest) if end]
-        self.lowest, self.highest = min(ends, key=float, default=""), max(ends, key=float, default="")
+        self.numbers = numbers
+        self._widen([end for end in (other.lowest, other.highest) if end])
 
     @property
     def words(self) -> str:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import select
 import time
-from _thread import allocate_lock
 
 from tokcap.environment import INSIDE
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
-from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.source.connections import Connections
-from tokcap.source.launch import RESTORED_SIGNALS, Launch, restored_signals, spawn
-from tokcap.source.process import POLL_SECONDS
-from tokcap.source.signal_watch import SignalWatch
-from tokcap.source.termination import Termination
-from tokcap.system.descriptors import DescriptorReader, is_readable_within, is_reader_gone
+from tokcap.source.launch import RESTORED_SIGNALS, Connections, Launch, restored_signals, spawn
+from tokcap.source.process import POLL_SECONDS, Termination
+from tokcap.source.signals import SignalWatch
+from tokcap.startup.accelerators import thread
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.system.descriptors import DescriptorReader, is_reader_gone, wait_until_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,16 +22,13 @@ if TYPE_CHECKING:
     from tokcap.core.request import StderrMode, Stream
     from tokcap.environment import Environment, Inside
     from tokcap.source.process import Process
-    from tokcap.source.terminal import Terminal
+
 
 # A grandchild may keep the pipe open forever. After the command has ended, reading may take this long.
 DRAIN_SECONDS = 0.3
 
 # The same if what is written later is read by somebody else: only what has been written counts.
 HAND_OVER_SECONDS = 0.1
-
-# How often to check whether the keyboard is available again after the command was in the background.
-KEYBOARD_MILLISECONDS = 200
 
 KILL_AFTER_SECONDS = 5.0
 
@@ -45,7 +40,7 @@ PAUSE_SECONDS = 0.2
 
 # Held from opening the pipes of a command until it is executed and has the only copies of their ends. A
 # process that another thread forks in between would have copies too, and keep the output open for a while.
-_starting = allocate_lock()
+_starting = thread.allocate_lock()
 
 
 class StandIn(Record):
@@ -68,7 +63,6 @@ class Command:
         *,
         timeout_seconds: float | None = None,
         kill_after_seconds: float = KILL_AFTER_SECONDS,
-        pty: bool = False,
         reader: int | None = None,
         tells_waiting: bool = False,
         stand_in: StandIn | None = None,
@@ -97,9 +91,9 @@ class Command:
         self._signals = SignalWatch(hold=env.is_program)
         try:
             with _starting:
-                self._connections = Connections(stderr, env, pty=pty)
+                self._connections = Connections(stderr, env)
                 try:
-                    self._process = self._spawn(argv, own_session=pty)
+                    self._process = self._spawn(argv)
                 except BaseException:
                     self._connections.close()
                     raise
@@ -108,12 +102,9 @@ class Command:
         except BaseException:
             self._signals.close()
             raise
-        self._terminal = self._connections.terminal
         try:
             self._termination = Termination(self._process, timeout_seconds, kill_after_seconds)
-            if self._terminal:
-                self._terminal.lend()
-            self._signals.begin(self._process, self._termination, self._terminal)
+            self._signals.begin(self._process, self._termination)
         except BaseException:
             self._process.kill()
             self._process.close()
@@ -121,17 +112,16 @@ class Command:
             self._signals.close()
             raise
 
-    def _spawn(self, argv: Sequence[str], *, own_session: bool) -> Process:
+    def _spawn(self, argv: Sequence[str]) -> Process:
         stand_in = self._stand_in
         return spawn(
             Launch(
                 argv=tuple(argv),
-                changes=self._connections.changes,
+                changes=tuple(self._connections.changes),
                 variables=self._variables(),
                 mask=self._signals.inherited_mask,
                 dispositions=self._signals.dispositions,
                 restored=restored_signals() if self._env.is_program else RESTORED_SIGNALS,
-                own_session=own_session,
                 directory=self._env.directory,
                 path=stand_in.path if stand_in else "",
                 dies_with_parent=stand_in is not None,
@@ -139,16 +129,17 @@ class Command:
         )
 
     def _variables(self) -> Mapping[str, str]:
-        variables = self._connections.variables
+        env = self._env
+        variables = env.variables if env.command_variables is None else env.command_variables
         if self._stand_in is None:
             return variables
         pipe = os.fstat(next(iter(self._connections.streams))).st_ino
-        return {**variables, INSIDE: self._stand_in.inside.but(pipe=pipe).as_text()}
+        return {**variables, INSIDE: self._stand_in.inside.replace(pipe=pipe).as_text()}
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
         """Yield what the command writes as it arrives, until the command and its output have ended.
 
-        An empty block means that the command waits for input, or runs long (`core.silence`).
+        An empty block means that the command waits for input, or runs long (`RUNS_LONG`).
         """
         streams = self._connections.streams
         readers = {descriptor: DescriptorReader(descriptor) for descriptor in streams}
@@ -164,23 +155,16 @@ class Command:
         while streams and drain_seconds > 0:
             if self._signals.has_no_thread:
                 self._termination.act()
-            if self._terminal:
-                self._watch_keyboard(self._terminal, ended)
             # Only reading counts as draining time: the consumer of the blocks may be slow.
             started = time.monotonic()
             events = self._poll.poll(drain_seconds * 1000 if ended else self._wait_milliseconds())
-            # A terminal that only accepts keys again has nothing to read.
-            ready = {descriptor for descriptor, event in events if event != select.POLLOUT}
-            blocks = [
-                (descriptor, read_block(readers[descriptor])) for descriptor in ready.intersection(streams)
-            ]
+            ready = {descriptor for descriptor, _ in events}
+            blocks = [(descriptor, readers[descriptor].read()) for descriptor in ready.intersection(streams)]
             if ended:
                 drain_seconds -= time.monotonic() - started
             elif exit_descriptor is None or exit_descriptor in ready:
                 # All that the command itself wrote is in the pipes now. Other processes may write forever.
                 ended = self._process.ended() is not None
-                if ended and self._terminal:
-                    self._terminal.close_slave()
                 if ended and exit_descriptor is not None:
                     # It would be ready in every round from now on.
                     self._poll.unregister(exit_descriptor)
@@ -199,34 +183,16 @@ class Command:
                 for descriptor, name in [*streams.items()]:
                     if (
                         name == "out"
-                        and is_readable_within(descriptor, 0)
-                        and (last := read_block(readers[descriptor]))
+                        and wait_until_ready(descriptor, 0)
+                        and (last := readers[descriptor].read())
                     ):
                         yield name, last
                 self.stop("out")
                 self._unread = self._stand_in is not None and is_reader_gone(self._env.stderr)
-            if self._terminal:
-                self._pass_keys(self._terminal, ready)
-        if self._stand_in and not self._terminal:
+        if self._stand_in:
             self.left_over = self._connections.release()
         else:
             self._left_open = bool(streams)
-
-    def _watch_keyboard(self, terminal: Terminal, ended: bool) -> None:
-        """Read keys while the keyboard is lent, but not faster than the command accepts them."""
-        self._poll.register(terminal.master, select.POLLIN | (select.POLLOUT if terminal.has_keys else 0))
-        if terminal.keyboard is None:
-            return
-        self._poll.register(terminal.keyboard, select.POLLIN)
-        if terminal.has_keys or ended or not terminal.is_lent:
-            self._poll.unregister(terminal.keyboard)
-
-    def _pass_keys(self, terminal: Terminal, ready: set[int]) -> None:
-        if terminal.keyboard in ready and terminal.is_lent and not terminal.read_keys(self._process):
-            self._poll.unregister(terminal.keyboard)
-            terminal.lose_keyboard()
-        if terminal.has_keys and terminal.master in self._connections.streams:
-            terminal.write_keys()
 
     def _has_begun_to_wait(self, *, has_written: bool) -> bool:
         """Return whether the command waits for input, once after it has written something."""
@@ -248,34 +214,28 @@ class Command:
         if waits:
             yield b""
         elif self._show_at is not None and time.monotonic() >= self._show_at:
-            from tokcap.core.silence import RUNS_LONG
+            from tokcap.core.payload import RUNS_LONG
 
             # Only once.
             self._show_at = None
             yield RUNS_LONG
 
     def _waits_for_input(self) -> bool:
-        from tokcap.system.waiting import input_file, waits_for_input
+        from tokcap.source.waiting import input_file, waits_for_input
 
         if self._check_seconds >= PAUSE_SECONDS and os.isatty(self._env.stdout):
             return True
-        names = [input_file(self._env.stdin), self._terminal.path if self._terminal else ""]
+        name = input_file(self._env.stdin)
         # A process that waits for several things may be about to get something else: be patient.
-        waits = waits_for_input(self._process.pid, names, alone=self._check_seconds < LAST_CHECK_SECONDS)
+        waits = waits_for_input(self._process.pid, name, alone=self._check_seconds < LAST_CHECK_SECONDS)
         return os.isatty(self._env.stdin) if waits is None else waits
 
     def _wait_milliseconds(self) -> int | None:
-        waits = [self._longest_wait_milliseconds()]
         moments = [moment for moment in (self._check_at, self._show_at) if moment is not None]
-        waits += [max(round((moment - time.monotonic()) * 1000), 1) for moment in moments]
-        return min((wait for wait in waits if wait is not None), default=None)
-
-    def _longest_wait_milliseconds(self) -> int | None:
+        waits = [max(round((moment - time.monotonic()) * 1000), 1) for moment in moments]
         if self._process.exit_descriptor is None or self._signals.has_no_thread:
-            return round(POLL_SECONDS * 1000)
-        if self._terminal and self._terminal.keyboard is not None and not self._terminal.is_lent:
-            return KEYBOARD_MILLISECONDS
-        return None
+            waits.append(round(POLL_SECONDS * 1000))
+        return min(waits, default=None)
 
     def stop(self, stream: Stream) -> None:
         """Stop reading one stream. If the command still writes to it, it gets a broken pipe."""
@@ -312,7 +272,9 @@ class Command:
         self._signals.finish()
         reason = self._termination.reason
         status = TIMED_OUT if reason == "timeout" else ending.status
-        return ending.but(status=status, stopped_for=reason, left_open=self._left_open, unread=self._unread)
+        return ending.replace(
+            status=status, stopped_for=reason, left_open=self._left_open, unread=self._unread
+        )
 
     def close(self) -> None:
         """Clean up after the answer was written. After a failure the command may still run: end it."""
@@ -329,13 +291,54 @@ class Command:
         self._connections.close_stream(descriptor)
 
 
-def read_block(reader: DescriptorReader) -> bytes:
-    """Read some bytes; none at the end. A terminal reports its end as an error."""
-    try:
-        return reader.read()
-    except OSError as error:
-        from errno import EIO
+class LeftOver:
+    """Reads pipes until their last writer has closed them. There is no exit status."""
 
-        if error.errno == EIO:
-            return b""
-        raise
+    def __init__(self, streams: Mapping[int, Stream], reader: int | None) -> None:
+        """`reader` is the descriptor to which the answer is written. If its reader is gone, stop reading.
+
+        Then the background processes get a broken pipe, as they would without tokcap.
+        """
+        self._streams = dict(streams)
+        self._reader = reader
+        self._poll = select.poll()
+
+    def blocks(self) -> Iterator[tuple[Stream, bytes]]:
+        for descriptor in self._streams:
+            self._poll.register(descriptor, select.POLLIN)
+        if self._reader is not None:
+            self._poll.register(self._reader, 0)
+        readers = {descriptor: DescriptorReader(descriptor) for descriptor in self._streams}
+        while self._streams:
+            ready = {descriptor for descriptor, _ in self._poll.poll()}
+            for descriptor in ready.intersection(self._streams):
+                block = readers[descriptor].read()
+                if not block:
+                    self._close(descriptor)
+                elif descriptor in self._streams:
+                    yield self._streams[descriptor], block
+            if self._reader in ready:
+                return
+
+    def stop(self, stream: Stream) -> None:
+        for descriptor in [number for number, name in self._streams.items() if name == stream]:
+            self._close(descriptor)
+
+    def end(self) -> None:
+        self.close()
+
+    def limit_reached(self) -> None:
+        """Go on reading: a background process must not be stopped."""
+
+    def close(self) -> None:
+        for descriptor in [*self._streams]:
+            self._close(descriptor)
+
+    def _close(self, descriptor: int) -> None:
+        del self._streams[descriptor]
+        try:
+            self._poll.unregister(descriptor)
+        except KeyError:
+            # Nothing has been read yet.
+            pass
+        os.close(descriptor)

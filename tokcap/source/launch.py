@@ -1,21 +1,25 @@
-"""Start a command as `execvp` would: fork, set up descriptors and signals, and execute it."""
+"""Start a command as `execvp` would: connect its streams to tokcap, fork, and execute it."""
 
 from __future__ import annotations
 
+import errno
 import os
 
+from tokcap.environment import STDERR, STDIN, STDOUT
+from tokcap.errors import CommandNotExecutable, CommandNotFound, TokcapError
 from tokcap.exits import OWN_FAILURE
-from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.source.process import Process
+from tokcap.startup.accelerators import signal
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.system.shortage import is_shortage
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Iterator, Mapping
     from collections.abc import Set as AbstractSet
-else:
-    # `signal` wraps the numbers of this module in enumerations, and importing `enum` takes a third of the
-    # time that Python needs to start. The functions used here are the same in both.
-    import _signal as signal
+
+    from tokcap.core.request import StderrMode, Stream
+    from tokcap.environment import Environment
+
 
 # Python ignores these two before any Python code runs, so it is unknown whether they were ignored before.
 # Commands expect the default: to be ended by them.
@@ -36,28 +40,19 @@ class Copy(Record):
     descriptor: int
 
 
-class Open(Record):
-    """Open a file or a terminal as `descriptor`."""
-
-    path: str
-    flags: int
-    descriptor: int
-
-
 class Launch(Record):
     """A command and what it inherits."""
 
     argv: tuple[str, ...]
     variables: Mapping[str, str]
     # Applied to its descriptors in this order.
-    changes: tuple[Open | Copy, ...]
+    changes: tuple[Copy, ...]
     # Signals that are blocked in the command.
     mask: AbstractSet[int]
     # For each signal whose handling tokcap has changed: the handling that the command starts with.
     dispositions: Mapping[int, signal.Handlers]
     # Signals that Python ignores and the command does not.
     restored: tuple[int, ...] = RESTORED_SIGNALS
-    own_session: bool = False
     directory: str | None = None
     # The file to execute; empty: it is searched for by the first word.
     path: str = ""
@@ -70,15 +65,13 @@ def spawn(launch: Launch) -> Process:
     try:
         if launch.argv[0]:
             return start(launch)
-        from errno import ENOENT
-
-        number = ENOENT
+        number = errno.ENOENT
     except OSError as error:
         number = error.errno or 0
-    from tokcap.source.start_failure import error_of, needs_shell
 
-    if script := needs_shell(launch, number):
-        return start(launch.but(argv=("/bin/sh", script, *launch.argv[1:])))
+    # Shells run a script without `#!` themselves.
+    if number == errno.ENOEXEC and (script := path_of(launch)):
+        return start(launch.replace(argv=("/bin/sh", script, *launch.argv[1:])))
     raise error_of(launch, number)
 
 
@@ -98,15 +91,13 @@ def start(launch: Launch) -> Process:
         if not pid:
             try:
                 if launch.dies_with_parent:
-                    from tokcap.system.parent_death import die_with_parent
+                    from tokcap.system.proc import die_with_parent
 
                     die_with_parent(parent)
                 execute(launch, variables)
             except BaseException as error:
-                from errno import EINVAL
-
                 number = error.errno if isinstance(error, OSError) else None
-                os.write(write, b"%d" % (number or EINVAL))
+                os.write(write, b"%d" % (number or errno.EINVAL))
             finally:
                 os._exit(OWN_FAILURE)
         os.close(write)
@@ -133,15 +124,8 @@ def execute(launch: Launch, variables: Mapping[str, str]) -> None:
     """Turn this process into the command. It returns only by raising `OSError`."""
     if launch.directory is not None:
         os.chdir(launch.directory)
-    if launch.own_session:
-        os.setsid()
     for change in launch.changes:
-        if isinstance(change, Copy):
-            os.dup2(change.source, change.descriptor)
-        else:
-            # The first descriptor is not inherited, the copy is.
-            opened = os.open(change.path, change.flags)
-            os.dup2(opened, change.descriptor)
+        os.dup2(change.source, change.descriptor)
     for restored in launch.restored:
         signal.signal(restored, signal.SIG_DFL)
     for number, disposition in launch.dispositions.items():
@@ -157,9 +141,7 @@ def execute(launch: Launch, variables: Mapping[str, str]) -> None:
         except (FileNotFoundError, NotADirectoryError):
             # The file exists: it is a script without its interpreter.
             pass
-    from errno import EACCES, ENOENT
-
-    failure = EACCES if is_forbidden else ENOENT
+    failure = errno.EACCES if is_forbidden else errno.ENOENT
     raise OSError(failure, os.strerror(failure))
 
 
@@ -205,3 +187,84 @@ def candidate_paths(name: str, variables: Mapping[str, str]) -> Iterator[str]:
         # Trying to execute a missing file takes ten times as long.
         if os.access(path, os.F_OK):
             yield path
+
+
+NOT_FOUND_ERRORS = (errno.ENOENT, errno.ENOTDIR)
+
+
+def error_of(launch: Launch, number: int) -> TokcapError:
+    """Return the error for a command that failed to start with this `errno`."""
+    name = launch.argv[0]
+    if not name:
+        return CommandNotFound("the name of the command is empty: command not found")
+    if is_shortage(number):
+        return TokcapError(f"cannot start {name}: {os.strerror(number)}")
+    path = path_of(launch)
+    if number in NOT_FOUND_ERRORS and not (path and os.path.exists(path)):
+        return CommandNotFound(f"{name}: command not found")
+    if number in NOT_FOUND_ERRORS:
+        return CommandNotExecutable(f"{name}: cannot be executed: its interpreter was not found")
+    why = "it is a directory" if os.path.isdir(path) else os.strerror(number)
+    return CommandNotExecutable(f"{name}: cannot be executed: {why}")
+
+
+def path_of(launch: Launch) -> str:
+    """Return the path of the command; empty if it is not found."""
+    name = launch.path or launch.argv[0]
+    if "/" in name:
+        return name
+    paths = candidate_paths(name, launch.variables)
+    return next((path for path in paths if os.access(path, os.X_OK) and not os.path.isdir(path)), "")
+
+
+class Connections:
+    """The descriptors that tokcap reads, by the stream that each carries, and what the command gets."""
+
+    def __init__(self, stderr: StderrMode, env: Environment) -> None:
+        self.streams: dict[int, Stream] = {}
+        # What is opened here for the command.
+        self._lent: list[int] = []
+        # What is done to the command's descriptors, in this order.
+        self.changes: list[Copy] = [] if env.stdin == STDIN else [Copy(env.stdin, STDIN)]
+        try:
+            self.changes.append(Copy(self._open_pipe("out"), STDOUT))
+            if stderr == "separate":
+                self.changes.append(Copy(self._open_pipe("err"), STDERR))
+            elif stderr == "merge":
+                self.changes.append(Copy(STDOUT, STDERR))
+            elif stderr == "drop":
+                self._lent.append(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+                self.changes.append(Copy(self._lent[-1], STDERR))
+            elif env.stderr != STDERR:
+                self.changes.append(Copy(env.stderr, STDERR))
+        except BaseException:
+            self.close_lent()
+            self.close()
+            raise
+
+    def _open_pipe(self, stream: Stream) -> int:
+        read, write = os.pipe()
+        self.streams[read] = stream
+        self._lent.append(write)
+        return write
+
+    def release(self) -> dict[int, Stream]:
+        """Return the open streams. They belong to the caller from now on."""
+        released, self.streams = self.streams, {}
+        return released
+
+    def close_lent(self) -> None:
+        """Close what only the command uses. While its ends are open here, the streams never end."""
+        for descriptor in self._lent:
+            os.close(descriptor)
+        self._lent.clear()
+
+    def close_stream(self, descriptor: int) -> None:
+        del self.streams[descriptor]
+        os.close(descriptor)
+
+    def close(self) -> None:
+        """Close all streams that are open."""
+        for descriptor in self.streams:
+            os.close(descriptor)
+        self.streams.clear()

@@ -6,32 +6,33 @@ that cut are not loaded for it.
 
 from __future__ import annotations
 
-from tokcap.core.notice import Notice
+from tokcap.core.cut import Ask
 from tokcap.core.request import AUTO
-from tokcap.core.response import Meta, Response
+from tokcap.core.response import Meta, Notice, Response
 from tokcap.core.tokenizer import BYTES, most_tokens
-from tokcap.forms import FORMS
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.outputs import FORMS
 from tokcap.shapes import FALLBACK, MODES
+from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.tokens import count_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from tokcap.budget.reports import Shown
-    from tokcap.core.cut import Ask, Cut, Finding
+    from tokcap.budget.base import Shown
+    from tokcap.core.cut import Cut, Finding
+    from tokcap.core.payload import LongText
     from tokcap.core.request import Stream, View
-    from tokcap.core.scratch import LongText
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.forms.base import Form
-    from tokcap.shapes.modes import Mode
+    from tokcap.environment import Frame
+    from tokcap.outputs.base import Form
+    from tokcap.steps.capture import Input, Passed
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.examination import Examined
-    from tokcap.steps.inputs import Input
-    from tokcap.steps.proof import Proof
-    from tokcap.tokens.index import Index
+    from tokcap.tokens.base import PayloadIndex
 
 
+# Larger limits are not tried when a limit is too small to show anything.
+MOST_SUGGESTED_TOKENS = 4096
 # Most places that `meta.focus` names.
 MOST_FINDINGS = 20
 
@@ -47,9 +48,7 @@ class Answer(Record):
     withheld: bool = False
     shape: str = AUTO
     total_count: int | None = None
-    indexes: Mapping[Stream, Index] = {}
-    # What the text form costs on both streams, if that was counted.
-    proven_tokens: int | None = None
+    indexes: Mapping[Stream, PayloadIndex] = {}
     # What its session notes once it is delivered (see `steps.repeats`).
     showing: Shown | None = None
     # Whether the output is stored even if nothing is withheld.
@@ -63,13 +62,50 @@ class Answer(Record):
 
     def with_meta(self, *notices: Notice, **changes: object) -> Answer:
         response = self.response
-        meta = response.meta.but(**changes)
-        return self.but(response=response.but(meta=meta, notices=(*response.notices, *notices)))
+        meta = response.meta.replace(**changes)
+        return self.replace(response=response.replace(meta=meta, notices=(*response.notices, *notices)))
 
     @property
     def all_stderr(self) -> bytes:
         """All bytes for stderr, in the order in which they are written."""
         return self.stderr + self.words
+
+
+class Proof:
+    """Counts answers of one call: the bytes that a reader gets, in every order in which they may be read.
+
+    Counts do not add up: joined texts can cost more tokens than both. So each stream is counted alone, and
+    both together: one after the other, and in the order in which they are written to one pipe (`2>&1`).
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        passed: Passed,
+        *,
+        joined: bool = True,
+        count: Callable[[bytes, Tokenizer], int] = count_bytes,
+    ) -> None:
+        """`passed` is what was written before the answer; every answer starts with it.
+
+        `joined` is False if the payload is only a part of what is written to stdout.
+        """
+        self._joined = joined
+        self._tokenizer = tokenizer
+        self._passed = passed
+        self._count = count
+        self._stderr = b""
+        self._stderr_tokens = 0
+
+    def cost(self, payload: bytes, stderr: bytes) -> int:
+        """Return the most tokens that a reader can count if this is written to stdout and stderr."""
+        if stderr != self._stderr:
+            self._stderr, self._stderr_tokens = stderr, self._count(stderr, self._tokenizer)
+        apart = self._count(payload, self._tokenizer) + self._stderr_tokens
+        if not stderr or not self._joined:
+            return apart
+        orders = {payload + stderr, stderr + payload, self._passed.followed_by(payload, stderr)}
+        return max(apart, *(self._count(order, self._tokenizer) for order in orders))
 
 
 class ShownStderr(Record):
@@ -78,7 +114,7 @@ class ShownStderr(Record):
     shown: bytes = b""
     notices: tuple[Notice, ...] = ()
     withheld: bool = False
-    indexes: Mapping[Stream, Index] = {}
+    indexes: Mapping[Stream, PayloadIndex] = {}
     # The most tokens that it was allowed to use.
     tokens: int = 0
     # Whether its mark names the command that shows the rest.
@@ -109,7 +145,7 @@ def is_changed(view: View) -> bool:
     return FORMS[view.output].has_envelope or bool(view.fields) or not MODES[view.mode].shows_payload
 
 
-def certainly_fits(view: View, given: Input, tokenizer: Tokenizer) -> bool:
+def certainly_fits(view: View, given: Input, tokenizer: Tokenizer, frame: Frame | None) -> bool:
     """Return whether the output is so short that it needs no count: most tokens have at least one byte."""
     limit = view.token_limit
     if is_changed(view) or view.shape not in (AUTO, FALLBACK):
@@ -121,15 +157,21 @@ def certainly_fits(view: View, given: Input, tokenizer: Tokenizer) -> bool:
         return False
     out, err = given.whole()
     together = out + err
+    if given.ending and given.ending.signal is not None and b"\x1b" in together:
+        # A terminal may have to be reset after it.
+        return False
     # A character whose bytes are apart becomes several replacement characters.
     orders = [together] if together.isascii() else [together, err + out, given.passed.followed_by(out, err)]
+    if frame:
+        orders.append(frame.around(together))
     return all(most_tokens(text, tokenizer) <= limit for text in orders)
 
 
-def answer_with_everything(given: Input) -> Answer:
-    """Answer with both streams, which are certain to fit."""
+def answer_with_everything(view: View, given: Input, continuation: Continuation | None) -> Answer:
+    """Answer with both streams, which are certain to fit. A continuation is named as far as it fits too."""
     out, err = given.whole()
-    return Answer(respond(given, out, Meta(), given.notices), err)
+    answer = Answer(respond(given, out, Meta(), given.notices), err)
+    return with_words(name_handle(answer, continuation), given, view) if continuation else answer
 
 
 def with_words(answer: Answer, given: Input, view: View) -> Answer:
@@ -141,7 +183,7 @@ def with_words(answer: Answer, given: Input, view: View) -> Answer:
 
     # A byte that is not UTF-8 is replaced by a character of three bytes.
     left = None if view.token_limit is None else view.token_limit - 3 * (len(out) + len(answer.stderr))
-    return answer.but(words=words_within(notices, given.errors, answer.stderr or out, left))
+    return answer.replace(words=words_within(notices, given.errors, answer.stderr or out, left))
 
 
 def may_withhold(view: View, examined: Examined) -> bool:
@@ -154,9 +196,12 @@ def may_withhold(view: View, examined: Examined) -> bool:
     return view.token_limit is not None and examined.index.reach(view.token_limit + 1) > view.token_limit
 
 
-def make_answer(view: View, examined: Examined, continuation: Continuation) -> Answer:
-    """Count or cut, and name the stored output."""
-    answer = count(view, examined, continuation) if view.token_count else cut(view, examined, continuation)
+def make_answer(
+    view: View, payload_limit: int | None, examined: Examined, continuation: Continuation
+) -> Answer:
+    """Count or cut, and name the stored output. `payload_limit` is the part of the limit for the payload."""
+    make = count if view.token_count else cut
+    answer = make(view, payload_limit, examined, continuation)
     tokenizer = examined.tokenizer
     if view.model or tokenizer.units_per_token > 1:
         is_own = view.tokenizer_match == "own" and tokenizer.name != BYTES
@@ -171,47 +216,104 @@ def name_handle(answer: Answer, continuation: Continuation) -> Answer:
     return answer
 
 
-def count(view: View, examined: Examined, continuation: Continuation) -> Answer:
+def count(view: View, limit: int | None, examined: Examined, continuation: Continuation) -> Answer:
     """Answer `--token-count`: a number, and nothing of the payload."""
     given, tokenizer = examined.given, examined.tokenizer
     total = examined.index.total_tokens
     number = FORMS[view.output].compose_count(total)
     stderr = ShownStderr()
-    if view.token_limit is not None and given.err and given.err.size:
-        from tokcap.steps.proof import Proof
+    if limit is not None and given.err and given.err.size:
         from tokcap.steps.stderr_share import cut_next_to
 
         # stderr gets the tokens that the number leaves.
         proof = Proof(tokenizer, given.passed, joined=number is not None)
-        stderr = cut_next_to(number or b"", given.err, view, examined, continuation, proof)
+        stderr = cut_next_to(number or b"", given.err, view, limit, examined, continuation, proof)
     notices = given.notices + examined.notices + stderr.notices
+    words = b""
+    if number is not None and given.has_words(spoken := notices + continuation.notices(None)):
+        from tokcap.steps.own_words import words_next_to
+
+        words = words_next_to(number, stderr.shown, limit, spoken, given, Proof(tokenizer, given.passed))
     return Answer(
         respond(given, number, Meta(token_count=total), notices),
         stderr.shown,
-        words=words_next_to(number, stderr.shown, view, examined, notices + continuation.notices(None)),
+        words=words,
         withheld=True,
         indexes={**examined.indexes, **stderr.indexes},
     )
 
 
-def words_next_to(
-    payload: bytes | None, stderr: bytes, view: View, examined: Examined, notices: tuple[Notice, ...]
-) -> bytes:
-    """Return the words that fit next to an answer that is not cut for them. An envelope has them inside."""
-    given = examined.given
-    if payload is None or not given.has_words(notices):
-        return b""
-    from tokcap.steps.own_words import Speech, after
-    from tokcap.steps.proof import Proof
+class Cutting(Record):
+    """What is cut for one answer, and how."""
 
-    proof, limit = Proof(examined.tokenizer, given.passed), view.token_limit
-    words = Speech(notices, given.errors).longest(
-        lambda words: limit is None or proof.cost(payload, stderr + after(stderr or payload, words)) <= limit
-    )
-    return after(stderr or payload, words)
+    view: View
+    examined: Examined
+    # stdout as its mode shows it.
+    shown: Examined
+    continuation: Continuation
+    form: Form
+    proof: Proof
+    # What is said in words next to an answer in text form.
+    spoken: tuple[Notice, ...]
+
+    def streams(self, limit: int | None) -> tuple[Worded, ShownStderr]:
+        """Return what both streams show within a limit."""
+        view, shown, given, continuation = self.view, self.shown, self.examined.given, self.continuation
+        ask = Ask(
+            limit,
+            view.token_offset,
+            shown.keep,
+            view.align,
+            view.sentinel,
+            continuation.out,
+            remark=continuation.remark("out"),
+            exact=self.examined.tokenizer.name != BYTES,
+            passed=given.passed.out,
+            pointer_command=continuation.pointer,
+            text_command=continuation.text,
+            in_blocks=self.form.has_envelope and limit is None and not view.exact_total,
+        )
+        if limit is not None and given.err and given.err.size:
+            from tokcap.steps.stderr_share import cut_both
+
+            worded, stderr = cut_both(self, ask, given.err)
+        else:
+            # Without a limit, stderr is part of the answer only if it was held back.
+            stderr = ShownStderr(given.err.read(0, given.err.size) if given.err else b"")
+            worded = self.stdout(ask, stderr.shown)
+        return worded, stderr
+
+    def stdout(self, ask: Ask, stderr: bytes) -> Worded:
+        """Cut stdout to what stderr leaves, together with tokcap's own words if there are any."""
+        form, shown, proof = self.form, self.shown, self.proof
+        has_note = bool(ask.sentinel) and not shown.shape.mark_has_note
+        if not form.has_envelope and (has_note or shown.given.has_words(self.spoken)):
+            from tokcap.steps.own_words import WordedCut
+
+            return WordedCut(ask, shown, stderr, form, proof, self.spoken).best()
+        window = shown.shape.cut(
+            shown.payload, shown.index, ask, lambda parts: proof.cost(form.compose(parts), stderr)
+        )
+        payload = form.compose(window.parts) if window.long is None else form.compose_long(window.long)
+        return Worded(window, payload)
+
+    def least_limit(self, limit: int) -> int | None:
+        """Return the lowest limit that shows something, if this one shows nothing; None if it is large."""
+        too_low, enough = limit, 2 * limit
+        while self.streams(enough)[0].window.empty:
+            if enough > max(MOST_SUGGESTED_TOKENS, limit):
+                return None
+            too_low, enough = enough, 2 * enough
+        while too_low + 1 < enough:
+            middle = (too_low + enough) // 2
+            if self.streams(middle)[0].window.empty:
+                too_low = middle
+            else:
+                enough = middle
+        return enough
 
 
-def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
+def cut(view: View, payload_limit: int | None, examined: Examined, continuation: Continuation) -> Answer:
     """Answer with the window that was asked for, proven by a count of the bytes that will be written."""
     given, tokenizer, source = examined.given, examined.tokenizer, examined.index
     form, limit = FORMS[view.output], view.token_limit
@@ -222,60 +324,34 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         from tokcap.steps.examination import in_mode
 
         shown = in_mode(view, examined, continuation)
-    from tokcap.core.cut import Ask
-    from tokcap.steps.proof import Proof
-
     proof = Proof(tokenizer, given.passed, joined=not form.has_envelope)
-    exact = tokenizer.name != BYTES
-    ask = Ask(
-        limit,
-        view.token_offset,
-        shown.keep,
-        view.align,
-        view.sentinel,
-        continuation.out,
-        remark=continuation.remark("out"),
-        exact=exact,
-        passed=given.passed.out,
-        pointer_command=continuation.pointer,
-        text_command=continuation.text,
-        in_blocks=form.has_envelope and limit is None and not view.exact_total,
-    )
     about = given.notices + shown.notices
     lost = continuation.notices(Meta(shape=shown.shape.name, truncated=limit is not None))
     # An envelope says in `meta` that the offset is past the end.
     spoken = about + lost + past_end(view, shown)
-    if limit is not None and given.err and given.err.size:
-        from tokcap.steps.stderr_share import cut_both
-
-        worded, stderr = cut_both(view, ask, shown, given.err, examined, continuation, proof, spoken)
-    else:
-        # Without a limit, stderr is part of the answer only if it was held back.
-        stderr = ShownStderr(given.err.read(0, given.err.size) if given.err else b"")
-        worded = cut_stdout(ask, shown, stderr.shown, form, proof, spoken)
-    while ask.limit is not None and (dangling := dangling_text(mode, worded.window)):
-        # With less room the mark may get shorter, and the same lines may fit again.
-        ask = ask.but(limit=max(ask.limit - count_bytes(dangling, tokenizer), 1))
-        worded = cut_stdout(ask, shown, stderr.shown, form, proof, spoken)
+    cutting = Cutting(view, examined, shown, continuation, form, proof, spoken)
+    worded, stderr = cutting.streams(payload_limit)
     window, payload = worded.window, worded.payload
     notices = about + stderr.notices + window.notices
-    if window.gap and window.empty and not window.gap.lost:
+    next_offset = window.gap.first if window.gap and not window.gap.lost else None
+    if next_offset is not None and window.empty and limit is not None and payload_limit is not None:
+        # The next page would be this one again.
+        next_offset = None
         too_small = f"limit {limit} is too small to show anything at this offset"
+        if enough := cutting.least_limit(payload_limit):
+            too_small += f"; use {limit - payload_limit + enough} or more"
         notices += (Notice("LIMIT_TOO_SMALL", too_small, of_the_cut=True),)
     # A description of the output withholds all of it.
     total = source.total if mode.describes else shown.index.total
-    is_total_exact = exact and total.exact
-    next_offset = window.gap.first if window.gap and not window.gap.lost else None
+    is_exact = tokenizer.name != BYTES
+    is_total_exact = is_exact and total.exact
     is_partial = window.gap is not None or window.first_token > 0
+    is_counted = is_exact and isinstance(payload, bytes)
     meta = Meta(
         truncated=window.gap is not None or bool(window.notices) or mode.describes,
         token_limit=limit,
         token_offset=window.first_token if is_partial else None,
-        returned_tokens=(
-            count_bytes(payload, tokenizer)
-            if exact and form.has_envelope and isinstance(payload, bytes)
-            else None
-        ),
+        returned_tokens=count_bytes(bytes(payload), tokenizer) if form.has_envelope and is_counted else None,
         total_tokens=total.tokens if is_total_exact else None,
         total_tokens_estimate=None if is_total_exact else total.tokens,
         next_offset=next_offset,
@@ -284,7 +360,8 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         focus=(stderr.findings + window.findings)[:MOST_FINDINGS] or None,
         first_pointer=window.first_pointer if is_partial else None,
         next_pointer=window.next_pointer,
-        returned_count=window.returned_count if shown.total_count is not None else None,
+        # What is written block by block is everything.
+        returned_count=window.returned_count if shown.total_count and not window.long else shown.total_count,
         total_count=shown.total_count,
         shape=shown.shape.name,
         mode=None if mode.shows_payload else view.mode,
@@ -300,22 +377,7 @@ def cut(view: View, examined: Examined, continuation: Continuation) -> Answer:
         shape=shown.shape.name if shown.is_whole_stream else AUTO,
         total_count=shown.total_count if shown.is_whole_stream else None,
         indexes={**examined.indexes, **stderr.indexes},
-        proven_tokens=(
-            proof.tokens_of(payload, stderr.shown + worded.words)
-            if exact and not form.has_envelope and isinstance(payload, bytes)
-            else None
-        ),
     )
-
-
-def dangling_text(mode: Mode, window: Cut) -> bytes:
-    """Return the end of a cut description that makes no sense there, for example a heading."""
-    if not mode.describes or not window.gap:
-        return b""
-    from tokcap.core.cut import Kept
-
-    text = b"".join(part.data for part in window.parts if isinstance(part, Kept))
-    return text[len(mode.tidied(text)) :]
 
 
 def past_end(view: View, shown: Examined) -> tuple[Notice, ...]:
@@ -325,19 +387,3 @@ def past_end(view: View, shown: Examined) -> tuple[Notice, ...]:
         return ()
     total = shown.index.total_tokens
     return (Notice("OFFSET_PAST_END", f"nothing is at offset {offset}: the output has {total} tokens"),)
-
-
-def cut_stdout(
-    ask: Ask, shown: Examined, stderr: bytes, form: Form, proof: Proof, notices: tuple[Notice, ...]
-) -> Worded:
-    """Cut stdout to what stderr leaves, together with tokcap's own words if there are any."""
-    has_note = bool(ask.sentinel) and not shown.shape.mark_has_note
-    if not form.has_envelope and (has_note or shown.given.has_words(notices)):
-        from tokcap.steps.own_words import WordedCut
-
-        return WordedCut(ask, shown, stderr, form, proof, notices).best()
-    window = shown.shape.cut(
-        shown.payload, shown.index, ask, lambda parts: proof.cost(form.compose(parts), stderr)
-    )
-    payload = form.compose(window.parts) if window.long is None else form.compose_long(window.long)
-    return Worded(window, payload)

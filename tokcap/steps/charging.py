@@ -5,26 +5,29 @@ Without a session, a context window alone limits the answer. A refusal is raised
 
 from __future__ import annotations
 
-from tokcap.core.notice import Notice
-from tokcap.errors import LedgerError, LedgerUnreachable, SessionNotStarted, TokcapError, UsageError
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.steps.allowance import (
-    limit_of,
-    limit_of_grant,
-    requested_tokens,
-    shares_of,
-    too_small,
-    window_of,
+import os
+
+from tokcap.budget.arithmetic import Window, result_share
+from tokcap.core.response import Notice
+from tokcap.errors import (
+    BudgetExhausted,
+    LedgerError,
+    LedgerUnreachable,
+    SessionNotStarted,
+    TokcapError,
+    UsageError,
 )
+from tokcap.outputs import FORMS
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypeVar
 
     from tokcap.budget.arithmetic import Account
-    from tokcap.budget.base import Grant, SessionView
-    from tokcap.budget.leases import LeaseKeeper
-    from tokcap.budget.reports import Shown
+    from tokcap.budget.base import Grant, Shown
+    from tokcap.budget.ledger import SessionView
+    from tokcap.budget.server import LeaseKeeper
     from tokcap.core.request import View
     from tokcap.environment import Environment
 
@@ -56,7 +59,8 @@ class Charge:
         self._is_owed = False
         if view.session:
             from tokcap.budget import ledger_url, open_ledger
-            from tokcap.budget.base import SESSION_VARIABLE, SessionView, not_started, session_name
+            from tokcap.budget.base import SESSION_VARIABLE, not_started, session_name
+            from tokcap.budget.ledger import SessionView
 
             by_variable = env.is_program and env.variables.get(SESSION_VARIABLE) == view.session
             source = SESSION_VARIABLE if by_variable else ""
@@ -74,13 +78,16 @@ class Charge:
                 message = f"{error}; charged later"
                 self.notices += (Notice("LEDGER_UNREACHABLE", message),)
                 return
-            self.limit = limit_of_grant(self._grant, view)
+            # Later answers keep their share.
+            most = self._grant.account.most_for_one_answer(FORMS[view.output].least_tokens)
+            tokens = self._grant.tokens
+            self.limit = tokens if most is None or tokens is None else min(tokens, most)
 
     def keep_lease(self) -> None:
         """Renew the grant while the command runs, if the ledger wants that. This may start a thread."""
         if self._ledger is None or self._grant is None or self._ledger.lease_seconds is None:
             return
-        from tokcap.budget.leases import LeaseKeeper
+        from tokcap.budget.server import LeaseKeeper
 
         self._keeper = LeaseKeeper(self._ledger, self._ledger.lease_seconds)
         self._keeper.add(self._grant)
@@ -94,12 +101,12 @@ class Charge:
         """Return the request with the limit of the budget, and with a shorter mode if little is left."""
         if self.limit is not None:
             asked = view.token_limit
-            view = view.but(token_limit=self.limit if asked is None else min(asked, self.limit))
+            view = view.replace(token_limit=self.limit if asked is None else min(asked, self.limit))
         # A later page keeps the form in which its offset was counted.
         if self._grant is not None and not view.token_count and not view.token_offset:
             from tokcap.shapes import terser
 
-            view = view.but(mode=str(terser(view.mode, self._grant.account.mode())))
+            view = view.replace(mode=str(terser(view.mode, self._grant.account.mode())))
         return view
 
     def remaining_after(self, tokens: int) -> int | None:
@@ -151,20 +158,20 @@ class Charge:
 
             self._env.tell(str(problem_of(error)))
 
-    def settle(self, tokens: int, kind: str) -> tuple[Notice, ...]:
+    def settle(self, tokens: int) -> tuple[Notice, ...]:
         """Charge what is written. The command has run, so a failure is only a warning."""
         if self._ledger is None or self.is_settled:
             return ()
         if self._is_owed:
             self._is_owed = False
-            return self._defer(self._ledger, tokens, kind, "the ledger could not be reached")
+            return self._defer(self._ledger, tokens, "the ledger could not be reached")
         try:
-            self._ledger.settle(self._grant, tokens, kind)
+            self._ledger.settle(self._grant, tokens)
             if self._grant is not None and self._ledger.was_unknown(self._grant):
                 return (Notice("RESERVATION_LOST", RESERVATION_LOST),)
         except LedgerError as error:
             # The server is away, its disk is full, or it refuses the user now.
-            return self._defer(self._ledger, tokens, kind, str(error))
+            return self._defer(self._ledger, tokens, str(error))
         except Exception as error:
             # A problem of the ledger must not withhold the output.
             return (Notice("NOT_CHARGED", f"{tokens} tokens were not charged to the session: {error}"),)
@@ -172,16 +179,16 @@ class Charge:
             self._drop_grant()
         return ()
 
-    def _defer(self, ledger: SessionView, tokens: int, kind: str, problem: str) -> tuple[Notice, ...]:
+    def _defer(self, ledger: SessionView, tokens: int, problem: str) -> tuple[Notice, ...]:
         """Keep what has to be charged for a later call."""
-        if ledger.defer(self._grant, tokens, kind):
+        if ledger.defer(self._grant, tokens):
             if any(notice.code == "LEDGER_UNREACHABLE" for notice in self.notices):
                 # It was said before the run.
                 return ()
             return (Notice("CHARGED_LATER", f"{tokens} tokens are charged by a later call: {problem}"),)
         return (Notice("NOT_CHARGED", f"{tokens} tokens were not charged to the session: {problem}"),)
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Give the grant back if it was not settled."""
         if self._ledger is not None and self._grant is not None:
             self._release(self._ledger, self._grant)
@@ -196,8 +203,6 @@ class Charge:
         """Ask for a grant. When the context is nearly full, run the hook once and ask again."""
         grant = self._ask(ledger, view)
         if grant.floor_decides and view.compact_before_spill and view.compact_hook:
-            from tokcap.steps.compaction import run_compaction_hook
-
             ledger.release(grant)
             problem = run_compaction_hook(view.compact_hook, view.session, env)
             if problem:
@@ -215,7 +220,7 @@ class Charge:
     @staticmethod
     def _ask(ledger: SessionView, view: View) -> Grant:
         return ledger.reserve(
-            requested_tokens(view), turn=view.turn or None, window=window_of(view), shares=shares_of(view)
+            view.token_limit, turn=view.turn or None, window=window_of(view), shares=shares_of(view)
         )
 
     @staticmethod
@@ -224,3 +229,79 @@ class Charge:
             ledger.release(grant)
         except Exception:  # noqa: S110  # the ledger frees it when this process has ended
             pass
+
+
+def window_of(view: View) -> Window | None:
+    """Return the window that this call names; None if it names none."""
+    return None if view.context_window is None else shares_of(view).replace(tokens=view.context_window)
+
+
+def shares_of(view: View) -> Window:
+    """Return the shares and the floor of this call, for a window that is known elsewhere."""
+    return Window(
+        tokens=0, result_pct=view.result_pct, turn_pct=view.turn_pct, floor_tokens=view.floor_tokens
+    )
+
+
+def limit_of(window: Window | None) -> int | None:
+    """Return what a window alone allows for one result; None without a window."""
+    if window is None:
+        return None
+    tokens = result_share(window, 0).tokens
+    if tokens == 0:
+        raise UsageError("--context-window is too small: one result would get 0 tokens; use a larger value")
+    return tokens
+
+
+def too_small(grant: Grant, view: View) -> BudgetExhausted | None:
+    """Return the refusal of a grant in which no answer of this form fits; None if one fits."""
+    least = FORMS[view.output].least_tokens
+    if grant.tokens is None:
+        return None
+    left = grant.account.remaining_after(grant.tokens, 0)
+    if left is not None and left < least:
+        name, tightest = grant.account.tightest
+        whose = f"the budget of {name!r}" if name else "the budget"
+        reserved = tightest.reserved - grant.tokens
+        others = f", {reserved} are reserved by running commands" if reserved else ""
+        return BudgetExhausted(
+            f"{whose} is exhausted: {left} tokens are left{others}, the smallest answer needs {least}"
+        )
+    if grant.tokens < least and (view.token_limit is None or grant.tokens < view.token_limit):
+        return BudgetExhausted(
+            f"the share of this result is too small: it allows {grant.tokens} tokens,"
+            f" the smallest answer needs {least}"
+        )
+    return None
+
+
+HOOK_SECONDS = 300
+
+
+def run_compaction_hook(command: str, session: str, env: Environment) -> str:
+    """Run the hook to its end; return why it failed, or an empty text if it succeeded."""
+    # They take half as long to import as Python takes to start, and hooks are rare.
+    import signal
+    import subprocess
+
+    # If the hook itself runs tokcap, that call must not run the hook again.
+    variables = {**env.variables, "TOKCAP_SESSION": session, "TOKCAP_COMPACT_BEFORE_SPILL": "0"}
+    try:
+        # Its output is not part of the answer, so all of it goes to stderr.
+        hook = subprocess.Popen(
+            ["/bin/sh", "-c", command],
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=env.stderr,
+            stderr=env.stderr,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return str(error.strerror)
+    try:
+        status = hook.wait(HOOK_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(hook.pid, signal.SIGKILL)
+        hook.wait()
+        return f"it was killed after {HOOK_SECONDS} seconds"
+    return f"it ended with status {status}" if status else ""

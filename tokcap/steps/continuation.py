@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tokcap.core.notice import Notice
 from tokcap.core.request import ShowRequest, View, flag_of
+from tokcap.core.response import Notice
 from tokcap.environment import PROGRAM
-from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import SHAPES
+from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.store.handles import at_offset
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ OFFSET = "{}"
 
 
 class Continuation(Record):
-    """Commands that fetch the rest of each stream (`{}` is the next offset), and what the store has."""
+    """Commands that fetch the rest of each stream (`{}` is the next offset), and what the store has.
+
+    If nothing is stored, the same call fetches the rest with another offset.
+    """
 
     out: str = "--token-offset {}"
     err: str = "--stderr pass"
@@ -91,9 +94,6 @@ class Continuation(Record):
 
 
 LABELS: Mapping[Stream, str] = {"out": "", "err": "stderr: "}
-
-# Nothing is stored: the rest is fetched by the same call with another offset.
-NOT_STORED = Continuation()
 
 
 def continuation_of(

@@ -1,31 +1,33 @@
-"""Decide where each stream of a run goes: kept, passed on, or both; and through which filters."""
+"""Decide where each stream of a run goes: kept, passed on, or both; and through which filters.
+
+A call has one plan: everything passes through, or stdout is held, or both streams are held, or both are held
+while what is certain to be shown passes. The plan makes the destinations, and nobody asks again.
+"""
 
 from __future__ import annotations
 
+from tokcap.core.payload import Spool
 from tokcap.core.request import AUTO, STDERR_SHARE, Request
-from tokcap.core.spool import Spool
 from tokcap.environment import PROGRAM
 from tokcap.filters import chain, notices_of
-from tokcap.forms import FORMS
 from tokcap.keep import KEEPS
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.outputs import FORMS
 from tokcap.shapes import FALLBACK, MODES
-from tokcap.steps.capture import Filtered, Passing
-from tokcap.steps.inputs import Passed, RunInput
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.steps.capture import Filtered, Passed, Passing, RunInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Protocol
 
-    from tokcap.core.notice import Notice
     from tokcap.core.payload import Sink, Source
     from tokcap.core.request import Stream
+    from tokcap.core.response import Notice
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
-    from tokcap.filters.base import StreamFilter
+    from tokcap.filters import StreamFilter
     from tokcap.steps.capture import Captured
-    from tokcap.steps.live import WriteOrder
-    from tokcap.steps.metering import Meter, Write
+    from tokcap.steps.live import Meter, Write, WriteOrder
     from tokcap.steps.opening import Call, Closing
     from tokcap.steps.progress import TerminalProgress
 
@@ -48,6 +50,10 @@ if TYPE_CHECKING:
             ...
 
         def close(self) -> None: ...
+
+    # A destination, and what writes to its descriptor.
+    Pipe = tuple[Destination, Write]
+    Live = tuple[Destination, Destination, WriteOrder | None]
 
 
 # The most tokens of a mark, without the sentinel text and without options in its command. A vocabulary that
@@ -82,11 +88,6 @@ class Destinations(Record):
     order: WriteOrder | None = None
 
     @property
-    def everything_is_out(self) -> bool:
-        """Whether stdout was passed on as it came: then there is nothing left to answer."""
-        return self.out.is_out
-
-    @property
     def notices(self) -> tuple[Notice, ...]:
         """Return what the filters found."""
         return notices_of(*self.filters.values())
@@ -94,15 +95,14 @@ class Destinations(Record):
     def as_input(self, captured: Captured, notices: tuple[Notice, ...]) -> RunInput:
         """Return what was kept, for the answer."""
         assert self.out.spool is not None, "stdout is kept unless everything is out"
+        together = bytes(self.order.together) if self.order else b""
         return RunInput(
             self.out.spool,
             None if self.err.is_out else self.err.spool,
             err_to_summarize=self.err.spool,
             ending=captured.ending,
             notices=notices,
-            passed=Passed(
-                self.out.passed, self.err.passed, bytes(self.order.together) if self.order else b""
-            ),
+            passed=Passed(self.out.passed, self.err.passed, together),
             captured=captured,
             err_tail=self.err.tail,
         )
@@ -112,46 +112,167 @@ class Destinations(Record):
         return self.meter.tokens_written() if self.meter and self.err.is_out else 0
 
 
+class Through:
+    """Everything is passed on as it comes: nothing limits or changes it. The base of all plans."""
+
+    # Whether something may be written before the answer.
+    writes_early = True
+
+    def stdout(self, call: Call, write: Write) -> Destination:
+        recorder = call.recorder
+        is_stored = recorder and call.request.spill == "always"
+        return Passing(write, recorder.spool("out", whole=False) if recorder and is_stored else None)
+
+    def stderr(self, call: Call, write: Write) -> Destination:
+        return passing_stderr(call, write, is_stored=call.request.spill == "always")
+
+    def live(self, call: Call, out: Pipe, err: Pipe, *, resets: bool) -> Live:
+        return out[0], err[0], None
+
+
+class HeldStdout(Through):
+    """stdout is kept for the answer. No limit covers stderr, which is passed on as it comes."""
+
+    def stdout(self, call: Call, write: Write) -> Destination:
+        # A window at the start of a text needs no more of it than the store keeps.
+        whole = not shows_beginning_of_text(call.request)
+        return call.recorder.spool("out", whole=whole) if call.recorder else Spool()
+
+    def stderr(self, call: Call, write: Write) -> Destination:
+        return passing_stderr(call, write, is_stored=True)
+
+
+class Held(HeldStdout):
+    """Both streams are kept for the answer."""
+
+    writes_early = False
+
+    def stderr(self, call: Call, write: Write) -> Destination:
+        return call.recorder.spool("err", whole=True) if call.recorder else Spool()
+
+
+class HeldAndLive(Held):
+    """Both streams are kept. What is certain to be shown is passed on while it arrives.
+
+    If that cannot be certain before the end, only prompts and the beginning of a long run are passed on.
+    """
+
+    writes_early = True
+
+    def live(self, call: Call, out: Pipe, err: Pipe, *, resets: bool) -> Live:
+        """Return both destinations. `resets`: a terminal shows them, where modes may have to be undone."""
+        from tokcap.shapes.beginning import certainly_text
+        from tokcap.steps.live import LiveSink, Room, WriteOrder
+
+        request, keep = call.request, KEEPS[call.request.keep]
+        has_envelope = FORMS[request.output].has_envelope
+        rooms = rooms_of(call, resets=resets)
+        is_window = shows_beginning_of_text(request) and keep.reads_only_head
+        is_window = is_window and not (request.token_offset or has_envelope)
+        out_room, err_room = rooms.out, rooms.err
+        out_prompt = rooms.out_prompt
+        if is_window:
+            out_prompt = max(out_prompt, out_room)
+        elif request.as_shell and keep.needs_head:
+            # Who calls a shell may poll it, or kill it before it ends. The rest of the limit is for what
+            # matters in the whole output.
+            out_room = min(out_room, rooms.limit // LATE_SHARE)
+        else:
+            out_room = err_room = 0
+        order = WriteOrder(call.tokenizer)
+        is_text = always if request.shape == FALLBACK else certainly_text
+        kept_out, write_out = out
+        kept_err, write_err = err
+        assert kept_out.spool is not None
+        assert kept_err.spool is not None
+        is_whole = not (request.fields or request.token_offset or has_envelope)
+        # If something of stdout is passed on, the answer shows stdout as text.
+        if keep.shows_prompts and is_whole and is_text_wanted(request):
+            kept_out = LiveSink(
+                kept_out.spool,
+                write_out,
+                call.tokenizer,
+                is_text,
+                order,
+                room=Room(out_room, out_room),
+                prompt_room=Room(out_prompt, out_prompt, certainly=False),
+                is_late=not is_window,
+            )
+        else:
+            out_prompt = 0
+        live_err = LiveSink(
+            kept_err.spool,
+            write_err,
+            call.tokenizer,
+            always,
+            order,
+            room=Room(err_room, out_room + err_room),
+            prompt_room=Room(rooms.err_prompt, out_prompt + rooms.err_prompt, certainly=False),
+            is_late=not is_window,
+        )
+        return kept_out, live_err, order
+
+
+def plan_of(call: Call) -> Through:
+    """Return what becomes of the streams of this call."""
+    request = call.request
+    if passes_through(request):
+        return Through()
+    if may_repeat(request):
+        # The answer depends on what was shown before: nothing is passed on until it is known.
+        return Held()
+    if request.token_limit is None:
+        return HeldStdout()
+    if request.token_count:
+        # In a session even a count has a limit, which stderr must not break.
+        return Held() if call.paying else HeldStdout()
+    return HeldAndLive() if MODES[request.mode].shows_payload else Held()
+
+
+def passes_through(request: Request) -> bool:
+    """Return whether nothing of an output is left out or changed: then it is passed on as it comes."""
+    changed = request.token_limit or request.token_offset or request.token_count or request.fields
+    return (
+        not changed
+        and not may_repeat(request)
+        and MODES[request.mode].shows_payload
+        and not FORMS[request.output].has_envelope
+    )
+
+
 def open_destinations(call: Call, source: Source, closing: Closing) -> Destinations:
     """Keep what may have to be cut or counted; pass on at once what certainly will not be."""
-    request = call.request
+    request, plan = call.request, plan_of(call)
     # Who calls a shell reads what it writes, even from a terminal.
     progress = None if request.as_shell else open_progress(call.env, closing)
     # The progress line erases itself before anything is written.
     writer = progress or call.env
-    meter = open_meter(call, closing)
     write_out: Write = writer.write_stdout
     write_err: Write = writer.write_stderr
     write_words: Write = call.env.write_words
-    if meter:
+    meter = None
+    if call.paying and plan.writes_early:
+        from tokcap.steps.live import Meter
+
+        meter = closing.add(Meter(call.paying, call.tokenizer, announces=call.env.is_program))
         (write_out,) = meter.counting(write_out)
         write_counted_err, write_words = meter.counting(write_err, write_words)
         # With `pass`, the command's stderr is neither limited nor counted.
         write_err = write_err if request.stderr == "pass" else write_counted_err
-    out, err = closing.add(open_stdout(call, write_out)), closing.add(open_stderr(call, write_err))
+    kept_out, kept_err = closing.add(plan.stdout(call, write_out)), closing.add(plan.stderr(call, write_err))
     if call.recorder:
         closing.add(call.recorder)
-    order = None
-    if may_pass_prompts(call):
-        out, err, order = passed_live(call, write_out, write_err, out, err, resets=progress is not None)
+    resets = progress is not None
+    out, err, order = plan.live(call, (kept_out, write_out), (kept_err, write_err), resets=resets)
     stdout = until_full(out, request, call.tokenizer, source)
-    if progress and not out.is_out and request.stderr != "pass":
-        stdout = progress.start(stdout, call.tokenizer)
+    if progress and out.spool and not out.is_out and request.stderr != "pass":
+        progress.start(out.spool)
     filters: Mapping[Stream, Sequence[StreamFilter]] = {"out": chain(request), "err": chain(request)}
     sinks: Mapping[Stream, Sink] = {
         "out": filtered(stdout, filters["out"]),
         "err": filtered(err, filters["err"]),
     }
     return Destinations(out, err, sinks, filters, progress, write_words, meter, order)
-
-
-def open_meter(call: Call, closing: Closing) -> Meter | None:
-    """Return what counts the output that is written before the answer, if a session pays for it."""
-    if call.paying is None or (is_held(call) and not may_pass_prompts(call)):
-        return None
-    from tokcap.steps.metering import Meter
-
-    return closing.add(Meter(call.paying, call.tokenizer, announces=call.env.is_program))
 
 
 def open_progress(env: Environment, closing: Closing) -> TerminalProgress | None:
@@ -163,126 +284,50 @@ def open_progress(env: Environment, closing: Closing) -> TerminalProgress | None
     return closing.add(TerminalProgress(env))
 
 
-def open_stdout(call: Call, write: Write) -> Destination:
-    request, recorder = call.request, call.recorder
-    if not passes_everything(request):
-        # A window at the start of a text needs no more of it than the store keeps.
-        return recorder.spool("out", whole=not shows_beginning_of_text(call)) if recorder else Spool()
-    spool = recorder.spool("out", whole=False) if recorder and request.spill == "always" else None
-    return Passing(write, spool)
-
-
-def open_stderr(call: Call, write: Write) -> Destination:
-    request, recorder = call.request, call.recorder
-    if is_held(call):
-        return recorder.spool("err", whole=True) if recorder else Spool()
-    # Not part of the answer: passed on, and kept if it is stored.
-    is_stored = recorder and (request.spill == "always" or not passes_everything(request))
-    if recorder and is_stored and request.stderr == "separate":
-        return Passing(write, recorder.spool("err", whole=False))
+def passing_stderr(call: Call, write: Write, *, is_stored: bool) -> Passing:
+    """Return what passes stderr on, and keeps it if it is stored."""
+    if call.recorder and is_stored and call.request.stderr == "separate":
+        return Passing(write, call.recorder.spool("err", whole=False))
     return Passing(write)
 
 
-def passes_everything(request: Request) -> bool:
-    """Return whether nothing of an output is left out or changed: then it is passed on at once."""
-    changed = request.token_limit or request.token_offset or request.token_count or request.fields
-    return (
-        not changed
-        and not may_repeat(request)
-        and MODES[request.mode].shows_payload
-        and not FORMS[request.output].has_envelope
-    )
-
-
 def may_repeat(request: Request) -> bool:
-    """Return whether the answer depends on what was shown before: nothing is passed on until it is known."""
+    """Return whether the answer depends on what was shown before."""
     return request.repeat != Request.repeat
 
 
-def is_held(call: Call) -> bool:
-    """Return whether both streams are part of the answer, so that stderr is not passed on as it comes."""
-    return is_capped(call) or may_repeat(call.request)
+def is_text_wanted(request: Request) -> bool:
+    return request.shape in (AUTO, FALLBACK)
 
 
-def is_capped(call: Call) -> bool:
-    """Return whether the limit covers both streams."""
-    request = call.request
-    # In a session even a count has a limit, which stderr must not break.
-    counts_for_free = request.token_count and call.paying is None
-    return request.token_limit is not None and not counts_for_free
-
-
-def shows_beginning_of_text(call: Call) -> bool:
-    request = call.request
+def shows_beginning_of_text(request: Request) -> bool:
+    """Return whether the answer is a window of text that the end of the output does not change."""
     return (
-        is_capped(call)
+        request.token_limit is not None
         and KEEPS[request.keep].reads_only_head
         and MODES[request.mode].shows_payload
         and not (request.fields or request.token_count or request.exact_total)
-        and request.shape in (AUTO, FALLBACK)
+        and is_text_wanted(request)
     )
 
 
-def may_pass_live(call: Call) -> bool:
-    request = call.request
-    return (
-        shows_beginning_of_text(call)
-        and KEEPS[request.keep].may_pass_live
-        and not FORMS[request.output].has_envelope
-        and not request.token_offset
-        and not may_repeat(request)
-    )
+class Rooms(Record):
+    """How many tokens of a limit each stream may pass on: at any time, and as a prompt."""
+
+    limit: int
+    out: int
+    err: int
+    out_prompt: int
+    err_prompt: int
 
 
-def may_pass_prompts(call: Call) -> bool:
-    """Return whether something is passed on when the command waits for input: at least of stderr."""
-    request = call.request
-    # A session pays for the whole envelope. It must be able to take all of the limit.
-    is_paid_envelope = FORMS[request.output].has_envelope and call.paying is not None
-    return (
-        is_capped(call)
-        and MODES[request.mode].shows_payload
-        and not (request.token_count or is_paid_envelope or may_repeat(request))
-    )
-
-
-def may_pass_prompts_of_stdout(call: Call) -> bool:
-    """Return whether stdout may begin with what was passed on. It is shown as text then."""
-    request = call.request
-    return (
-        KEEPS[request.keep].shows_prompts
-        and not FORMS[request.output].has_envelope
-        and not (request.fields or request.token_offset)
-        and request.shape in (AUTO, FALLBACK)
-    )
-
-
-def may_pass_late(call: Call) -> bool:
-    """Return whether the beginning is passed on if the command runs long, though more than that is shown.
-
-    Who calls a shell may poll it, or kill it before it ends.
-    """
-    return call.request.as_shell and KEEPS[call.request.keep].needs_head
-
-
-def passed_live(
-    call: Call, write_out: Write, write_err: Write, out: Destination, err: Destination, *, resets: bool
-) -> tuple[Destination, Destination, WriteOrder]:
-    """Pass on what is certain to be inside the window while it arrives, or when the command waits for input.
-
-    `resets` says that a terminal shows it, where colours and modes may have to be undone afterwards.
-    """
-    from tokcap.shapes.beginning import certainly_text
-    from tokcap.steps.live import Live, Room, WriteOrder
-
-    request = call.request
-    limit = request.token_limit
+def rooms_of(call: Call, *, resets: bool) -> Rooms:
+    """Return what a limit leaves for each stream beside its mark and the other stream."""
+    request, limit = call.request, call.request.token_limit
     assert limit is not None
     if call.env.frame and call.env.frame.is_json:
         # What is passed on costs more in its frame: often twice as much, rarely more.
         limit //= 2
-    assert out.spool is not None
-    assert err.spool is not None
     mark = MARK_TOKENS + tokens_of_words(request.sentinel)
     if call.env.program != PROGRAM:
         mark += tokens_of_words(call.env.program)
@@ -290,51 +335,26 @@ def passed_live(
         mark += tokens_of_words(request.tokenizer)
     has_stderr = bool(request.command) and request.stderr == "separate"
     share = -(-limit // STDERR_SHARE) if has_stderr else 0
-    is_text = (lambda _: True) if request.shape == FALLBACK else certainly_text
     # stderr that is too long keeps both ends. What is passed on has to be part of the first one.
-    out_room, err_room = limit - share - mark, share // 2 - mark
+    out, err = limit - share - mark, share // 2 - mark
     if resets:
-        out_room -= min(RESET_TOKENS, max(out_room, 0) // 2)
+        out -= min(RESET_TOKENS, max(out, 0) // 2)
+    err_prompt = max(err, share // 2, min(limit // PROMPT_SHARE, PROMPT_TOKENS))
+    form = FORMS[request.output]
+    if form.has_envelope:
+        # The smallest envelope has to fit beside it.
+        err_prompt = min(err_prompt, limit - form.least_tokens)
     out_prompt = max(min(limit // 2, limit - mark), limit // PROMPT_SHARE)
-    err_prompt = max(err_room, share // 2, min(limit // PROMPT_SHARE, PROMPT_TOKENS))
-    is_late = not may_pass_live(call)
-    if not is_late:
-        out_prompt = max(out_prompt, out_room)
-    elif may_pass_late(call):
-        # The rest of the limit is for what matters in the whole output.
-        out_room = min(out_room, limit // LATE_SHARE)
-    else:
-        out_room = err_room = 0
-    order = WriteOrder(call.tokenizer)
-    if may_pass_prompts_of_stdout(call):
-        out = Live(
-            out.spool,
-            write_out,
-            call.tokenizer,
-            is_text,
-            order,
-            room=Room(out_room, out_room),
-            prompt_room=Room(out_prompt, out_prompt, certainly=False),
-            is_late=is_late,
-        )
-    else:
-        out_prompt = 0
-    err = Live(
-        err.spool,
-        write_err,
-        call.tokenizer,
-        lambda _: True,
-        order,
-        room=Room(err_room, out_room + err_room),
-        prompt_room=Room(err_prompt, out_prompt + err_prompt, certainly=False),
-        is_late=is_late,
-    )
-    return out, err, order
+    return Rooms(limit, out, err, out_prompt, err_prompt)
 
 
 def tokens_of_words(words: str) -> int:
     """Return how many tokens words in a mark have at most: they have two bytes or more each."""
     return -(-len(words.encode()) // 2)
+
+
+def always(_beginning: bytes) -> bool:
+    return True
 
 
 def filtered(sink: Sink, filters: Sequence[StreamFilter]) -> Sink:
@@ -346,10 +366,9 @@ def filtered(sink: Sink, filters: Sequence[StreamFilter]) -> Sink:
 
 def until_full(sink: Sink, request: Request, tokenizer: Tokenizer, source: Source) -> Sink:
     """With `--kill-on-limit`: stop the command when there is more than the window can show."""
-    shows_beginning = (
-        KEEPS[request.keep].may_stop_early and MODES[request.mode].shows_payload and not request.token_count
-    )
-    if not request.kill_on_limit or request.token_limit is None or not shows_beginning:
+    if not request.kill_on_limit or request.token_limit is None or request.token_count:
+        return sink
+    if not (KEEPS[request.keep].reads_only_head and MODES[request.mode].shows_payload):
         return sink
     from tokcap.steps.live import UntilFull
 

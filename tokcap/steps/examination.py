@@ -6,13 +6,14 @@ Most output fits as it is, so none of this is loaded before something has to be 
 from __future__ import annotations
 
 from tokcap.core.cut import Circumstances
-from tokcap.core.notice import Notice
 from tokcap.core.request import AUTO
+from tokcap.core.response import Notice
+from tokcap.errors import UsageError
 from tokcap.exits import OK
 from tokcap.keep import KEEPS
 from tokcap.keep.head import HEAD
-from tokcap.lean.record import TYPE_CHECKING, Record
 from tokcap.shapes import FALLBACK, MODES, SHAPES, is_plain_text, sniff
+from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.tokens import open_index
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from tokcap.core.request import Stream, View
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.shapes.base import Shape
+    from tokcap.steps.capture import Input
     from tokcap.steps.continuation import Continuation
-    from tokcap.steps.inputs import Input
-    from tokcap.tokens.index import Index
+    from tokcap.tokens.base import PayloadIndex
 
 
 class Examined(Record):
@@ -34,7 +35,7 @@ class Examined(Record):
     given: Input
     tokenizer: Tokenizer
     payload: Payload
-    index: Index
+    index: PayloadIndex
     shape: Shape
     total_count: int | None = None
     notices: tuple[Notice, ...] = ()
@@ -44,7 +45,7 @@ class Examined(Record):
     keep: KeepPolicy = HEAD
 
     @property
-    def indexes(self) -> Mapping[Stream, Index]:
+    def indexes(self) -> Mapping[Stream, PayloadIndex]:
         """Return the indexes of whole streams, which are worth storing."""
         return {"out": self.index} if self.is_whole_stream else self.given.counted
 
@@ -72,17 +73,17 @@ def examine(view: View, given: Input, tokenizer: Tokenizer) -> Examined:
         found = sniff(given.out, view.shape)
     if not view.fields:
         notices += found.notices
-        return plain.but(shape=SHAPES[found.shape], total_count=found.total_count, notices=notices)
-    from tokcap.core.scratch import TextPayload
-    from tokcap.shapes.fields import select
+        return plain.replace(shape=SHAPES[found.shape], total_count=found.total_count, notices=notices)
+    from tokcap.core.payload import TextPayload
+    from tokcap.shapes.paths import select
 
     given.out.check(0, given.out.size)
     selected = select(given.out, found.shape, view.fields)
     payload = TextPayload(selected.data)
     notices += found.notices + selected.notices
     # The selection may be empty, or have another number of records.
-    found = sniff(payload, found.shape) if selected.data else found.but(shape=FALLBACK)
-    return plain.but(
+    found = sniff(payload, found.shape) if selected.data else found.replace(shape=FALLBACK)
+    return plain.replace(
         payload=payload,
         index=open_index(payload, tokenizer),
         shape=SHAPES[found.shape],
@@ -102,8 +103,6 @@ def circumstances(view: View, given: Input) -> Circumstances:
 def notices_about_tokenizer(view: View, tokenizer: Tokenizer) -> tuple[Notice, ...]:
     """Return a warning if the count is not that of the model that reads the output, or is an estimate."""
     if view.tokenizer_match == "substitute":
-        from tokcap.steps.substitution import substituted
-
         return (substituted(view),)
     # In a window the mark and `meta` say it. A number alone does not.
     if tokenizer.units_per_token > 1 and view.token_count:
@@ -115,7 +114,7 @@ def notices_about_tokenizer(view: View, tokenizer: Tokenizer) -> tuple[Notice, .
 
 def in_mode(view: View, examined: Examined, continuation: Continuation) -> Examined:
     """Return the payload as a terser mode shows it."""
-    from tokcap.core.scratch import TextPayload
+    from tokcap.core.payload import TextPayload
     from tokcap.shapes.base import RunFacts
 
     mode, given, ending = MODES[view.mode], examined.given, examined.given.ending
@@ -138,7 +137,7 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
     )
     changed = mode.changed(examined.payload, examined.shape, facts)
     payload = TextPayload(changed.data)
-    return examined.but(
+    return examined.replace(
         payload=payload,
         index=open_index(payload, examined.tokenizer),
         shape=SHAPES[changed.shape],
@@ -147,3 +146,19 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
         # A description says what matters at its beginning.
         keep=HEAD if mode.describes and examined.keep.survey else examined.keep,
     )
+
+
+def substituted(view: View) -> Notice:
+    """Return a warning that says how the tokens of the model could be counted."""
+    from tokcap.tokens.models import find_model
+
+    try:
+        needed = find_model(view.model, {}).tokenizer
+    except UsageError:
+        # A model of the user's own table.
+        needed = None
+    if needed:
+        reason = f"the vocabulary of {view.model} was not added (tokcap tokenizer add {needed} FILE)"
+    else:
+        reason = f"the tokenizer of {view.model} is not published"
+    return Notice("TOKENIZER_SUBSTITUTED", f"{reason}; counted with {view.tokenizer}")

@@ -10,7 +10,7 @@ import re
 from collections import deque
 
 from tokcap.errors import NotFound, UsageError
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,11 +1,11 @@
 """Find the lines in which two texts differ, and write them with context and gaps. Nothing is read here.
 
-Time and memory are bounded: where texts differ much, the result is right, but longer than necessary.
+Where texts differ much or repeat themselves, the result is right, but longer than necessary.
 """
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,10 +16,8 @@ CONTEXT_LINES = 2
 LEAST_HIDDEN_LINES = 3
 # Of a long run of removed lines, the first and the last ones are shown.
 REMOVED_ENDS = 2
-# How many lines without anchor are compared with how many: the product, for one region and for all.
-REGION_CELLS, ALL_CELLS = 250_000, 1_000_000
-# How often a region is divided at lines that are unique in it.
-MOST_DIVISIONS = 32
+# More pairs of equal lines are not compared one by one.
+MOST_PAIRS = 500_000
 NO_NEWLINE = b"\\ no newline at the end\n"
 
 
@@ -108,119 +106,24 @@ def compare(old: bytes, new: bytes) -> Comparison:
 
 
 def changes_between(old: Sequence[bytes], new: Sequence[bytes]) -> list[Change]:
-    """Divide both texts at lines that are unique in both, and compare what is between them line by line."""
-    found: list[Change] = []
-    cells = ALL_CELLS
-    regions = [(Change(0, len(old), 0, len(new)), 0)]
-    while regions:
-        region, divisions = regions.pop()
-        region = without_same_ends(old, new, region)
-        old_count, new_count = region.old_end - region.old_start, region.new_end - region.new_start
-        if not old_count and not new_count:
-            continue
-        anchors: list[tuple[int, int]] = []
-        if old_count and new_count and divisions < MOST_DIVISIONS:
-            anchors = anchors_in(old, new, region)
-        if anchors:
-            regions += [(part, divisions + 1) for part in divided(region, anchors)]
-        elif old_count and new_count and old_count * new_count <= min(REGION_CELLS, cells):
-            cells -= old_count * new_count
-            found += compared_by_line(old, new, region)
-        else:
-            found.append(region)
-    return sorted(found, key=lambda change: (change.old_start, change.new_start))
-
-
-def without_same_ends(old: Sequence[bytes], new: Sequence[bytes], region: Change) -> Change:
-    """Return the region without the lines at its ends that are the same."""
-    old_start, new_start = region.old_start, region.new_start
-    old_end, new_end = region.old_end, region.new_end
-    while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
-        old_start, new_start = old_start + 1, new_start + 1
-    while old_start < old_end and new_start < new_end and old[old_end - 1] == new[new_end - 1]:
+    """Return what differs between the first and the last lines that are the same."""
+    start, old_end, new_end = 0, len(old), len(new)
+    while start < min(old_end, new_end) and old[start] == new[start]:
+        start += 1
+    while start < min(old_end, new_end) and old[old_end - 1] == new[new_end - 1]:
         old_end, new_end = old_end - 1, new_end - 1
-    return Change(old_start, old_end, new_start, new_end)
+    if start in (old_end, new_end):
+        return [Change(start, old_end, start, new_end)] if old_end != new_end else []
+    # Most calls compare nothing, and do not load this.
+    from collections import Counter
+    from difflib import SequenceMatcher
 
-
-def anchors_in(old: Sequence[bytes], new: Sequence[bytes], region: Change) -> list[tuple[int, int]]:
-    """Return pairs of places of lines that are unique in both texts, as many as have the same order."""
-    old_places = unique_places(old, region.old_start, region.old_end)
-    new_places = unique_places(new, region.new_start, region.new_end)
-    pairs = [
-        (place, new_place)
-        for line, place in old_places.items()
-        if (new_place := new_places.get(line)) is not None
+    old_part, new_part = old[start:old_end], new[start:new_end]
+    counts = Counter(new_part)
+    if sum(counts[line] for line in old_part) > MOST_PAIRS:
+        return [Change(start, old_end, start, new_end)]
+    return [
+        Change(start + first, start + end, start + new_first, start + new_last)
+        for tag, first, end, new_first, new_last in SequenceMatcher(None, old_part, new_part).get_opcodes()
+        if tag != "equal"
     ]
-    return longest_rising(pairs)
-
-
-def unique_places(lines: Sequence[bytes], start: int, end: int) -> dict[bytes, int]:
-    """Return where each line is that occurs only once, in order."""
-    places: dict[bytes, int] = {}
-    repeated: set[bytes] = set()
-    for place in range(start, end):
-        if places.setdefault(lines[place], place) != place:
-            repeated.add(lines[place])
-    return {line: place for line, place in places.items() if line not in repeated}
-
-
-def longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest part of the pairs in which the second number rises, as the first one does."""
-    from bisect import bisect_left
-
-    # The smallest last number of a part of each length, and the pair that has it.
-    lasts: list[int] = []
-    ends: list[int] = []
-    before: list[int] = []
-    for number, (_, place) in enumerate(pairs):
-        length = bisect_left(lasts, place)
-        before.append(ends[length - 1] if length else -1)
-        lasts[length : length + 1] = [place]
-        ends[length : length + 1] = [number]
-    chosen = []
-    number = ends[-1] if ends else -1
-    while number >= 0:
-        chosen.append(pairs[number])
-        number = before[number]
-    return chosen[::-1]
-
-
-def divided(region: Change, anchors: Sequence[tuple[int, int]]) -> Iterator[Change]:
-    """Yield the parts of a region between its anchors. Most anchors have nothing between them."""
-    old_start, new_start = region.old_start, region.new_start
-    for old_place, new_place in anchors:
-        if old_start < old_place or new_start < new_place:
-            yield Change(old_start, old_place, new_start, new_place)
-        old_start, new_start = old_place + 1, new_place + 1
-    yield Change(old_start, region.old_end, new_start, region.new_end)
-
-
-def compared_by_line(old: Sequence[bytes], new: Sequence[bytes], region: Change) -> Iterator[Change]:
-    """Yield the changes in a region such that as many lines as possible stay the same."""
-    old_lines = old[region.old_start : region.old_end]
-    new_lines = new[region.new_start : region.new_end]
-    # For each pair of places, how many lines can stay the same from there on.
-    same = [[0] * (len(new_lines) + 1) for _ in range(len(old_lines) + 1)]
-    for i in range(len(old_lines) - 1, -1, -1):
-        row, below, line = same[i], same[i + 1], old_lines[i]
-        for j in range(len(new_lines) - 1, -1, -1):
-            row[j] = below[j + 1] + 1 if line == new_lines[j] else max(below[j], row[j + 1])
-    i = j = 0
-    while i < len(old_lines) or j < len(new_lines):
-        first_i, first_j = i, j
-        while i < len(old_lines) and j < len(new_lines) and old_lines[i] != new_lines[j]:
-            if same[i + 1][j] >= same[i][j + 1]:
-                i += 1
-            else:
-                j += 1
-        if i == len(old_lines) or j == len(new_lines):
-            i, j = len(old_lines), len(new_lines)
-        if (first_i, first_j) != (i, j):
-            yield Change(
-                region.old_start + first_i,
-                region.old_start + i,
-                region.new_start + first_j,
-                region.new_start + j,
-            )
-        while i < len(old_lines) and j < len(new_lines) and old_lines[i] == new_lines[j]:
-            i, j = i + 1, j + 1

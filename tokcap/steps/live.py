@@ -1,26 +1,30 @@
 """Pass text on while it arrives, as long as it is certain to be inside the window.
 
 That is certain if the text fits together with the mark and stderr's share. What was passed on is the
-beginning of the answer, and is skipped when the answer is written.
+beginning of the answer, and is skipped when the answer is written. A session hears of it before it is out.
 """
 
 from __future__ import annotations
 
 import time
 
-from tokcap.core.spool import in_memory
-from tokcap.core.tokenizer import Cut, after_cut, most_tokens, tokens_of
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.core.payload import RUNS_LONG, TextPayload
+from tokcap.core.tokenizer import after_cut, most_tokens, tokens_of
 from tokcap.shapes.beginning import BEGINNING_BYTES
+from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.tokens import open_index
 from tokcap.tokens.chunks import LONG_STRETCH_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
-    from tokcap.core.payload import Sink
-    from tokcap.core.spool import Spool
+    from tokcap.core.payload import Sink, Spool
     from tokcap.core.tokenizer import Tokenizer
+    from tokcap.steps.charging import Charge
+
+    Write: TypeAlias = Callable[[bytes], None]
+
 
 # Count in steps of this many bytes.
 STEP_BYTES = 1 << 12
@@ -28,6 +32,11 @@ STEP_BYTES = 1 << 12
 LOOK_BACK_BYTES = 512
 # A block that does not fit is divided only if more arrives after this time. Most commands have ended by then.
 FULL_SECONDS = 0.1
+# The first announcement to a session covers at least this many tokens: a few short lines need only one.
+FIRST_TOKENS = 64
+# Count when there are this many uncounted bytes, even if no announcement needs it: that bounds memory.
+MOST_UNCOUNTED_BYTES = 1 << 20
+ALL_TOKENS = 1 << 62
 NEWLINE = ord("\n")
 
 
@@ -36,24 +45,34 @@ class RunningCount:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        # Units and tokens up to the last safe cut, and the bytes after it.
+        # Units and tokens up to the last safe cut, the bytes after it, and how many tokens these can have.
         self._units = self.at_least = 0
         self._uncounted = bytearray()
+        self._most_uncounted_tokens = 0
+        # Number of uncounted bytes at which `add` counts.
+        self._most_uncounted_bytes = MOST_UNCOUNTED_BYTES
         # Number of uncounted bytes at which `is_above` counts text without a safe cut again.
         self._recount_bytes = 0
         # Number of uncounted bytes in which a safe cut is searched for by encoding.
         self._stretch_bytes = LONG_STRETCH_BYTES
-        # Whether the last cut has it (see `Cut`).
-        self._in_piece = False
         self._has_failed = False
 
     def add(self, block: bytes) -> None:
         self._uncounted += block
+        # A character that two blocks share is replaced in both of them here, so this may be too many.
+        self._most_uncounted_tokens += most_tokens(block, self._tokenizer)
 
-    @property
+    def add_to_bounded(self, block: bytes) -> None:
+        """Add a block; count when much is uncounted, which bounds memory."""
+        self.add(block)
+        if len(self._uncounted) > self._most_uncounted_bytes:
+            self.count(ALL_TOKENS)
+            # Text without a safe cut stays uncounted. Do not search it again with every block.
+            self._most_uncounted_bytes = max(MOST_UNCOUNTED_BYTES, 2 * len(self._uncounted))
+
     def at_most(self) -> int:
         """The tokens if every uncounted byte were a token, or as many as the tokenizer makes of one."""
-        return self.at_least + most_tokens(self._uncounted, self._tokenizer)
+        return self.at_least + self._most_uncounted_tokens
 
     def copy(self) -> RunningCount:
         """Return an independent count of the same text."""
@@ -63,11 +82,11 @@ class RunningCount:
 
     def is_within(self, tokens: int, *, certainly: bool = True) -> bool:
         """Return whether there are no more tokens; `certainly`: whatever follows. Count only if needed."""
-        if self.at_most > tokens > 0:
+        if self.at_most() > tokens > 0:
             self.count(tokens)
             if not certainly and self.at_least <= tokens:
                 return self.total() <= tokens
-        return self.at_most <= tokens
+        return self.at_most() <= tokens
 
     @property
     def is_long(self) -> bool:
@@ -77,51 +96,43 @@ class RunningCount:
     def count(self, enough: int) -> None:
         """Count up to the last safe cut; stop when there are more than `enough` tokens."""
         while self.at_least <= enough and (cut := self._next_cut()):
-            self._units += self._count(cut.place)
+            self._units += self._count(cut)
             self.at_least = tokens_of(self._units, self._tokenizer)
-            del self._uncounted[: cut.place]
+            del self._uncounted[:cut]
             self._tokenizer = after_cut(self._tokenizer)
-            self._in_piece = cut.in_piece
             self._recount_bytes = 0
+        self._most_uncounted_tokens = most_tokens(self._uncounted, self._tokenizer)
 
     def total(self) -> int:
         """Return the tokens of the text if it is complete now."""
-        size = len(self._uncounted)
-        units = self._units
-        end = self._tokenizer.piece_end(bytes(self._uncounted)) if self._in_piece else 0
-        if end:
-            units += self._count(end)
-        return tokens_of(units + self._count(size, end), self._tokenizer)
+        return tokens_of(self._units + self._count(len(self._uncounted)), self._tokenizer)
 
     def is_above(self, tokens: int) -> bool:
         """Return whether there are more tokens. In text without a safe cut that may be noticed late."""
-        if self.at_least > tokens or self.at_most <= tokens or len(self._uncounted) < self._recount_bytes:
+        if self.at_least > tokens or self.at_most() <= tokens or len(self._uncounted) < self._recount_bytes:
             return self.at_least > tokens
         # Counted as a whole, and again when its size has doubled: such text may never end.
         self._recount_bytes = 2 * len(self._uncounted)
         return self.total() > tokens
 
-    def _count(self, end: int, begin: int = 0) -> int:
-        """Return the units of a part."""
+    def _count(self, end: int) -> int:
+        """Return the units of the first uncounted bytes."""
         if not self._has_failed:
             try:
-                return self._tokenizer.units(self._uncounted[begin:end].decode("utf-8", "replace"))
+                return self._tokenizer.units(self._uncounted[:end].decode("utf-8", "replace"))
             except Exception:
                 # The command is running, so nothing may fail here: from now on, count bytes. The answer
                 # counts everything, and reports what is wrong.
                 self._has_failed = True
-        return most_tokens(self._uncounted[begin:end], self._tokenizer) * self._tokenizer.units_per_token
+        return most_tokens(self._uncounted[:end], self._tokenizer) * self._tokenizer.units_per_token
 
-    def _next_cut(self) -> Cut | None:
+    def _next_cut(self) -> int | None:
         """Return a safe cut within the next step, or the last one near the end."""
         size = len(self._uncounted)
         step = STEP_BYTES if size > 2 * STEP_BYTES else size - LOOK_BACK_BYTES
         cut = 0
         search_from = max(step, 0)
-        while (
-            not self._in_piece
-            and (found := self._tokenizer.safe_cut(self._uncounted, 0, search_from)) is not None
-        ):
+        while (found := self._tokenizer.safe_cut(self._uncounted, 0, search_from)) is not None:
             if found <= search_from:
                 break
             cut = search_from = found
@@ -130,10 +141,10 @@ class RunningCount:
         if not cut and size > self._stretch_bytes:
             # A long run without a cut that can be seen. Most runs have one that encoding finds.
             stretch = bytes(self._uncounted[: self._stretch_bytes])
-            found_cut = self._tokenizer.find_safe_cut(stretch, in_piece=self._in_piece)
+            found_cut = self._tokenizer.find_safe_cut(stretch)
             self._stretch_bytes = LONG_STRETCH_BYTES if found_cut else 2 * self._stretch_bytes
             return found_cut
-        return Cut(cut) if cut else None
+        return cut or None
 
 
 class Room(Record):
@@ -154,12 +165,12 @@ class WriteOrder:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._first: Live | None = None
+        self._first: LiveSink | None = None
         self._tokens: RunningCount | None = None
         # Empty unless both streams were passed on.
         self.together = bytearray()
 
-    def add(self, stream: Live, data: bytes, room: Room) -> bool:
+    def add(self, stream: LiveSink, data: bytes, room: Room) -> bool:
         """Add what is about to be written; False if it is not certain to fit, and must not be written."""
         self._first = self._first or stream
         if self._tokens is None and stream is self._first:
@@ -174,7 +185,7 @@ class WriteOrder:
         return True
 
 
-class Live:
+class LiveSink:
     """A sink that keeps everything in its spool, and passes the beginning on at once."""
 
     is_out = False
@@ -226,7 +237,7 @@ class Live:
             self._note_full()
         if not self._is_full:
             self._tokens.add(block)
-            if self._pass_on(is_prompt=not block and not runs_long(block)):
+            if self._pass_on(is_prompt=not block and block is not RUNS_LONG):
                 return
         if self._is_full and (not block or time.monotonic() > self._full_since + FULL_SECONDS):
             self._passes_on = False
@@ -234,7 +245,7 @@ class Live:
 
     def _begin(self, block: bytes) -> bool:
         """Begin to pass on what has been kept so far. Return whether to go on with this block."""
-        if block or (runs_long(block) and self._room.alone <= 0):
+        if block or (block is RUNS_LONG and self._room.alone <= 0):
             return False
         self._has_begun = True
         if self.spool.size > BEGINNING_BYTES:
@@ -270,7 +281,7 @@ class Live:
             return
         data = self.spool.read(0, min(self.spool.size, BEGINNING_BYTES))
         try:
-            index = open_index(in_memory(data), self._tokenizer)
+            index = open_index(TextPayload(data), self._tokenizer)
             starts = index.starts(0, index.reach(self._room.alone))
         except Exception:
             # As in `RunningCount`: the answer reports it.
@@ -319,22 +330,77 @@ class UntilFull:
         self._sink.write(block)
         if self._full is None:
             return
-        if len(block) > self._most_bytes or self._is_above(block):
+        self._tokens.add(block)
+        if len(block) <= self._most_bytes and self._tokens.at_most() > self._window_tokens:
+            self._tokens.count(self._window_tokens)
+        if len(block) > self._most_bytes or self._tokens.is_above(self._window_tokens):
             self._full()
             self._full = None
-
-    def _is_above(self, block: bytes) -> bool:
-        self._tokens.add(block)
-        if self._tokens.at_most > self._window_tokens:
-            self._tokens.count(self._window_tokens)
-        return self._tokens.is_above(self._window_tokens)
 
     def finish(self) -> None:
         self._sink.finish()
 
 
-def runs_long(empty: bytes) -> bool:
-    """Return whether an empty block does not mean that the command waits for input."""
-    from tokcap.core.silence import RUNS_LONG
+class Meter:
+    """What one call has written of both streams before its answer. The session pays for it."""
 
-    return empty is RUNS_LONG
+    def __init__(self, charge: Charge, tokenizer: Tokenizer, *, announces: bool) -> None:
+        """`announces` is False if nothing is out before the call ends, as in a library call."""
+        self._charge = charge
+        self._tokenizer = tokenizer
+        self._announces = announces
+        self._announced = 0
+        self._streams: list[RunningCount] = []
+        # Both streams in the order of writing. A reader may get both from one pipe, and pays for that.
+        self._together: RunningCount | None = None
+
+    def counting(self, *writes: Write) -> tuple[Write, ...]:
+        """Return functions that write one stream, and count and announce it before that."""
+        text = RunningCount(self._tokenizer)
+
+        def counted(write: Write) -> Write:
+            def count_and_write(block: bytes) -> None:
+                if block:
+                    self._count(block, text)
+                write(block)
+
+            return count_and_write
+
+        return tuple(map(counted, writes))
+
+    def tokens_written(self) -> int:
+        """Return the tokens of everything that was written."""
+        return self._dearest(RunningCount.total)
+
+    def close(self) -> None:
+        """Charge what is out if the call ends before its answer was charged."""
+        if self._announced and not self._charge.is_settled:
+            self._charge.settle(self.tokens_written())
+
+    def _count(self, block: bytes, text: RunningCount) -> None:
+        if text not in self._streams:
+            if self._streams:
+                self._together = self._streams[0].copy()
+            self._streams.append(text)
+        for counted in (text, self._together):
+            if counted:
+                counted.add_to_bounded(block)
+        if self._announces:
+            self._announce()
+
+    def _dearest(self, tokens: Callable[[RunningCount], int]) -> int:
+        """Return the tokens of both streams, in the more expensive way to read them."""
+        apart = sum(map(tokens, self._streams))
+        return max(apart, tokens(self._together)) if self._together else apart
+
+    def _announce(self) -> None:
+        if self._dearest(RunningCount.at_most) <= self._announced:
+            return
+        for text in (*self._streams, self._together):
+            if text:
+                text.count(ALL_TOKENS)
+        if (tokens := self._dearest(RunningCount.at_most)) > self._announced:
+            self._announced = max(2 * tokens, FIRST_TOKENS)
+            if self._charge.limit is not None:
+                self._announced = max(min(self._announced, self._charge.limit), tokens)
+            self._announces = self._charge.announce(self._announced)

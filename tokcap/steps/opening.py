@@ -1,21 +1,24 @@
 """Open what a run needs before anything runs: tokenizer, budget, store, source. Refuse bad calls here.
 
-`opening_show` does the same for a `show`, which most calls are not.
+`stored_input` does the same for a `show`, which most calls are not.
 """
 
 from __future__ import annotations
 
+from tokcap.core.request import SUBCOMMANDS
 from tokcap.errors import CommandNotExecutable, CommandNotFound
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.steps.destinations import passes_through
+from tokcap.steps.fitting import check_limit
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol, Self, TypeVar
 
-    from tokcap.core.notice import Notice
     from tokcap.core.payload import Source
     from tokcap.core.request import Request, View
+    from tokcap.core.response import Notice
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment, Stopwatch
     from tokcap.source.command import Command, StandIn
@@ -55,28 +58,6 @@ class Closing:
                 self.__exit__()
 
 
-class Payment:
-    """The budget that pays for a call. What was reserved and not settled is released at the end."""
-
-    def __init__(self) -> None:
-        self.charge: Charge | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def open(self, view: View, env: Environment) -> Charge | None:
-        """Open the budget that limits the answer, if there is one."""
-        if view.session or view.turn or view.context_window:
-            from tokcap.steps.charging import Charge
-
-            self.charge = Charge(view, env)
-        return self.charge
-
-    def __exit__(self, *_: object) -> None:
-        if self.charge:
-            self.charge.release()
-
-
 class Call(Record):
     """A run: the request as it was given (`asked`), and as the budget has adjusted it (`request`)."""
 
@@ -99,7 +80,7 @@ class Call(Record):
 
     def record_of(self, captured: Captured, answer: Answer | None) -> StoredRecord:
         """Return what the store records about this run."""
-        from tokcap.steps.recording import record_of
+        from tokcap.steps.delivery import record_of
 
         return record_of(self.asked, captured, answer, self.stopwatch.milliseconds)
 
@@ -108,7 +89,7 @@ class Call(Record):
         from tokcap.steps.continuation import continuation_of, not_stored
 
         always = self.always_names_handle
-        again = self.request.but(token_limit=self.asked.token_limit)
+        again = self.request.replace(token_limit=self.asked.token_limit)
         if self.recorder is None or not (needs_handle or always):
             return not_stored(again)
         ticket = self.recorder.reserve()
@@ -124,21 +105,32 @@ class Call(Record):
         return self.request.spill == "always"
 
 
-def open_call(asked: Request, env: Environment, payment: Payment) -> Call:
+def open_call(asked: Request, env: Environment, closing: Closing) -> Call:
     """Open the tokenizer, the budget and the store for a run."""
     stopwatch = env.stopwatch()
     tokenizer = open_tokenizer(asked.tokenizer, env)
-    charge = payment.open(asked, env)
+    check_limit(asked, tokenizer)
+    charge = open_budget(asked, env, closing)
     request = charge.adjusted(asked) if charge else asked
     if request.token_limit and env.outer_limit_tokens and request.token_limit > env.outer_limit_tokens:
-        # As in `opening_show`. Without a limit of its own, everything is passed on and cut there.
-        request = request.but(token_limit=env.outer_limit_tokens)
+        # As in `stored_input`. Without a limit of its own, everything is passed on and cut there.
+        request = request.replace(token_limit=env.outer_limit_tokens)
     recorder = None
-    if request.spill != "never":
+    # What passes through is only stored if that was asked for.
+    if request.spill == "always" or (request.spill == "auto" and not passes_through(request)):
         from tokcap.store import open_recorder
 
         recorder = open_recorder(request, tokenizer, env)
     return Call(asked, request, env, stopwatch, tokenizer, charge, recorder)
+
+
+def open_budget(view: View, env: Environment, closing: Closing) -> Charge | None:
+    """Open the budget that limits the answer, if there is one."""
+    if not (view.session or view.turn or view.context_window):
+        return None
+    from tokcap.steps.charging import Charge
+
+    return closing.add(Charge(view, env))
 
 
 def paying(charge: Charge | None) -> Charge | None:
@@ -154,10 +146,11 @@ def open_source(request: Request, env: Environment) -> Source:
         except (CommandNotFound, CommandNotExecutable) as error:
             if not env.is_program:
                 raise
-            from tokcap.steps.command_hint import with_hint
+            from tokcap.core.spelling import nearest
 
-            raise with_hint(error, request) from None
-    from tokcap.source.stdin import StandardInput
+            meant = nearest(request.command[0], (*SUBCOMMANDS, "--help", "--version"))
+            raise (type(error)(f"{error}; did you mean tokcap {meant}?") if meant else error) from None
+    from tokcap.source.given import StandardInput
 
     return StandardInput(env, request.timeout)
 
@@ -172,7 +165,6 @@ def open_command(request: Request, env: Environment, stand_in: StandIn | None = 
         env,
         timeout_seconds=request.timeout,
         kill_after_seconds=request.kill_after,
-        pty=request.pty,
         # Nothing may be written for a long time, so notice when the reader of stdout is gone.
         reader=env.stdout if env.is_program else None,
         tells_waiting=env.is_program and request.token_limit is not None,

@@ -11,7 +11,7 @@ from tokcap.core.cut import Gap, Mark, is_cut, is_marked
 from tokcap.core.mark import NAMING_FORMS, ROOMY_LIMIT, command_note, mark_line, names_command, note_of
 from tokcap.core.tokenizer import Total
 from tokcap.environment import line_of
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.steps.answer import Worded
 
 if TYPE_CHECKING:
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
     from tokcap.core.cut import Ask, Cut, Part
     from tokcap.core.mark import MarkForm
-    from tokcap.core.notice import Notice
+    from tokcap.core.response import Notice
     from tokcap.errors import StreamError
-    from tokcap.forms.base import Form
+    from tokcap.outputs.base import Form
+    from tokcap.steps.answer import Proof
+    from tokcap.steps.capture import Input
     from tokcap.steps.examination import Examined
-    from tokcap.steps.proof import Proof
 
 # A cut answer leaves room for warnings: at most one part in this many of its limit, more for an urgent one.
 WORDS_SHARE, URGENT_SHARE = 4, 2
@@ -48,7 +49,7 @@ class Line(Record):
 
 
 class Speech:
-    """Errors and warnings as lines for stderr, the most important first."""
+    """Errors and warnings as lines for stderr, the most important first, in wordings of several lengths."""
 
     def __init__(self, notices: Sequence[Notice], errors: Sequence[StreamError] = ()) -> None:
         lines = [spoken(str(error), error.code, is_urgent=True) for error in errors]
@@ -57,43 +58,32 @@ class Speech:
             for notice in notices
             if not notice.of_the_cut
         ]
-        self._lines = sorted(lines, key=lambda line: not line.is_urgent)
+        lines.sort(key=lambda line: not line.is_urgent)
+        self._is_urgent = any(line.is_urgent for line in lines)
+        # Every line in full, without the reasons, the codes of all, the first code, nothing.
+        self._wordings = (
+            b"".join(line.full for line in lines),
+            b"".join(line.brief for line in lines),
+            short_line(lines),
+            short_line(lines[:1]),
+            b"",
+        )
 
     def all(self) -> bytes:
         """Return every line in full."""
-        return b"".join(line.full for line in self._lines)
-
-    def short(self) -> Iterator[bytes]:
-        """Yield one line with the codes of everything, then with the first code only."""
-        if self._lines:
-            yield short_line(self._lines)
-            yield short_line(self._lines[:1])
+        return self._wordings[0]
 
     def longest(self, fits: Callable[[bytes], bool]) -> bytes:
-        """Return as many lines in full as fit, and the codes of the others; nothing if nothing fits."""
-        everything = self.all()
-        if fits(everything):
-            return everything
-        best = next((line for line in self.short() if fits(line)), b"")
-        for texts in ([line.brief for line in self._lines], [line.full for line in self._lines]):
-            for number in range(1, len(texts) + 1):
-                longer = b"".join(texts[:number]) + short_line(self._lines[number:])
-                if not fits(longer):
-                    break
-                best = longer
-        return best
+        """Return the longest wording that fits; nothing if none does."""
+        return next((words for words in self._wordings if fits(words)), b"")
 
     def reserves(self, limit: int, count: Callable[[bytes], int]) -> Sequence[bytes]:
         """Return what to leave room for in a cut answer, longest first; the last one is nothing."""
-        is_urgent = any(line.is_urgent for line in self._lines)
-        room = limit // (URGENT_SHARE if is_urgent else WORDS_SHARE)
-        full = self.longest(lambda words: count(words) <= room)
-        shorter = [
-            words
-            for words in (b"".join(line.brief for line in self._lines), *self.short())
-            if count(words) <= limit // URGENT_SHARE and (not full or len(words) < len(full))
-        ]
-        return list(dict.fromkeys((*([full] if full else ()), *shorter, b"")))
+        full, *shorter = self._wordings
+        full_share = URGENT_SHARE if self._is_urgent else WORDS_SHARE
+        shares = [(full, full_share), *((words, URGENT_SHARE) for words in shorter)]
+        fitting = [words for words, share in shares if not words or count(words) <= limit // share]
+        return list(dict.fromkeys(fitting))
 
 
 def spoken(message: str, code: str, kind: str = "", *, is_urgent: bool) -> Line:
@@ -127,6 +117,17 @@ def words_within(
         return limit_bytes is None or len(after(stderr, words)) <= limit_bytes
 
     return after(stderr, Speech(notices, errors).longest(fits))
+
+
+def words_next_to(
+    payload: bytes, stderr: bytes, limit: int | None, notices: Sequence[Notice], given: Input, proof: Proof
+) -> bytes:
+    """Return the words that fit next to a payload that is not cut for them."""
+    before = stderr or payload
+    words = Speech(notices, given.errors).longest(
+        lambda words: limit is None or proof.cost(payload, stderr + after(before, words)) <= limit
+    )
+    return after(before, words)
 
 
 def harm(found: Worded) -> tuple[bool, bool, int]:

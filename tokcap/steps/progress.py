@@ -1,94 +1,82 @@
-"""Show a progress line on the terminal during a long run, and erase it before any other output."""
+"""A line at the bottom of the terminal during a long run, which is erased before any other output.
+
+Nothing is drawn while the terminal does not echo: then a program is asking for a password.
+"""
 
 from __future__ import annotations
 
+import time
+
 from tokcap.core.units import size_of
-from tokcap.errors import TokenizerFailed
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.steps.redrawn_line import RedrawnLine, can_draw
+from tokcap.startup.accelerators import thread
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.system.screen import columns_of
 
 if TYPE_CHECKING:
-    from tokcap.core.payload import Sink
-    from tokcap.core.tokenizer import Tokenizer
+    from tokcap.core.payload import Spool
     from tokcap.environment import Environment
 
-# The rate of tokens is measured on samples of this size, each time the output has grown by this factor.
-SAMPLE_BYTES = 1 << 12
-GROWTH = 4
+# Position of the local flags in the result of `tcgetattr`.
+LOCAL_FLAGS = 3
 
 
-class Measured:
-    """A sink that writes to another one, and measures how much comes and how many tokens that is."""
-
-    def __init__(self, sink: Sink, tokenizer: Tokenizer) -> None:
-        self._sink = sink
-        self._tokenizer = tokenizer
-        self.size_bytes = 0
-        self._next_bytes = SAMPLE_BYTES
-        self._sampled_bytes = self._sampled_tokens = 0
-
-    def write(self, block: bytes) -> None:
-        self._sink.write(block)
-        self.size_bytes += len(block)
-        # Here and not in the thread that draws: a tokenizer may not be used by two threads.
-        if self.size_bytes >= self._next_bytes and self._sampled_tokens >= 0:
-            self._measure(block[-SAMPLE_BYTES:])
-            self._next_bytes = self.size_bytes * GROWTH
-
-    def finish(self) -> None:
-        self._sink.finish()
-
-    def _measure(self, sample: bytes) -> None:
-        try:
-            self._sampled_tokens += self._tokenizer.count(sample.decode("utf-8", "replace"))
-            self._sampled_bytes += len(sample)
-        except TokenizerFailed:
-            # The answer reports it.
-            self._sampled_tokens = -1
-
-    @property
-    def tokens(self) -> int | None:
-        """Return about how many tokens there are; None if too little is known."""
-        if self._sampled_tokens <= 0:
-            return None
-        return round(self.size_bytes * self._sampled_tokens / self._sampled_bytes)
-
-
-class ProgressLine(RedrawnLine):
-    """How long the command runs, and how much it has written."""
+class ProgressLine:
+    """How long the command runs, and how much it has written. A thread draws it until it is erased."""
 
     first_draw_seconds = 2.0
     redraw_seconds = 0.5
 
-    def __init__(self, env: Environment, measured: Measured) -> None:
-        super().__init__(env)
-        self._measured = measured
-        self.start()
+    def __init__(self, env: Environment, spool: Spool) -> None:
+        self._env = env
+        self._spool = spool
+        self._started = time.monotonic()
+        self._drawing = thread.allocate_lock()
+        # Locked until `erase`, so that the thread can wait for it with a timeout.
+        self._erased = thread.allocate_lock()
+        self._erased.acquire()
+        # Number of characters that are on the screen.
+        self._drawn = 0
+        self._is_over = False
+        from tokcap.system.threads import Worker
 
-    def line(self, columns: int) -> str:
-        """Return the longest wording that fits."""
-        seconds = self.seconds
-        size_bytes, tokens = self._measured.size_bytes, self._measured.tokens
-        many, few = f"{size_bytes:,} bytes", size_of(size_bytes)
-        wordings = [
-            f"tokcap: {seconds} s, {many}",
-            f"tokcap: {seconds} s, {few}",
-            f"{seconds} s, {few}",
+        try:
+            Worker(self._draw)
+        except RuntimeError:
+            # Too many processes or too little memory: the answer matters more than the line.
+            pass
+
+    def _line(self, columns: int) -> str:
+        """Return the longest wording that leaves the last column free: there the cursor would wrap."""
+        seconds, size_bytes = int(time.monotonic() - self._started), self._spool.size + self._spool.lost
+        wordings = (
+            f"tokcap: {seconds} s, {size_bytes:,} bytes",
+            f"{seconds} s, {size_of(size_bytes)}",
             f"{seconds} s",
-        ]
-        if tokens is not None:
-            # Most calls have ended before there is anything to say.
-            from tokcap.core.mark import rounded
-
-            about = rounded(tokens)
-            wordings = [
-                f"tokcap: {seconds} s, {many}, about {about} tokens",
-                f"tokcap: {seconds} s, {few}, about {about} tokens",
-                f"{seconds} s, {few}, ~{about} tokens",
-                f"{seconds} s, ~{about} tokens",
-                *wordings[2:],
-            ]
+        )
         return next((words for words in wordings if len(words) < columns), "")
+
+    def _draw(self) -> None:
+        wait = self.first_draw_seconds
+        while not self._erased.acquire(timeout=wait):
+            wait = self.redraw_seconds
+            with self._drawing:
+                if self._is_over:
+                    return
+                if echoes(self._env.stderr):
+                    columns = columns_of(self._env.stderr)
+                    line = self._line(columns)
+                    self._env.write_stderr(clear_line(self._drawn, columns) + line.encode())
+                    self._drawn = len(line)
+
+    def erase(self) -> None:
+        """Erase the line and stop drawing it."""
+        if self._is_over:
+            return
+        with self._drawing:
+            self._is_over = True
+            if self._drawn:
+                self._env.write_stderr(clear_line(self._drawn, columns_of(self._env.stderr)))
+        self._erased.release()
 
 
 class TerminalProgress:
@@ -100,13 +88,10 @@ class TerminalProgress:
         # What was passed on to stdout before the answer.
         self._shown = bytearray()
 
-    def start(self, sink: Sink, tokenizer: Tokenizer) -> Sink:
-        """Start the progress line if there is a terminal. Return a sink that measures what comes."""
-        if not can_draw(self._env):
-            return sink
-        measured = Measured(sink, tokenizer)
-        self._line = ProgressLine(self._env, measured)
-        return measured
+    def start(self, spool: Spool) -> None:
+        """Start the progress line if the terminal can erase one."""
+        if self._env.variables.get("TERM") != "dumb":
+            self._line = ProgressLine(self._env, spool)
 
     def write_stdout(self, data: bytes) -> None:
         if not data:
@@ -139,3 +124,20 @@ class TerminalProgress:
             from tokcap.filters.terminal_modes import resets_after
 
             self._env.write_stdout(b"".join(resets_after(bytes(self._shown))))
+
+
+def clear_line(drawn: int, columns: int) -> bytes:
+    """Return what erases a line of this many characters, even if the terminal has become narrower since."""
+    # Terminals wrap a line again when they become narrower, and the cursor stays at its end.
+    rows_above = max(drawn - 1, 0) // columns
+    return b"\r" + (b"\x1b[%dA\x1b[J" % rows_above if rows_above else b"\x1b[K")
+
+
+def echoes(descriptor: int) -> bool:
+    """Return whether a terminal shows what is typed. Programs turn that off to read a password."""
+    import termios
+
+    try:
+        return bool(termios.tcgetattr(descriptor)[LOCAL_FLAGS] & termios.ECHO)
+    except termios.error:
+        return False

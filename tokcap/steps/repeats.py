@@ -1,4 +1,4 @@
-"""Decide whether the session was shown an output before, and what it notes about this one.
+"""Answer an output that the session was shown before by one line, or by the lines that differ.
 
 Loaded only with `--repeat mark` or `diff`. The ledger has what was shown, as handles under keys. A key is a
 digest: a command may contain secrets. If in doubt, the output is shown as it would be without `--repeat`.
@@ -8,20 +8,34 @@ from __future__ import annotations
 
 import os
 
-from tokcap.lean.digest import blake2b
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.core.cut import Kept, Mark
+from tokcap.core.digest import blake2b
+from tokcap.core.mark import words_of
+from tokcap.core.tokenizer import Total
+from tokcap.errors import TokcapError
+from tokcap.outputs import FORMS
 from tokcap.shapes import FALLBACK, MODES, is_plain_text, sniff
-from tokcap.steps.repeat_answers import LINE_TOKENS, Repeat, difference, unchanged
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.steps.answer import Proof
+from tokcap.store import open_store
+from tokcap.tokens import count_bytes, open_index
 
 if TYPE_CHECKING:
-    from tokcap.budget.reports import Shown
-    from tokcap.core.request import Request
+    from collections.abc import Mapping, Sequence
+
+    from tokcap.budget.base import Shown
+    from tokcap.core.cut import Part
+    from tokcap.core.payload import Payload
+    from tokcap.core.request import Request, Stream
     from tokcap.environment import Environment
     from tokcap.steps.answer import Answer
-    from tokcap.steps.delivery import Bill
-    from tokcap.steps.inputs import RunInput
+    from tokcap.steps.capture import RunInput
+    from tokcap.steps.charging import Charge
+    from tokcap.steps.fitting import Bill
+    from tokcap.steps.line_diff import Comparison
     from tokcap.steps.opening import Call
     from tokcap.store.base import Ticket
+
 
 # A difference has to cost at most one part in this many of the answer that it replaces.
 DIFFERENCE_SHARE = 2
@@ -59,25 +73,26 @@ def answer_repeat(answer: Answer, call: Call, given: RunInput, bill: Bill) -> An
     last = shown.handles.get(keys.call)
     if last:
         # If this process is killed, nobody knows what its reader got.
-        charge.note_shown(shown.but(handles={keys.call: NO_HANDLE}))
+        charge.note_shown(shown.replace(handles={keys.call: NO_HANDLE}))
     if ticket is None:
         return answer
-    price = bill.price(answer, call.request)
+    view = call.request
+    price = bill.price(answer, view)
     repeat = Repeat(answer, call, given, bill, charge, ticket)
     if is_known(shown, keys, last, handle):
         line = unchanged(repeat, is_last=last == handle)
-        if line.fits() and line.price() < price:
+        if bill.fits(line, view) and bill.price(line, view) < price:
             known = (key for key in shown.handles if key != keys.call)
-            return noted(line.answer, shown, handle, *known, keys.call)
-    elif call.request.repeat == "diff" and last and last != handle and may_differ_by_lines(repeat, last):
+            return noted(line, shown, handle, *known, keys.call)
+    elif view.repeat == "diff" and last and last != handle and may_differ_by_lines(repeat, last):
         lines = difference(repeat, last)
-        if lines and lines.fits() and DIFFERENCE_SHARE * lines.price() <= price:
-            return noted(lines.answer, shown, handle, keys.difference, keys.call)
+        if lines and bill.fits(lines, view) and DIFFERENCE_SHARE * bill.price(lines, view) <= price:
+            return noted(lines, shown, handle, keys.difference, keys.call)
     if price <= LINE_TOKENS:
         # A line in its place would not be shorter.
         return noted(answer, shown, handle, keys.call)
     whole = () if answer.withheld else (keys.whole,)
-    return noted(answer, shown, handle, *whole, keys.view, keys.window, keys.call).but(is_kept=True)
+    return noted(answer, shown, handle, *whole, keys.view, keys.window, keys.call).replace(is_kept=True)
 
 
 def is_known(shown: Shown, keys: Keys, last: str | None, handle: str) -> bool:
@@ -108,7 +123,7 @@ def may_differ_by_lines(repeat: Repeat, last: str) -> bool:
 
 def noted(answer: Answer, shown: Shown, handle: str, *keys: str) -> Answer:
     """Return the answer with what the ledger notes after it was delivered."""
-    return answer.but(showing=shown.but(handles=dict.fromkeys(keys, handle)))
+    return answer.replace(showing=shown.replace(handles=dict.fromkeys(keys, handle)))
 
 
 def ticket_of(answer: Answer, call: Call, given: RunInput) -> Ticket | None:
@@ -157,3 +172,160 @@ def directory_of(env: Environment) -> str:
     except OSError:
         # The current directory was removed.
         return ""
+
+
+# The first words of these answers.
+UNCHANGED, DIFFERENT = "[UNCHANGED]", "[DIFF]"
+# The line that stands for an output has at most this many tokens. Of the two vocabularies that come with
+# tokcap, one counts up to two more than the other.
+LINE_TOKENS, VOCABULARY_DIFFERENCE_TOKENS = 25, 2
+# Larger streams are not compared line by line.
+MOST_COMPARED_BYTES, MOST_COMPARED_LINES = 4 << 20, 50_000
+
+
+class Repeat(Record):
+    """An output that may have been shown before, and the usual answer to it."""
+
+    answer: Answer
+    call: Call
+    given: RunInput
+    bill: Bill
+    charge: Charge
+    ticket: Ticket
+
+
+def unchanged(repeat: Repeat, *, is_last: bool) -> Answer:
+    """Return the line for an output that the reader has; `is_last`: it is the last one of the same call."""
+    way = way_to(repeat, "out" if repeat.given.out.size or not repeat.given.err else "err")
+    notes: tuple[str, ...]
+    if is_last:
+        tokens = words_of(total_of(repeat, "out", "err"))
+        notes = (f"{tokens} tokens as before: {way}", f"{tokens} tokens: {way}", f"as before: {way}", way)
+    else:
+        notes = (f"same as another output: {way}", f"as another output: {way}", way)
+    most = LINE_TOKENS - VOCABULARY_DIFFERENCE_TOKENS
+    note = next((note for note in notes if line_tokens(repeat, note) <= most), way)
+    return composed(repeat, (Mark(UNCHANGED, note),), b"", "unchanged", repeat.ticket.handle, note)
+
+
+def line_tokens(repeat: Repeat, note: str) -> int:
+    return count_bytes(FORMS["text"].compose((Mark(UNCHANGED, note),)), repeat.call.tokenizer)
+
+
+def difference(repeat: Repeat, last: str) -> Answer | None:
+    """Return the lines that differ from another output; None if they cannot be found or shown."""
+    compared = compared_with(repeat, last)
+    if compared is None:
+        return None
+    out, err = compared
+    hint = f"{counts(out)} since {last}"
+    if err.new and not err.changes:
+        hint += "; stderr the same"
+    hint += f"; all: {way_to(repeat, 'out')}"
+    text = with_header(hint, out)
+    stderr = with_header(f"stderr: {counts(err)}; all: {way_to(repeat, 'err')}", err) if err.changes else b""
+    env = repeat.call.env
+    if b"\x1b" in text + stderr and (env.is_terminal(env.stdout) or env.is_terminal(env.stderr)):
+        # Single lines could leave a terminal in any state.
+        return None
+    return composed(repeat, (Kept(text),), stderr, "diff", last, hint)
+
+
+def compared_with(repeat: Repeat, last: str) -> tuple[Comparison, Comparison] | None:
+    """Compare both streams with those of a stored output; None if that is gone, or if they are too large."""
+    from tokcap.steps.line_diff import compare
+
+    given = repeat.given
+    try:
+        stored = open_store(repeat.call.env, repeat.call.request.store).open(last)
+    except TokcapError:
+        return None
+    try:
+        if stored.handle != last:
+            return None
+        old_out, old_err = beginning(stored.streams.get("out")), beginning(stored.streams.get("err"))
+    except TokcapError:
+        # It is damaged.
+        return None
+    finally:
+        stored.close()
+    new_out, new_err = beginning(given.out), beginning(given.err)
+    for data in (old_out, old_err, new_out, new_err):
+        if len(data) > MOST_COMPARED_BYTES or data.count(b"\n") > MOST_COMPARED_LINES:
+            return None
+    return compare(old_out, new_out), compare(old_err, new_err)
+
+
+def beginning(stream: Payload | None) -> bytes:
+    """Return all bytes of a stream, or enough to see that there are too many."""
+    return b"" if stream is None else stream.read(0, min(stream.size, MOST_COMPARED_BYTES + 1))
+
+
+def counts(compared: Comparison) -> str:
+    return f"+{compared.added} -{compared.removed} of {len(compared.new)} lines"
+
+
+def with_header(hint: str, compared: Comparison) -> bytes:
+    """Return the changes after a line that says what they are."""
+    return f"{DIFFERENT} {hint}\n".encode() + (compared.written() if compared.changes else b"")
+
+
+def way_to(repeat: Repeat, stream: Stream) -> str:
+    """Return the command that shows a stream of the output."""
+    handle, env = repeat.ticket.handle, repeat.call.env
+    if tools := env.tools:
+        return f"{tools.show} handle={handle}" + ("" if stream == "out" else " stream=err")
+    return f"{env.program} show {handle}" + ("" if stream == "out" else " --stream err")
+
+
+def total_of(repeat: Repeat, *names: Stream) -> Total:
+    """Return the tokens of these streams together."""
+    streams: Mapping[Stream, Payload | None] = {"out": repeat.given.out, "err": repeat.given.err}
+    totals = [
+        (repeat.answer.indexes.get(name) or open_index(payload, repeat.call.tokenizer)).total
+        for name in names
+        if (payload := streams[name]) is not None and payload.size
+    ]
+    return Total(sum(total.tokens for total in totals), all(total.exact for total in totals))
+
+
+def composed(
+    repeat: Repeat, parts: Sequence[Part], stderr: bytes, kind: str, of_handle: str, hint: str
+) -> Answer:
+    """Return the answer that has these parts as payload. The output itself is stored with it."""
+    call, before = repeat.call, repeat.answer.response
+    view, form = call.request, FORMS[call.request.output]
+    payload = form.compose(parts)
+    continuation = call.continuation(needs_handle=True)
+    total = total_of(repeat, "out")
+    meta = before.meta.replace(
+        truncated=True,
+        token_limit=view.token_limit,
+        token_offset=None,
+        returned_tokens=count_bytes(payload, call.tokenizer) if form.has_envelope else None,
+        total_tokens=total.tokens if total.exact else None,
+        total_tokens_estimate=None if total.exact else total.tokens,
+        next_offset=0,
+        continue_=continuation.arguments_at(0),
+        truncation_hint=hint,
+        first_pointer=None,
+        next_pointer=None,
+        returned_count=None,
+        mode=None,
+        repeat=kind,
+        repeat_of=of_handle,
+        **continuation.as_meta(),
+    )
+    notices = tuple(notice for notice in before.notices if not notice.of_the_cut)
+    # Unless stderr differs, its end is part of what the reader has.
+    failure = before.failure.replace(detail="") if before.failure and not stderr else before.failure
+    response = before.replace(body=payload, failure=failure, notices=notices, meta=meta)
+    answer = repeat.answer.replace(response=response, stderr=stderr, words=b"", withheld=True)
+    given = repeat.given
+    if not form.has_envelope and given.has_words(notices):
+        from tokcap.steps.own_words import words_next_to
+
+        proof = Proof(call.tokenizer, given.passed)
+        words = words_next_to(payload, stderr, view.token_limit, notices, given, proof)
+        answer = answer.replace(words=words)
+    return repeat.bill.complete(answer, view)

@@ -1,27 +1,46 @@
-"""Decide what to try next when an answer cannot be made. Output and status of a command must come out.
+"""What is answered when something fails.
 
-Each failure gives up more: first the shape, then the tokenizer, then everything but the first bytes.
+After a command has run, its output and status must come out. Each failure to make the answer gives up more:
+first the shape, then the tokenizer, then everything but the first bytes. A call that is refused gets one line
+on stderr, and an envelope if its form has one. It is not charged.
 """
 
 from __future__ import annotations
 
 from tokcap.core.cut import Kept
-from tokcap.core.notice import Notice
-from tokcap.core.request import STDERR_SHARE
-from tokcap.core.response import Failure, Meta
+from tokcap.core.request import DEFAULTS, STDERR_SHARE
+from tokcap.core.response import Failure, Meta, Notice
 from tokcap.environment import line_of
-from tokcap.errors import TokcapError, TokenizerFailed, TokenizerUnavailable
-from tokcap.forms import FORMS
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.errors import (
+    BudgetExhausted,
+    LedgerError,
+    ReaderGone,
+    SessionNotStarted,
+    TokcapError,
+    TokenizerFailed,
+    TokenizerUnavailable,
+)
+from tokcap.outputs import FORMS
 from tokcap.shapes import FALLBACK
-from tokcap.steps.answer import Answer, respond, with_words
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.steps.answer import Answer, Proof, respond, with_words
+from tokcap.steps.capture import NOTHING_PASSED
 from tokcap.system.shortage import shortage_of
-from tokcap.tokens.byte_tokenizer import ByteTokenizer
+from tokcap.tokens import open_tokenizer, safe_count
+from tokcap.tokens.approx import ByteTokenizer
 
 if TYPE_CHECKING:
     from tokcap.core.request import View
+    from tokcap.core.response import Response
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.steps.inputs import Input
+    from tokcap.steps.capture import Input
+
+
+# No session can pay for these, or nobody reads them.
+UNCHARGED = (BudgetExhausted, SessionNotStarted, LedgerError, ReaderGone)
+ELLIPSIS = "…"
+# A message may quote a word of the caller, of any length. This much is enough to recognize it.
+MOST_CHARACTERS = 1000
 
 
 class Attempt(Record):
@@ -51,12 +70,14 @@ def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
     if not isinstance(error, TokenizerFailed) and view.shape != FALLBACK:
         # The shape may be the only problem. As text, the output has the same tokens.
         notice = Notice("CUT_FAILED", f"cutting failed: {cause}; treated as text")
-        return attempt.but(view=view.but(shape=FALLBACK), given=given.but(notices=(*given.notices, notice)))
+        return attempt.replace(
+            view=view.replace(shape=FALLBACK), given=given.replace(notices=(*given.notices, notice))
+        )
     reason = str(error) if isinstance(error, TokenizerFailed) else f"counting failed: {cause}"
     notice = Notice("TOKENIZER_FAILED", f"{reason}; counted every byte as a token instead")
     # Warnings of earlier attempts no longer apply.
     kept = tuple(known for known in given.notices if known.code != notice.code and known.code != "CUT_FAILED")
-    return Attempt(view.but(shape=FALLBACK), given.but(notices=(*kept, notice)), ByteTokenizer())
+    return Attempt(view.replace(shape=FALLBACK), given.replace(notices=(*kept, notice)), ByteTokenizer())
 
 
 def repeat_failed(error: Exception) -> Notice:
@@ -76,7 +97,7 @@ def failed_count(attempt: Attempt, error: Exception) -> Answer:
     status = response.status or TokenizerUnavailable.exit_status
     # A failure of tokcap is always reported, as a refusal is.
     words = line_of(failure.message)
-    return Answer(response.but(status=status, failure=failure), words=words, withheld=True)
+    return Answer(response.replace(status=status, failure=failure), words=words, withheld=True)
 
 
 def first_bytes(attempt: Attempt, notice: Notice) -> Answer:
@@ -95,3 +116,57 @@ def first_bytes(attempt: Attempt, notice: Notice) -> Answer:
     meta = Meta(truncated=True, token_limit=limit)
     answer = Answer(respond(given, payload, meta, (*given.notices, notice)), stderr, withheld=True)
     return answer if FORMS[view.output].has_envelope else with_words(answer, given, view)
+
+
+def countable(view: View) -> Tokenizer:
+    """Return the tokenizer of the call; the default one if it is the reason of the refusal."""
+    try:
+        return open_tokenizer(view.tokenizer)
+    except TokenizerUnavailable:
+        return open_tokenizer(str(DEFAULTS["tokenizer"]))
+
+
+def brief(error: TokcapError, answer: Response, view: View | None) -> Response:
+    """Return a failure that no session pays for, cut to the limit of its call, or to a few lines without one.
+
+    A limit is not lower than the least useful answer. `view` is None if the call could not be parsed.
+    """
+    assert answer.failure is not None, "this is a failure"
+    message = answer.failure.message
+    if len(message) > MOST_CHARACTERS:
+        answer = answer.replace(failure=answer.failure.replace(message=message[:MOST_CHARACTERS] + ELLIPSIS))
+    if view is None or view.token_limit is None or isinstance(error, UNCHARGED):
+        return answer
+    limit = max(view.token_limit, FORMS[view.output].least_tokens)
+    if len(envelope_written(answer, view.output) + line_written(answer)) <= limit:
+        # Counting takes time, and a token has at least one byte.
+        return answer
+    return fitted(answer, view, countable(view), limit)
+
+
+def fitted(answer: Response, view: View, tokenizer: Tokenizer, limit_tokens: int) -> Response:
+    """Return the answer with as much of its message as the limit allows. It may quote a long command."""
+    while (price := price_of(answer, view, tokenizer)) > limit_tokens:
+        assert answer.failure is not None, "this is a failure"
+        message = answer.failure.message.removesuffix(ELLIPSIS)
+        if not message:
+            return answer
+        # What is not the message costs something too, so the share alone may be too long again and again.
+        kept = min(len(message) * limit_tokens // price, len(message) - len(message) // 8 - 1)
+        answer = answer.replace(failure=answer.failure.replace(message=message[:kept] + ELLIPSIS))
+    return answer
+
+
+def price_of(answer: Response, view: View, tokenizer: Tokenizer) -> int:
+    """Return what a failure costs its reader: both streams."""
+    proof = Proof(tokenizer, NOTHING_PASSED, count=safe_count)
+    return proof.cost(envelope_written(answer, view.output), line_written(answer))
+
+
+def line_written(answer: Response) -> bytes:
+    return line_of(answer.failure.message) if answer.failure else b""
+
+
+def envelope_written(answer: Response, output: str) -> bytes:
+    form = FORMS[output]
+    return form.write(answer) if form.has_envelope else b""

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from tokcap.core.cut import Ask, Mark
-from tokcap.core.notice import Notice
 from tokcap.core.request import NAMING_LIMIT, STDERR_SHARE
-from tokcap.forms import FORMS
+from tokcap.core.response import Notice
 from tokcap.keep.ends import ENDS_PREFERRING_LAST
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.outputs import FORMS
 from tokcap.shapes import FALLBACK, MODES, SHAPES
-from tokcap.steps.answer import ShownStderr, cut_stdout
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.steps.answer import ShownStderr
 from tokcap.tokens import count_bytes, open_index
 
 if TYPE_CHECKING:
     from tokcap.core.cut import Part
     from tokcap.core.payload import Payload
     from tokcap.core.request import Stream, View
-    from tokcap.steps.answer import Worded
+    from tokcap.steps.answer import Cutting, Proof, Worded
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.examination import Examined
-    from tokcap.steps.proof import Proof
-    from tokcap.tokens.index import Index
+    from tokcap.tokens.base import PayloadIndex
 
 
 # About what a mark with its command costs.
@@ -50,18 +49,9 @@ def stdout_tokens(view: View, limit: int, shown: Examined) -> int:
     return tokens
 
 
-def cut_both(
-    view: View,
-    ask: Ask,
-    shown: Examined,
-    err: Payload,
-    examined: Examined,
-    continuation: Continuation,
-    proof: Proof,
-    notices: tuple[Notice, ...],
-) -> tuple[Worded, ShownStderr]:
+def cut_both(cutting: Cutting, ask: Ask, err: Payload) -> tuple[Worded, ShownStderr]:
     """Cut stderr to its share, and stdout to what that leaves. Both are proven together."""
-    form, limit = FORMS[view.output], view.token_limit
+    view, shown, examined, limit = cutting.view, cutting.shown, cutting.examined, ask.limit
     assert limit is not None
     out_tokens = stdout_tokens(view, limit, shown)
     wanted = None
@@ -69,14 +59,14 @@ def cut_both(
         wanted = surveyed_share(view, limit, shown, err, out_tokens)
     least, most = 0, limit
     while True:
-        stderr = cut_stderr(err, view, limit, out_tokens, examined, continuation, most, least, wanted)
-        worded = cut_stdout(ask, shown, stderr.shown, form, proof, notices)
+        stderr = cut_stderr(err, view, limit, out_tokens, examined, cutting.continuation, most, least, wanted)
+        worded = cutting.stdout(ask, stderr.shown)
         if stderr.withheld and not (stderr.is_named or worded.window.gap or least):
             least = min(NAMING_LIMIT, limit // 2)
             if least > stderr.tokens:
                 # Nothing else is withheld, so the mark in stderr has to name the command.
                 continue
-        excess = proof.cost(bytes(worded.payload), stderr.shown + worded.words) - limit
+        excess = cutting.proof.cost(bytes(worded.payload), stderr.shown + worded.words) - limit
         if excess <= 0 or stderr.tokens <= 0 or most <= 0:
             return worded, stderr
         # The order in which both were written costs more than the streams alone.
@@ -92,13 +82,13 @@ def surveyed_share(view: View, limit: int, shown: Examined, err: Payload, out_to
     is_comparable = shown.shape is SHAPES[FALLBACK] or shown.payload.size <= COMPARED_BYTES
     if policy is None or is_short or not is_comparable:
         return None
-    from tokcap.shapes.text_survey import SurveyedLines
-    from tokcap.shapes.text_window import start_of_window
+    from tokcap.focus.window import SurveyedLines
+    from tokcap.shapes.text import start_of_window
 
     start, start_byte = start_of_window(shown.index, view.token_offset)
     texts = (
-        SurveyedLines(shown.payload, shown.index, start, start_byte, limit),
-        SurveyedLines(err, index, 0, 0, limit),
+        SurveyedLines(shown.payload, shown.index, start, start_byte, limit, policy),
+        SurveyedLines(err, index, 0, 0, limit, policy),
     )
     # Each stream that is cut has a mark.
     marks = (MARK_TOKENS if out_tokens else 0) + MARK_TOKENS
@@ -110,14 +100,18 @@ def surveyed_share(view: View, limit: int, shown: Examined, err: Payload, out_to
 
 
 def cut_next_to(
-    payload: bytes, err: Payload, view: View, examined: Examined, continuation: Continuation, proof: Proof
+    payload: bytes,
+    err: Payload,
+    view: View,
+    limit: int,
+    examined: Examined,
+    continuation: Continuation,
+    proof: Proof,
 ) -> ShownStderr:
     """Cut stderr to what a payload leaves that cannot be cut itself."""
-    limit = view.token_limit
-    assert limit is not None
     left = limit - proof.cost(payload, b"")
     while True:
-        stderr = cut_stderr(err, view.but(token_limit=left), left, 0, examined, continuation)
+        stderr = cut_stderr(err, view, left, 0, examined, continuation)
         excess = proof.cost(payload, stderr.shown) - limit
         if excess <= 0 or not stderr.shown:
             return stderr
@@ -150,7 +144,7 @@ def cut_stderr(
         share = min(wanted, index.total_tokens)
     share = max(share, min(least, index.total_tokens))
     share = max(share if most is None else min(share, most), 1 if passed else 0)
-    indexes: dict[Stream, Index] = {"err": index}
+    indexes: dict[Stream, PayloadIndex] = {"err": index}
     if not share:
         command = continuation.err.replace("{}", "0", 1)
         message = f"stderr ({index.total_tokens} tokens) does not fit into a limit of {limit}; see {command}"
@@ -181,6 +175,6 @@ def cut_stderr(
         withheld=shown.gap is not None,
         indexes=indexes,
         tokens=share,
-        findings=tuple(finding.but(stream="err") for finding in shown.findings),
+        findings=tuple(finding.replace(stream="err") for finding in shown.findings),
         is_named=any(isinstance(part, Mark) and part.note for part in shown.parts),
     )

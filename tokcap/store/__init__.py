@@ -6,8 +6,8 @@ class that follows `base.Store`, and add one line to `STORES`.
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.lean.table import Table
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.startup.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,26 +37,20 @@ def open_store(env: Environment, url: str = "") -> Store:
         # The table would load more than the default needs.
         from tokcap.store.local import open_local_store
 
-        return open_local_store("", env)
-    scheme, rest = scheme_and_rest(url)
+        return open_local_store(env)
+    scheme, _, rest = url.partition("://")
+    if scheme not in STORES:
+        from tokcap.errors import UsageError
+
+        # The URL is not repeated: it may have a password in it.
+        known = ", ".join(f"{name}://" for name in STORES)
+        raise UsageError(f"the store ({VARIABLE}, --store) must be a URL that starts with one of {known}")
     return STORES[scheme](rest, env)
 
 
 def store_url(env: Environment, chosen: str = "") -> str:
     """Return the chosen URL, or that of the variable; empty for the local store."""
     return chosen or env.variables.get(VARIABLE, "").strip()
-
-
-def scheme_and_rest(url: str) -> tuple[str, str]:
-    """Split a store's URL after its scheme; `UsageError` if no store has that scheme."""
-    scheme, _, rest = url.partition("://")
-    if scheme not in STORES:
-        from tokcap.errors import UsageError
-
-        # The URL is not repeated: somebody may have put a password into it.
-        known = ", ".join(f"{name}://" for name in STORES)
-        raise UsageError(f"the store ({VARIABLE}, --store) must be a URL that starts with one of {known}")
-    return scheme, rest
 
 
 def open_recorder(request: Request, tokenizer: Tokenizer, env: Environment) -> Recorder:

@@ -6,22 +6,32 @@ it is None in a store that has no local files.
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.errors import NotFound
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Protocol
 
-    from tokcap.core.payload import Payload
+    from tokcap.core.payload import Spool
     from tokcap.core.request import Stream
-    from tokcap.core.spool import Spool
+    from tokcap.store.checked import StoredBytes
     from tokcap.store.record import StoredRecord
+    from tokcap.store.shared_outputs import SharedOutputs
 
 # The name of the output that was stored last; `@last-1` is the one before.
 LATEST = "@last"
 
+RECORD = "record.json"
 # The file of a stored output that has the positions where windows into a structured output can begin.
 SEEK_POINTS = "seek-points"
+
+
+def missing_stream(output: StoredOutput, stream: Stream) -> NotFound:
+    """Return the error for a stream that an output does not have."""
+    damage = f": {output.damage[-1]}" if output.damage else ""
+    what = "stderr" if stream == "err" else "output"
+    return NotFound(f"{output.handle} has no stored {what}{damage}; see tokcap spill list")
 
 
 def index_name(stream: Stream, tokenizer: str) -> str:
@@ -40,13 +50,6 @@ class Caller(Record):
     terminal: int = 0
     # The current time, in seconds since 1970.
     now: float = 0.0
-
-    def terminal_since(self) -> float:
-        """Return when the leader of the process session started: its id may have been used before."""
-        from tokcap.system.proc import started_at
-
-        # Start times are a little inexact.
-        return (started_at(self.terminal, self.now) or 2.0) - 2.0
 
 
 ANYBODY = Caller()
@@ -99,51 +102,73 @@ class Cleaned(Record):
     left_overs: int
 
 
-if TYPE_CHECKING:
+class StoredOutput:
+    """A stored output, open for reading, also after it is removed. Stores derive from it.
 
-    class StoredOutput(Protocol):
-        """A stored output, open for reading. It stays readable even if the output is removed."""
+    Damage is reported, and the undamaged parts can still be read.
+    """
 
-        handle: str
-        record: StoredRecord
+    def __init__(
+        self, handle: str, record: StoredRecord | None, found: Mapping[Stream, StoredBytes], damage: list[str]
+    ) -> None:
+        """`found` has the streams as they are now. `record` is None if it is damaged."""
+        from tokcap.store.checked import CheckedStream
+        from tokcap.store.record import StoredRecord
+
+        self.handle = handle
         # What is wrong with it, one sentence each.
-        damage: list[str]
+        self.damage = damage
+        self.streams: dict[Stream, CheckedStream] = {}
+        for name, data in found.items():
+            self.streams[name] = CheckedStream(self, name, data, record)
+        if record is None:
+            sizes = {stream: payload.size for stream, payload in self.streams.items()}
+            lost = {stream: payload.lost for stream, payload in self.streams.items() if payload.lost}
+            record = StoredRecord(handle, stored_bytes=sizes, lost_bytes=lost)
+        self.record = record
+        for stream, size in record.stored_bytes.items():
+            there = found[stream].size if stream in found else 0
+            if there != size:
+                self.note_damage(stream, f"it has {there} bytes, not {size}")
 
-        @property
-        def streams(self) -> Mapping[Stream, Payload]: ...
-        def local_path(self, stream: Stream) -> str | None:
-            """Return the path of a plain file with this stream, or None if the store has none."""
-            ...
+    def read_file(self, name: str) -> bytes | None:
+        """Return an additional file, for example an index; None if there is none."""
+        raise NotImplementedError
 
-        def fetch_path(self, stream: Stream) -> str | None:
-            """Return the same. If the file is elsewhere, fetch it first, whole."""
-            ...
+    def write_file(self, name: str, data: bytes) -> None:
+        """Store an additional file. Failure is ignored: it only costs time later."""
+        raise NotImplementedError
 
-        def is_whole(self, stream: Stream) -> bool:
-            """Return whether the store has every byte that was written to the stream."""
-            ...
+    def write_record(self, record: StoredRecord) -> None:
+        """Replace the record. Failure is ignored: it only costs time later."""
+        self.write_file(RECORD, record.packed())
 
-        def read_file(self, name: str) -> bytes | None:
-            """Return an additional file, for example an index; None if there is none."""
-            ...
+    def local_path(self, stream: Stream) -> str | None:
+        """Return the path of a plain file with this stream, or None if the store has none."""
+        return None
 
-        def write_file(self, name: str, data: bytes) -> None:
-            """Store an additional file. Failure is ignored: it only costs time later."""
-            ...
+    def fetch_path(self, stream: Stream) -> str | None:
+        """Return the same. If the file is elsewhere, fetch it first, whole."""
+        return self.local_path(stream)
 
-        def write_record(self, record: StoredRecord) -> None:
-            """Replace the record. Failure is ignored: it only costs time later."""
-            ...
+    def is_whole(self, stream: Stream) -> bool:
+        """Return whether the store has every byte that was written to the stream."""
+        found = self.streams[stream]
+        return not found.lost and found.size == found.found_size
 
-        def note_damage(self, name: str, consequence: str) -> None:
-            """Add to `damage` that an additional file is damaged."""
-            ...
+    def note_damage(self, name: str, consequence: str) -> None:
+        """Add to `damage` that a file is damaged."""
+        self.damage.append(f"{name} of {self.handle} is damaged: {consequence}")
 
-        def touch(self) -> None:
-            """Note that the output was read now: cleaning keeps it for a while."""
-            ...
+    def touch(self) -> None:
+        """Note that the output was read now: cleaning keeps it for a while."""
 
-        def close(self) -> None: ...
+    def close(self) -> None:
+        for stream in self.streams.values():
+            stream.close()
+
+
+if TYPE_CHECKING:
 
     class Draft(Protocol):
         """An output that is being stored. Only the recorder uses it."""
@@ -169,33 +194,11 @@ if TYPE_CHECKING:
             """Remove everything that was not committed."""
             ...
 
-    class Shared(Protocol):
-        """The part of a store that other hosts read too. Every method may raise `StoreError`."""
-
-        # For messages.
-        title: str
-
-        def outputs(self) -> Iterator[ListedOutput]:
-            """Return every output, in any order. Their records are not read."""
-            ...
-
-        def remove(self, handle: str) -> None:
-            """Remove an output for all hosts."""
-            ...
-
-        def clean(self, days: int) -> Cleaned:
-            """Remove outputs by age, and leftovers of interrupted uploads."""
-            ...
-
-        def missing_ability(self) -> str:
-            """Store and remove something. Return what the store cannot do; empty if it can do everything."""
-            ...
-
     class Store(Protocol):
         """A place for outputs. Every method may raise `StoreError`."""
 
         @property
-        def shared(self) -> Shared | None:
+        def shared(self) -> SharedOutputs | None:
             """The part that other hosts read too; None if there is none."""
             ...
 
@@ -253,8 +256,4 @@ if TYPE_CHECKING:
 
         def local_path(self, handle: str) -> str | None:
             """Return the directory that has or will have the output's files; None if there is none."""
-            ...
-
-        def local_directory(self) -> str | None:
-            """Return the directory that has all files of the store; None if there is none."""
             ...

@@ -1,4 +1,7 @@
-"""The interface of a bucket: where a shared store keeps its objects. A shared directory is a bucket too.
+"""The interface of a bucket, where a shared store keeps its objects, and the URL that names one.
+
+A shared directory is a bucket too. The URL is `s3://bucket/prefix?timeout=5`; credentials are not part of it,
+and come from where the programs of each provider look for them.
 
 An object appears whole or not at all. Every method may raise `StoreError`, whose message has no credentials.
 None waits much longer than the timeout in the URL for one request.
@@ -6,10 +9,11 @@ None waits much longer than the timeout in the URL for one request.
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.errors import UsageError
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Protocol, TypeAlias
 
     # Returns the bytes of a range.
@@ -28,20 +32,12 @@ class StoredObject(Record):
     modified: float
 
 
-class Content(Record):
-    """The bytes of an object, and which version of it they are."""
-
-    data: bytes
-    modified: float
-    version: str
-
-
 if TYPE_CHECKING:
 
     class Bucket(Protocol):
         """Objects by key. A key is a relative path, with slashes."""
 
-        def read(self, key: str, most_bytes: int) -> Content | None:
+        def read(self, key: str, most_bytes: int) -> bytes | None:
             """Return an object; None if there is none. One that is larger is refused."""
             ...
 
@@ -56,10 +52,6 @@ if TYPE_CHECKING:
 
         def replace(self, key: str, size: int, read: Read) -> None:
             """Store an object, whether there is one or not."""
-            ...
-
-        def update(self, key: str, data: bytes, version: str) -> bool:
-            """Replace this version of an object. Return False if it has been changed or removed."""
             ...
 
         def objects(self, directory: str, beginning: str = "") -> Iterator[StoredObject]:
@@ -80,3 +72,63 @@ def parts(size: int, read: Read) -> Iterator[bytes]:
     """Yield an object in parts. There is one even if it is empty."""
     for start in range(0, max(size, 1), PART_BYTES):
         yield read(start, min(start + PART_BYTES, size))
+
+
+TIMEOUT_SECONDS = 10.0
+LEAST_SECONDS, MOST_SECONDS = 0.1, 3600.0
+# The parameters that every shared store takes.
+TIMEOUT = "timeout"
+
+
+class SharedUrl(Record):
+    """The parts of a URL. The parts that are missing are empty."""
+
+    scheme: str
+    # The bucket or container; for `file`, the first part of the path.
+    place: str
+    # Without slashes at its ends.
+    prefix: str
+    timeout_seconds: float
+    parameters: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        """The URL without parameters, for messages."""
+        return f"{self.scheme}://{self.place}{'/' * bool(self.prefix)}{self.prefix}"
+
+
+def parse(scheme: str, rest: str, known: tuple[str, ...] = ()) -> SharedUrl:
+    """Take apart what follows `scheme://`; `UsageError` if it is not valid.
+
+    Somebody may have put a password into it, so messages do not repeat it.
+    """
+    rest, _, query = rest.partition("?")
+    place, _, prefix = rest.partition("/")
+    if "@" in place:
+        raise UsageError(
+            "the store's URL must not contain a user or a password, which others may see; credentials come"
+            " from where the provider's own programs look for them"
+        )
+    if not place and scheme != "file":
+        raise UsageError(f"the store's URL must name a bucket: {scheme}://BUCKET or {scheme}://BUCKET/PREFIX")
+    parameters = dict(part.partition("=")[::2] for part in query.split("&") if part)
+    for name in parameters:
+        if name not in (TIMEOUT, *known):
+            names = ", ".join((TIMEOUT, *known))
+            raise UsageError(f"the store's URL has an unknown parameter; known are {names}")
+    return SharedUrl(
+        scheme, place, prefix.strip("/"), seconds_of(parameters.pop(TIMEOUT, "")), parameters=parameters
+    )
+
+
+def seconds_of(text: str) -> float:
+    try:
+        seconds = float(text) if text else TIMEOUT_SECONDS
+    except ValueError:
+        seconds = 0.0
+    # NaN fails this comparison too.
+    if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
+        raise UsageError(
+            f"the store's URL: {TIMEOUT} must be seconds, from {LEAST_SECONDS:g} to {MOST_SECONDS:g}"
+        )
+    return seconds

@@ -11,25 +11,17 @@ import os
 import stat
 
 from tokcap.errors import StoreError, UsageError
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.store.bucket import Content, StoredObject, parts, reader_of
-from tokcap.system.descriptors import write_all
-from tokcap.system.private_files import refused, temporary_name
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.store.bucket import StoredObject, parts
+from tokcap.system.private_files import refused, remove_file, write_temporary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokcap.environment import Environment
-    from tokcap.store.bucket import Read
-    from tokcap.store.shared_url import SharedUrl
+    from tokcap.store.bucket import Read, SharedUrl
 
 # File systems without links say one of these.
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
-
-
-def open_directory(url: SharedUrl, env: Environment) -> DirectoryBucket:
-    """Return the bucket in the directory of a URL."""
-    return DirectoryBucket(path_of(url))
 
 
 def path_of(url: SharedUrl) -> str:
@@ -48,33 +40,14 @@ class DirectoryBucket:
         self._root = root
         self._modes: tuple[int, int] | None = None
 
-    def read(self, key: str, most_bytes: int) -> Content | None:
-        try:
-            descriptor = self._open(key)
-        except FileNotFoundError:
-            return None
-        try:
-            found = os.fstat(descriptor)
-            if found.st_size > most_bytes:
-                raise StoreError(f"{self._path(key)} has {found.st_size} bytes, more than tokcap writes")
-            data = read_fully(descriptor, 0, found.st_size)
-            return Content(data, found.st_mtime, version_of(found))
-        except OSError as error:
-            raise refused(self._path(key), error) from None
-        finally:
-            os.close(descriptor)
+    def read(self, key: str, most_bytes: int) -> bytes | None:
+        found = self._read(key, 0, most_bytes + 1)
+        if found and len(found) > most_bytes:
+            raise StoreError(f"{self._path(key)} has more than {most_bytes} bytes, more than tokcap writes")
+        return found
 
     def read_range(self, key: str, start: int, stop: int) -> bytes:
-        try:
-            descriptor = self._open(key)
-        except FileNotFoundError:
-            return b""
-        try:
-            return read_fully(descriptor, start, stop)
-        except OSError as error:
-            raise refused(self._path(key), error) from None
-        finally:
-            os.close(descriptor)
+        return self._read(key, start, stop) or b""
 
     def stat(self, key: str) -> StoredObject | None:
         self._check()
@@ -97,7 +70,7 @@ class DirectoryBucket:
         except OSError as error:
             raise refused(path, error) from None
         finally:
-            remove(temporary)
+            remove_file(temporary)
 
     def replace(self, key: str, size: int, read: Read) -> None:
         temporary = self._write_temporary(size, read)
@@ -105,17 +78,8 @@ class DirectoryBucket:
             self._make_parent(key)
             os.rename(temporary, self._path(key))
         except OSError as error:
-            remove(temporary)
+            remove_file(temporary)
             raise refused(self._path(key), error) from None
-
-    def update(self, key: str, data: bytes, version: str) -> bool:
-        try:
-            if version_of(os.lstat(self._path(key))) != version:
-                return False
-        except OSError:
-            return False
-        self.replace(key, len(data), reader_of(data))
-        return True
 
     def objects(self, directory: str, beginning: str = "") -> Iterator[StoredObject]:
         self._check()
@@ -165,41 +129,25 @@ class DirectoryBucket:
     def _path(self, key: str) -> str:
         return os.path.join(self._root, key)
 
-    def _open(self, key: str) -> int:
+    def _read(self, key: str, start: int, stop: int) -> bytes | None:
+        """Return a range of a file; None if there is no such file."""
         self._check()
         path = self._path(key)
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(path, "rb", opener=open_regular) as file:
+                file.seek(start)
+                return file.read(stop - start)
         except (FileNotFoundError, NotADirectoryError):
-            raise FileNotFoundError from None
+            return None
         except OSError as error:
             raise refused(path, error) from None
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise StoreError(f"{path} is not a regular file")
-        return descriptor
 
     def _write_temporary(self, size: int, read: Read) -> str:
         mode, _ = self._check()
-        path = self._path(temporary_name())
         try:
-            descriptor = os.open(
-                path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-            )
-            try:
-                os.fchmod(descriptor, mode)
-                for part in parts(size, read):
-                    write_all(descriptor, part)
-                # A server that is full, or over a quota, may say so only now.
-                os.fsync(descriptor)
-            except BaseException:
-                remove(path)
-                raise
-            finally:
-                os.close(descriptor)
+            return write_temporary(self._root, parts(size, read), mode, sync=True)
         except OSError as error:
-            raise refused(path, error) from None
-        return path
+            raise refused(self._root, error) from None
 
     def _publish(self, temporary: str, path: str) -> bool:
         """Give a file its name unless there is one; `OSError` if that fails."""
@@ -255,20 +203,10 @@ class DirectoryBucket:
             yield StoredObject(key, status.st_size, status.st_mtime)
 
 
-def version_of(found: os.stat_result) -> str:
-    return f"{found.st_ino}-{found.st_mtime_ns}"
-
-
-def read_fully(descriptor: int, start: int, stop: int) -> bytes:
-    found = []
-    while start < stop and (part := os.pread(descriptor, stop - start, start)):
-        found.append(part)
-        start += len(part)
-    return b"".join(found)
-
-
-def remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass
+def open_regular(path: str, flags: int) -> int:
+    """Open a file as `open` wants it, unless it is a symlink or not a regular file."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StoreError(f"{path} is not a regular file")
+    return descriptor

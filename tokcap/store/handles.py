@@ -1,16 +1,18 @@
 """Handles: how they are spelled, with and without an offset, and the search for the one that a user typed.
 
 A handle is a word of four letters and nine digits, `lake917365018`, made from the start of the digest. There
-are 2,048 x 10^9 of them, almost 41 bits. They are cheap to read: the word is one token, and many tokenizers
-take three digits as one.
+are 2,048 x 10^9 of them, almost 41 bits. They are cheap to read: with the blank before it, the word is one
+token in `cl100k_base` and in `o200k_base`, and many tokenizers take three digits as one.
 
 `lake917365018@464` is token 464 of an output.
 """
 
 from __future__ import annotations
 
+import os
+
 from tokcap.errors import NotFound
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.store.base import LATEST
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ HANDLE_DIGITS = 9
 # In the rare case that another output has the same handle, a handle gets this many digits more. With the most
 # digits, it has all bits of the digest.
 MORE_DIGITS, MOST_DIGITS = 6, 45
+# All words, with a blank after each. The file never changes: an output that is stored again would get a
+# second handle.
+WORDS = os.path.join(os.path.dirname(__file__), "words.txt")
 WORD_BITS = 11
 LEAST_CHARACTERS = 4
 DECIMAL = frozenset("0123456789")
@@ -46,12 +51,16 @@ def shortest_handle(digest: str, digest_at: Callable[[str], str | None]) -> str:
 
 def spelled(digest: str, digits: int) -> str:
     """Return the handle for a hexadecimal digest. With fewer digits it is the start of a longer one."""
-    # Only runs that store something need it.
-    from tokcap.store.handle_words import word
-
     rest_bits = 4 * len(digest) - WORD_BITS
     number, rest = divmod(int(digest, 16), 1 << rest_bits)
     return f"{word(number)}{rest * 10**digits >> rest_bits:0{digits}d}"
+
+
+def word(number: int) -> str:
+    """Return the word with a number from 0 to 2,047."""
+    with open(WORDS, "rb", buffering=0) as file:
+        file.seek(number * (LEAST_CHARACTERS + 1))
+        return file.read(LEAST_CHARACTERS).decode()
 
 
 def is_handle_of(handle: str, digest: str) -> bool:

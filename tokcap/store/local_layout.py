@@ -1,8 +1,8 @@
 """The files of the local store: where each output is, and how it is added, listed and removed.
 
-    spill/la/lake917365018/   out  err  record.json  leaves  index-cl100k_base  seek-points
+    spill/la/lake917365018/   out  err  record.json  blocks  index-cl100k_base  seek-points
     spill/.new-…/             an output that is being written or removed
-    spill/last, last.older    which outputs were stored last (see `local_history`)
+    spill/last, last.older    which outputs were stored last (see `local.Stored`)
 
 An output appears by one rename when it is complete, and disappears by one rename. So readers need no lock,
 and an open file can be read to its end.
@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import os
 
+from tokcap.core.digest import blake2b, checksum
 from tokcap.errors import StoreError
-from tokcap.lean.digest import blake2b, checksum
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.store.base import ListedOutput
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.store.base import FOR_THE_CACHE, RECORD, ListedOutput
 from tokcap.store.handles import is_handle
 from tokcap.store.record import StoredRecord
 from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from tokcap.core.payload import Spool
+    from tokcap.core.request import Stream
     from tokcap.store.base import Caller
 
 SPILL = "spill"
@@ -33,9 +35,9 @@ LAST = "last"
 OLDER = "last.older"
 LARGEST_LAST_BYTES = 64 << 10
 NO_SESSION = "-"
-RECORD = "record.json"
 # A larger record was not written by tokcap; a command can have long arguments.
 LARGEST_RECORD_BYTES = 16 << 20
+COMPARED_BYTES = 1 << 20
 
 
 class Layout:
@@ -50,12 +52,27 @@ class Layout:
     def make_probe(self) -> str | None:
         """Make a directory for a draft, which shows that outputs can be added; None if the system forbids it.
 
-        Return "" if that is not known: other obstacles are reported when they are met.
+        Only trying shows what a sandbox forbids: permissions may allow it. If the root is missing, the
+        nearest directory above it is tried, and nothing stays there. Then, and after any other failure,
+        return "": other obstacles are reported when they are met.
         """
         for path in (self.data_dir, self.root):
             if os.path.lexists(path) and not private.is_own_directory(path):
                 return ""
-        return private.make_probe(self.root)
+        existing = self.root
+        while not os.path.lexists(existing) and os.path.dirname(existing) != existing:
+            existing = os.path.dirname(existing)
+        probe = os.path.join(existing, private.temporary_name())
+        try:
+            private.make_one_directory(probe)
+            if existing == self.root:
+                return probe
+            os.rmdir(probe)
+        except OSError as error:
+            from errno import EACCES, EPERM, EROFS
+
+            return None if error.errno in (EACCES, EPERM, EROFS) else ""
+        return ""
 
     def check_owner(self) -> None:
         """Refuse to read where another user could have put files; `StoreError`."""
@@ -69,15 +86,16 @@ class Layout:
         """Return the directory that the output has or would have."""
         return os.path.join(self.root, handle[:2], handle)
 
-    def directories(self, group: str = "") -> Iterator[str]:
-        """Return the directories of all outputs, or of those whose handle starts with the two of `group`."""
-        for beginning in [group] if group else sorted(names_in(self.root)):
-            path = os.path.join(self.root, beginning)
-            if len(beginning) != 2 or not is_handle(beginning) or not private.is_own_directory(path):
+    def directories(self, beginning: str = "") -> Iterator[str]:
+        """Return the directories of all outputs whose handle starts with `beginning`."""
+        for group in [beginning[:2]] if len(beginning) > 1 else sorted(names_in(self.root)):
+            path = os.path.join(self.root, group)
+            if len(group) != 2 or not is_handle(group) or not private.is_own_directory(path):
                 continue
             for handle in names_in(path):
                 directory = os.path.join(path, handle)
-                if is_handle(handle) and handle.startswith(beginning) and private.is_own_directory(directory):
+                is_wanted = handle.startswith(group) and handle.startswith(beginning) and is_handle(handle)
+                if is_wanted and private.is_own_directory(directory):
                     yield directory
 
     def listed(self, directory: str) -> ListedOutput | None:
@@ -91,25 +109,17 @@ class Layout:
         # `out` is never written again, unlike the record.
         stored_at = found["out"].st_mtime if "out" in found else read_at
         size = sum(status.st_size for status in found.values())
-        record = self.record_in(directory)
+        record = record_in(directory)
         sizes = {name: found[name].st_size for name in ("out", "err") if name in found}
         is_damaged = record is None or {**record.stored_bytes} != sizes
         return ListedOutput(os.path.basename(directory), record, size, stored_at, read_at, is_damaged)
-
-    def record_in(self, directory: str) -> StoredRecord | None:
-        """Return the record in a directory; None if it is missing or damaged."""
-        try:
-            data = private.read_file(os.path.join(directory, RECORD), LARGEST_RECORD_BYTES)
-            return StoredRecord.unpacked(data)
-        except (OSError, ValueError, RecursionError, StoreError):
-            return None
 
     def digest_at(self, handle: str) -> str | None:
         """Return the digest of a stored output: empty if it is unknown, None if there is no such output."""
         directory = self.directory_of(handle)
         if not os.path.lexists(directory):
             return None
-        record = self.record_in(directory) if private.is_own_directory(directory) else None
+        record = record_in(directory) if private.is_own_directory(directory) else None
         return record.digest if record else ""
 
     def publish(self, source: str, directory: str) -> bool:
@@ -143,7 +153,7 @@ class Layout:
         if now is not None and unless is not None and unless(now):
             # It was used between the two checks, so it goes back.
             return not self.publish(hidden, directory)
-        remove_directory(hidden)
+        remove_all(hidden)
         return True
 
     def note_stored(self, handle: str, caller: Caller, stored_at: int) -> None:
@@ -151,11 +161,180 @@ class Layout:
         body = f"{handle} {stored_at} {caller.terminal} {session_key(caller.session)}"
         path = os.path.join(self.root, LAST)
         try:
-            size = private.append_line(path, f"{body} {checksum(body.encode()).hex()}\n".encode())
+            line = f"{body} {checksum(body.encode()).hex()}\n".encode()
+            size = private.write_line(path, line)
             if size > LARGEST_LAST_BYTES:
                 os.rename(path, os.path.join(self.root, OLDER))
         except (OSError, StoreError):
             pass
+
+
+class LocalDraft:
+    """An output that is being stored: a temporary directory, which is renamed when it is complete.
+
+    It is made when the first file is written. Its lock protects it from cleaning.
+    """
+
+    not_shared = ""
+
+    def __init__(self, layout: Layout, caller: Caller, probe: str = "") -> None:
+        """`probe` is a directory that was made to find out whether that is allowed. It becomes the
+        directory of the draft: to remove it and make another one takes about 0.2 ms.
+        """
+        self._layout = layout
+        self._probe = probe
+        self._caller = caller
+        self._directory = ""
+        self._lock = -1
+        # Why a file could not be created. The spool then keeps its bytes elsewhere.
+        self._failure = ""
+
+    def make_directory(self) -> str:
+        """Return the temporary directory. Make it first if necessary."""
+        if not self._directory:
+            # Each level is checked: a symlink in the path would lead elsewhere.
+            private.make_directory(self._layout.data_dir, restrict=not self._layout.is_shared)
+            private.make_directory(self._layout.root)
+            directory = self._probe or os.path.join(self._layout.root, private.temporary_name())
+            private.make_directory(directory)
+            self._directory, self._probe = directory, ""
+            self._lock = lock_directory(directory)
+        return self._directory
+
+    def open_file(self, stream: Stream) -> int:
+        try:
+            return private.create_file(os.path.join(self.make_directory(), stream))
+        except StoreError as error:
+            self._failure = str(error)
+            raise
+
+    def commit(
+        self, record: StoredRecord, streams: Mapping[Stream, Spool], files: Mapping[str, bytes]
+    ) -> None:
+        target = self._layout.directory_of(record.handle)
+        # Reading an equal output is faster than writing it again. On a full disk it is the only way.
+        is_written = self._directory and not any(spool.failure for spool in streams.values())
+        is_stored = not is_written and self._has_equal(target, record, streams)
+        if is_stored and self._update(target, record, files):
+            return
+        for stream, size in record.stored_bytes.items():
+            streams[stream].complete_file(size)
+        if self._failure:
+            raise StoreError(self._failure)
+        self._publish(target, record, files)
+
+    def close(self) -> None:
+        for directory in (self._probe, self._directory):
+            if directory:
+                remove_all(directory)
+        self._probe = self._directory = ""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def _publish(self, target: str, record: StoredRecord, files: Mapping[str, bytes]) -> None:
+        """Turn the temporary directory into a stored output. If there is an equal output, replace its bytes.
+
+        They may be damaged. To find that out they would have to be read, and the new ones are there already.
+        """
+        private.make_directory(os.path.dirname(target))
+        directory = self.make_directory()
+        for name, data in {**files, RECORD: record.packed()}.items():
+            private.write_new_file(os.path.join(directory, name), data)
+        while not self._layout.publish(directory, target):
+            check_digest(target, record)
+            if self._replace_streams(target, record.stored_bytes) and self._update(target, record, files):
+                return
+        self._directory = ""
+        self._note_stored(record)
+
+    def _has_equal(self, target: str, record: StoredRecord, streams: Mapping[Stream, Spool]) -> bool:
+        """Return whether the store has the same bytes."""
+        if not private.is_own_directory(target):
+            return False
+        check_digest(target, record)
+        sizes = record.stored_bytes.items()
+        return all(has_content(os.path.join(target, stream), size, streams[stream]) for stream, size in sizes)
+
+    def _replace_streams(self, target: str, streams: Iterable[Stream]) -> bool:
+        """Replace the bytes of an equal output, one file after the other; False to try again.
+
+        A reader finds the old bytes or the new ones. The draft keeps its own links until it is closed:
+        another process may remove the output meanwhile.
+        """
+        temporary = os.path.join(target, private.temporary_name())
+        try:
+            for stream in streams:
+                os.link(os.path.join(self._directory, stream), temporary)
+                os.rename(temporary, os.path.join(target, stream))
+        except FileNotFoundError:
+            return False
+        except OSError:
+            # Something else has this name, or the file system has no links: remove the output first.
+            self._layout.remove(target)
+            return False
+        return True
+
+    def _update(self, target: str, record: StoredRecord, files: Mapping[str, bytes]) -> bool:
+        """Update the record and files of an equal output; False if another process has removed it."""
+        stored = record_in(target)
+        try:
+            # First, so that cleaning keeps it from now on.
+            os.utime(os.path.join(target, "out"), follow_symlinks=False)
+            for name, data in files.items():
+                # The longer index covers more.
+                path = os.path.join(target, name)
+                if not os.path.exists(path) or os.path.getsize(path) < len(data):
+                    private.replace_file(path, data)
+            if stored is not None:
+                record = stored.updated(record)
+            private.replace_file(os.path.join(target, RECORD), record.packed())
+        except (OSError, StoreError):
+            # Either the output was removed, or it stays as it was.
+            pass
+        if not private.is_own_directory(target):
+            return False
+        self._note_stored(record)
+        return True
+
+    def _note_stored(self, record: StoredRecord) -> None:
+        if self._caller != FOR_THE_CACHE:
+            self._layout.note_stored(record.handle, self._caller, record.stored_at)
+
+
+def record_in(directory: str) -> StoredRecord | None:
+    """Return the record in a directory; None if it is missing or damaged."""
+    try:
+        return StoredRecord.unpacked(private.read_file(os.path.join(directory, RECORD), LARGEST_RECORD_BYTES))
+    except (OSError, ValueError, RecursionError, StoreError):
+        return None
+
+
+def check_digest(target: str, record: StoredRecord) -> None:
+    """Refuse to store an output where another one is."""
+    stored = record_in(target)
+    if stored is not None and stored.digest != record.digest:
+        raise StoreError(f"{target} is another output; remove it with tokcap spill rm {record.handle}")
+
+
+def has_content(path: str, size: int, expected: Spool) -> bool:
+    """Return whether a file of ours has the first `size` bytes of a spool, and no others."""
+    try:
+        descriptor = private.open_file(path)
+    except (OSError, StoreError):
+        return False
+    try:
+        if os.fstat(descriptor).st_size != size:
+            return False
+        for start in range(0, size, COMPARED_BYTES):
+            stop = min(start + COMPARED_BYTES, size)
+            if os.pread(descriptor, stop - start, start) != expected.read(start, stop):
+                return False
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def session_key(session: str) -> str:
@@ -181,19 +360,15 @@ def lock_directory(directory: str) -> int:
     return descriptor
 
 
-def remove_directory(directory: str) -> None:
-    """Remove a directory and its contents as far as possible. Symlinks are removed, not followed."""
+def remove_all(path: str) -> None:
+    """Remove a file, or a directory and its contents, as far as possible. Symlinks are not followed."""
     try:
-        if os.path.islink(directory):
-            os.unlink(directory)
+        if os.path.islink(path) or not os.path.isdir(path):
+            os.unlink(path)
             return
-        with os.scandir(directory) as files:
-            for file in [*files]:
-                if file.is_dir(follow_symlinks=False):
-                    remove_directory(file.path)
-                else:
-                    os.unlink(file.path)
-        os.rmdir(directory)
+        for name in os.listdir(path):
+            remove_all(os.path.join(path, name))
+        os.rmdir(path)
     except OSError:
         pass
 

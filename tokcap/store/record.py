@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tokcap.core.request import AUTO
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,8 +51,8 @@ class StoredRecord(Record):
         The last member is a checksum of everything before it.
         """
         # Imported here because only runs that store something need it.
-        from tokcap.lean.digest import checksum
-        from tokcap.lean.plainjson import dumps
+        from tokcap.core.digest import checksum
+        from tokcap.startup.plainjson import dumps
 
         fields = {"schema_version": SCHEMA_VERSION, "complete": self.complete, **self.__dict__}
         body = dumps(fields).encode().removesuffix(LAST_END)
@@ -61,7 +61,7 @@ class StoredRecord(Record):
     @classmethod
     def unpacked(cls, data: bytes) -> StoredRecord:
         """Read what `packed` wrote; `ValueError` if the data is anything else. Unknown fields are ignored."""
-        from tokcap.lean.plainjson import loads
+        from tokcap.startup.plainjson import loads
 
         fields = loads(data.decode())
         if not isinstance(fields, dict) or fields.get("schema_version") != SCHEMA_VERSION:
@@ -81,7 +81,7 @@ class StoredRecord(Record):
     def updated(self, newer: StoredRecord) -> StoredRecord:
         """Return the record of a newer, equal output, with what only this record knows added."""
         has_shape = newer.shape != AUTO
-        return newer.but(
+        return newer.replace(
             tokens={**self.tokens, **newer.tokens},
             shape=newer.shape if has_shape else self.shape,
             total_count=newer.total_count if has_shape else self.total_count,
@@ -90,7 +90,7 @@ class StoredRecord(Record):
 
 def has_right_checksum(data: bytes) -> bool:
     """Return whether the last member is the checksum of everything before it."""
-    from tokcap.lean.digest import checksum
+    from tokcap.core.digest import checksum
 
     body, _, end = data.rpartition(LAST_MEMBER)
     return end == checksum(body).hex().encode() + LAST_MEMBER_END

@@ -6,20 +6,20 @@ store is opened when it is needed, because most outputs are short and are never 
 
 from __future__ import annotations
 
-from tokcap.core.notice import Notice
+from tokcap.core.payload import Spool, open_nameless_file
 from tokcap.core.request import AUTO
-from tokcap.core.spool import Spool, open_nameless_file
+from tokcap.core.response import Notice
 from tokcap.errors import StoreError
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Protocol
 
+    from tokcap.core.digest import StreamDigest
     from tokcap.core.request import Request, Stream
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.store.base import Caller, Draft, Store, Ticket
-    from tokcap.store.digest import StreamDigest
     from tokcap.store.record import StoredRecord
 
     class Checkpoints(Protocol):
@@ -38,18 +38,13 @@ if TYPE_CHECKING:
         def packed(self, size: int) -> bytes: ...
 
 
-# Hashing less than this takes no longer than starting a thread.
-THREAD_BYTES = 1 << 20
-
-
 class RecorderSettings(Record):
     """What a recorder needs to know about its run."""
 
     # Store at most this much of each stream.
     max_bytes: int
-    # The window certainly ends before this position, if `has_limit`.
+    # The window certainly ends before this position, if there is a limit.
     window_bytes: int
-    has_limit: bool
     retention_days: int
     retention_bytes: int
 
@@ -59,14 +54,13 @@ def settings_of(request: Request, tokenizer: Tokenizer) -> RecorderSettings:
     return RecorderSettings(
         max_bytes=request.max_bytes,
         window_bytes=(window_tokens + 1) * tokenizer.longest_token_bytes,
-        has_limit=bool(request.token_limit),
         retention_days=request.spill_days,
         retention_bytes=request.spill_total,
     )
 
 
 class HashedSpool(Spool):
-    """A spool that hashes its bytes when they move to a file, or when `begin_digest` is called."""
+    """A spool that hashes its bytes when they move to a file, and the rest when the digest is wanted."""
 
     def __init__(
         self, hashed_bytes: int, open_file: Callable[[], int], needed_bytes: int, **bounds: int
@@ -75,50 +69,30 @@ class HashedSpool(Spool):
         self._hashed_bytes = hashed_bytes
         self._digest: StreamDigest | None = None
         self._hashed_to = 0
-        self._is_sealed = False
-
-    def begin_digest(self) -> None:
-        """Hash the bytes in memory, in a thread unless compiled code is faster.
-
-        They must not change until the hash is complete.
-        """
-        if self._hashed_to < self.size:
-            self._open_digest().update_in_thread(self._not_hashed())
-            self._hashed_to = self.size
+        self._is_complete = False
 
     def complete_digest(self) -> StreamDigest:
         """Return the digest of the whole stream. All its bytes must have been written."""
-        digest = self._open_digest()
-        if not self._is_sealed:
-            self._is_sealed = True
-            digest.wait()
-            with self._not_hashed() as rest:
-                digest.update(rest, self.lost)
-            self._hashed_to = self.size
+        digest = self._hash()
+        if not self._is_complete:
+            self._is_complete = True
+            digest.update(b"", self.lost)
         return digest
 
-    def finish(self) -> None:
-        """Wait for the thread: the next step may fork the process."""
-        if self._digest:
-            self._digest.wait()
+    def _before_move(self) -> None:
+        self._hash()
 
-    def _before_move(self, coming_bytes: int) -> None:
-        self._open_digest(coming_bytes)
-        self.begin_digest()
-
-    def _open_digest(self, coming_bytes: int = 0) -> StreamDigest:
+    def _hash(self) -> StreamDigest:
+        """Hash the bytes in memory that are not hashed yet."""
         if self._digest is None:
-            from tokcap.store.digest import StreamDigest, is_long
+            from tokcap.core.digest import StreamDigest
 
-            # Opened when everything is written, or at the first move to the file. What is known of the size
-            # then decides about a tree, so a move before the end needs more than `CHECKED_WHOLE_BYTES`: see
-            # `STEP_BYTES` and `MEMORY_BYTES` of spools.
-            size = min(self.size + coming_bytes, self._hashed_bytes)
-            self._digest = StreamDigest(self._hashed_bytes, as_tree=is_long(size))
+            self._digest = StreamDigest(self._hashed_bytes)
+        if self._hashed_to < self.size:
+            with memoryview(self._memory) as memory:
+                self._digest.update(memory[max(self._hashed_to - self._file_size, 0) :])
+            self._hashed_to = self.size
         return self._digest
-
-    def _not_hashed(self) -> memoryview:
-        return memoryview(self._memory)[max(self._hashed_to - self._file_size, 0) :]
 
 
 class Recorder:
@@ -156,20 +130,14 @@ class Recorder:
         self._spools[stream] = spool
         return spool
 
-    def begin_digest(self) -> None:
-        """Start to hash if the output is large and will certainly not fit into the window."""
-        out = self._spools["out"]
-        if self._settings.has_limit and out.size > max(THREAD_BYTES, self._settings.window_bytes):
-            out.begin_digest()
-
     def reserve(self) -> Ticket | None:
         """Complete the digest and choose the handle; None, with `failure` set, if nothing can be stored.
 
         Call this when all bytes have been written. Nothing is written to the store.
         """
         if self._ticket is None and not self.failure:
+            from tokcap.core.digest import digest_of_output
             from tokcap.store.base import Ticket
-            from tokcap.store.digest import digest_of_output
 
             # An empty stderr is the same as none: equal outputs have one handle.
             self._digests = {
@@ -177,7 +145,7 @@ class Recorder:
                 for stream, spool in self._spools.items()
                 if stream == "out" or spool.size
             }
-            self._digest = digest_of_output(digest.sealed() for digest in self._digests.values())
+            self._digest = digest_of_output(digest.digest() for digest in self._digests.values())
             stored = {
                 stream: min(spool.size, self._settings.max_bytes) for stream, spool in self._spools.items()
             }
@@ -203,17 +171,17 @@ class Recorder:
             raise StoreError(self.failure)
         if ticket.lost_bytes["out"]:
             # The beginning of a document is not a document.
-            record = record.but(shape=AUTO, total_count=None)
-        record = record.but(
+            record = record.replace(shape=AUTO, total_count=None)
+        record = record.replace(
             handle=ticket.handle,
             digest=self._digest,
-            digests={name: digest.sealed().hex() for name, digest in self._digests.items()},
+            digests={name: digest.digest().hex() for name, digest in self._digests.items()},
             # A wrong clock can show a time before 1970.
             stored_at=max(int(self._now()), 0),
             stored_bytes={name: size for name, size in ticket.stored_bytes.items() if size or name == "out"},
             lost_bytes={name: size for name, size in ticket.lost_bytes.items() if size},
         )
-        files = {**self._files(indexes, ticket.stored_bytes), **self._checksums(ticket)}
+        files = self._files(indexes, ticket)
         draft = self._open()[1]
         try:
             draft.commit(record, self._spools, files)
@@ -258,30 +226,23 @@ class Recorder:
             self.failure = str(error)
             return open_nameless_file()
 
-    def _checksums(self, ticket: Ticket) -> dict[str, bytes]:
-        """Return the checksums of long streams as files."""
-        files = {}
-        for stream, digest in self._digests.items():
-            if digest.tree:
-                from tokcap.store.checksums import checksums_file
-
-                name, data = checksums_file(stream, digest.tree, ticket.lost_bytes[stream])
-                files[name] = data
-        return files
-
-    def _files(
-        self, indexes: Mapping[Stream, TokenIndex], stored_bytes: Mapping[Stream, int]
-    ) -> dict[str, bytes]:
-        """Return the indexes as files, so that pages need not count again."""
+    def _files(self, indexes: Mapping[Stream, TokenIndex], ticket: Ticket) -> dict[str, bytes]:
+        """Return what is stored besides the streams: indexes, seek points and checksums."""
         from tokcap.store.base import SEEK_POINTS, index_name
 
         files = {}
         for stream, index in indexes.items():
+            size = ticket.stored_bytes[stream]
             # An index of more bytes than are stored would belong to another payload.
-            if index.storable and index.checkpoints.bytes[-1] <= stored_bytes[stream]:
-                name = index_name(stream, index.identity)
-                files[name] = index.packed(stored_bytes[stream])
+            if index.storable and index.checkpoints.bytes[-1] <= size:
+                files[index_name(stream, index.identity)] = index.packed(size)
         seek_points = self._spools["out"].seek_points_if_used
-        if seek_points and seek_points.changed and seek_points.last_byte <= stored_bytes["out"]:
+        if seek_points and seek_points.changed and seek_points.last_byte <= ticket.stored_bytes["out"]:
             files[SEEK_POINTS] = seek_points.packed()
+        for stream, digest in self._digests.items():
+            if digest.has_blocks:
+                from tokcap.store.checked import checksums_file
+
+                name, data = checksums_file(stream, digest, ticket.lost_bytes[stream])
+                files[name] = data
         return files

@@ -7,10 +7,10 @@ bucket never cost an output: it stays local, and `SharedDraft.not_shared` says w
 from __future__ import annotations
 
 from tokcap.errors import NotFound, TokcapError
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.store.base import ANYBODY
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.store.base import ANYBODY, FOR_THE_CACHE, missing_stream
+from tokcap.store.bucket import parse
 from tokcap.store.handles import (
-    CANDIDATES_SHOWN,
     HANDLE_DIGITS,
     LEAST_CHARACTERS,
     MORE_DIGITS,
@@ -22,20 +22,18 @@ from tokcap.store.handles import (
     steps_back,
     suggestion,
 )
-from tokcap.store.local import open_local_store
-from tokcap.store.shared_url import parse
+from tokcap.store.local import LocalStore, open_local_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
+    from tokcap.core.payload import Spool
     from tokcap.core.request import Stream
-    from tokcap.core.spool import Spool
     from tokcap.environment import Environment
-    from tokcap.store.base import Caller, Cleaned, Draft, ListedOutput, Retention, Store, StoredOutput
-    from tokcap.store.bucket import Bucket
+    from tokcap.store.base import Caller, Draft, Store, StoredOutput
+    from tokcap.store.bucket import Bucket, SharedUrl
     from tokcap.store.record import StoredRecord
     from tokcap.store.shared_outputs import Entry, SharedOutputs
-    from tokcap.store.shared_url import SharedUrl
 
 # More local outputs that start with the same four characters are not compared with those of other hosts.
 MOST_LOCAL = 1000
@@ -44,51 +42,44 @@ MOST_LOCAL = 1000
 def open_file(rest: str, env: Environment) -> Store:
     """Return the store in a shared directory; for `file://` alone, that in the data directory."""
     if not rest:
-        return open_local_store("", env)
-    from tokcap.store.bucket_directory import open_directory, path_of
+        return open_local_store(env)
+    from tokcap.store.bucket_directory import DirectoryBucket, path_of
 
     url = parse("file", rest)
-    path_of(url)
-    return SharedStore(url, env, open_directory)
+    path = path_of(url)
+    return SharedStore(url.title, env, lambda: DirectoryBucket(path))
 
 
 def open_s3(rest: str, env: Environment) -> SharedStore:
-    def open_bucket(url: SharedUrl, env: Environment) -> Bucket:
-        from tokcap.store.bucket_obstore import open_s3
-
-        return open_s3(url, env)
-
-    return SharedStore(parse("s3", rest, ("endpoint", "region")), env, open_bucket)
+    return open_object_store(parse("s3", rest, ("endpoint", "region")), env)
 
 
 def open_gs(rest: str, env: Environment) -> SharedStore:
-    def open_bucket(url: SharedUrl, env: Environment) -> Bucket:
-        from tokcap.store.bucket_obstore import open_gs
-
-        return open_gs(url, env)
-
-    return SharedStore(parse("gs", rest, ("endpoint",)), env, open_bucket)
+    return open_object_store(parse("gs", rest, ("endpoint",)), env)
 
 
 def open_az(rest: str, env: Environment) -> SharedStore:
-    def open_bucket(url: SharedUrl, env: Environment) -> Bucket:
-        from tokcap.store.bucket_obstore import open_az
-
-        return open_az(url, env)
-
-    return SharedStore(parse("az", rest, ("endpoint",)), env, open_bucket)
+    return open_object_store(parse("az", rest, ("endpoint",)), env)
 
 
-class SharedStore:
+def open_object_store(url: SharedUrl, env: Environment) -> SharedStore:
+    def open_bucket() -> Bucket:
+        from tokcap.store.bucket_obstore import ObstoreBucket
+
+        return ObstoreBucket(url, env)
+
+    return SharedStore(url.title, env, open_bucket)
+
+
+class SharedStore(LocalStore):
     """The outputs of this host, and those of all hosts behind them."""
 
-    def __init__(
-        self, url: SharedUrl, env: Environment, open_bucket: Callable[[SharedUrl, Environment], Bucket]
-    ) -> None:
-        self._url = url
+    def __init__(self, title: str, env: Environment, open_bucket: Callable[[], Bucket]) -> None:
+        """`title` names the bucket in messages."""
+        self._title = title
         self._env = env
         self._open_bucket = open_bucket
-        self._local: Store = open_local_store("", env)
+        super().__init__(env.data_dir(), env.spare_data_dir())
         self._shared: SharedOutputs | None = None
         # The entry that was read last, and the handle for which it was looked up.
         self._looked_up: tuple[str, Entry | None] | None = None
@@ -100,15 +91,15 @@ class SharedStore:
         if self._shared is None:
             from tokcap.store.shared_outputs import SharedOutputs
 
-            self._shared = SharedOutputs(self._url.title, lambda: self._open_bucket(self._url, self._env))
+            self._shared = SharedOutputs(self._title, self._open_bucket)
         return self._shared
 
     def draft(self, caller: Caller = ANYBODY) -> SharedDraft:
-        return SharedDraft(self._local.draft(caller), self)
+        return SharedDraft(super().draft(caller), self)
 
     def handle_for(self, digest: str) -> str:
         """Return a handle that no other output has, here and in the bucket if it can be asked."""
-        handle = self._local.handle_for(digest)
+        handle = super().handle_for(digest)
         digits = HANDLE_DIGITS
         while self._is_taken(handle, digest) and digits < MOST_DIGITS:
             digits = min(digits + MORE_DIGITS, MOST_DIGITS)
@@ -117,14 +108,10 @@ class SharedStore:
 
     def find(self, name: str, caller: Caller = ANYBODY) -> str:
         if steps_back(name) is not None or len(name) < LEAST_CHARACTERS or not is_handle(name):
-            return self._local.find(name, caller)
-        if is_whole_handle(name):
-            near = self._near(name)
-            if name in near:
-                return name
-            if self.entry(name):
-                return name
-        near = self._near(name)
+            return super().find(name, caller)
+        near = [output.handle for output in self.latest(MOST_LOCAL, name)]
+        if is_whole_handle(name) and (name in near or self.entry(name)):
+            return name
         try:
             far = [*self.shared.handles(name)]
         except TokcapError:
@@ -135,7 +122,7 @@ class SharedStore:
         if not near and not far:
             latest = self._latest_handles()
             raise NotFound(
-                f"neither this host nor {self._url.title} has an output with the handle {name[:80]}"
+                f"neither this host nor {self._title} has an output with the handle {name[:80]}"
                 + (suggestion(latest) if latest else "")
             )
         return match_handle(name, {*near, *far}, self._latest_handles)
@@ -145,9 +132,9 @@ class SharedStore:
         if not is_whole_handle(name):
             handle = self.find(name, caller)
         try:
-            return self._opened_here(handle, stream, caller)
+            return self._open_here(super().find(handle, caller), stream)
         except NotFound:
-            near = self._local.examine(handle)
+            near = self.examine(handle)
             if near is not None:
                 # It has no such stream.
                 near.close()
@@ -160,42 +147,22 @@ class SharedStore:
             raise NotFound(f"{handle} has just been removed from {self.shared.title}")
         # It is read again by the next page, which other hosts may have prepared.
         self._looked_up = None
-        return self._opened_there(entry, stream)
+        from tokcap.store.shared_output import SharedOutput
 
-    def examine(self, handle: str) -> StoredOutput | None:
-        return self._local.examine(handle)
-
-    def outputs(self) -> Iterator[ListedOutput]:
-        return self._local.outputs()
-
-    def latest(self, most: int, beginning: str = "") -> Sequence[ListedOutput]:
-        return self._local.latest(most, beginning)
-
-    def last(self, caller: Caller = ANYBODY) -> ListedOutput | None:
-        return self._local.last(caller)
+        directory, open_draft = self.local_path(entry.handle), lambda: LocalStore.draft(self, FOR_THE_CACHE)
+        output = SharedOutput(entry, self.shared.bucket, directory, open_draft)
+        if stream not in output.streams:
+            output.close()
+            raise missing_stream(output, stream)
+        return output
 
     def remove(self, handle: str) -> None:
         # First: if this fails, nothing is removed, and the user can try again.
         self.shared.remove(handle)
-        self._local.remove(handle)
+        super().remove(handle)
 
     def remove_here(self, handle: str) -> None:
-        self._local.remove(handle)
-
-    def clean(self, retention: Retention, now: float) -> Cleaned:
-        return self._local.clean(retention, now)
-
-    def clean_if_due(self, retention: Retention, stored_bytes: int, now: float) -> None:
-        self._local.clean_if_due(retention, stored_bytes, now)
-
-    def left_overs(self, now: float) -> Sequence[str]:
-        return self._local.left_overs(now)
-
-    def local_path(self, handle: str) -> str | None:
-        return self._local.local_path(handle)
-
-    def local_directory(self) -> str | None:
-        return self._local.local_directory()
+        super().remove(handle)
 
     def entry(self, handle: str) -> Entry | None:
         """Return what the bucket has for a handle. It is asked once."""
@@ -217,15 +184,6 @@ class SharedStore:
             return reason(error)
         return ""
 
-    def share_files(self, handle: str, files: Mapping[str, bytes]) -> None:
-        """Add what was counted to the entry of an output. Failure is ignored: it only costs time later."""
-        try:
-            entry = self.entry(handle)
-            if entry:
-                self.shared.share_files(entry, files)
-        except TokcapError:
-            pass
-
     def _is_taken(self, handle: str, digest: str) -> bool:
         """Return whether another output in the bucket has this handle. If it cannot be asked, assume not."""
         if self.failure:
@@ -236,28 +194,6 @@ class SharedStore:
             self.failure = reason(error)
             return False
         return bool(entry and entry.record and entry.record.digest != digest)
-
-    def _near(self, beginning: str) -> list[str]:
-        return [output.handle for output in self._local.latest(MOST_LOCAL, beginning)]
-
-    def _latest_handles(self) -> list[str]:
-        return [output.handle for output in self._local.latest(CANDIDATES_SHOWN)]
-
-    def _opened_here(self, name: str, stream: Stream, caller: Caller) -> StoredOutput:
-        from tokcap.store.shared_copy import SharedCopy
-
-        return SharedCopy(self._local.open(name, stream, caller), self.share_files)
-
-    def _opened_there(self, entry: Entry, stream: Stream) -> StoredOutput:
-        from tokcap.store.shared_output import SharedOutput
-
-        output = SharedOutput(entry, self.shared, self._local)
-        if stream not in output.streams:
-            damage = f": {output.damage[-1]}" if output.damage else ""
-            output.close()
-            what = "stderr" if stream == "err" else "output"
-            raise NotFound(f"{output.handle} has no stored {what}{damage}")
-        return output
 
 
 class SharedDraft:

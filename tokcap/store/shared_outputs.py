@@ -1,23 +1,25 @@
 """Stored outputs in a bucket, which every host can read.
 
     lake/lake917365018/out, err     the plain bytes
-    lake/lake917365018/entry        record and indexes (see `shared_entry`), written last and removed first
+    lake/lake917365018/entry        record and indexes, written last and removed first
 
 Outputs are named by their content: hosts that upload the same output at the same time write the same bytes.
+An output without an entry was never completely uploaded, and cannot be found.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 
+from tokcap.core.digest import SUM_BYTES, checksum
 from tokcap.errors import StoreError
-from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.store.base import Cleaned, ListedOutput
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.store.base import RECORD, Cleaned, ListedOutput
 from tokcap.store.bucket import reader_of
+from tokcap.store.cleaning import DAY_SECONDS
 from tokcap.store.handles import LEAST_CHARACTERS, is_handle
 from tokcap.store.record import StoredRecord
-from tokcap.store.retention import DAY_SECONDS
-from tokcap.store.shared_entry import packed, unpacked
 from tokcap.system.private_files import is_temporary
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from tokcap.core.request import Stream
     from tokcap.store.bucket import Bucket, StoredObject
 
-RECORD, ENTRY = "record.json", "entry"
+ENTRY = "entry"
 STREAMS: tuple[Stream, ...] = ("out", "err")
 # Record and indexes. The index of 1 GB has some 100 KiB.
 LARGEST_ENTRY_BYTES = 64 << 20
@@ -37,14 +39,55 @@ LEFT_OVER_SECONDS = DAY_SECONDS
 # Objects that only a check or a look at the clock makes.
 PROBES = ".check"
 
+# How an entry begins. Each file follows: the length of its name, the name, the size, the compressed bytes and
+# their checksum. So damage to one does not cost the others.
+MAGIC = b"tokcap shared output 1\n"
+SIZE_BYTES = 8
+# A fast level: the caller waits, and numbers are hardly smaller with a higher one.
+LEVEL = 1
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """Return the entry with these files, so that one request fetches all of them."""
+    parts = [MAGIC]
+    for name, data in files.items():
+        body = zlib.compress(data, LEVEL)
+        title = name.encode()
+        parts += (bytes((len(title),)), title, len(body).to_bytes(SIZE_BYTES, "little"), body, checksum(body))
+    return b"".join(parts)
+
+
+def unpacked(data: bytes) -> dict[str, bytes]:
+    """Return the files in an entry that are not damaged."""
+    files = {}
+    place = len(MAGIC) if data.startswith(MAGIC) else len(data)
+    while place < len(data):
+        name_end = place + 1 + data[place]
+        name = data[place + 1 : name_end].decode("utf-8", "replace")
+        begin = name_end + SIZE_BYTES
+        end = begin + int.from_bytes(data[name_end:begin], "little")
+        body, seal = data[begin:end], data[end : end + SUM_BYTES]
+        if seal == checksum(body) and (found := inflated(body)) is not None:
+            files[name] = found
+        place = end + SUM_BYTES
+    return files
+
+
+def inflated(body: bytes) -> bytes | None:
+    """Return what was compressed; None if it is something else, or too large."""
+    stream = zlib.decompressobj()
+    try:
+        data = stream.decompress(body, LARGEST_ENTRY_BYTES)
+    except zlib.error:
+        return None
+    return data if stream.eof else None
+
 
 class Entry(Record):
-    """What describes a shared output: files by name, and which version of the object they come from."""
+    """What describes a shared output: its files by name."""
 
     handle: str
     files: Mapping[str, bytes]
-    modified: float
-    version: str
 
     @property
     def record(self) -> StoredRecord | None:
@@ -73,12 +116,7 @@ class SharedOutputs:
     def entry(self, handle: str) -> Entry | None:
         """Return what describes an output; None if there is no such output."""
         found = self.bucket.read(key_of(handle, ENTRY), LARGEST_ENTRY_BYTES)
-        if found is None:
-            return None
-        try:
-            return Entry(handle, unpacked(found.data), found.modified, found.version)
-        except StoreError as error:
-            raise StoreError(f"{handle} in {self.title}: {error}") from None
+        return None if found is None else Entry(handle, unpacked(found))
 
     def upload(
         self,
@@ -89,9 +127,7 @@ class SharedOutputs:
         now: float,
     ) -> None:
         """Make an output readable for all hosts. `known` is its entry, if it has been there before."""
-        # Not by the age of the entry, which is written more often than the bytes.
         if known and known.record and now - known.record.stored_at < FRESH_SECONDS:
-            self.share_files(known, {**files, RECORD: record.packed()})
             return
         for stream, size in record.stored_bytes.items():
             key = key_of(record.handle, stream)
@@ -109,43 +145,23 @@ class SharedOutputs:
             if there_now and there_now.record and there_now.record.digest != record.digest:
                 raise StoreError(f"{self.title} has another output with the handle {record.handle}")
 
-    def share_files(self, known: Entry, files: Mapping[str, bytes]) -> None:
-        """Add files to the entry of an output, if they have more than those there."""
-        merged = {**known.files}
-        for name, data in files.items():
-            # The longer index covers more.
-            if name != RECORD and len(data) > len(merged.get(name, b"")):
-                merged[name] = data
-        before = known.record
-        if before and RECORD in files:
-            # What the last run took is no news.
-            newer = StoredRecord.unpacked(files[RECORD]).but(
-                stored_at=before.stored_at, duration_ms=before.duration_ms
-            )
-            merged[RECORD] = before.updated(newer).packed()
-        if merged != known.files:
-            self.bucket.update(key_of(known.handle, ENTRY), packed(merged), known.version)
-
     def handles(self, beginning: str) -> Iterator[str]:
         """Yield the handles that start with four or more characters, without listing all others."""
         group = beginning[:LEAST_CHARACTERS]
-        previous = ""
         for found in self.bucket.objects(group, f"{group}/{beginning}"):
             handle = handle_of(found.key)
-            if not handle.startswith(beginning):
-                if handle > beginning:
-                    return
-            elif handle != previous and found.key.endswith(f"/{ENTRY}"):
-                previous = handle
-                yield handle
+            if handle.startswith(beginning):
+                if found.key.endswith(f"/{ENTRY}"):
+                    yield handle
+            elif handle > beginning:
+                return
 
     def outputs(self) -> Iterator[ListedOutput]:
         """Yield every output. Only the list of objects is read, so records are not known."""
         for handle, objects in self._groups():
-            entry = next((found for found in objects if found.key.endswith(f"/{ENTRY}")), None)
+            entry = entry_among(objects)
             if handle and entry:
-                size = sum(found.size for found in objects)
-                yield ListedOutput(handle, None, size, entry.modified, entry.modified)
+                yield listed(handle, objects, entry)
 
     def remove(self, handle: str) -> None:
         """Remove an output for all hosts."""
@@ -165,20 +181,16 @@ class SharedOutputs:
                 left_overs += len(probes)
                 self.bucket.delete(probes)
                 continue
-            entry = next((found for found in objects if found.key.endswith(f"/{ENTRY}")), None)
+            entry = entry_among(objects)
             if entry is None:
                 if len(old) == len(objects) and not self.bucket.stat(key_of(handle, ENTRY)):
                     left_overs += 1
                     self.bucket.delete([found.key for found in objects])
-                continue
-            listed = ListedOutput(
-                handle, None, sum(found.size for found in objects), entry.modified, entry.modified
-            )
-            if now - entry.modified <= days * DAY_SECONDS or self._is_renewed(entry):
-                kept.append(listed)
+            elif now - entry.modified <= days * DAY_SECONDS or self._is_renewed(entry):
+                kept.append(listed(handle, objects, entry))
             else:
                 self.remove(handle)
-                removed.append(listed)
+                removed.append(listed(handle, objects, entry))
         return Cleaned(tuple(removed), len(kept), sum(one.size_bytes for one in kept), left_overs)
 
     def clock(self) -> float:
@@ -213,17 +225,19 @@ class SharedOutputs:
 
     def _groups(self) -> Iterator[tuple[str, Sequence[StoredObject]]]:
         """Yield all objects, those of each output together. What belongs to no output has an empty handle."""
-        objects: list[StoredObject] = []
-        current = ""
-        for found in self.bucket.objects(""):
-            handle = handle_of(found.key)
-            if handle != current and objects:
-                yield current, objects
-                objects = []
-            current = handle
-            objects.append(found)
-        if objects:
-            yield current, objects
+        from itertools import groupby
+
+        for handle, objects in groupby(self.bucket.objects(""), lambda found: handle_of(found.key)):
+            yield handle, [*objects]
+
+
+def entry_among(objects: Sequence[StoredObject]) -> StoredObject | None:
+    return next((found for found in objects if found.key.endswith(f"/{ENTRY}")), None)
+
+
+def listed(handle: str, objects: Sequence[StoredObject], entry: StoredObject) -> ListedOutput:
+    size = sum(found.size for found in objects)
+    return ListedOutput(handle, None, size, entry.modified, entry.modified)
 
 
 def key_of(handle: str, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,35 +28,17 @@ def write_all(descriptor: int, data: bytes | bytearray | memoryview) -> None:
             wait_until_ready(descriptor, to_write=True)
 
 
-def wait_until_ready(descriptor: int, *, to_write: bool) -> None:
-    """Wait for a descriptor that another program made non-blocking, such as a terminal or a socket."""
+def wait_until_ready(descriptor: int, seconds: float | None = None, *, to_write: bool = False) -> bool:
+    """Wait until a descriptor can be read from or written to, or has ended. Return False after `seconds`."""
     import select
 
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT if to_write else select.POLLIN)
-    poll.poll()
-
-
-def is_readable_within(descriptor: int, seconds: float) -> bool:
-    """Return whether data, or the end of the input, arrives within `seconds`."""
-    import select
-
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(seconds * 1000))
-
-
-def is_writable_within(descriptor: int, seconds: float) -> bool:
-    """Return whether something can be written, or an error is reported, within `seconds`."""
-    import select
-
-    poll = select.poll()
-    poll.register(descriptor, select.POLLOUT)
-    return bool(poll.poll(seconds * 1000))
+    return bool(poll.poll(None if seconds is None else seconds * 1000))
 
 
 def is_reader_gone(descriptor: int) -> bool:
-    """Return whether nobody can read any more what is written to a pipe, a socket or a terminal."""
+    """Return whether a pipe, a socket or a terminal has no reader any more."""
     import select
 
     poll = select.poll()
@@ -64,14 +46,14 @@ def is_reader_gone(descriptor: int) -> bool:
     return bool(poll.poll(0))
 
 
-def wait_for_any(descriptors: Sequence[int], seconds: float | None = None) -> set[int]:
-    """Wait until a descriptor has data or has ended, or the time is over. Return those that are ready."""
+def wait_for_any(descriptors: Sequence[int]) -> set[int]:
+    """Wait until a descriptor has data or has ended. Return those that are ready."""
     import select
 
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
-    return {descriptor for descriptor, _ in poll.poll(None if seconds is None else seconds * 1000)}
+    return {descriptor for descriptor, _ in poll.poll()}
 
 
 class DescriptorReader:

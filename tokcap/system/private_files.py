@@ -1,7 +1,8 @@
-"""Private directories and files: mode 0700 and 0600 whatever the umask is, and symlinks are not followed.
+"""Make, open and replace files safely.
 
-Everything below the data directory is made and opened here. A directory or file of another user is refused,
-because that user could put anything there.
+Most functions are for private files: everything below the data directory. Their modes are 0700 and 0600
+whatever the umask is, symlinks are not followed, and a directory or file of another user is refused, because
+that user could put anything there. `change_file` is for files of the user that other programs change too.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ import os
 import stat
 
 from tokcap.errors import StoreError
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.system.descriptors import write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
 READ_BYTES = 1 << 20
+LINK = "{} is a symbolic link, which tokcap does not follow"
 
 FOLLOW_NOTHING = os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -70,28 +72,6 @@ def make_one_directory(path: str) -> None:
         os.chmod(path, DIRECTORY_MODE)
 
 
-def make_probe(path: str) -> str | None:
-    """Make a temporary directory in this one and return its path; None if the system forbids that.
-
-    Only trying shows what a sandbox forbids: permissions may allow it. If this directory is missing, the
-    nearest one above it is tried, and nothing stays there. Then, and if anything else fails, return "".
-    """
-    existing = path
-    while not os.path.lexists(existing) and os.path.dirname(existing) != existing:
-        existing = os.path.dirname(existing)
-    probe = os.path.join(existing, temporary_name())
-    try:
-        make_one_directory(probe)
-        if existing == path:
-            return probe
-        os.rmdir(probe)
-    except OSError as error:
-        from errno import EACCES, EPERM, EROFS
-
-        return None if error.errno in (EACCES, EPERM, EROFS) else ""
-    return ""
-
-
 def open_directory(path: str) -> int:
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | FOLLOW_NOTHING)
 
@@ -105,12 +85,8 @@ def is_own_directory(path: str) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
-def is_own_regular(found: os.stat_result) -> bool:
-    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-
-
 def check_own_regular(path: str, found: os.stat_result) -> None:
-    if not is_own_regular(found):
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
         raise StoreError(f"{path} is not a regular file or not owned by you; remove it")
 
 
@@ -150,9 +126,7 @@ def own_file(path: str) -> os.stat_result:
     try:
         found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
-            from errno import ELOOP
-
-            raise OSError(ELOOP, os.strerror(ELOOP))
+            raise StoreError(LINK.format(path))
         check_own_regular(path, found)
         if stat.S_IMODE(found.st_mode) != FILE_MODE:
             os.chmod(path, FILE_MODE)
@@ -179,28 +153,6 @@ def read_file(path: str, most_bytes: int) -> bytes:
     return data
 
 
-def has_content(path: str, size_bytes: int, expected: Callable[[int, int], bytes]) -> bool:
-    """Return whether a file of ours has this size and the bytes that `expected` returns for each range."""
-    try:
-        descriptor = open_file(path)
-    except (OSError, StoreError):
-        return False
-    try:
-        if os.fstat(descriptor).st_size != size_bytes:
-            return False
-        place = 0
-        while place < size_bytes:
-            block = os.pread(descriptor, READ_BYTES, place)
-            if not block or block != expected(place, place + len(block)):
-                return False
-            place += len(block)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
-
-
 def write_new_file(path: str, data: bytes) -> None:
     """Write a new private file. Readers may see a part of it, so use this only in a temporary directory."""
     descriptor = create_file(path)
@@ -212,64 +164,116 @@ def write_new_file(path: str, data: bytes) -> None:
         os.close(descriptor)
 
 
+def write_temporary(
+    directory: str,
+    parts: Iterable[bytes],
+    mode: int = FILE_MODE,
+    *,
+    owner: tuple[int, int] | None = None,
+    sync: bool = False,
+) -> str:
+    """Write a file under a temporary name, and return its path; `OSError` if that fails.
+
+    sync: after a crash of the machine, the file is complete. A server that is full says so only then.
+    """
+    path = os.path.join(directory, temporary_name())
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FOLLOW_NOTHING, FILE_MODE)
+    try:
+        try:
+            for part in parts:
+                write_all(descriptor, part)
+            if owner not in (None, (os.geteuid(), os.getegid())):
+                os.fchown(descriptor, *owner)
+            os.fchmod(descriptor, mode)
+            if sync:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except BaseException:
+        remove_file(path)
+        raise
+    return path
+
+
+def remove_file(path: str) -> None:
+    """Remove a file, if that is possible."""
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
 def replace_file(path: str, data: bytes) -> None:
     """Write a file under a temporary name, then rename it, so that readers never see a part of it."""
-    temporary = os.path.join(os.path.dirname(path), temporary_name())
-    descriptor = create_file(temporary)
     try:
+        temporary = write_temporary(os.path.dirname(path), [data])
         try:
-            write_all(descriptor, data)
-        finally:
-            os.close(descriptor)
-        os.rename(temporary, path)
-    except OSError as error:
-        try:
-            os.unlink(temporary)
+            os.rename(temporary, path)
         except OSError:
-            pass
+            remove_file(temporary)
+            raise
+    except OSError as error:
         raise refused(path, error) from None
 
 
-def overwrite_file(path: str, line: bytes) -> None:
-    """Overwrite a file in place with a short line that always has the same length.
+def write_line(path: str, line: bytes, flags: int = os.O_WRONLY | os.O_APPEND) -> int:
+    """Append a line to a file, which is made if it is missing. Return the size that the file has then.
 
-    The line is so short that readers never see a part of it. Replacing the file would take longer than the
-    rest of a small run, because file systems write a renamed file to the disk at once.
+    Without O_APPEND, overwrite the file in place with a line that always has the same length. In both cases
+    the line is so short that it is written at once: readers never see a part of it, and it is never mixed
+    with lines of other processes.
     """
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | FOLLOW_NOTHING, FILE_MODE)
+        descriptor = os.open(path, flags | os.O_CREAT | os.O_NONBLOCK | FOLLOW_NOTHING, FILE_MODE)
         try:
             found = os.fstat(descriptor)
             check_own_regular(path, found)
             if stat.S_IMODE(found.st_mode) != FILE_MODE:
                 os.fchmod(descriptor, FILE_MODE)
-            if found.st_size not in (0, len(line)):
+            if not flags & os.O_APPEND and found.st_size not in (0, len(line)):
                 os.ftruncate(descriptor, 0)
-            os.write(descriptor, line)
+            return (found.st_size if flags & os.O_APPEND else 0) + os.write(descriptor, line)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise refused(path, error) from None
 
 
-def append_line(path: str, line: bytes) -> int:
-    """Append a short line to a file, which is made if it is missing. Return the size of the file.
-
-    The line is so short that it is written at once, and never mixed with lines of other processes.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | FOLLOW_NOTHING
+def contents_of(path: str) -> bytes | None:
+    """Return what a file of the user contains; None if there is none, `OSError` if it cannot be read."""
     try:
-        descriptor = os.open(path, flags, FILE_MODE)
-        try:
-            found = os.fstat(descriptor)
-            check_own_regular(path, found)
-            if stat.S_IMODE(found.st_mode) != FILE_MODE:
-                os.fchmod(descriptor, FILE_MODE)
-            return found.st_size + os.write(descriptor, line)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise refused(path, error) from None
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def change_file(path: str, before: bytes | None, after: bytes | None, mode: int = FILE_MODE) -> bool:
+    """Replace a file of the user if it still has the contents `before`; None stands for no file.
+
+    Return False if another program has changed it meanwhile; `OSError` if it cannot be written. A symlink
+    stays, and its target is replaced. An existing file keeps its mode and its owner, a new one gets `mode`.
+    """
+    target = os.path.realpath(path)
+    if after is None:
+        if contents_of(target) != before:
+            return False
+        if before is not None:
+            os.unlink(target)
+        return True
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    owner = None
+    if before is not None:
+        found = os.stat(target)
+        owner, mode = (found.st_uid, found.st_gid), stat.S_IMODE(found.st_mode)
+    temporary = write_temporary(os.path.dirname(target), [after], mode, owner=owner, sync=True)
+    try:
+        if contents_of(target) != before:
+            return False
+        os.replace(temporary, target)
+        return True
+    finally:
+        remove_file(temporary)
 
 
 TEMPORARY_PREFIX = ".new-"
@@ -291,5 +295,5 @@ def refused(path: str, error: OSError) -> StoreError:
     from errno import ELOOP, ENOTDIR
 
     if error.errno in (ELOOP, ENOTDIR) and os.path.islink(path):
-        return StoreError(f"{path} is a symbolic link, which tokcap does not follow")
+        return StoreError(LINK.format(path))
     return StoreError(f"{path}: {error.strerror}")

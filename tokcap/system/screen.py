@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ import os
 import sys
 
 from tokcap.errors import CommandNotFound, UsageError
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableMapping, Sequence
@@ -109,7 +109,7 @@ def start_of(path: str) -> bytes:
 
 def calls_itself() -> bool:
     """Return whether many ancestors of this process have the same command line as this process."""
-    from tokcap.system.process_tree import parent_and_command_line
+    from tokcap.system.proc import parent_and_command_line
 
     process, own = parent_and_command_line(os.getpid())
     same = 0

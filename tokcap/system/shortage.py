@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokcap.errors import TokcapError

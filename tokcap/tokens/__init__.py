@@ -1,20 +1,21 @@
 """Counting: a name becomes a tokenizer, a tokenizer counts text, an index maps its tokens to bytes.
 
 `FAMILIES` lists every kind of tokenizer that can be opened by name. The rest of the program uses only what is
-exported here. A short output is not counted, so what counts is imported when it is used.
+exported here. A short output is not counted, so indexes are imported when they are used.
 """
 
 from tokcap.errors import TokenizerUnavailable
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.lean.table import Table
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.startup.table import Table
+from tokcap.tokens.chunks import count_bytes as count_bytes
+from tokcap.tokens.chunks import safe_count as safe_count
 
 if TYPE_CHECKING:
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
-    from tokcap.tokens.base import TokenizerFamily
-    from tokcap.tokens.checkpoints import Checkpoints
-    from tokcap.tokens.index import Index
+    from tokcap.tokens.base import PayloadIndex, TokenizerFamily
+    from tokcap.tokens.index import Checkpoints
 
 # Asked in this order; the first family that has the name wins. The default name belongs to the first one, so
 # that an ordinary call imports no other. A tokenizer that fails on a payload is replaced by `ByteTokenizer`,
@@ -40,28 +41,15 @@ def open_tokenizer(name: str, env: "Environment | None" = None) -> "Tokenizer":
     raise unknown_tokenizer(name)
 
 
-def count_bytes(data: bytes, tokenizer: "Tokenizer") -> int:
-    """Count the tokens of a finished text. Invalid UTF-8 counts as its replacement text."""
-    from tokcap.tokens.chunks import count_bytes
-
-    return count_bytes(data, tokenizer)
-
-
-def safe_count(data: bytes, tokenizer: "Tokenizer") -> int:
-    """Return what a text costs; in bytes, which are never fewer, if the tokenizer fails on it."""
-    from tokcap.tokens.chunks import safe_count
-
-    return safe_count(data, tokenizer)
-
-
-def open_index(payload: "Payload", tokenizer: "Tokenizer", known: "Checkpoints | None" = None) -> "Index":
+def open_index(
+    payload: "Payload", tokenizer: "Tokenizer", known: "Checkpoints | None" = None
+) -> "PayloadIndex":
     """Return where the tokens of a payload are. `known` are checkpoints from an earlier call."""
     if tokenizer.units_per_token == 1:
         from tokcap.tokens.index import Index
 
         return Index(payload, tokenizer, known)
-    from tokcap.tokens.profile_tokenizer import ProfileTokenizer
-    from tokcap.tokens.scaled_index import ScaledIndex
+    from tokcap.tokens.profiles import ProfileTokenizer, ScaledIndex
 
     assert isinstance(tokenizer, ProfileTokenizer)
     return ScaledIndex(payload, tokenizer, known)
@@ -87,14 +75,3 @@ def unknown_tokenizer(name: str) -> TokenizerUnavailable:
         f"--tokenizer: {name!r} is not a known tokenizer, tiktoken encoding or model; "
         f"try {', '.join(names)} or {last}, or add a vocabulary: tokcap tokenizer add NAME FILE"
     )
-
-
-__all__ = [
-    "FAMILIES",
-    "count_bytes",
-    "examine_tokenizer_name",
-    "open_index",
-    "open_tokenizer",
-    "safe_count",
-    "tokenizer_names",
-]

@@ -1,8 +1,8 @@
 /* The tokens of a text in an embedded vocabulary: pre-split and byte-pair merging.
 
-   The same as `small_text.py`, at the speed of C. It reads the bucket file of `buckets.py` and the character
-   classes of `character_classes.py`. It is optional: without a compiler the package has no such module, and
-   `small_text.py` counts. Where the two could differ in cost, this gives up and returns None. */
+   It reads the file of a vocabulary and the classes of characters that `embedded.py` describes. It is
+   optional: without a compiler the package has no such module, and tiktoken counts. Where merging would take
+   long, this gives up and returns None. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in `buckets.py`. */
+/* As in `embedded.py`. */
 #define FORMAT_BYTES 16
 #define BUCKETS 16381
 #define BUCKETS_BEGIN (FORMAT_BYTES + 4 * (BUCKETS + 1))

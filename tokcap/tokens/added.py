@@ -1,87 +1,62 @@
-"""Tokenizers that the user has added with `tokcap tokenizer add`: a directory of compiled files for each.
+"""Tokenizers that the user has added with `tokcap tokenizer add`, each in a directory that `adding` writes.
 
-A call that names one loads this module, so it imports nothing else until a text is counted.
+The package kitoken (extra `tokenizers`) encodes. A call that names one loads this module, so it imports
+nothing else until a text is counted.
 """
 
 from __future__ import annotations
 
 import os
 
+from tokcap.core.tokenizer import WholeTokens
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
-from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.lean.table import Table
-from tokcap.tokens.embedded import EmbeddedTokenizer, byte_pair_of
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.tokens.chunks import SafeCuts
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from tokcap.core.tokenizer import Cut, Tokenizer
+    from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
     from tokcap.tokens.bpe import BytePairTokenizer
-    from tokcap.tokens.buckets import Ranks
-    from tokcap.tokens.small_text import SmallTextEncoder
-    from tokcap.tokens.vocabulary import Vocabulary
+    from tokcap.tokens.normalization import Normalization
 
-FORMAT = "tokcap tokenizer 1"
-# The encoder and the prefix of descriptions that name none.
-BYTE_PAIR, NO_PREFIX = "byte_pair", "none"
-# The copy of a file that the package `tokenizers` reads.
-SOURCE = "source.json"
-DESCRIPTION, BUCKETS, VOCABULARY = "description", "buckets", "vocabulary"
+FORMAT = "tokcap tokenizer 2"
+# The files of a tokenizer: what is known about it, the definition for kitoken, and the length of each token
+# in a byte.
+DESCRIPTION, DEFINITION, LENGTHS = "description", "definition", "lengths"
 LONGEST_NAME = 64
 # The digits of a digest that are shown.
 DIGEST_DIGITS = 16
-# The work in nanoseconds that loading one token into tiktoken takes (see `embedded.ALLOWANCE`).
-ALLOWANCE_PER_TOKEN = 1_000
-# NFC makes at most three bytes of one, and one byte of at most three.
-MOST_NFC_GROWTH = 3
-MOST_FIRST_MERGES_BYTES = 2 * 127
+# A blank as a text and as a vocabulary has it.
+BLANKS = (" ", "\u2581")
+# One byte of a text is at most three bytes when it is normalized, and the other way round.
+MOST_GROWTH = 3
 
 
 class Description(Record):
     """What is known about an added tokenizer. Its file has a line for each field."""
 
     name: str
-    # The format of the file that it was compiled from, and its path, as in a URL.
+    # The format of the file that it was made of, and its path, as in a URL.
     source_format: str
     source_path: str
     source_sha256: str
+    # A name in `PRE_SPLITS`.
     pre_split: str
-    # "nfc" or "none".
+    # As in `Published`.
     normalizer: str
-    # A name in `ENCODERS`.
-    encoder: str
-    # "none", or a name in `sentencepiece.PREFIXES`.
     prefix: str
     tokens: int
     longest_token_bytes: int
-    digit_group: int
-    # The digest of both compiled files, so that damage can be noticed.
+    # The digest of the other files, so that damage can be noticed.
     compiled_sha256: str
-    # A run of so many blanks, or fewer, is one token whatever follows it; 0: that is not known.
-    blank_run: int = 0
-    # The first merges in ASCII, in hexadecimal (see `small_text.FirstMerges`); empty: there are none.
-    first_merges: str = ""
-
-    def packed(self) -> bytes:
-        lines = [FORMAT, *(f"{key} {value}" for key, value in self.__dict__.items())]
-        return "".join(f"{line}\n" for line in lines).encode()
 
     @classmethod
     def unpacked(cls, data: bytes) -> Description:
         """Read what `packed` wrote; `ValueError` if it is something else."""
-        form, *lines = data.decode().splitlines()
-        if form != FORMAT:
-            raise ValueError(f"not a tokenizer of this version: {form[:40]!r}")
-        values = dict(line.split(" ", 1) for line in lines)
-        if values.keys() != {*cls._fields}:
-            raise ValueError("a part is missing")
-        # Two bytes for each merge, and at most as many as a byte can stand for.
-        if len(bytes.fromhex(values["first_merges"])) > MOST_FIRST_MERGES_BYTES:
-            raise ValueError("too many first merges")
-        keys = ("tokens", "longest_token_bytes", "digit_group", "blank_run")
-        numbers = {key: int(values.pop(key)) for key in keys}
+        values = unpacked(data, FORMAT, cls._fields)
+        numbers = {key: int(values.pop(key)) for key in ("tokens", "longest_token_bytes")}
         return cls(**values, **numbers)  # type: ignore[arg-type]  # mypy does not know which key is which
 
     @property
@@ -89,162 +64,160 @@ class Description(Record):
         return self.source_sha256[:DIGEST_DIGITS]
 
 
-class AddedEncoding(Record):
-    """What the encoder for small texts has to know."""
-
-    buckets: str
-    allowance: int
-    pre_split: str
-    first_merges: str = ""
-
-    def ascii_pattern(self) -> re.Pattern[bytes] | None:
-        """Return a faster pattern for texts of ASCII alone; None if there is none."""
-        from tokcap.lean.patterns import PRE_SPLITS_READY_FILE, compiled
-        from tokcap.tokens.other_pre_splits import OTHER_ASCII_PRE_SPLIT
-        from tokcap.tokens.small_text import ASCII_PRE_SPLIT
-
-        if self.pre_split in ASCII_PRE_SPLIT:
-            return compiled(ASCII_PRE_SPLIT[self.pre_split])
-        other = OTHER_ASCII_PRE_SPLIT.get(self.pre_split)
-        return compiled(other, ready_file=PRE_SPLITS_READY_FILE) if other else None
-
-    def pattern(self) -> re.Pattern[bytes]:
-        from tokcap.lean.patterns import PRE_SPLITS_READY_FILE, compiled
-        from tokcap.tokens.other_pre_splits import OTHER_CLASS_PRE_SPLIT
-        from tokcap.tokens.small_text import CLASS_PRE_SPLIT
-
-        if self.pre_split in CLASS_PRE_SPLIT:
-            return compiled(CLASS_PRE_SPLIT[self.pre_split])
-        return compiled(OTHER_CLASS_PRE_SPLIT[self.pre_split], ready_file=PRE_SPLITS_READY_FILE)
-
-    def pieces(self, text: str, split: re.Pattern[bytes]) -> list[bytes] | None:
-        """Return the pieces of a text that is not ASCII; None if a character has no known class."""
-        from tokcap.tokens.small_text import cut_like
-
-        classes = self.classes_of(text)
-        return None if classes is None else cut_like(split.findall(classes), text)
-
-    def first_parts(self, piece: bytes, ranks: Ranks) -> list[bytes]:
-        """Return the parts that merging starts with."""
-        from tokcap.tokens.small_text import SINGLE
-
-        return [*map(SINGLE.__getitem__, piece)]
-
-    def classes_of(self, text: str) -> bytes | None:
-        """Return one byte per character; None if a character has no known class."""
-        from tokcap.tokens.other_pre_splits import CLASSES
-
-        if self.pre_split in CLASSES:
-            return CLASSES[self.pre_split](text)
-        from tokcap.tokens.character_classes import classes_of
-
-        return classes_of(text)
+def packed(record: Record, form: str) -> bytes:
+    """Return a file with a line for each field of a record."""
+    return "".join([f"{form}\n", *(f"{key} {value}\n" for key, value in record.__dict__.items())]).encode()
 
 
-class AddedTokenizer(EmbeddedTokenizer):
-    """A tokenizer in a directory of the user."""
+def unpacked(data: bytes, form: str, fields: Sequence[str]) -> dict[str, str]:
+    """Return the fields in such a file; `ValueError` if it is something else."""
+    found, *lines = data.decode().splitlines() or [""]
+    values = dict(line.split(" ", 1) for line in lines)
+    if found != form or values.keys() != {*fields}:
+        raise ValueError(f"not of this version: {found[:40]!r}")
+    return values
+
+
+class AddedTokenizer(WholeTokens):
+    """A tokenizer in a directory of the user, without a blank before the text."""
+
+    stable = True
+    cuts_anywhere = True
 
     def __init__(self, directory: str, described: Description) -> None:
-        super().__init__(described.name)
-        self._directory = directory
-        self.described = described
-        self.pre_split = described.pre_split
-        self.digest = described.digest
-        self.digit_group = described.digit_group
-        self._normalizes = described.normalizer == "nfc"
-        self.longest_token_bytes = described.longest_token_bytes
-        if self._normalizes:
-            self.most_tokens_per_byte = MOST_NFC_GROWTH
-            self.longest_token_bytes *= MOST_NFC_GROWTH
+        from tokcap.tokens.pre_splits import PRE_SPLITS
 
-    def _load_byte_pair(self) -> BytePairTokenizer:
-        from tokcap.tokens import vocabulary
+        self.name, self.digest, self.described = described.name, described.digest, described
+        self._directory = directory
+        self._pre_split = PRE_SPLITS[described.pre_split]
+        self._cuts = SafeCuts(self._pre_split.cuts)
+        self.most_tokens_per_byte = MOST_GROWTH if described.normalizer == "nfc" else 1
+        # One byte of normalized text can be several of the source.
+        growth = 1 if described.normalizer == "none" else MOST_GROWTH
+        self.longest_token_bytes = described.longest_token_bytes * growth
+        self._byte_pair: BytePairTokenizer | None = None
+
+    @property
+    def byte_pair(self) -> BytePairTokenizer:
+        """What encodes normalized text, loaded when first asked for."""
+        if self._byte_pair is None:
+            self._byte_pair = self._load()
+        return self._byte_pair
+
+    def _load(self) -> BytePairTokenizer:
+        from tokcap.tokens.bpe import BytePairTokenizer, KitokenEngine, is_failure
 
         described = self.described
         try:
-            table = vocabulary.read(os.path.join(self._directory, VOCABULARY))
-            if len(table.lengths) < described.tokens or sum(table.lengths) != len(table.joined):
+            definition, lengths = read_files(self._directory)
+            if len(lengths) != described.tokens:
                 raise ValueError("a part is missing")
-        except (OSError, ValueError):
+            engine = KitokenEngine(definition, lengths, of_characters=described.normalizer == "blanks")
+        except ImportError:
+            raise TokenizerFailed(package_missing(self.name)) from None
+        except BaseException as error:
+            if not is_failure(error) or isinstance(error, MemoryError):
+                raise
             raise TokenizerFailed(
                 f"the files of {self.name} are damaged; remove it and add it again: "
                 f"tokcap tokenizer remove {self.name}"
             ) from None
-        return self._byte_pair_of(table)
+        return BytePairTokenizer(self.name, engine, described.longest_token_bytes, self._pre_split)
 
-    def _byte_pair_of(self, table: Vocabulary) -> BytePairTokenizer:
-        return byte_pair_of(self.name, table, self.pre_split, self.described.longest_token_bytes)
+    @property
+    def _normalization(self) -> Normalization:
+        from tokcap.tokens.normalization import NORMALIZATIONS
 
-    def _open_small_text(self) -> SmallTextEncoder:
-        from tokcap.tokens.small_text import SmallTextEncoder
-
-        path = os.path.join(self._directory, BUCKETS)
-        allowance = ALLOWANCE_PER_TOKEN * self.described.tokens
-        return SmallTextEncoder(self.name, self._encoding(path, allowance))
-
-    def _encoding(self, path: str, allowance: int) -> AddedEncoding:
-        return AddedEncoding(path, allowance, self.pre_split, self.described.first_merges)
-
-    def are_digits_alike(self) -> bool:
-        from tokcap.tokens.buckets import Ranks
-
-        if not self.digit_group:
-            return False
-        # Every single byte is a token.
-        groups = [
-            b"%0*d" % (size, number) for size in range(2, self.digit_group + 1) for number in range(10**size)
-        ]
-        try:
-            return len(Ranks(os.path.join(self._directory, BUCKETS)).tokens_among(groups)) == len(groups)
-        except (OSError, ValueError):
-            return False
-
-    def count(self, text: str) -> int:
-        return super().count(self._normalized(text))
-
-    def count_without_tiktoken(self, text: str) -> int | None:
-        return super().count_without_tiktoken(self._normalized(text))
+        return NORMALIZATIONS[self.described.normalizer]
 
     def _normalized(self, text: str) -> str:
-        if not self._normalizes or text.isascii():
-            return text
-        from tokcap.tokens.nfc import normalized
+        is_plain = text.isascii() or self.described.normalizer == "none"
+        return text if is_plain else self._normalization.of(text)
 
-        return normalized(text)
+    def count(self, text: str) -> int:
+        return self.byte_pair.count(self._normalized(text))
 
     def token_lengths(self, text: str) -> Sequence[int]:
-        if not self._normalizes or text.isascii():
-            return super().token_lengths(text)
-        from tokcap.tokens.nfc import lengths_in_source, normalized
+        normal = self._normalized(text)
+        lengths = self.byte_pair.token_lengths(normal)
+        return lengths if normal == text else self._normalization.lengths_in_source(text, lengths)
 
-        normal = normalized(text)
-        lengths = super().token_lengths(normal)
-        return lengths if normal == text else lengths_in_source(text, lengths)
+    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        return self._cuts.first_after(data, search_from)
 
-    def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
-        if not self._normalizes or data.isascii():
-            return super().find_safe_cut(data, in_piece=in_piece)
-        from tokcap.tokens.nfc import cut_in_source
-
-        return cut_in_source(data, super().find_safe_cut)
-
-    def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
-        cut = super().cut_in_middle(data, is_end=is_end)
-        if cut is None or not self._normalizes or data.isascii():
-            return cut
-        from tokcap.tokens.nfc import is_between_characters, is_normalized
-
-        # The beginning is unknown, so it is not normalized here.
-        return cut if is_normalized(data) and is_between_characters(data, cut) else None
+    def find_safe_cut(self, data: bytes) -> int | None:
+        if data.isascii() or self.described.normalizer == "none":
+            return self.byte_pair.find_safe_cut(data)
+        return self._normalization.cut_in_source(data, self.byte_pair.find_safe_cut)
 
 
-# How a tokenizer is opened that has been added: a function of its directory and its description.
-ENCODERS: Table[Callable[[str, Description], Tokenizer]] = Table(
-    byte_pair="tokcap.tokens.added:AddedTokenizer",
-    sentencepiece="tokcap.tokens.sentencepiece:opened",
-    package="tokcap.tokens.package_tokenizer:PackageTokenizer",
-)
-# As for the embedded ones. By directory: another data directory may have another tokenizer of the same name.
+class PrefixedTokenizer(WholeTokens):
+    """A tokenizer that puts a blank before every text. Its first token may be only that blank."""
+
+    stable = True
+    cuts_anywhere = True
+    most_tokens_per_byte = 1
+    prefix_tokens = 1
+
+    def __init__(self, plain: AddedTokenizer) -> None:
+        self.continued: AddedTokenizer = plain
+        self.name, self.digest, self.described = plain.name, plain.digest, plain.described
+        self.longest_token_bytes = plain.longest_token_bytes
+
+    def _is_blank_put_before(self, text: str) -> bool:
+        return bool(text) and (self.described.prefix == "always" or text[0] not in BLANKS)
+
+    def count(self, text: str) -> int:
+        return self.continued.count(" " + text if self._is_blank_put_before(text) else text)
+
+    def token_lengths(self, text: str) -> Sequence[int]:
+        if not self._is_blank_put_before(text):
+            return self.continued.token_lengths(text)
+        first, *others = self.continued.token_lengths(" " + text)
+        return [first - 1, *others]
+
+    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        return self.continued.safe_cut(data, begin, search_from)
+
+    def find_safe_cut(self, data: bytes) -> int | None:
+        if not self._is_blank_put_before(data[:8].decode("utf-8", "replace")):
+            return self.continued.find_safe_cut(data)
+        found = self.continued.find_safe_cut(b" " + data)
+        return found - 1 if found and found > 1 else None
+
+
+def opened(directory: str, described: Description) -> AddedTokenizer | PrefixedTokenizer:
+    """Return the tokenizer in a directory."""
+    plain = AddedTokenizer(directory, described)
+    return plain if described.prefix == "none" else PrefixedTokenizer(plain)
+
+
+def read_files(directory: str) -> list[bytes]:
+    """Return the definition and the lengths in a directory."""
+    found = []
+    for name in (DEFINITION, LENGTHS):
+        with open(os.path.join(directory, name), "rb") as file:
+            found.append(file.read())
+    return found
+
+
+def has_package() -> bool:
+    """Return whether kitoken is installed, without loading it."""
+    from importlib.util import find_spec
+
+    return find_spec("kitoken") is not None
+
+
+def package_missing(name: str) -> str:
+    from tokcap.system.installation import command_to_add
+
+    return (
+        f"{name!r} needs the package kitoken (extra tokcap[tokenizers]); "
+        f"to install it: {command_to_add('tokenizers')}"
+    )
+
+
+# Threads may share the tokenizers. By directory: another one may have another tokenizer of the same name.
 _opened: dict[str, tuple[bytes, Tokenizer]] = {}
 
 
@@ -263,7 +236,9 @@ class AddedFamily:
         if before and before[0] == packed:
             return before[1]
         described = unpacked_description(name, packed)
-        tokenizer = ENCODERS[described.encoder](directory, described)
+        if not has_package():
+            raise TokenizerUnavailable(f"--tokenizer: {package_missing(name)}")
+        tokenizer = opened(directory, described)
         _opened[directory] = (packed, tokenizer)
         return tokenizer
 
@@ -293,10 +268,12 @@ def packed_description(name: str, env: Environment | None) -> bytes | None:
 
 
 def unpacked_description(name: str, packed: bytes) -> Description:
+    from tokcap.tokens.pre_splits import PRE_SPLITS
+
     try:
         described = Description.unpacked(packed)
-        if described.encoder not in ENCODERS:
-            raise ValueError(described.encoder)
+        if described.pre_split not in PRE_SPLITS:
+            raise ValueError(described.pre_split)
     except (ValueError, TypeError):
         raise TokenizerUnavailable(
             f"--tokenizer: {name!r} is damaged or of another version of tokcap; "
@@ -305,13 +282,13 @@ def unpacked_description(name: str, packed: bytes) -> Description:
     return described
 
 
-def place_of(env: Environment | None) -> str:
-    """Return the directory of all added tokenizers."""
+def place_of(env: Environment | None, room: str = "tokenizers") -> str:
+    """Return the directory of all added tokenizers, or another one of the data directory."""
     if env is None:
         from tokcap.environment import Environment
 
         env = Environment(os.environ)
-    return os.path.join(env.data_dir(), "tokenizers")
+    return os.path.join(env.data_dir(), room)
 
 
 def names(env: Environment) -> Sequence[str]:

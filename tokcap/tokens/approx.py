@@ -1,15 +1,13 @@
-"""The tokenizer `approx`: characters / 4, rounded up. It needs no vocabulary."""
+"""Tokenizers without a vocabulary: `approx` (characters / 4, rounded up), and bytes if another one fails."""
 
 from __future__ import annotations
 
-from tokcap.core.tokenizer import WholeTokens
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.tokens.byte_tokenizer import next_character
+from tokcap.core.tokenizer import BYTES, WholeTokens
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokcap.core.tokenizer import Cut
     from tokcap.environment import Environment
 
 TOKEN_CHARACTERS = 4
@@ -20,15 +18,8 @@ class ApproxTokenizer(WholeTokens):
 
     name = "approx"
     stable = True
-    cuts_anywhere = False
-    digit_group = 0
-    most_tokens_per_byte = 1
-    digest = ""
     # Each character has at most four bytes.
     longest_token_bytes = 4 * TOKEN_CHARACTERS
-
-    def prepare(self) -> None:
-        """Do nothing: there is nothing to load."""
 
     def count(self, text: str) -> int:
         return (len(text) + TOKEN_CHARACTERS - 1) // TOKEN_CHARACTERS
@@ -51,15 +42,6 @@ class ApproxTokenizer(WholeTokens):
         # The last character of the data may still be incomplete.
         return cut if cut < len(data) else None
 
-    def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
-        return None
-
-    def piece_end(self, data: bytes) -> int:
-        return len(data)
-
-    def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
-        return None
-
 
 class ApproxFamily:
     """The one name `approx`."""
@@ -74,3 +56,29 @@ class ApproxFamily:
 
 
 FAMILY = ApproxFamily()
+
+
+class ByteTokenizer(WholeTokens):
+    """Every byte is a token. No tokenizer makes more tokens, so a cap that holds in bytes holds in tokens."""
+
+    name = BYTES
+    longest_token_bytes = 1
+
+    def count(self, text: str) -> int:
+        return len(text.encode())
+
+    def token_lengths(self, text: str) -> Sequence[int]:
+        return [1] * self.count(text)
+
+    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
+        cut = next_character(data, search_from + 1)
+        return cut if cut < len(data) else None
+
+
+def next_character(data: bytes | bytearray, start: int) -> int:
+    """Return the first position from `start` on where a character, or an invalid byte, begins."""
+    # A lead byte has at most three continuation bytes. A fourth one is an invalid byte of its own.
+    furthest = min(start + 3, len(data))
+    while start < furthest and data[start] & 0xC0 == 0x80:
+        start += 1
+    return start

@@ -1,12 +1,41 @@
-"""The interface of a tokenizer family. The interface of a tokenizer is `core.tokenizer.Tokenizer`."""
+"""The interfaces of a tokenizer family and of an index. Tokenizers themselves: `core.tokenizer.Tokenizer`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tokcap.core.tokenizer import Tokenizer
+    from tokcap.core.tokenizer import Tokenizer, TokenMap
     from tokcap.environment import Environment
+    from tokcap.tokens.index import Checkpoints
+
+    class PayloadIndex(TokenMap, Protocol):
+        """Where the tokens of one payload are, with what later calls can use of it."""
+
+        # The name of the tokenizer, and the name under which positions are stored.
+        @property
+        def tokenizer(self) -> str: ...
+        @property
+        def identity(self) -> str: ...
+
+        @property
+        def checkpoints(self) -> Checkpoints: ...
+
+        @property
+        def valid_utf8(self) -> bool:
+            """Whether all that was counted is UTF-8."""
+            ...
+
+        @property
+        def storable(self) -> bool:
+            """Whether the checkpoints are valid in other processes, and are more than were given."""
+            ...
+
+        def count_all(self) -> None: ...
+
+        def packed(self, size: int) -> bytes:
+            """Return the checkpoints as a file, for a payload that has `size` bytes in the store."""
+            ...
 
 
 class TokenizerFamily(Protocol):

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from tokcap.core.tokenizer import after_cut, tokens_of
 from tokcap.errors import TokenizerFailed
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tokcap.core.tokenizer import Tokenizer
 
@@ -21,8 +20,8 @@ CHUNK_BYTES = 1 << 14
 # The first one is smaller: many windows end in it, and a chunk is always counted whole.
 FIRST_CHUNK_BYTES = 1 << 12
 
-# A safe cut is recognised by at most this many bytes around it.
-CUT_CONTEXT_BYTES = 8
+# A safe cut is recognised by the byte before it and the byte after it.
+CUT_CONTEXT_BYTES = 1
 
 # Search for a safe cut by encoding only in a stretch of this length: it costs more than counting the stretch.
 LONG_STRETCH_BYTES = 1 << 17
@@ -30,80 +29,59 @@ LONG_STRETCH_BYTES = 1 << 17
 # The position of a token that starts inside a character.
 INSIDE_A_CHARACTER = -1
 
-# Safe cuts by pre-split. Byte-pair encoding works inside the pieces of a pre-split, so a cut is
-# safe where a piece ends no matter what is further left or right. The patterns look only at ASCII bytes and
-# at lead bytes of UTF-8, so they hold for invalid input too.
+# Safe cuts by the two bytes around them, as classes of `BYTE_CLASSES`: `a` a letter, `0` a digit, `n` a line
+# break, `b` a blank, `t` other white space, `q` an apostrophe, `/` and `>` themselves, `-` another sign of
+# ASCII, `L` a byte that begins a character other than white space, `X` any other byte.
+#
+# After a letter or digit, before anything else in ASCII except an apostrophe: no pre-split lets a piece run
+# from a letter or digit into white space or a sign (a contraction starts at its apostrophe), and none looks
+# at the text before a piece.
+WORD_ENDS = ("ab", "a-", "an", "0b", "0-", "0n", "a0", "0a", "a/", "0/", "a>", "0>", "at", "0t")
+# At the start of a line that begins with neither white space nor `/`: in o200k_base, signs run on over
+# newlines and slashes. The GPT-2 family takes white space at the very end of a text as one piece, but not
+# the same white space before a word, so the start of a line is not safe there.
+LINE_STARTS = ("na", "n0", "n-", "nq", "n>", "nL")
+WORDS_AND_LINES = (*WORD_ENDS, *LINE_STARTS)
 
-# After an ASCII letter or digit, before any other ASCII character except an apostrophe, and between a
-# letter and a digit. No pre-split lets a piece run from a letter or digit into white space or a sign (a
-# contraction starts at its apostrophe), and none looks at the text before a piece.
-WORD_END = rb"[A-Za-z0-9](?=[\x00-&(-/:-@\[-`{-\x7f])|[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])"
-
-# After a newline, before something that is neither white space nor `/` (in o200k_base, signs run on over
-# newlines and slashes). Lead bytes of UTF-8 that can start white space are left out or restricted: U+0085,
-# U+00A0 (C2), U+1680 (E1 9A), U+2000..U+205F (E2 80, E2 81), U+3000 (E3 80).
-LINE_START = rb"\n(?=[!-.0-~\xc3-\xe0\xe4-\xf4]|\xe1[^\x9a]|\xe2[^\x80\x81]|\xe3[^\x80])"
-
-WORDS_AND_LINES = WORD_END + rb"|" + LINE_START
-
-# The GPT-2 family takes white space at the very end of a text as one piece, but not the same white space
-# before a word. So the start of a line is not safe.
-WORDS_ONLY = WORD_END
-
-# See `pre_split.SENTENCEPIECE`. What is before a blank must be ASCII: `\u2581` is a blank too.
-BETWEEN_CHARACTERS = (
-    rb"[A-Za-z](?=[\x00-@\[-`{-\x7f])|[0-9](?=[\x00-\xff])|\n(?=[^\n])|[^\n](?=\n)|[^ >\x80-\xff](?= )"
-)
-
-# Matches end at safe cuts.
-PATTERNS = {
-    "sentencepiece": BETWEEN_CHARACTERS,
-    **dict.fromkeys(("cl100k_base", "o200k_base", "o200k_harmony"), WORDS_AND_LINES),
-    **dict.fromkeys(("llama3", "qwen2", "qwen35", "tekken", "deepseek3", "kimi"), WORDS_AND_LINES),
-    **dict.fromkeys(("gpt2", "gpt2_digits", "r50k_base", "p50k_base", "p50k_edit"), WORDS_ONLY),
-}
+# How much is searched for a cut at a time. A cut is usually much nearer.
+SEARCHED_BYTES = 1 << 12
 
 
-# A cut is at the end of one of these runs, never inside.
-RUNS_WITHOUT_CUTS = rb"[A-Za-z]+|[0-9]+|[^A-Za-z0-9\n]+|\n+"
-# A cut is usually this near.
-NEAR_BYTES = 1 << 12
+def byte_classes() -> bytes:
+    """Return the class of each byte, in the letters of the cuts."""
+    table = bytearray(b"-" * 0x80 + b"X" * 0x80)
+    for first, last, name in ((0x41, 0x5A, "a"), (0x61, 0x7A, "a"), (0x30, 0x39, "0"), (0x09, 0x0D, "t")):
+        table[first : last + 1] = name.encode() * (last + 1 - first)
+    for byte, name in (("\n", "n"), (" ", "b"), ("'", "q"), ("/", "/"), (">", ">")):
+        table[ord(byte)] = ord(name)
+    # Not C2, E1, E2 and E3: some characters that they begin are white space.
+    for first, last in ((0xC3, 0xE0), (0xE4, 0xF4)):
+        table[first : last + 1] = b"L" * (last + 1 - first)
+    return bytes(table)
+
+
+BYTE_CLASSES = byte_classes()
 
 
 class SafeCuts:
-    """The safe cuts of one pre-split. A pre-split that is not in `PATTERNS` has none."""
+    """The safe cuts of one pre-split that can be seen: a cut is between two bytes of certain classes.
 
-    def __init__(self, pre_split: str) -> None:
-        from tokcap.lean.patterns import compiled
+    They hold for invalid input too. Searching needs no patterns, which most calls would import for it.
+    """
 
-        source = PATTERNS.get(pre_split)
-        self.pattern = compiled(source) if source else None
-        self._runs: re.Pattern[bytes] | None = None
+    def __init__(self, pairs: Sequence[str]) -> None:
+        self._pairs = [pair.encode() for pair in pairs]
 
     def first_after(self, data: bytes | bytearray, search_from: int) -> int | None:
         """Return the first safe cut after `search_from`; None if there is none."""
-        if self.pattern is None:
-            return None
-        match = self.pattern.search(data, search_from, search_from + NEAR_BYTES)
-        return match.end() if match else self._first_further_away(data, search_from + NEAR_BYTES)
-
-    def _first_further_away(self, data: bytes | bytearray, place: int) -> int | None:
-        """Search on, and skip long runs: a search for their end is many times faster than one for a cut."""
-        assert self.pattern
-        size = len(data)
-        while place < size:
-            if self._runs is None:
-                import re
-
-                self._runs = re.compile(RUNS_WITHOUT_CUTS)
-            run = self._runs.match(data, place)
-            # A cut may be at the end of the run: its last byte is searched again.
-            if run and run.end() - place > NEAR_BYTES:
-                place = run.end()
-            start = place - CUT_CONTEXT_BYTES
-            if match := self.pattern.search(data, start, place + NEAR_BYTES):
-                return match.end()
-            place += NEAR_BYTES
+        for begin in range(search_from, len(data) - 1, SEARCHED_BYTES):
+            classes = data[begin : begin + SEARCHED_BYTES + 1].translate(BYTE_CLASSES)
+            nearest = len(classes)
+            for pair in self._pairs:
+                place = classes.find(pair, 0, nearest + 1)
+                nearest = nearest if place < 0 else place
+            if nearest < len(classes):
+                return begin + nearest + 1
         return None
 
 
@@ -113,14 +91,12 @@ def split(blocks: Iterable[bytes], tokenizer: Tokenizer) -> Iterator[bytes]:
 
 
 class Chunks:
-    """Chunks of a stream for one tokenizer. `in_piece`: the cut before the blocks has it (see `Cut`)."""
+    """Chunks of a stream for one tokenizer."""
 
-    def __init__(self, blocks: Iterable[bytes], tokenizer: Tokenizer, *, in_piece: bool = False) -> None:
+    def __init__(self, blocks: Iterable[bytes], tokenizer: Tokenizer) -> None:
         self._blocks = blocks
         # What encodes the last chunk.
         self.tokenizer = tokenizer
-        # Whether the cut after the last chunk has it.
-        self.in_piece = in_piece
 
     def __iter__(self) -> Iterator[bytes]:
         tokenizer = self.tokenizer
@@ -134,36 +110,28 @@ class Chunks:
             # The next cut that can be seen.
             seen: int | None = None
             while True:
-                if seen is None and search_from < len(buffer) and not self.in_piece:
+                if seen is None and search_from < len(buffer):
                     seen = tokenizer.safe_cut(buffer, begin, search_from)
                     search_from = max(search_from, len(buffer) - CUT_CONTEXT_BYTES) if seen is None else seen
-                cut, in_piece = seen, False
+                cut = seen
                 if (len(buffer) if seen is None else seen) - begin > stretch_bytes:
                     # Always the same size: a run that repeats itself then gives the same stretch again.
-                    stretch = bytes(buffer[begin : begin + stretch_bytes])
-                    found = tokenizer.find_safe_cut(stretch, in_piece=self.in_piece)
+                    found = tokenizer.find_safe_cut(bytes(buffer[begin : begin + stretch_bytes]))
                     if found is None:
                         stretch_bytes *= 2
                         continue
-                    cut, in_piece = begin + found.place, found.in_piece
+                    cut = begin + found
                 if cut is None:
                     break
-                self.in_piece = in_piece
                 yield bytes(buffer[begin:cut])
                 tokenizer = self.tokenizer = after_cut(tokenizer)
                 begin = cut
                 stretch_bytes = LONG_STRETCH_BYTES
-                if in_piece or (seen is not None and seen < begin + CHUNK_BYTES):
+                if seen is not None and seen < begin + CHUNK_BYTES:
                     seen = None
-                search_from = begin + CHUNK_BYTES if in_piece else max(search_from, begin + CHUNK_BYTES)
+                search_from = max(search_from, begin + CHUNK_BYTES)
             del buffer[:begin]
             search_from -= begin
-        if self.in_piece:
-            self.in_piece = False
-            end = tokenizer.piece_end(bytes(buffer))
-            yield bytes(buffer[:end])
-            self.tokenizer = after_cut(tokenizer)
-            del buffer[:end]
         if buffer:
             yield bytes(buffer)
 
@@ -193,6 +161,6 @@ def safe_count(data: bytes, tokenizer: Tokenizer) -> int:
     try:
         return count_bytes(data, tokenizer)
     except TokenizerFailed:
-        from tokcap.tokens.byte_tokenizer import ByteTokenizer
+        from tokcap.tokens.approx import ByteTokenizer
 
         return count_bytes(data, ByteTokenizer())

@@ -1,65 +1,138 @@
-"""The encodings whose vocabularies come with tokcap: small texts without tiktoken, large ones by tiktoken.
+"""The encodings whose vocabularies come with tokcap, by compiled code; what that declines is for tiktoken.
 
+Compiled code declines characters that are not in the Unicode tables of this Python, and single pieces of the
+pre-split that are long. A package that was built without a C compiler has none: then tiktoken counts all.
 Every call loads this module, so it imports nothing else until a text is counted.
+
+Each vocabulary is a hash table on disk, which compiled code reads in place. The file has `FORMAT`, then the
+offsets of all buckets and of the end (32 bits each, little-endian), then the buckets. The number of a token's
+bucket is its bytes, read as one number, modulo `BUCKETS`. The bucket has `BEGIN`, the token's bytes, `END`,
+and its rank in three bytes of seven bits. `BEGIN` and `END` never occur in UTF-8, so a match is always a
+token. Tokens of one byte are not in the file: every byte is a token.
+`tests/support/vocabularies.py` makes the file of a published table, and restores the table from it.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
+import sys
 
 from tokcap.core.tokenizer import WholeTokens
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.tokens.chunks import WORDS_AND_LINES, SafeCuts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from mmap import mmap
 
-    from tokcap.core.tokenizer import Cut
     from tokcap.environment import Environment
     from tokcap.tokens.bpe import BytePairTokenizer
-    from tokcap.tokens.chunks import SafeCuts
-    from tokcap.tokens.native_text import NativeEncoder
-    from tokcap.tokens.small_text import SmallTextEncoder
-    from tokcap.tokens.vocabulary import Vocabulary
 
 NAMES = ("cl100k_base", "o200k_base")
 DIRECTORY = os.path.join(os.path.dirname(__file__), "data")
-# Do this much work, in nanoseconds, before loading tiktoken, which takes as long. In plain Python this is
-# about 700 KB of source code, or 90 KB of Base64.
-ALLOWANCE = {"cl100k_base": 95_000_000, "o200k_base": 200_000_000}
-# So many texts are remembered with their tokens; a longer one than that alone.
+FORMAT = b"tokcap buckets 1"
+# A prime, so that all bytes of a token matter. A bucket has about 70 bytes in cl100k_base, 140 in o200k_base.
+BUCKETS = 16_381
+BEGIN, END = b"\xff", b"\xfe"
+OFFSET_BYTES = 4
+BUCKETS_BEGIN = len(FORMAT) + OFFSET_BYTES * (BUCKETS + 1)
+# After the bytes of a token: `END` and its rank.
+AFTER_TOKEN = 4
+
+# The bytes in the order of their ranks, from 0 on, in both tables: first those that Latin-1 shows.
+VISIBLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+BYTES_BY_RANK = bytes((*VISIBLE, *sorted({*range(0x100)}.difference(VISIBLE))))
+
+# The classes of characters that the pre-splits see. Compiled code gets one byte for each character: ASCII as
+# it is, and the class of any other. `_native.c` has the same numbers.
+UPPER, LOWER, CASELESS, MARK, NUMBER, BLANK, REST, LONG_S = range(0x80, 0x88)
+
+CLASS_OF_CATEGORY = {
+    category: character_class
+    for character_class, categories in {
+        UPPER: "Lu Lt",
+        LOWER: "Ll",
+        CASELESS: "Lm Lo",
+        MARK: "Mn Mc Me",
+        NUMBER: "Nd Nl No",
+        # Surrogates (Cs) and unassigned characters (Cn) have no class.
+        REST: "Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co",
+    }.items()
+    for category in categories.split()
+}
+
+# White_Space of Unicode beyond ASCII. `str.isspace` uses another definition.
+BLANKS = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+
+# U+017F matches `s` when case is ignored, so it can end a contraction.
+SPECIAL = {**dict.fromkeys(BLANKS, BLANK), 0x17F: LONG_S}
+
+# The version of tiktoken's tables. If Python's are newer, only characters older than both have a known class.
+NEWEST_UNICODE = (16, 0)
+
+
+class UnknownClass(Exception):
+    """A character whose class may differ in tiktoken's tables. Only tiktoken can count it."""
+
+
+class Classes(dict[int, int]):
+    """Code point to class, filled on demand."""
+
+    def __missing__(self, code_point: int) -> int:
+        import unicodedata
+
+        character = chr(code_point)
+        found = CLASS_OF_CATEGORY.get(unicodedata.category(character))
+        version = tuple(map(int, unicodedata.unidata_version.split(".")[:2]))
+        if found is None or (version > NEWEST_UNICODE and unicodedata.ucd_3_2_0.category(character) == "Cn"):
+            raise UnknownClass(f"U+{code_point:04X}")
+        self[code_point] = found
+        return found
+
+
+CLASSES = Classes(SPECIAL)
+
+
+def classify(error: UnicodeError) -> tuple[bytes, int]:
+    """Return the classes of a run of characters that are not ASCII."""
+    assert isinstance(error, UnicodeEncodeError)
+    run = error.object[error.start : error.end]
+    return run.translate(CLASSES).encode("latin-1"), error.end
+
+
+# Encoding to ASCII calls the handler only for runs that are not ASCII, so the rest runs at full speed.
+codecs.register_error("tokcap.classes", classify)
+
+
+def classes_of(text: str) -> bytes | None:
+    """Return one byte per character; None if a character has no known class."""
+    try:
+        return text.encode("ascii", "tokcap.classes")
+    except UnknownClass:
+        return None
+
+
+# This many texts are remembered with their tokens; a longer one than that alone.
 MOST_RECENT, RECENT_CHARACTERS = 16, 1 << 16
 
 
-def remember(recent: dict[str, bytes], text: str, lengths: bytes) -> None:
-    """Remember the tokens of a text: most texts are counted first, and then asked for their tokens."""
-    if len(recent) >= MOST_RECENT or len(text) > RECENT_CHARACTERS:
-        recent.clear()
-    recent[text] = lengths
-
-
 class EmbeddedTokenizer(WholeTokens):
-    """One embedded encoding. Both ways to count give the same tokens.
-
-    `AddedTokenizer` is the same with the files of a vocabulary that the user has added.
-    """
+    """One embedded encoding. Both ways to count give the same tokens."""
 
     stable = True
     cuts_anywhere = True
-    most_tokens_per_byte = 1
-    digest = ""
-    # True for both vocabularies, as is the group of digits.
+    # True for both vocabularies.
     longest_token_bytes = 128
-    digit_group = 3
 
     def __init__(self, name: str) -> None:
-        self.name = self.pre_split = name
-        self._small_text: NativeEncoder | SmallTextEncoder | None = None
+        self.name = name
+        self._table: mmap | None = None
+        self._is_native_missing = False
         self._byte_pair: BytePairTokenizer | None = None
-        self._cuts: SafeCuts | None = None
-
-    def prepare(self) -> None:
-        """Load tiktoken: it counts large texts faster."""
-        _ = self.byte_pair
+        self._cuts = SafeCuts(WORDS_AND_LINES)
+        # The lengths of the tokens of the last texts: most texts are counted first, and then asked for them.
+        self._recent: dict[str, Sequence[int]] = {}
 
     @property
     def byte_pair(self) -> BytePairTokenizer:
@@ -69,82 +142,80 @@ class EmbeddedTokenizer(WholeTokens):
         return self._byte_pair
 
     def _load_byte_pair(self) -> BytePairTokenizer:
-        from tokcap.tokens import vocabulary
+        """Build the encoding from the embedded vocabulary, without the network."""
+        import tiktoken
 
-        return byte_pair_of(self.name, vocabulary.load(self.name), self.name, self.longest_token_bytes)
+        from tokcap.tokens.bpe import BytePairTokenizer, TiktokenEngine
+        from tokcap.tokens.pre_splits import PRE_SPLITS
+
+        ranked = ranks(self.name)
+        lengths = bytearray(len(ranked))
+        for token, rank in ranked.items():
+            lengths[rank] = len(token)
+        pre_split = PRE_SPLITS[self.name]
+        (pattern,) = pre_split.patterns
+        encoding = tiktoken.Encoding(self.name, pat_str=pattern, mergeable_ranks=ranked, special_tokens={})
+        engine = TiktokenEngine(encoding, bytes(lengths))
+        return BytePairTokenizer(self.name, engine, self.longest_token_bytes, pre_split)
 
     def count(self, text: str) -> int:
-        count = self.count_without_tiktoken(text)
-        return self.byte_pair.count(text) if count is None else count
-
-    def count_without_tiktoken(self, text: str) -> int | None:
-        """Return the same; None if tiktoken is loaded or has to be."""
-        lengths = self._small_text_lengths(text)
-        return None if lengths is None else len(lengths)
+        lengths = self._native_lengths(text)
+        return self.byte_pair.count(text) if lengths is None else len(lengths)
 
     def token_lengths(self, text: str) -> Sequence[int]:
-        lengths = self._small_text_lengths(text)
+        lengths = self._native_lengths(text)
         return self.byte_pair.token_lengths(text) if lengths is None else lengths
 
-    def _small_text_lengths(self, text: str) -> Sequence[int] | None:
-        """Return the token lengths without tiktoken; None if tiktoken is loaded or has to be."""
-        if self._byte_pair is not None:
+    def _native_lengths(self, text: str) -> Sequence[int] | None:
+        """Return the token lengths by compiled code; None if it declines, or if there is none."""
+        recent = self._recent
+        known = recent.get(text)
+        if known is not None or self._is_native_missing:
+            return known
+        try:
+            lengths = self._by_native(text)
+        except ImportError:
+            self._is_native_missing = True
             return None
-        if self._small_text is None:
-            self._small_text = self._open_small_text()
-        return self._small_text.token_lengths(text)
+        except (OSError, ValueError):
+            # The file is missing or damaged: tiktoken says so.
+            return None
+        if lengths is not None:
+            if len(recent) >= MOST_RECENT or len(text) > RECENT_CHARACTERS:
+                # A new dictionary, because another thread may be reading this one.
+                recent = self._recent = {}
+            recent[text] = lengths
+        return lengths
 
-    def _open_small_text(self) -> NativeEncoder | SmallTextEncoder:
-        from tokcap.tokens.native_text import native_encoder
+    def _by_native(self, text: str) -> bytes | None:
+        from tokcap.tokens._native import sign_classes, token_lengths
 
-        encoder = native_encoder(self.name)
-        if encoder is None:
-            from tokcap.tokens.small_text import SmallTextEncoder
-
-            return SmallTextEncoder(self.name)
-        return encoder
-
-    def are_digits_alike(self) -> bool:
-        """Return whether the number of tokens stays the same if a digit is replaced by another one."""
-        # Every group of up to three digits is a token of both vocabularies.
-        return True
+        if self._table is None:
+            self._table = mapped(self.name)
+        data = text.encode()
+        classes: bytes | None = data
+        if len(data) != len(text):
+            classes = sign_classes(data)
+            if classes is None:
+                classes = classes_of(text)
+        if classes is None:
+            return None
+        return token_lengths(self._table, self.name, classes, data)
 
     def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
-        if self._cuts is None:
-            from tokcap.tokens.chunks import SafeCuts
-
-            self._cuts = SafeCuts(self.pre_split)
         return self._cuts.first_after(data, search_from)
 
-    def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
-        return self.byte_pair.find_safe_cut(data, in_piece=in_piece)
-
-    def piece_end(self, data: bytes) -> int:
-        return self.byte_pair.piece_end(data)
-
-    def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
-        return self.byte_pair.cut_in_middle(data, is_end=is_end)
+    def find_safe_cut(self, data: bytes) -> int | None:
+        return self.byte_pair.find_safe_cut(data)
 
 
-def byte_pair_of(
-    name: str,
-    table: Vocabulary,
-    pre_split: str,
-    longest_bytes: int,
-    kind: type[BytePairTokenizer] | None = None,
-) -> BytePairTokenizer:
-    """Build a tiktoken encoding from a vocabulary, without the network."""
-    import tiktoken
-
-    from tokcap.tokens.bpe import BytePairTokenizer
-    from tokcap.tokens.pre_split import PRE_SPLIT, faster_for_tiktoken
-
-    pattern = PRE_SPLIT[pre_split]
-    encoding = tiktoken.Encoding(
-        name, pat_str=faster_for_tiktoken(pattern), mergeable_ranks=table.ranks(), special_tokens={}
-    )
-    kind = kind or BytePairTokenizer
-    return kind(name, encoding, longest_bytes, pattern, table.lengths, pre_split)
+def is_compiled() -> bool:
+    """Return whether the package has compiled code."""
+    try:
+        import tokcap.tokens._native  # noqa: F401  # loading it is the question
+    except ImportError:
+        return False
+    return True
 
 
 # A program that uses tokcap as a library reads each vocabulary once. Threads may share the tokenizers.
@@ -166,3 +237,41 @@ class EmbeddedFamily:
 
 
 FAMILY = EmbeddedFamily()
+
+
+def path_of(name: str) -> str:
+    return os.path.join(DIRECTORY, f"{name}.buckets")
+
+
+def mapped(name: str) -> mmap:
+    """Map the file of a vocabulary into memory; raise `ValueError` if this machine cannot read it."""
+    import mmap
+
+    descriptor = os.open(path_of(name), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # Load all pages at once where the system can. Most are needed soon, and one by one they cost more.
+        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+        file = mmap.mmap(descriptor, 0, flags, mmap.PROT_READ)
+    finally:
+        os.close(descriptor)
+    check(file, name)
+    return file
+
+
+def check(data: bytes | mmap, name: str) -> None:
+    """Raise `ValueError` if this is not a complete file that this machine can read."""
+    end = int.from_bytes(data[BUCKETS_BEGIN - OFFSET_BYTES : BUCKETS_BEGIN], "little")
+    if sys.byteorder != "little" or data[: len(FORMAT)] != FORMAT or end != len(data):
+        raise ValueError(f"the file of {name} is not complete, or not of this version")
+
+
+def ranks(name: str) -> dict[bytes, int]:
+    """Return the rank of each token, in the form that tiktoken takes."""
+    with open(path_of(name), "rb") as file:
+        data = file.read()
+    check(data, name)
+    entries = data[BUCKETS_BEGIN:].split(BEGIN)
+    found = {bytes((byte,)): rank for rank, byte in enumerate(BYTES_BY_RANK)}
+    for entry in entries[1:]:
+        found[entry[:-AFTER_TOKEN]] = entry[-3] << 14 | entry[-2] << 7 | entry[-1]
+    return found

@@ -7,24 +7,21 @@ first one.
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
 
 from tokcap.core.tokenizer import LastTokens, Total, after_cut, identity_of
 from tokcap.errors import DamagedOutput
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.tokens.checkpoints import Checkpoints, last_at_most
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.tokens.chunks import INSIDE_A_CHARACTER, Chunks, as_text, is_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Protocol
+    from collections.abc import Iterator, Sequence
+    from typing import Self
 
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import Tokenizer
-
-    class HasTokenLengths(Protocol):
-        def token_lengths(self, text: str) -> Sequence[int]: ...
-
 
 READ_BYTES = 1 << 18
 # The total of a larger payload is estimated, unless everything must be counted anyway.
@@ -41,39 +38,115 @@ PLACE_BYTES = 1 << 10
 # How far back from the end of a sample to search for a safe cut.
 LOOK_BACK_BYTES = 128
 
-# The smallest part that is worth its own process.
-PARALLEL_PART_BYTES = 4 << 20
-# A token that is further ahead is counted up to by `FarCounter`.
-FAR_TOKENS = 1 << 16
-# How much of the way to such a token is counted in parts, because its place is only estimated.
-SURE_SHARE = 0.9
+MAGIC = b"tokcap index 3\n"
+COMPLETE, VALID_UTF8, HAS_SAMPLE = 1, 2, 4
+# A file has at most about this many checkpoints, those of 128 MiB. In a larger payload they are further
+# apart: a page reads the whole file and one stretch between two checkpoints, possibly over a network.
+MOST_STORED = 1 << 13
+
+
+class Checkpoints:
+    """Token `tokens[i]` begins at byte `bytes[i]`, and that is a safe cut."""
+
+    def __init__(self) -> None:
+        # Lists, because there is one entry per 16 KiB and importing `array` takes longer than most counts.
+        self.tokens = [0]
+        self.bytes = [0]
+        # Whether the last one is the end of the payload, and whether everything up to it is valid UTF-8.
+        self.complete = False
+        self.valid_utf8 = True
+        # How many tokens some bytes of the payload have, from which its total is estimated; None if unknown.
+        self.sample: tuple[int, int] | None = None
+
+    def add(self, tokens: int, size: int, *, valid_utf8: bool = True) -> None:
+        """Add the end of the next chunk, given its number of tokens and its size in bytes."""
+        self.valid_utf8 = self.valid_utf8 and valid_utf8
+        self.tokens.append(self.tokens[-1] + tokens)
+        self.bytes.append(self.bytes[-1] + size)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def packed(self, size: int) -> bytes:
+        """Return the content of an index file for a payload of this size."""
+        flags = COMPLETE * self.complete | VALID_UTF8 * self.valid_utf8
+        flags |= HAS_SAMPLE * (self.sample is not None)
+        from tokcap.core.digest import checksum
+
+        tokens, places = self.tokens, self.bytes
+        if len(self) > MOST_STORED:
+            tokens, places = thinned(tokens, places)
+        head = MAGIC + little_endian([size, flags, len(tokens)])
+        body = head + little_endian(tokens) + little_endian(places) + little_endian(self.sample or ())
+        return body + checksum(body)
+
+    @classmethod
+    def unpacked(cls, data: bytes, size: int) -> Self | None:
+        """Read what `packed` wrote; None if the data is damaged or belongs to another payload."""
+        from tokcap.core.digest import checksum
+
+        body, seal = data[:-4], data[-4:]
+        if not body.startswith(MAGIC) or seal != checksum(body) or len(body) < len(MAGIC) + 24:
+            return None
+        head_end = len(MAGIC) + 24
+        found_size, flags, number = from_little_endian(body[len(MAGIC) : head_end])
+        body_end = head_end + 16 * number
+        sample_bytes = 16 if flags & HAS_SAMPLE else 0
+        if found_size != size or len(body) != body_end + sample_bytes or not number:
+            return None
+        found = cls()
+        found.tokens = from_little_endian(body[head_end : head_end + 8 * number])
+        found.bytes = from_little_endian(body[head_end + 8 * number : body_end])
+        if sample_bytes:
+            tokens, sampled = from_little_endian(body[body_end:])
+            found.sample = tokens, sampled
+        found.complete, found.valid_utf8 = bool(flags & COMPLETE), bool(flags & VALID_UTF8)
+        return found
+
+
+def thinned(tokens: Sequence[int], places: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return fewer checkpoints, with the first and the last. All are safe cuts, so any of them will do."""
+    distance = places[-1] // MOST_STORED
+    kept = [0]
+    for number in range(1, len(places) - 1):
+        if places[number] - places[kept[-1]] >= distance:
+            kept.append(number)
+    kept.append(len(places) - 1)
+    return [tokens[number] for number in kept], [places[number] for number in kept]
+
+
+def little_endian(numbers: Sequence[int]) -> bytes:
+    # `array` and `struct` take longer to import than this takes to run.
+    return b"".join(number.to_bytes(8, "little") for number in numbers)
+
+
+def from_little_endian(data: bytes) -> list[int]:
+    if sys.byteorder == "little":
+        return memoryview(data).cast("q").tolist()
+    return [int.from_bytes(data[place : place + 8], "little") for place in range(0, len(data), 8)]
 
 
 class Index:
     """Token positions of one payload with one tokenizer. Counts only as far as asked."""
 
-    far_tokens = FAR_TOKENS
-
     def __init__(self, payload: Payload, tokenizer: Tokenizer, known: Checkpoints | None = None) -> None:
         self._payload = payload
         self._tokenizer = tokenizer
+        self.tokenizer, self.identity = tokenizer.name, identity_of(tokenizer)
+        self.longest_token_bytes = tokenizer.longest_token_bytes
         self.checkpoints = known or Checkpoints()
         self._known = (len(known), known.complete) if known else None
-        self._continue_after_checkpoints()
+        begin = self.checkpoints.bytes[-1]
+        rest = blocks(payload, begin)
+        self._chunks = Chunks(rest, self._encoder_at(begin))
+        self._unread = iter(self._chunks)
         # The stretch used last: the next question is usually about the same one.
         self._stretch = -1
         self._stretch_ends: Sequence[int] = ()
         # As in the checkpoints, but perhaps of a damaged payload.
         self._sample: tuple[int, int] | None = None
-        self._last_chunk, self._last_counted = (b"", tokenizer), (0, True)
         # Whether this call has asked for the end of the payload (see `total`).
         self._was_end_asked = False
-
-    def _continue_after_checkpoints(self) -> None:
-        begin = self.checkpoints.bytes[-1]
-        rest = blocks(self._payload, begin)
-        self._chunks = Chunks(rest, self._encoder_at(begin), in_piece=self.checkpoints.in_piece)
-        self._unread = iter(self._chunks)
 
     def _encoder_at(self, byte: int) -> Tokenizer:
         """Return what encodes text that begins at a safe cut."""
@@ -84,40 +157,19 @@ class Index:
         return self.checkpoints.valid_utf8
 
     @property
-    def tokenizer(self) -> str:
-        return self._tokenizer.name
-
-    @property
-    def identity(self) -> str:
-        """See `identity_of`."""
-        return identity_of(self._tokenizer)
-
-    @property
-    def longest_token_bytes(self) -> int:
-        return self._tokenizer.longest_token_bytes
-
-    @property
     def storable(self) -> bool:
         """Whether the checkpoints are valid in other processes, and are more than were given."""
         now = (len(self.checkpoints), self.checkpoints.complete)
         return self._tokenizer.stable and now != self._known
 
-    def _read_on(self, count: Callable[[bytes], int] | None = None) -> None:
-        """Count the next chunk. If it is valid UTF-8, use `count` instead of the tokenizer."""
+    def _read_on(self) -> None:
+        """Count the next chunk."""
         chunk = next(self._unread, None)
         if chunk is None:
-            self.checkpoints.finish()
+            self.checkpoints.complete = True
             return
-        # A long run often repeats the same chunk.
-        encoder = self._chunks.tokenizer
-        if (chunk, encoder) != self._last_chunk:
-            valid_utf8 = is_utf8(chunk)
-            # `count` is for text after a safe cut.
-            is_countable = valid_utf8 and encoder is after_cut(self._tokenizer)
-            tokens = count(chunk) if count and is_countable else encoder.count(as_text(chunk))
-            self._last_chunk, self._last_counted = (chunk, encoder), (tokens, valid_utf8)
-        tokens, valid_utf8 = self._last_counted
-        self.checkpoints.add(tokens, len(chunk), valid_utf8=valid_utf8, in_piece=self._chunks.in_piece)
+        tokens = self._chunks.tokenizer.count(as_text(chunk))
+        self.checkpoints.add(tokens, len(chunk), valid_utf8=is_utf8(chunk))
 
     @property
     def total_tokens(self) -> int:
@@ -125,64 +177,10 @@ class Index:
         return self.checkpoints.tokens[-1]
 
     def count_all(self) -> None:
-        """Count to the end; a large rest with the extra `bulk` or in several processes."""
+        """Count to the end."""
         self._was_end_asked = True
-        if self.checkpoints.complete:
-            return
-        if self._payload.size - self.checkpoints.bytes[-1] >= 2 * PARALLEL_PART_BYTES:
-            self._count_large_rest()
         while not self.checkpoints.complete:
             self._read_on()
-
-    def _count_large_rest(self) -> None:
-        from tokcap.tokens.gigatoken_counter import counter_for
-
-        # The extra `bulk`, if it is installed.
-        if counter := counter_for(self._tokenizer):
-            while counter.is_worthwhile and not self.checkpoints.complete:
-                self._read_on(counter.count_chunk)
-        self._count_in_parallel(self._payload.size)
-
-    def _count_in_parallel(self, end: int) -> None:
-        """Count up to about `end` in several processes, if that is worthwhile."""
-        from tokcap.tokens.parallel import count_in_parallel, parts_of
-
-        begin = self.checkpoints.bytes[-1]
-        parts = parts_of(self._payload, self._tokenizer, (begin, end), PARALLEL_PART_BYTES)
-        if len(parts) > 1:
-            # Before the fork, so that the encoding is loaded only once.
-            self._tokenizer.prepare()
-            self.checkpoints.join(count_in_parallel(parts, self._count_part))
-            self._continue_after_checkpoints()
-
-    def _count_part(self, begin: int, end: int) -> Checkpoints:
-        from tokcap.tokens.far_counter import FarCounter
-
-        # `bulk` was tried before. It must not run in a process that was forked.
-        usual = after_cut(self._tokenizer)
-        found, count = Checkpoints(), FarCounter(usual, may_use_bulk=False).count
-        chunks = Chunks(blocks(self._payload, begin, end), self._encoder_at(begin))
-        for chunk in chunks:
-            valid_utf8 = is_utf8(chunk)
-            is_countable = valid_utf8 and chunks.tokenizer is usual
-            tokens = count(chunk) if is_countable else chunks.tokenizer.count(as_text(chunk))
-            found.add(tokens, len(chunk), valid_utf8=valid_utf8)
-        return found
-
-    def _reach_far(self, token: int) -> None:
-        """Count up to a token that is far ahead, or to the end."""
-        from tokcap.tokens.far_counter import FarCounter
-
-        known, counter, is_parallel = self.checkpoints, FarCounter(after_cut(self._tokenizer)), False
-        while known.tokens[-1] < token and not known.complete:
-            if counter.is_slow and not is_parallel and known.tokens[-1]:
-                # The bytes that are missing, as far as can be told from what was counted. The rest is counted
-                # chunk by chunk.
-                missing = (token - known.tokens[-1]) * known.bytes[-1] / known.tokens[-1]
-                end = known.bytes[-1] + int(missing * SURE_SHARE)
-                self._count_in_parallel(min(end, self._payload.size))
-                is_parallel = True
-            self._read_on(counter.count)
 
     @property
     def total(self) -> Total:
@@ -197,12 +195,12 @@ class Index:
         return self._estimated(whole)
 
     def _estimated(self, size: int) -> Total:
-        """Estimate the tokens of so many bytes."""
+        """Estimate the tokens of the first `size` bytes."""
         known = self.checkpoints
         while known.bytes[-1] < SAMPLE_BYTES and not known.complete:
             self._read_on()
         # Sample the same places even if more was counted, so that the same output gives the same mark.
-        first = min(last_at_most(known.bytes, SAMPLE_BYTES - 1) + 1, len(known) - 1)
+        first = min(bisect_right(known.bytes, SAMPLE_BYTES - 1), len(known) - 1)
         rest = size - known.bytes[first]
         return Total(known.tokens[first] + round(rest * self._tokens_per_byte()), exact=False)
 
@@ -255,8 +253,6 @@ class Index:
 
     def reach(self, token: int) -> int:
         """Return `token`, or the number of tokens if there are fewer."""
-        if token - self.checkpoints.tokens[-1] > self.far_tokens and not self.checkpoints.complete:
-            self._reach_far(token)
         while self.checkpoints.tokens[-1] < token and not self.checkpoints.complete:
             self._read_on()
         if token > self.checkpoints.tokens[-1]:
@@ -266,7 +262,7 @@ class Index:
     def starts(self, first: int, last: int) -> Sequence[int]:
         """Return the byte positions at which tokens `first` to `last` begin (see `TokenMap`)."""
         self.reach(last)
-        place = last_at_most(self.checkpoints.tokens, first)
+        place = bisect_right(self.checkpoints.tokens, first) - 1
         token = self.checkpoints.tokens[place]
         byte = self.checkpoints.bytes[place]
         found: list[int] = []
@@ -291,9 +287,9 @@ class Index:
         if not self._was_end_asked and self._tokenizer.cuts_anywhere:
             after_byte = self.byte_at(after)
             if self._payload.size - after_byte > EXACT_TAIL_BYTES:
-                from tokcap.tokens.tail import last_starts, starts_after
+                from tokcap.tokens.tail import last_starts
 
-                starts = last_starts(self._payload, self._tokenizer, number, after_byte, starts_after)
+                starts = last_starts(self._payload, self._tokenizer, number, after_byte)
                 if starts:
                     estimated = self._estimated(self._payload.size).tokens
                     return LastTokens(Total(max(estimated, after + number + 1), exact=False), starts)
@@ -306,10 +302,10 @@ class Index:
             self._read_on()
         if byte >= self._payload.size:
             return self.total_tokens
-        place = last_at_most(self.checkpoints.bytes, byte)
+        place = bisect_right(self.checkpoints.bytes, byte) - 1
         distance = byte - self.checkpoints.bytes[place]
         # The first token may have no bytes, and then a second one begins there.
-        number = last_at_most(self._ends_after(place), distance) + 1 if distance else 0
+        number = bisect_right(self._ends_after(place), distance) if distance else 0
         return self.checkpoints.tokens[place] + number
 
     def position(self, byte: int) -> Total:
@@ -322,11 +318,8 @@ class Index:
 
     def positions(self, places: Sequence[int]) -> Sequence[tuple[int, bool]]:
         """Return for each byte, in order, the token that contains it (see `TokenMap`)."""
-        # Most calls need no positions, and do not load this.
-        from _bisect import bisect_left
-
         self.count_all()
-        known = last_at_most(self.checkpoints.bytes, places[0])
+        known = bisect_right(self.checkpoints.bytes, places[0]) - 1
         token, begin = self.checkpoints.tokens[known], self.checkpoints.bytes[known]
         found: list[tuple[int, bool]] = []
         for chunk in self._known_chunks(known):
@@ -351,7 +344,7 @@ class Index:
     def byte_at(self, token: int) -> int:
         """Return where a token begins, even inside a character; the payload's size past the end."""
         token = self.reach(token)
-        place = last_at_most(self.checkpoints.tokens, token)
+        place = bisect_right(self.checkpoints.tokens, token) - 1
         if place + 1 == len(self.checkpoints):
             return self.checkpoints.bytes[place]
         number = token - self.checkpoints.tokens[place]
@@ -385,7 +378,7 @@ def blocks(payload: Payload, start: int = 0, stop: int | None = None) -> Iterato
         yield payload.read(place, min(place + READ_BYTES, end))
 
 
-def token_ends(chunk: bytes, tokenizer: HasTokenLengths, *, allowed_only: bool = True) -> Sequence[int]:
+def token_ends(chunk: bytes, tokenizer: Tokenizer, *, allowed_only: bool = True) -> Sequence[int]:
     """Return where each token of a chunk ends, in bytes of the chunk; -1 where no cut is allowed.
 
     With `allowed_only` off, ends inside a character are returned too, if they are known.

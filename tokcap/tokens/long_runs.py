@@ -1,19 +1,23 @@
 """Safe cuts in text that has none which can be seen: long runs of letters, digits, signs, emoji or blanks.
 
-Such a run is one piece of the pre-split, or many of equal kind. A cut is found by encoding, from the
-beginning of the run or in its middle (see `piece_cuts`). Cuts are in bytes of the replacement text.
+Such a run is one piece of the pre-split, or many of equal kind. A cut is found by encoding, without encoding
+all of the piece. Cuts are in bytes of the replacement text.
+
+A sequence of tokens is the encoding of its bytes if and only if every two neighbours are the encoding of
+theirs. So the beginning of a piece has tokens that are final, whatever follows: some token ends at one of the
+last `longest` bytes of the known part, and what the encodings up to each of these bytes have in common at
+their start stays.
 """
 
 from __future__ import annotations
 
-from tokcap.core.tokenizer import Cut
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.tokens.piece_cuts import WITNESSES
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from tokcap.tokens.piece_cuts import PieceCuts
+    from tokcap.tokens.bpe import Engine
+    from tokcap.tokens.pre_splits import PreSplit
 
 # Texts of every kind that can follow. A pre-split decides by the kinds of the next few characters.
 CONTINUATIONS = ("", *"aA中\u03011 \n-'/\t", "Ab", "中A", " a", " \n", "\n/", "\n a", "-a", "'s")
@@ -22,67 +26,34 @@ CONTINUATIONS = ("", *"aA中\u03011 \n-'/\t", "Ab", "中A", " a", " \n", "\n/", 
 MARGIN = 8
 # The inside of a longer run does not matter for the borders of pieces.
 SHORT_RUN = 512
-# How far apart two possible beginnings of a piece may be, in characters.
-MOST_DOUBT = 1 << 12
 
-# Runs without the beginning of a piece inside, wherever their own piece began.
-BLANKS = r"|[\r\n]+|[^\S\r\n]+"
-OF_ANY_LENGTH = r"\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+|\s+"
-GPT2_FAMILY = ("gpt2", "r50k_base", "p50k_base", "p50k_edit")
-CL100K_FAMILY = ("cl100k_base", "llama3", "qwen2")
-O200K_FAMILY = ("o200k_base", "tekken")
-RUNS = {
-    **dict.fromkeys(CL100K_FAMILY, r"\p{L}+|[^\s\p{L}\p{N}]+" + BLANKS),
-    # A capital may follow letters without case, unless there is a small letter further left.
-    **dict.fromkeys(
-        O200K_FAMILY,
-        r"\p{Ll}(?:\p{Ll}|\p{M})+|(?P<caseless>\p{L}[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)|[\p{Lu}\p{Lt}]+"
-        r"|[^\s\p{L}\p{N}\p{M}]+" + BLANKS,
-    ),
-    **dict.fromkeys(GPT2_FAMILY, OF_ANY_LENGTH),
-    "gpt2_digits": r"\p{L}+|[^\s\p{L}\p{N}]+|\s+",
-    "qwen35": r"[\p{L}\p{M}]+|[^\s\p{L}\p{M}\p{N}]+" + BLANKS,
-    "sentencepiece": r"[^\x00-@\[-`{-\x7f]+|[\x00-\t\x0b-\x1f!-/:-@\[-`{-\x7f]+| +|\n+",
-}
-# Ends of pieces that can be seen without their beginnings. `chunks.PATTERNS` finds those in ASCII text.
-PIECE_ENDS = {
-    **dict.fromkeys(CL100K_FAMILY, r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])"),
-    **dict.fromkeys(
-        O200K_FAMILY,
-        r"\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{N}](?=[^\S\r\n])|\p{Ll}{3}(?=\p{Lu})",
-    ),
-    **dict.fromkeys((*GPT2_FAMILY, "gpt2_digits"), r"\p{L}(?=[^\p{L}'])|\p{N}(?=\P{N})"),
-    "qwen35": r"[\p{L}\p{M}](?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{L}\p{M}\p{N}](?=[^\S\r\n])",
-    "sentencepiece": r"[A-Za-z](?=[\x00-@\[-`{-\x7f])|[0-9](?=[\s\S])|\n(?=[^\n])|[^\n](?=\n)|[^ >](?= )",
-}
-# Pieces with a small letter, up to any character of theirs: they end before the next capital. Letters without
-# case after them, if counted alone, would take the next word in. So a cut inside such a piece has `in_piece`.
-WITH_SMALL_LETTER = dict.fromkeys(
-    O200K_FAMILY, r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*\p{Ll}[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-)
-# The rest of such a piece.
-REST_OF_LETTERS = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-CONTRACTIONS = {"o200k_base": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"}
-CONTRACTION_CHARACTERS = 3
+# How far before the end of the known part to look for a settled token, in longest tokens. If that fails, look
+# further.
+REACHES = (3, 12, 48)
+MOST_CHARACTER_BYTES = 4
+# The tokens that must stay the same. One is enough for the proof.
+WITNESSES = 4
+# How many ends are returned. The last ones may be inside characters.
+MOST_ENDS = 256
 
 
 class LongRuns:
-    """Cuts in long runs for one pre-split, which is called `name`."""
+    """Cuts in long runs for one pre-split."""
 
-    def __init__(self, name: str, pattern: str, merge: Callable[[bytes], list[int]], cuts: PieceCuts) -> None:
+    def __init__(self, pre_split: PreSplit, engine: Engine, longest: int) -> None:
         # tiktoken depends on `regex`, which reads the same patterns.
         import regex
 
-        self._pattern = regex.compile(pattern)
-        self._run = regex.compile(RUNS[name])
-        self._piece_end = regex.compile(PIECE_ENDS[name])
-        self._with_small_letter = regex.compile(WITH_SMALL_LETTER.get(name, "(?!)"))
-        self._rest = regex.compile(REST_OF_LETTERS)
-        self._contraction = regex.compile(CONTRACTIONS.get(name, ""))
-        self._merge = merge
-        self._cuts = cuts
+        self._pattern = regex.compile(pre_split.pieces or pre_split.patterns[0])
+        self._run = regex.compile(pre_split.runs)
+        self._merge = engine.merge
+        self._length_of = engine.lengths.__getitem__
+        # Whether tokens end only between characters, or between all bytes of one: then it is enough to look
+        # at places where a character begins.
+        self._of_characters = engine.of_characters
+        self._longest = longest + (MOST_CHARACTER_BYTES if engine.of_characters else 0)
 
-    def cut_after_beginning(self, text: str) -> tuple[Cut | None, int]:
+    def cut_after_beginning(self, text: str) -> tuple[int | None, int]:
         """Cut text that begins at a safe cut, as late as possible.
 
         Return the cut, and the number of tokens before it if that is known, else 0.
@@ -91,37 +62,25 @@ class LongRuns:
         # A piece is certain if whole pieces follow it. White space is split differently before a word.
         ends = [end for _, end in pieces[:-2] if not text[end - 1].isspace()]
         if ends:
-            return Cut(len(text[: ends[-1]].encode())), 0
+            return len(text[: ends[-1]].encode()), 0
         begin, end = max(pieces, key=lambda span: span[1] - span[0], default=(0, 0))
         piece = text[begin : end - MARGIN].encode()
-        for number, place in self._cuts.settled(piece):
+        try:
+            settled = self._settled(piece)
+        except UnicodeDecodeError:
+            # The engine cannot merge parts of characters.
+            return None, 0
+        for number, place in settled:
             if is_character_start(piece, place):
                 cut = begin + len(piece[:place].decode())
                 # Most places are good. Marks among signs are not: what follows them would be another piece.
                 if self._pattern.match(text, cut).end() == end:
-                    in_piece = not self._is_certain(text, begin, cut)
-                    if in_piece and not self._with_small_letter.fullmatch(text, begin, cut):
+                    if not self._is_certain(text, begin, cut):
                         break
                     before = (text[start:stop].encode() for start, stop in pieces if stop <= begin)
                     number += sum(len(self._merge(piece)) for piece in before)
-                    return Cut(len(text[:cut].encode()), in_piece), number
+                    return len(text[:cut].encode()), number
         return None, 0
-
-    def cut_in_piece(self, text: str) -> tuple[Cut | None, int]:
-        """Cut text that begins at a cut with `in_piece`: inside the same piece, or at its end."""
-        end = self._rest.match(text).end()
-        if end + CONTRACTION_CHARACTERS <= len(text):
-            return Cut(self.piece_end(text)), 0
-        piece = text[: end - MARGIN].encode()
-        for number, place in self._cuts.settled(piece):
-            if is_character_start(piece, place):
-                return Cut(place, in_piece=True), number
-        return None, 0
-
-    def piece_end(self, text: str) -> int:
-        """Return where a piece ends that a cut with `in_piece` has cut, in bytes. `text` begins there."""
-        end = self._contraction.match(text, self._rest.match(text).end()).end()
-        return len(text[:end].encode())
 
     def _is_certain(self, text: str, begin: int, cut: int) -> bool:
         """Return whether both sides of a cut keep their tokens, whatever follows the text."""
@@ -134,36 +93,45 @@ class LongRuns:
         for more in CONTINUATIONS:
             whole = text + more
             start, stop = next(match.span() for match in self._pattern.finditer(whole) if match.end() > cut)
-            if self._pattern.match(whole, cut).end() != stop:
-                return False
-            if start != begin and not self._same_tokens(text, min(start, begin), max(start, begin)):
+            if start != begin or self._pattern.match(whole, cut).end() != stop:
                 return False
         return True
 
-    def _same_tokens(self, text: str, first: int, last: int) -> bool:
-        """Return whether a piece that begins at `first` has the same tokens if another begins at `last`."""
-        if last - first > MOST_DOUBT:
-            return False
-        divided = self._pattern.finditer(text[:last], first)
-        left = [token for match in divided for token in self._merge(match.group().encode())]
-        right = text[last : last + MOST_DOUBT].encode()
-        expected = left + self._merge(right)[:WITNESSES]
-        return self._merge(text[first:last].encode() + right)[: len(expected)] == expected
+    def _settled(self, piece: bytes) -> Sequence[tuple[int, int]]:
+        """Return where the last tokens of a piece end that stay the same whatever follows it, last one first.
 
-    def cut_in_middle(self, text: str, *, is_end: bool) -> int | None:
-        """Cut text whose beginning is unknown. `is_end`: nothing follows it."""
-        if found := self._piece_end.search(text, MARGIN):
-            return len(text[: found.end()].encode())
-        for run in self._run.finditer(text):
-            following = text[run.end() : run.end() + 1] or ("" if is_end else "A")
-            if run.groupdict().get("caseless") and (following.isupper() or following.istitle()):
-                continue
-            # A run at the beginning may be shorter than the margin, and a negative place counts from the end.
-            piece = text[run.start() + MARGIN : max(run.end() - MARGIN, 0)].encode()
-            for place in self._cuts.common(piece):
-                if is_character_start(piece, place):
-                    return len(text[: run.start() + MARGIN].encode()) + place
-        return None
+        Each end comes with the number of tokens before it. There are at most `MOST_ENDS`.
+        """
+        size, longest = len(piece), self._longest
+        if size < REACHES[0] * longest:
+            return ()
+        tokens = self._merge(piece)
+        number, end = len(tokens), size
+        for reach in REACHES:
+            while number and end > size - reach * longest:
+                number -= 1
+                end -= self._length_of(tokens[number])
+            if number < WITNESSES:
+                return ()
+            first = number - WITNESSES
+            start = end - sum(map(self._length_of, tokens[first:number]))
+            while self._of_characters and first and not is_character_start(piece, start):
+                first -= 1
+                start -= self._length_of(tokens[first])
+            expected = tokens[first:number]
+            stops: Sequence[int] = range(size - longest + 1, size + 1)
+            if self._of_characters:
+                stops = [stop for stop in stops if is_character_start(piece, stop)]
+            if all(self._merge(piece[start:stop])[: len(expected)] == expected for stop in stops):
+                break
+        else:
+            return ()
+        found = [(number, end)]
+        while number > 1 and len(found) < MOST_ENDS:
+            number -= 1
+            end -= self._length_of(tokens[number])
+            found.append((number, end))
+        return found
 
 
 def is_character_start(data: bytes, place: int) -> bool:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from tokcap.errors import UsageError
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -103,7 +103,7 @@ def find_model(name: str, own: Mapping[str, Model]) -> Model:
             if named:
                 model = table[max(named, key=len)]
                 is_large = spelling.endswith(LARGE_WINDOW)
-                return model.but(context_window=LARGE_WINDOW_TOKENS) if is_large else model
+                return model.replace(context_window=LARGE_WINDOW_TOKENS) if is_large else model
     raise UsageError(
         f"--model: {name[:60]!r} is not a known model; {suggestion(name, own)}"
         "add [models.NAME] to the config file"

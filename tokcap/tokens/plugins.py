@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from tokcap.core.tokenizer import WholeTokens
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokcap.core.tokenizer import Cut
     from tokcap.environment import Environment
 
 GROUP = "tokcap.tokenizers"
@@ -25,12 +24,6 @@ class PluginTokenizer(WholeTokens):
     token of a window. Texts are never cut into pieces for it, because only the plug-in knows the safe cuts.
     """
 
-    stable = False
-    cuts_anywhere = False
-    digit_group = 0
-    most_tokens_per_byte = 1
-    digest = ""
-
     def __init__(self, name: str, plugin: object) -> None:
         self.name = name
         self._token_lengths = getattr(plugin, "token_lengths", None)
@@ -42,9 +35,6 @@ class PluginTokenizer(WholeTokens):
                 f"--tokenizer: longest_token_bytes of the plug-in {name!r} is not a positive number: "
                 f"{self.longest_token_bytes!r}"
             )
-
-    def prepare(self) -> None:
-        """Do nothing: the plug-in is loaded already."""
 
     def count(self, text: str) -> int:
         return len(self.token_lengths(text))
@@ -61,18 +51,6 @@ class PluginTokenizer(WholeTokens):
         if max(lengths, default=1) > self.longest_token_bytes:
             raise TokenizerFailed(f"the plug-in {self.name!r} has a token above its longest_token_bytes")
         return lengths
-
-    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
-        return None
-
-    def find_safe_cut(self, data: bytes, *, in_piece: bool = False) -> Cut | None:
-        return None
-
-    def piece_end(self, data: bytes) -> int:
-        return len(data)
-
-    def cut_in_middle(self, data: bytes, *, is_end: bool) -> int | None:
-        return None
 
 
 class PluginFamily:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from _thread import get_ident
-
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.accelerators import thread
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.tokens.chunks import INSIDE_A_CHARACTER, as_text, is_utf8
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def invalid_spans(data: bytes) -> tuple[Sequence[int], Sequence[int]]:
         return "\ufffd", error.end
 
     # Decoding finds its handler by name, so every thread needs its own name.
-    name = f"tokcap.invalid_spans.{get_ident()}"
+    name = f"tokcap.invalid_spans.{thread.get_ident()}"
     codecs.register_error(name, record)
     data.decode("utf-8", name)
     return begins, stops

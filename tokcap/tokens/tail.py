@@ -5,20 +5,18 @@ Reading starts at a safe cut near the end. It is searched for further and furthe
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from tokcap.core.tokenizer import after_cut
-from tokcap.lean.record import TYPE_CHECKING
-from tokcap.tokens.checkpoints import last_at_most
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.tokens.chunks import INSIDE_A_CHARACTER, as_text, split
-from tokcap.tokens.index import READ_BYTES, blocks, token_ends
+from tokcap.tokens.index import blocks, token_ends
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeVar
+    from collections.abc import Sequence
 
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import Tokenizer
-
-    AnyTokenizer = TypeVar("AnyTokenizer", bound=Tokenizer)
 
 # How far back to look first, and how that grows.
 FIRST_BYTES = 1 << 16
@@ -26,20 +24,17 @@ BYTES_PER_TOKEN = 8
 GROWTH = 8
 # How much to search for a cut at each place.
 LOOK_BYTES = 1 << 16
-DIGITS = b"0123456789"
 
 
 def last_starts(
     payload: Payload,
-    tokenizer: AnyTokenizer,
+    tokenizer: Tokenizer,
     number: int,
     after_byte: int,
-    starts_after: Callable[[Payload, AnyTokenizer, int, int], Sequence[int] | None],
 ) -> Sequence[int] | None:
     """Return where the last `number` tokens start, and the end; see `TokenMap.starts`.
 
-    `starts_after` is the function of this module, or one for tokens that are estimated. None if no safe cut
-    is found after `after_byte` with so many tokens behind it.
+    None if no safe cut is found after `after_byte` with this many tokens behind it.
     """
     distance = max(FIRST_BYTES, BYTES_PER_TOKEN * number)
     while distance < payload.size - after_byte:
@@ -61,7 +56,7 @@ def starts_after(payload: Payload, tokenizer: Tokenizer, cut: int, number: int) 
     if first < 0:
         return None
     # Only the chunks at the end are encoded again.
-    chunk_number = last_at_most(counts, first)
+    chunk_number = bisect_right(counts, first) - 1
     found: list[int] = []
     for begin, end in zip(places[chunk_number:], places[chunk_number + 1 :], strict=False):
         ends = token_ends(payload.read(begin, end), tokenizer)
@@ -74,26 +69,5 @@ def starts_after(payload: Payload, tokenizer: Tokenizer, cut: int, number: int) 
 def safe_cut_after(payload: Payload, tokenizer: Tokenizer, place: int) -> int | None:
     """Return a safe cut soon after a place in a payload."""
     stop = min(place + LOOK_BYTES, payload.size)
-    data = payload.read(place, stop)
-    cut = tokenizer.safe_cut(bytearray(data), 0, 0) or tokenizer.cut_in_middle(
-        data, is_end=stop == payload.size
-    )
-    if cut:
-        return place + cut
-    if tokenizer.digit_group and not data.strip(DIGITS):
-        begin = begin_of_digits(payload, place)
-        # A digit of another script may precede them.
-        if begin == 0 or payload.read(begin - 1, begin).isascii():
-            return place + (begin - place) % tokenizer.digit_group
-    return None
-
-
-def begin_of_digits(payload: Payload, place: int) -> int:
-    """Return where the run of digits begins that contains a place."""
-    while place > 0:
-        start = max(place - READ_BYTES, 0)
-        others = len(payload.read(start, place).rstrip(DIGITS))
-        if others:
-            return start + others
-        place = start
-    return 0
+    cut = tokenizer.safe_cut(bytearray(payload.read(place, stop)), 0, 0)
+    return place + cut if cut else None

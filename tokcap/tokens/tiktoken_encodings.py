@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tokcap.errors import TokenizerUnavailable
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.tokens import embedded
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def load(encoding_name: str) -> Tokenizer:
     """Load an encoding by tiktoken, which may download its table."""
     import tiktoken
 
-    from tokcap.tokens.bpe import BytePairTokenizer
+    from tokcap.tokens.bpe import BytePairTokenizer, TiktokenEngine
+    from tokcap.tokens.pre_splits import PRE_SPLITS, SAME
 
     try:
         encoding = tiktoken.get_encoding(encoding_name)
@@ -60,7 +61,13 @@ def load(encoding_name: str) -> Tokenizer:
             f"--tokenizer: tiktoken cannot load {encoding_name!r} here ({type(error).__name__}); "
             "cl100k_base, o200k_base and approx need no download"
         ) from error
-    return BytePairTokenizer(encoding_name, encoding, max(map(len, encoding.token_byte_values())))
+    ranks = encoding._mergeable_ranks
+    lengths = [0] * (max(ranks.values()) + 1)
+    for token, rank in ranks.items():
+        lengths[rank] = len(token)
+    pre_split = PRE_SPLITS.get(SAME.get(encoding_name, encoding_name))
+    engine = TiktokenEngine(encoding, lengths)
+    return BytePairTokenizer(encoding_name, engine, max(lengths), pre_split, encoding._pat_str)
 
 
 FAMILY = TiktokenFamily()

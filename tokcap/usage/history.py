@@ -1,164 +1,222 @@
-"""The usage history of one data directory: the sums in `sums.json`, and the log lines written since."""
+"""Read the usage log and add it up by day, command or session.
+
+Only exact numbers are added. A run withholds its total minus what it has shown. Each later `show` of its
+output reduces what the run has saved, so a saving can be below zero. The total of a run that was only
+estimated is known once any call has counted the same output to its end.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import orjson
 
 from tokcap.errors import StoreError
+from tokcap.startup.record import Record
 from tokcap.system import private_files as private
-from tokcap.usage.log_reader import read_lines
-from tokcap.usage.sums import FIELDS, Output, Pending, Sums
-from tokcap.usage.usage_log import DAY_SECONDS, DIRECTORY, LARGEST_DAY_BYTES, SUFFIX, day_of
+from tokcap.usage.usage_log import DAY_SECONDS, DIRECTORY, SUFFIX, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokcap.environment import Environment
 
-SUMS_FILE = "sums.json"
-SCHEMA_VERSION = 1
-LARGEST_SUMS_BYTES = 256 << 20
-# Log lines are kept for `usage_log.KEEP_DAYS`, their sums for longer.
-KEEP_DAYS = 400
+By: TypeAlias = Literal["day", "command", "session"]
+
 READ_BYTES = 8 << 20
+# No size or count comes near this number; a larger one is damage.
+TOO_LARGE = 1 << 60
+NO_SESSION = "(none)"
+UNKNOWN = "(unknown)"
 
 
-class UsageHistory:
-    """Everything that is known about the calls so far."""
+class LoggedCall(NamedTuple):
+    """One call as logged. Not a `Record`, because there may be many thousands."""
 
-    def __init__(self, env: Environment) -> None:
-        self._data_dir = env.data_dir()
-        self._directory = os.path.join(self._data_dir, DIRECTORY)
-        self._now = env.now()
-        self.sums = Sums()
-        # How far each day's file is part of the sums, in bytes.
-        self._read_to: dict[str, int] = {}
-        # Days whose file is full, so that later calls are missing.
-        self.full_days: list[str] = []
+    day: str
+    kind: str
+    tokenizer: str
+    # Empty for a `show` of an output whose command was not stored.
+    command: str
+    session: str
+    handle: str
+    # None: not counted. For a `show`, the total is that of the stored stdout.
+    shown_tokens: int | None
+    total_tokens: int | None
+    # The tokens of stderr, if those of stdout may become known later.
+    stderr_tokens: int | None
 
-    def read(self) -> bool:
-        """Read the stored sums, then the new log lines. Return whether there were new ones."""
-        for path in (self._data_dir, self._directory):
-            if os.path.lexists(path) and not private.is_own_directory(path):
-                raise StoreError(f"{path} is a symlink or not owned by you; set TOKCAP_DATA_DIR to another")
-        self._load()
-        has_new_lines = False
-        for day, size in sorted(self._days()):
-            begin = self._read_to.get(day, 0)
-            if size < begin:
-                # The file got shorter: add it up from its start.
-                self.sums.drop_days({day})
-                begin = 0
-            if size > begin:
-                self._read_to[day] = self._add_lines(day, begin)
-                has_new_lines = True
-        return has_new_lines
 
-    def _days(self) -> Iterator[tuple[str, int]]:
-        """Yield each day that has a file, and the size of the file."""
-        try:
-            with os.scandir(self._directory) as found:
-                files = [(file.name, file.stat(follow_symlinks=False).st_size) for file in found]
-        except OSError:
+class Row:
+    """The sums of a day, a command or a session, counted with one tokenizer."""
+
+    def __init__(self, tokenizer: str, name: str = "") -> None:
+        self.tokenizer, self.name = tokenizer, name
+        self.runs = self.shows = self.shown_tokens = self.withheld_tokens = self.saved_tokens = 0
+        # Runs whose output was passed on and never counted, and runs whose total is only an estimate.
+        self.uncounted_runs = self.inexact_runs = 0
+
+    def numbers(self) -> dict[str, int]:
+        return {name: value for name, value in self.__dict__.items() if isinstance(value, int)}
+
+    def add(self, **amounts: int) -> None:
+        for name, amount in amounts.items():
+            self.__dict__[name] += amount
+
+
+class Report(Record):
+    """What `tokcap stats` shows. Tokens of different tokenizers are never added up."""
+
+    by: By
+    since: str
+    # One for each tokenizer, the most used first.
+    totals: list[Row]
+    # Days in order, commands and sessions by how much they saved or lost.
+    rows: list[Row]
+    broken_lines: int
+
+
+class Sums:
+    """The rows of a report while lines are added to them."""
+
+    def __init__(self, by: By, since: str) -> None:
+        self._by, self._since = by, since
+        self._rows: dict[tuple[str, str], Row] = {}
+        # What is known of stored outputs, by handle and tokenizer: their total, that of their stdout alone,
+        # the command of the first run.
+        self._totals: dict[tuple[str, str], int] = {}
+        self._stdout_totals: dict[tuple[str, str], int] = {}
+        self._commands: dict[str, str] = {}
+        # Runs with an unknown total, and `show` calls of their outputs.
+        self._waiting: list[LoggedCall] = []
+        self._inexact: set[tuple[str, str]] = set()
+        self.broken_lines = 0
+
+    def add(self, call: LoggedCall) -> None:
+        output = (call.handle, call.tokenizer)
+        is_run = call.kind == "run"
+        if call.total_tokens is not None and call.handle:
+            (self._totals if is_run else self._stdout_totals)[output] = call.total_tokens
+        if is_run:
+            self._commands.setdefault(call.handle, call.command)
+        self._count(call, **({"runs": 1} if is_run else {"shows": 1}))
+        if call.shown_tokens is None:
+            self._count(call, uncounted_runs=int(is_run))
             return
-        for name, size in files:
-            day = name.removesuffix(SUFFIX)
-            if day != name and is_day(day):
-                if size >= LARGEST_DAY_BYTES:
-                    self.full_days.append(day)
-                yield day, size
+        self._count(call, shown_tokens=call.shown_tokens)
+        if is_run and call.total_tokens is None:
+            self._inexact.add(output)
+            self._waiting.append(call)
+        elif not is_run and output in self._inexact:
+            self._waiting.append(call)
+        else:
+            self._save(call, call.total_tokens if is_run else None)
 
-    def _add_lines(self, day: str, begin: int) -> int:
-        """Add the lines of a day from a position on. Return the position after the last complete line."""
-        path = os.path.join(self._directory, day + SUFFIX)
-        try:
-            file = private.open_file(path)
-        except FileNotFoundError:
-            return begin
-        rest = b""
-        try:
-            while block := os.pread(file, READ_BYTES, begin + len(rest)):
-                complete, newline, rest = (rest + block).rpartition(b"\n")
-                for call in read_lines(complete):
-                    self.sums.add(day, call)
-                begin += len(complete) + len(newline)
-        except OSError as error:
-            raise private.refused(path, error) from None
-        finally:
-            os.close(file)
-        return begin
+    def report(self) -> Report:
+        """Return the sums of all lines."""
+        for call in self._waiting:
+            total = self._total_of(call)
+            if total is not None:
+                self._save(call, total if call.kind == "run" else None)
+            elif call.kind == "run":
+                self._count(call, inexact_runs=1)
+        totals: dict[str, Row] = {}
+        for row in self._rows.values():
+            totals.setdefault(row.tokenizer, Row(row.tokenizer)).add(**row.numbers())
+        used = sorted(totals.values(), key=lambda row: (-row.runs, row.tokenizer))
+        rows = sorted(self._rows.values(), key=lambda row: (row.name, row.tokenizer))
+        if self._by != "day":
+            rows.sort(key=lambda row: (-abs(row.saved_tokens), -row.runs))
+        return Report(self._by, self._since, used, rows, self.broken_lines)
 
-    def _load(self) -> None:
-        """Load the stored sums. If they are damaged, they are made again from the lines that still exist."""
-        try:
-            stored = orjson.loads(private.read_file(self._path, LARGEST_SUMS_BYTES))
-            if stored["schema_version"] != SCHEMA_VERSION:
-                return
-            sums = Sums()
-            for day, tokenizer, by, name, *numbers in stored["rows"]:
-                expect(str, day, tokenizer, by, name)
-                expect(int, *numbers)
-                if len(numbers) != len(FIELDS):
-                    return
-                sums.restore((day, tokenizer, by, name), numbers)
-            for handle, tokenizer, command, saved, total, waiting in stored["outputs"]:
-                expect(str, handle, tokenizer, command)
-                expect(int, saved, *([] if total is None else [total]))
-                output = sums.outputs[handle, tokenizer] = Output(command, saved, total)
-                for (day, counted_by, run, session), (runs, known, shown) in waiting:
-                    expect(str, day, counted_by, run, session)
-                    expect(int, runs, known, shown)
-                    output.pending[day, counted_by, run, session] = Pending(runs, known, shown)
-            sums.broken, read_to = stored["broken"], stored["read_to"]
-            expect(dict, sums.broken, read_to)
-            expect(int, *sums.broken.values(), *read_to.values())
-            if min(read_to.values(), default=0) < 0:
-                return
-            self.sums, self._read_to = sums, read_to
-        except (FileNotFoundError, StoreError, ValueError, TypeError, KeyError, AttributeError):
+    def _total_of(self, call: LoggedCall) -> int | None:
+        """Return the total of an output that a call before or after has counted."""
+        output = (call.handle, call.tokenizer)
+        if not call.handle or output in self._totals:
+            return self._totals.get(output)
+        stdout, stderr = self._stdout_totals.get(output), call.stderr_tokens
+        return None if stdout is None or (stderr is None and call.kind == "run") else stdout + (stderr or 0)
+
+    def _save(self, call: LoggedCall, total: int | None) -> None:
+        """Add what a run withholds, or what a `show` costs."""
+        assert call.shown_tokens is not None
+        withheld = 0 if total is None else total - call.shown_tokens
+        saved = -call.shown_tokens if total is None else withheld
+        self._count(call, withheld_tokens=withheld, saved_tokens=saved)
+
+    def _count(self, call: LoggedCall, **amounts: int) -> None:
+        if call.day < self._since:
             return
-
-    def save(self) -> None:
-        """Store the sums. If that fails, the next call reads the same lines again."""
-        oldest = day_of(self._now - KEEP_DAYS * DAY_SECONDS)
-        self.sums.drop_days({day for day in self.sums.days() if day < oldest})
-        stored = {
-            "schema_version": SCHEMA_VERSION,
-            "read_to": {day: position for day, position in self._read_to.items() if day >= oldest},
-            "broken": self.sums.broken,
-            "rows": [[*key, *row] for key, row in self.sums.rows.items()],
-            "outputs": [
-                [
-                    *key,
-                    output.command,
-                    output.saved_tokens,
-                    output.total_tokens,
-                    [
-                        [group, [pending.runs, pending.known_tokens, pending.show_tokens]]
-                        for group, pending in output.pending.items()
-                    ],
-                ]
-                for key, output in self.sums.outputs.items()
-            ],
-        }
-        try:
-            private.replace_file(self._path, orjson.dumps(stored))
-        except StoreError:
-            pass
-
-    @property
-    def _path(self) -> str:
-        return os.path.join(self._directory, SUMS_FILE)
+        name = {
+            "day": call.day,
+            "command": call.command or self._commands.get(call.handle) or UNKNOWN,
+            "session": call.session or NO_SESSION,
+        }[self._by]
+        row = self._rows.get((call.tokenizer, name))
+        if row is None:
+            row = self._rows[call.tokenizer, name] = Row(call.tokenizer, name)
+        row.add(**amounts)
 
 
-def expect(kind: type, *values: object) -> None:
-    """Raise `ValueError` unless all values have this type. The file may contain anything."""
-    if {*map(type, values)} - {kind}:
-        raise ValueError("a stored value has the wrong type")
+def read_report(env: Environment, by: By, since: str) -> Report:
+    """Read all lines, and add up those from a day on. Earlier runs have the totals of later `show` calls."""
+    directory = os.path.join(env.data_dir(), DIRECTORY)
+    for path in (env.data_dir(), directory):
+        if os.path.lexists(path) and not private.is_own_directory(path):
+            raise StoreError(f"{path} is a symlink or not owned by you; set TOKCAP_DATA_DIR to another")
+    sums = Sums(by, since)
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        names = []
+    for name in names:
+        day = name.removesuffix(SUFFIX)
+        if day != name and is_day(day):
+            for line in lines_in(os.path.join(directory, name)):
+                call = read_line(day, line)
+                if call is not None:
+                    sums.add(call)
+                elif day >= since:
+                    sums.broken_lines += 1
+    return sums.report()
+
+
+def lines_in(path: str) -> Iterator[bytes]:
+    """Yield the complete lines of a file. The last one may still be being written."""
+    try:
+        file = private.open_file(path)
+    except FileNotFoundError:
+        return
+    begin, rest = 0, b""
+    try:
+        while block := os.pread(file, READ_BYTES, begin):
+            begin += len(block)
+            *lines, rest = (rest + block).split(b"\n")
+            yield from filter(None, lines)
+    except OSError as error:
+        raise private.refused(path, error) from None
+    finally:
+        os.close(file)
+
+
+def read_line(day: str, raw: bytes) -> LoggedCall | None:
+    """Read one line; None if any of its values is missing or impossible."""
+    try:
+        fields: Any = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+    if type(fields) is not dict:
+        return None
+    names = [fields.get(name, "") for name in ("kind", "tokenizer", "command", "session", "handle")]
+    counts = [fields.get(name) for name in ("shown", "total", "stderr")]
+    if {*map(type, names)} != {str} or names[0] not in ("run", "show") or not names[1]:
+        return None
+    numbers = [number for number in counts if number is not None]
+    if any(type(number) is not int or not 0 <= number < TOO_LARGE for number in numbers):
+        return None
+    return LoggedCall(day, *names, *counts) if names[2] or names[0] == "show" else None
 
 
 def day_before(now: float, days: int) -> str:
@@ -170,7 +228,7 @@ def day_before(now: float, days: int) -> str:
 
 
 def is_day(name: str) -> bool:
-    """Whether a text is a day such as `2026-11-16`."""
+    """Return whether a text is a day such as `2026-11-16`."""
     try:
         time.strptime(name, "%Y-%m-%d")
     except ValueError:

@@ -1,72 +1,127 @@
-"""Turn sums into the rows of a report: added up over the selected days, and sorted."""
+"""Show a report: as text, a few sentences and a table; or as a picture, with matplotlib."""
 
 from __future__ import annotations
 
-from tokcap.lean.record import TYPE_CHECKING, Record
-from tokcap.usage.sums import FIELDS, POSITIONS
+import io
+from typing import TYPE_CHECKING
+
+from tokcap.core.units import count_of, printable
+from tokcap.errors import PackageMissing, StreamError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-    from tokcap.usage.sums import By, Row, Sums
+    from tokcap.system.screen import Screen
+    from tokcap.usage.history import Report, Row
 
+COLUMNS = ("runs", "shown", "withheld", "saved")
+# What a narrow terminal does without. The sentences above the table have the sums.
+LEAST_IMPORTANT_FIRST = ("", "withheld", "runs", "shown")
+LONGEST_NAME = 24
+LEAST_NAME = 10
+LONGEST_TOKENIZER = 40
 
-class ReportRow(Record):
-    """The numbers of a day, a command or a session; or the total, which has no name."""
-
-    tokenizer: str
-    name: str
-    numbers: tuple[int, ...]
-
-    def __getitem__(self, field: str) -> int:
-        return self.numbers[POSITIONS[field]]
-
-    def as_json(self, by: By | None = None) -> dict[str, object]:
-        """Return the row for programs, with its name under the key `by`."""
-        named: dict[str, object] = {by: self.name} if by else {}
-        return {**named, "tokenizer": self.tokenizer, **dict(zip(FIELDS, self.numbers, strict=True))}
+FORMATS = (".png", ".svg")
+MOST_BARS = 30
+# As much room as this many bars need, even for fewer.
+LEAST_PLACES = 12
 
 
-class Report(Record):
-    """What `tokcap stats` prints. Tokens of different tokenizers are never added up."""
-
-    since: str
-    totals: tuple[ReportRow, ...]
-    by: dict[By, tuple[ReportRow, ...]]
-    broken_lines: int
-    full_days: tuple[str, ...]
-
-    def rows(self, tokenizer: str, by: By) -> Sequence[ReportRow]:
-        return [row for row in self.by[by] if row.tokenizer == tokenizer]
+def report_text(report: Report, screen: Screen) -> str:
+    """Return the report as text: sentences and a table for each tokenizer."""
+    lines: list[str] = []
+    for total in report.totals:
+        lines += ["", *(part for line in sentences(total, report) for part in screen.wrapped(line)), ""]
+        lines += table([row for row in report.rows if row.tokenizer == total.tokenizer], report.by, screen)
+    if report.broken_lines:
+        lines += ["", f"skipped in the usage log: {count_of(report.broken_lines, 'damaged line')}"]
+    return "".join(f"{line}\n" for line in lines[1:])
 
 
-def make_report(sums: Sums, groups: Sequence[By], since: str, full_days: Sequence[str]) -> Report:
-    """Report the days from `since` on.
-
-    Days come in order, commands and sessions by how much they saved or lost.
-    """
-    totals: dict[tuple[str, str], Row] = {}
-    for tokenizer, _, row in sums.selected("day", since):
-        add(totals, (tokenizer, ""), row)
-    by = {group: tuple(sorted_rows(sums, group, since)) for group in groups}
-    total_rows = [ReportRow(tokenizer, name, tuple(row)) for (tokenizer, name), row in totals.items()]
-    total_rows.sort(key=lambda row: (-row["runs"], row.tokenizer))
-    broken = sum(number for day, number in sums.broken.items() if day >= since)
-    return Report(since, tuple(total_rows), by, broken, tuple(day for day in full_days if day >= since))
-
-
-def sorted_rows(sums: Sums, group: By, since: str) -> list[ReportRow]:
-    """Return the rows of one table."""
-    added: dict[tuple[str, str], Row] = {}
-    for tokenizer, name, row in sums.selected(group, since):
-        add(added, (tokenizer, name), row)
-    rows = [ReportRow(tokenizer, name, tuple(row)) for (tokenizer, name), row in added.items()]
-    if group == "day":
-        return sorted(rows, key=lambda row: (row.name, row.tokenizer))
-    return sorted(rows, key=lambda row: (-abs(row["saved_tokens"]), -row["runs"], row.name))
+def sentences(total: Row, report: Report) -> Iterator[str]:
+    """Yield the summary for one tokenizer."""
+    since = f" since {report.since}" if report.since else ""
+    calls = f"{count_of(total.runs, 'run')}, {count_of(total.shows, 'show call')}{since}"
+    yield f"{calls}, counted with {printable(total.tokenizer, LONGEST_TOKENIZER)}"
+    saved = f"saved {total.saved_tokens:,}"
+    yield f"shown {total.shown_tokens:,}, withheld {total.withheld_tokens:,}, {saved}"
+    if total.inexact_runs:
+        inexact = f"{count_of(total.inexact_runs, 'run')} with an estimated total"
+        yield f"not exact: {inexact}; not included in withheld and saved"
+    if total.uncounted_runs:
+        yield f"not counted: {count_of(total.uncounted_runs, 'run')}; not included in any sum"
 
 
-def add(rows: dict[tuple[str, str], Row], key: tuple[str, str], row: Row) -> None:
-    """Add a row to the row of the same key."""
-    known = rows.get(key)
-    rows[key] = [*row] if known is None else [*map(int.__add__, known, row)]
+def table(rows: list[Row], by: str, screen: Screen) -> Iterator[str]:
+    """Yield a heading, and a line for each row."""
+    names = [by, *(printable(row.name, LONGEST_NAME) for row in rows)]
+    cells = {name: [name, *(f"{cell_of(row, name):,}" for row in rows)] for name in COLUMNS}
+    for dropped in LEAST_IMPORTANT_FIRST:
+        cells.pop(dropped, None)
+        widths = {name: max(map(len, column)) for name, column in cells.items()}
+        room = screen.columns - sum(widths.values()) - 2 * len(widths)
+        if room >= min(LEAST_NAME, max(map(len, names))):
+            break
+    name_width = min(max(map(len, names)), max(room, 1))
+    for number, name in enumerate(names):
+        numbers = "".join("  " + cells[column][number].rjust(widths[column]) for column in cells)
+        line = printable(name, name_width).ljust(name_width) + numbers
+        yield line if number else line.upper()
+
+
+def cell_of(row: Row, column: str) -> int:
+    return row.numbers()["runs" if column == "runs" else f"{column}_tokens"]
+
+
+def format_of(path: str) -> str:
+    """Return the picture format that a file name asks for. Refuse others, and all without matplotlib."""
+    ending = path.lower()[-4:]
+    if ending not in FORMATS:
+        raise UsageError(f"--plot: {path!r} must end in .png or .svg")
+    try:
+        import matplotlib  # noqa: F401  # only to find out whether it is installed
+    except ImportError:
+        from tokcap.system.installation import command_to_add
+
+        needed = "--plot needs matplotlib, which is not installed"
+        raise PackageMissing(f"{needed}; run: {command_to_add('plot')}") from None
+    return ending[1:]
+
+
+def draw(report: Report, path: str) -> None:
+    """Draw the table of the tokenizer that was used most: tokens shown, and saved on top, or lost below 0."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import StrMethodFormatter
+
+    tokenizer = report.totals[0].tokenizer
+    rows = [row for row in report.rows if row.tokenizer == tokenizer]
+    rows = rows[-MOST_BARS:] if report.by == "day" else rows[:MOST_BARS]
+    places, shown = range(len(rows)), [row.shown_tokens for row in rows]
+    # Keep text in an SVG as text, and make the same picture from the same report.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "tokcap"}):
+        figure = Figure(figsize=(9, 3.2), layout="constrained")
+        axes = figure.subplots()
+        axes.bar(places, shown, color="#8a8a8a", label="shown")
+        axes.bar(
+            places, [max(row.saved_tokens, 0) for row in rows], bottom=shown, color="#2a7f4f", label="saved"
+        )
+        axes.bar(places, [min(row.saved_tokens, 0) for row in rows], color="#b03030", label="lost")
+        # Few bars are not wider than many.
+        axes.set_xlim(-0.6, max(len(rows), LEAST_PLACES) - 0.4)
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        # A dollar sign would start a formula.
+        names = [printable(row.name, LONGEST_NAME).replace("$", r"\$") for row in rows]
+        axes.set_xticks(places, names, rotation=45, ha="right", fontsize=8)
+        axes.set_ylabel(f"tokens ({printable(tokenizer, LONGEST_TOKENIZER)})", fontsize=8)
+        axes.set_title(f"by {report.by}", loc="left", fontsize=10)
+        # Above the chart, where no bar is.
+        axes.legend(fontsize=8, ncols=3, frameon=False, loc="lower right", bbox_to_anchor=(1, 1))
+        picture = io.BytesIO()
+        kind = format_of(path)
+        figure.savefig(picture, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    try:
+        with open(path, "wb") as file:
+            file.write(picture.getvalue())
+    except OSError as error:
+        raise StreamError(f"--plot: cannot write {path}: {error.strerror}") from None

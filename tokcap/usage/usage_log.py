@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import time
 
-from tokcap.lean.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -22,8 +23,6 @@ DAY_SECONDS = 24 * 60 * 60
 LARGEST_DAY_BYTES = 64 << 20
 # With every character escaped, a line with three names of this length is below 4 KiB, so one write is enough.
 LONGEST_NAME = 80
-
-FOLLOW_NO_LINKS = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class UsageLine(Record):
@@ -82,59 +81,29 @@ def json_text(value: int | str) -> str:
     name = value[:LONGEST_NAME]
     if name.isascii() and name.isprintable() and not ('"' in name or "\\" in name):
         return f'"{name}"'
-    from tokcap.lean.plainjson import dumps
+    from tokcap.startup.plainjson import dumps
 
     return dumps(name.encode("utf-8", "replace").decode())
 
 
 def append_bytes(data_dir: str, name: str, data: bytes, now: float) -> None:
     """Append to a private file in a private directory, with one write: parallel calls do not mix lines."""
-    try:
-        directory = open_own_directory(os.path.join(data_dir, DIRECTORY), data_dir)
-    except FileNotFoundError:
-        from tokcap.system import private_files as private
-
+    directory = os.path.join(data_dir, DIRECTORY)
+    if not (private.is_own_directory(data_dir) and private.is_own_directory(directory)):
         private.make_directory(data_dir, restrict=False)
-        private.make_directory(os.path.join(data_dir, DIRECTORY))
-        directory = open_own_directory(os.path.join(data_dir, DIRECTORY), data_dir)
+        private.make_directory(directory)
+    path = os.path.join(directory, name)
     try:
-        # O_NONBLOCK: if the file is a pipe, do not wait for its reader.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | FOLLOW_NO_LINKS
-        file = os.open(name, flags, 0o600, dir_fd=directory)
-        try:
-            found = os.fstat(file)
-            if found.st_uid != os.geteuid() or found.st_mode >> 12 != 0o10:
-                return
-            if not found.st_size:
-                # The umask may have removed the owner's permissions.
-                os.fchmod(file, 0o600)
-                remove_old_days(directory, now)
-            if found.st_size < LARGEST_DAY_BYTES:
-                os.write(file, data)
-        finally:
-            os.close(file)
-    finally:
-        os.close(directory)
+        is_full = os.lstat(path).st_size >= LARGEST_DAY_BYTES
+    except FileNotFoundError:
+        is_full = False
+    if not is_full and private.write_line(path, data) == len(data):
+        remove_old_days(directory, now)
 
 
-def open_own_directory(path: str, parent: str) -> int:
-    """Open a directory without following links; raise `PermissionError` if another user owns it."""
-    upper = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | FOLLOW_NO_LINKS)
-    try:
-        directory = os.open(
-            os.path.basename(path), os.O_RDONLY | os.O_DIRECTORY | FOLLOW_NO_LINKS, dir_fd=upper
-        )
-    finally:
-        os.close(upper)
-    if os.fstat(directory).st_uid != os.geteuid():
-        os.close(directory)
-        raise PermissionError(path)
-    return directory
-
-
-def remove_old_days(directory: int, now: float) -> None:
+def remove_old_days(directory: str, now: float) -> None:
     """Remove the files that are older than `KEEP_DAYS`."""
     oldest = day_of(now - KEEP_DAYS * DAY_SECONDS)
     for name in os.listdir(directory):
         if name.endswith(SUFFIX) and name < oldest:
-            os.unlink(name, dir_fd=directory)
+            os.unlink(os.path.join(directory, name))

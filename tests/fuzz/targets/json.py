@@ -10,13 +10,15 @@ import orjson
 
 from tests.fuzz.target import Input, target
 from tests.support import corpus
+from tests.support.json_documents import records_in
 from tests.support.payloads import payload_of
-from tokcap.lean import plainjson
+from tokcap.shapes import json_grammar as grammar
+from tokcap.shapes import json_scanner as scanner
+from tokcap.shapes import sniff
+from tokcap.shapes.beginning import certainly_text
+from tokcap.shapes.json_compiled import Refused
 from tokcap.shapes.json_index import index_document
-from tokcap.shapes.json_sniff import count_in_source
-from tokcap.shapes.json_text import grammar, scanner
-from tokcap.shapes.json_text.compiled import Refused
-from tokcap.shapes.json_text.tree import Reader
+from tokcap.startup import plainjson
 
 TEXTS = [*corpus.TRICKY_JSON, *corpus.case_inputs("json*")]
 # The standard library goes so deep without fail.
@@ -110,55 +112,6 @@ def json_reader(given: Input) -> None:
 
 
 @target(TEXTS)
-def json_tree(given: Input) -> None:
-    """Reading on from any place finds the leaves that reading everything finds there."""
-    data = given.payload
-    spans = found_values(data)
-    if not spans:
-        return
-    lines = len(spans) > 1
-
-    def leaves(begin: int) -> list[tuple[str, bytes]]:
-        reader = Reader(data, lines=lines)
-        reader.pass_over(begin)
-        reader.read_until(len(data) + 1)
-        tops = [reader.root] if reader.root.is_container else reader.root.children
-        return [(node.pointer(), data[node.start : node.end]) for top in tops for node in top.leaves()]
-
-    everything = leaves(0)
-    behind = leaves((given.knobs[0] * 256 + given.knobs[1]) % (len(data) + 1))
-    # What is passed over is a beginning; containers that were open stay, and are leaves if nothing follows.
-    whole = [leaf for leaf in behind if leaf in everything]
-    assert whole == everything[len(everything) - len(whole) :]
-    if not is_deep(data):
-        expected = [leaf for start, end in spans for leaf in leaf_values(data[start:end].decode())]
-        assert [as_written(value.decode()) for _, value in everything] == expected
-
-
-class Number(str):
-    """A number as it is written."""
-
-
-def as_written(text: str) -> object:
-    return json.loads(text, object_pairs_hook=tuple, parse_int=Number, parse_float=Number)
-
-
-def leaf_values(text: str) -> list[object]:
-    """Scalars and empty containers in order, by the standard library."""
-    found: list[object] = []
-
-    def visit(node: object) -> None:
-        if isinstance(node, tuple | list) and node:
-            for child in node:
-                visit(child[1] if isinstance(node, tuple) else child)
-        else:
-            found.append(node)
-
-    visit(as_written(text))
-    return found
-
-
-@target(TEXTS)
 def json_index(given: Input) -> None:
     """The index accepts what both compiled parsers and the grammar accept, and counts what the source has."""
     data = given.payload.strip(b" \t\r\n")
@@ -173,7 +126,7 @@ def json_index(given: Input) -> None:
         return
     spans = found_values(data)
     assert spans == [(0, len(data))]
-    assert found.total_count == count_in_source(data) or repeats_a_key(data)
+    assert found == records_in(data) or repeats_a_key(data)
     msgspec.json.decode(data, type=msgspec.Raw)
     try:
         orjson.loads(data)
@@ -184,3 +137,14 @@ def json_index(given: Input) -> None:
 def repeats_a_key(data: bytes) -> bool:
     top = json.loads(data, object_pairs_hook=tuple)
     return isinstance(top, tuple) and len({key for key, _ in top}) < len(top)
+
+
+@target([*corpus.TRICKY_JSON, *corpus.TRICKY_TABLES, *corpus.case_inputs(), *corpus.TRICKY_TEXT])
+def sniffer(given: Input) -> None:
+    """The first look at a payload never says text where the second one finds a structure."""
+    payload = payload_of(given.payload)
+    for declared in ("auto", "json", "jsonl", "csv", "tsv"):
+        assert sniff(payload, declared).shape in ("text", declared) or declared == "auto"
+    if sniff(payload, "auto").shape != "text":
+        assert not certainly_text(given.payload[: given.knobs[0] * 256 + given.knobs[1]])
+        assert not certainly_text(given.payload)

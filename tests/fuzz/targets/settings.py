@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-
-import pytest
 
 from tests.fuzz.target import Input, target
 from tests.support import corpus
 from tests.support.world import check_told
-from tokcap.cli.config.lines import placed_keys
-from tokcap.cli.config.reading import read_config
+from tokcap.cli.config import read_config
 from tokcap.errors import HookRefused, UsageError
-from tokcap.hooks import handler, jsonc, settings
-from tokcap.hooks.base import Capping
-from tokcap.hooks.settings_entry import HookEntry
-from tokcap.hooks.settings_value import EnvLine, JsonValue, TomlValue
+from tokcap.hooks import settings
+from tokcap.hooks.json_settings import HookEntry, JsonValue, parse
+from tokcap.hooks.line_settings import EnvLine, TomlTable, TomlValue
+from tokcap.hooks.yaml_settings import YamlItem
 
 CONFIGS = [
     b'token_limit = 500\ntokenizer = "o200k_base"\n[models.x]\ncontext_window = 5\n',
@@ -35,16 +31,9 @@ def config_file(given: Input) -> None:
         read_config(given.payload, PATH)
     except UsageError as error:
         message = str(error)
-        line = message.removeprefix(f"{PATH}:").partition(":")[0]
         assert message.startswith(f"{PATH}:"), message
-        assert line.isdigit(), message
-        assert 1 <= int(line) <= given.payload.count(b"\n") + 1, message
-    try:
-        text = given.payload.decode()
-    except UnicodeDecodeError:
-        return
-    for found in placed_keys(text):
-        assert 1 <= found.line <= text.count("\n") + 1
+        line = message.removeprefix(f"{PATH}:").partition(":")[0]
+        assert not line.isdigit() or 1 <= int(line) <= given.payload.count(b"\n") + 1, message
 
 
 SETTINGS = [
@@ -54,6 +43,9 @@ SETTINGS = [
     b'// c\n{\n  "a": 1, /* b */\n  "hooks": {\n    "BeforeTool": [],\n  },\n}\n',
     b'{"a": [1, 2], "env": {"CLAUDE_CODE_SHELL": "/nowhere/tokcap/bash"}, "shell": "/bin/sh"}',
     b'[shell_environment_policy.set]\nBASH_ENV = "/nowhere/tokcap/bash_env.sh"\nA = "b"\n',
+    b'[[hooks]]\nname = "mine"\ncommand = "tokcap hook run vibe"\n',
+    b"plugins:\n  enabled:\n    - one\n    - tokcap # ours\na: {b: [1]}\n",
+    b"plugins:\n  enabled: [one, 'tokcap']\n",
     b"A=b\nexport BASH_ENV='/nowhere/tokcap/bash_env.sh'\n# c\n",
     *corpus.TRICKY_JSON,
 ]
@@ -61,11 +53,13 @@ NOWHERE = "/nowhere/settings.json"
 
 
 ADDITIONS = (
-    HookEntry("claude-code", "PreToolUse", "Bash", 10, "tokcap hook run claude-code"),
-    JsonValue(("env", "CLAUDE_CODE_SHELL"), "/nowhere/tokcap/bash"),
-    JsonValue(("shell",), "/nowhere/tokcap/bash"),
+    HookEntry("tokcap hook run claude-code", "claude-code", "PreToolUse", "Bash", 10),
+    JsonValue("/nowhere/tokcap/bash", ("env", "CLAUDE_CODE_SHELL")),
+    JsonValue("/nowhere/tokcap/bash", ("shell",)),
     TomlValue(("shell_environment_policy", "set"), "BASH_ENV", "/nowhere/tokcap/bash_env.sh"),
+    TomlTable("vibe", "hooks", {"name": "tokcap"}, "tokcap hook run vibe"),
     EnvLine("BASH_ENV", "/nowhere/tokcap/bash_env.sh"),
+    YamlItem(("plugins", "enabled"), "tokcap"),
 )
 
 
@@ -88,7 +82,7 @@ def agent_settings(given: Input) -> None:
 
 def plain(data: bytes | None) -> dict[str, object]:
     """What it says; a file with nothing in it but our hook goes with it."""
-    return {} if data is None else jsonc.parse(data.decode("utf-8-sig")).plain()
+    return {} if data is None else parse(data.decode("utf-8-sig")).plain()
 
 
 def without_empty(value: dict[str, object], event: str) -> dict[str, object]:
@@ -101,26 +95,3 @@ def without_empty(value: dict[str, object], event: str) -> dict[str, object]:
         if not value.get(key):
             value.pop(key, None)
     return value
-
-
-RESULT = {"type": "text", "file": {"content": "line\n" * 50}}
-EVENTS = [
-    json.dumps({"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_response": RESULT}).encode(),
-    json.dumps({"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_response": ["a"] * 50}).encode(),
-    json.dumps({"toolName": "bash", "toolResult": {"textResultForLlm": "a\n" * 50}}).encode(),
-    b"[]",
-]
-
-
-@target(EVENTS)
-def hook_handler(given: Input) -> None:
-    """An answer is JSON, or there is none."""
-    name = given.pick(0, ("claude-code", "copilot"))
-    variables = {"PATH": os.environ["PATH"], "HOME": "/nowhere"}
-    options = given.pick(1, ((), ("--token-limit", "5"), ("--token-limit",), ("--session", "a b")))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(handler, "cap_by", lambda *_: lambda text: text[:20])
-        said = handler.answer([name, *options], given.payload, variables, lambda *_: Capping())
-    if said:
-        (key,) = json.loads(said)
-        assert key == ("hookSpecificOutput" if name == "claude-code" else "modifiedResult")

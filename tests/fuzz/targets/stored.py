@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.fuzz.target import Input, target
-from tests.support.reference import recount
-from tests.support.world import World, check_told, world
+from tests.support.world import check_told
 from tokcap.budget.arithmetic import Settings
-from tokcap.budget.base import SessionView
-from tokcap.budget.sqlite import SqliteLedger
+from tokcap.budget.ledger import SessionView
+from tokcap.budget.sqlite import ledger_in
+from tokcap.core.digest import checksum
 from tokcap.core.seek_points import SeekPoints, ShapeSeekPoints
 from tokcap.errors import TokcapError
-from tokcap.lean.digest import checksum
 from tokcap.store.record import StoredRecord
-from tokcap.tokens.checkpoints import Checkpoints
-
-if TYPE_CHECKING:
-    from tests.support.program import Ran
+from tokcap.store.shared_outputs import MAGIC, packed, unpacked
+from tokcap.tokens.index import Checkpoints
 
 RECORD = StoredRecord(
     "lake917365018",
@@ -64,7 +61,7 @@ def checkpoints() -> bytes:
     made = Checkpoints()
     for _ in range(5):
         made.add(7, 30)
-    made.finish()
+    made.complete = True
     made.sample = 70, 300
     return made.packed(150)
 
@@ -109,16 +106,24 @@ def seek_points_file(given: Input) -> None:
         assert nearest is None or nearest[0] <= byte
 
 
+@target(
+    [packed({"record.json": b"{}", "checksums": bytes(range(256)) * 4}), packed({}), MAGIC + b"2\n", MAGIC]
+)
+def shared_entry(given: Input) -> None:
+    found = unpacked(given.payload)
+    assert unpacked(packed(found)) == found
+
+
 # A ledger
 
 
 @cache
 def ledger_file() -> bytes:
     with tempfile.TemporaryDirectory() as directory:
-        book = SqliteLedger(directory)
+        book = ledger_in(directory)
         book.start("s", Settings(1000, 5000, 0.2, 0.5, 100))
         book.start("t", Settings())
-        book.end("t")
+        book.session("t").end()
         session = SessionView(book, "s")
         session.settle(session.reserve(50, turn="one"), 20)
         session.reserve(70, turn="two")
@@ -128,7 +133,7 @@ def ledger_file() -> bytes:
 
 def use_ledger(directory: str) -> None:
     """All that anybody does with a ledger. Each step may be refused in one line, and in no other way."""
-    book = SqliteLedger(directory, patience_seconds=0.1)
+    book = ledger_in(directory, patience_seconds=0.1)
     session = SessionView(book, "s")
     for step in (
         book.list,
@@ -143,8 +148,8 @@ def use_ledger(directory: str) -> None:
         lambda: session.read().usage_fraction,
         lambda: book.start("s", Settings(5)),
         lambda: book.start("u", Settings(5)),
-        lambda: book.reset("s"),
-        lambda: book.end("s"),
+        lambda: book.session("s").reset(),
+        lambda: book.session("s").end(),
     ):
         try:
             step()
@@ -179,124 +184,35 @@ def ledger_bytes(given: Input) -> None:
         use_ledger(directory)
 
 
-COLUMNS = (
-    *(
-        ("sessions", column)
-        for column in ("name", "created", "ended", "total", "context_window", "result_pct")
-    ),
-    *(("sessions", column) for column in ("turn_pct", "floor_tokens", "used", "window_used")),
-    *(
-        ("reservations", column)
-        for column in ("session", "tokens", "turn", "pid", "started", "boot", "namespace")
-    ),
-    *(("turns", column) for column in ("session", "turn", "used")),
-    *(("events", column) for column in ("session", "time", "kind", "tokens", "key")),
-)
+# What stands in a row, and what is put there instead.
 VALUES = (
-    None,
-    0,
-    -1,
-    1,
-    0.5,
-    1e308,
-    float("-inf"),
-    2**63 - 1,
-    -(2**63),
-    "",
-    "x",
-    "12",
-    b"",
-    b"\xff",
-    "\0",
-    10**13,
+    *(b"null", b"0", b"-1", b"1", b"0.5", b"1e308", b"-1e999", b"9223372036854775807", b"10000000000000"),
+    *(b'""', b'"x"', b'"12"', b"[]", b"{}", b"[[]]", b'"\\u0000"', b"\xff", b"{"),
 )
 
 
 @target(
-    [bytes((column, value)) for column in range(len(COLUMNS)) for value in range(len(VALUES))], examples=20
+    [bytes((row, place, value)) for row in range(8) for place in (1, 3, 5) for value in range(len(VALUES))],
+    examples=20,
 )
 def ledger_values(given: Input) -> None:
-    """Tables that are whole, with values that nobody wrote there by tokcap."""
+    """A file that is whole, with values in its rows that tokcap never wrote."""
     with tempfile.TemporaryDirectory() as directory:
-        place = Path(directory) / "ledger.db"
-        place.write_bytes(ledger_file())
-        place.chmod(0o600)
-        with contextlib.closing(sqlite3.connect(place, isolation_level=None)) as database:
-            for column, value in zip(given.payload[::2], given.payload[1::2], strict=False):
-                table, name = COLUMNS[column % len(COLUMNS)]
+        file = Path(directory) / "ledger.db"
+        file.write_bytes(ledger_file())
+        file.chmod(0o600)
+        with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as database:
+            rows = database.execute("SELECT key, value FROM rows ORDER BY key").fetchall()
+            for number, place, value in zip(*[iter(given.payload)] * 3, strict=False):
+                key, text = rows[number % len(rows)]
+                # The values of a row stand between these signs.
+                parts = re.split(r"([,:\[\]{}]+)", text)
+                at = place % len(parts) // 2 * 2
+                changed = (
+                    "".join(parts[:at]).encode()
+                    + VALUES[value % len(VALUES)]
+                    + "".join(parts[at + 1 :]).encode()
+                )
                 with contextlib.suppress(sqlite3.Error):
-                    database.execute(f"UPDATE {table} SET {name} = ?", (VALUES[value % len(VALUES)],))
+                    database.execute("UPDATE rows SET value = CAST(? AS TEXT) WHERE key = ?", (changed, key))
         use_ledger(directory)
-
-
-# A stored output
-
-OUTPUT = b"[" + b",".join(b'{"id":%d,"name":"number %d"}' % (n, n) for n in range(400)) + b"]\n"
-SHOW = ["show", "@last", "-n", "60", "--token-offset", "2000", "-o", "json"]
-
-
-@cache
-def stored_files() -> dict[str, bytes]:
-    """The files of an entry as a run leaves them, by their path below the data directory."""
-    with world() as here:
-        here.call(["-n", "60", "-o", "json"], OUTPUT)
-        here.call(SHOW)
-        return {
-            str(path.relative_to(here.data)): path.read_bytes()
-            for path in here.data.rglob("*")
-            if path.is_file()
-        }
-
-
-@cache
-def undamaged() -> Ran:
-    with world() as here:
-        put(here, {})
-        return here.call(SHOW)
-
-
-def put(here: World, changes: dict[str, bytes]) -> None:
-    for name, data in {**stored_files(), **changes}.items():
-        path = here.data / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-        path.chmod(0o600)
-    for directory in (here.data, *(path for path in here.data.rglob("*") if path.is_dir())):
-        directory.chmod(0o700)
-
-
-def entry_seeds() -> list[bytes]:
-    return [data for name, data in stored_files().items() if not name.endswith("/out")] + [
-        b"",
-        RECORD.packed(),
-    ]
-
-
-@target(entry_seeds(), examples=8)
-def damaged_entry(given: Input) -> None:
-    names = sorted(stored_files())
-    name = given.pick(0, names)
-    view = given.pick(
-        1, ((), ("--grep", "number 7"), ("--pointer", "/3/name"), ("--stream", "err"), ("--mode", "summary"))
-    )
-    args = [*SHOW, *view]
-    if view:
-        args[4:6] = []
-    with world() as here:
-        put(here, {name: given.payload})
-        ran = here.call(args)
-        again = here.call(args)
-    assert ran.status in (0, 1, 2, 125)
-    assert again.status == ran.status
-    if ran.status:
-        return
-    assert recount(ran.data_text) <= 60
-    if not name.endswith(("/out", "/last")) and not view and "shape" not in undamaged_differences(ran):
-        # The output itself is whole, so what is shown of it is what was shown before.
-        assert ran.json["data"] == undamaged().json["data"]
-
-
-def undamaged_differences(ran: Ran) -> set[str]:
-    """Keys of the answer that are not as they were: a well-formed record may tell another shape."""
-    before, after = undamaged().json["meta"], ran.json["meta"]
-    return {key for key in before if before[key] != after.get(key)}

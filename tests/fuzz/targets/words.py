@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 
 from tests.fuzz.target import Input, target
-from tests.support.world import world
 from tokcap.cli import shell_flags
 from tokcap.cli.arguments import HelpWanted, Subcommand, VersionWanted, parse, wanted_output
 from tokcap.cli.options import OPTIONS
@@ -31,32 +30,6 @@ CALLS = [
         ("-V",),
         ("--", "--", "show"),
         ("--sentinel", "", "\udcff", "-"),
-    )
-]
-SUBCALLS = [
-    "\0".join(words).encode()
-    for words in (
-        ("spill", "list", "-o", "json"),
-        ("spill", "path", "@last"),
-        ("spill", "rm", "3f2a"),
-        ("spill", "gc", "--days", "1"),
-        ("budget", "start", "s", "--total", "100"),
-        ("budget", "status", "s", "-o", "json"),
-        ("budget", "record", "--session", "s", "--input", "5", "--output", "6", "--id", "k"),
-        ("budget", "check", "--session", "s"),
-        ("budget", "compacted", "--used", "5", "s"),
-        ("budget", "reset", "s"),
-        ("budget", "end", "s"),
-        ("budget", "list"),
-        ("manifest", "-o", "json"),
-        ("completion", "bash"),
-        ("completion", "--list", "handles", "3f"),
-        ("hook", "list"),
-        ("hook", "install", "claude-code", "-n", "100", "--project"),
-        ("hook", "remove", "gemini"),
-        ("hook", "print", "claude-code", "--session", "s"),
-        ("show", "@last", "-o", "json"),
-        ("spill", "--help"),
     )
 ]
 
@@ -94,22 +67,6 @@ def arguments(given: Input) -> None:
         assert list(found.arguments) == words[len(words) - len(found.arguments) :]
     else:
         assert isinstance(found, HelpWanted | VersionWanted)
-
-
-@target(SUBCALLS, examples=6)
-def subcommands(given: Input) -> None:
-    words = words_of(given.payload)
-    if words[0] not in ("spill", "budget", "manifest", "completion", "hook", "show"):
-        words.insert(0, given.pick(0, ("spill", "budget", "manifest", "completion", "hook", "show")))
-    with world() as here:
-        if given.pick(1, (False, True)):
-            here.call(["-n", "2", "--", "seq", "20"])
-            here.call(["budget", "start", "s", "--total", "100"])
-        ran = here.call(words)
-    assert ran.status in (0, 1, 2, 120, 125), ran
-    if ran.status:
-        # A group without a command shows what commands there are.
-        assert ran.err.count(b"\n") <= 1 or ran.err.startswith(b"usage: "), ran.err
 
 
 @target(

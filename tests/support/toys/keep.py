@@ -1,15 +1,12 @@
 """A keep policy that shows the middle, so that there are two gaps."""
 
-from tokcap.core.fit import largest_fit
+from tokcap.core.cut import largest_fit
+from tokcap.keep.base import Keep
 
 
-class Middle:
-    needs_head = needs_tail = needs_middle = True
-    prefers_end = reads_only_head = may_pass_live = shows_prompts = may_stop_early = False
-    survey = None
-
-    def for_call(self, circumstances):
-        return self
+class Middle(Keep):
+    needs_tail = needs_middle = True
+    shows_prompts = False
 
     def choose(self, material):
         half = material.count // 2

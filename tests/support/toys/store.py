@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from tokcap.core.spool import Spool, open_nameless_file
+from tokcap.core.payload import Spool, open_nameless_file
 from tokcap.errors import NotFound
-from tokcap.store.base import ANYBODY, Caller, Cleaned, ListedOutput
-from tokcap.store.checked_stream import checked_streams
+from tokcap.store.base import ANYBODY, RECORD, Caller, Cleaned, ListedOutput, StoredOutput
+from tokcap.store.cleaning import split_by_retention
 from tokcap.store.handles import match_handle, nth_last, shortest_handle, steps_back, suggestion
 from tokcap.store.record import StoredRecord
-from tokcap.store.retention import split_by_retention
-
-RECORD = "record.json"
 
 
 class Kept:
@@ -50,32 +47,14 @@ class ToyBytes:
         pass
 
 
-class ToyOutput:
+class ToyOutput(StoredOutput):
     def __init__(self, kept: Kept, now: float) -> None:
         self._kept = kept
         self._now = now
-        self.handle = kept.handle
-        self.damage: list[str] = []
         record = kept.record()
-        if record is None:
-            self.damage.append(f"{RECORD} of {self.handle} is damaged")
+        damage = [] if record else [f"{RECORD} of {kept.handle} is damaged"]
         found = {stream: ToyBytes(kept.files[stream]) for stream in ("out", "err") if stream in kept.files}
-        self.streams = checked_streams(self.handle, found, record, self)
-        sizes = {stream: payload.size for stream, payload in found.items()}
-        self.record = record or StoredRecord(self.handle, stored_bytes=sizes)
-        for stream, size in self.record.stored_bytes.items():
-            if sizes.get(stream, 0) != size:
-                self.damage.append(f"{stream} of {self.handle} is damaged")
-
-    def local_path(self, stream: str) -> None:
-        return None
-
-    def fetch_path(self, stream: str) -> None:
-        return None
-
-    def is_whole(self, stream: str) -> bool:
-        payload = self.streams[stream]
-        return not payload.lost and payload.size == payload.found_size
+        super().__init__(kept.handle, record, found, damage)
 
     def read_file(self, name: str) -> bytes | None:
         return self._kept.files.get(name)
@@ -83,17 +62,8 @@ class ToyOutput:
     def write_file(self, name: str, data: bytes) -> None:
         self._kept.files[name] = data
 
-    def write_record(self, record: StoredRecord) -> None:
-        self.write_file(RECORD, record.packed())
-
-    def note_damage(self, name: str, consequence: str) -> None:
-        self.damage.append(f"{name} of {self.handle} is damaged: {consequence}")
-
     def touch(self) -> None:
         self._kept.read_at = self._now
-
-    def close(self) -> None:
-        pass
 
 
 class ToyDraft:
@@ -193,9 +163,6 @@ class ToyStore:
         return []
 
     def local_path(self, handle: str) -> None:
-        return None
-
-    def local_directory(self) -> None:
         return None
 
 

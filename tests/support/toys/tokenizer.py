@@ -11,13 +11,7 @@ class WordTokenizer(WholeTokens):
     name = "toy-words"
     stable = True
     cuts_anywhere = True
-    digit_group = 0
-    most_tokens_per_byte = 1
-    digest = ""
     longest_token_bytes = 1 << 62
-
-    def prepare(self):
-        pass
 
     def count(self, text):
         return len(self.token_lengths(text))
@@ -28,15 +22,6 @@ class WordTokenizer(WholeTokens):
     def safe_cut(self, data, begin, search_from):
         match = re.compile(rb"[a-z] (?=[a-z])").search(data, search_from)
         return match.end() if match else None
-
-    def find_safe_cut(self, data, *, in_piece=False):
-        return None
-
-    def piece_end(self, data):
-        return len(data)
-
-    def cut_in_middle(self, data, *, is_end):
-        return None
 
 
 class WordFamily:

@@ -1,134 +1,132 @@
-"""`tokcap completion …`: print the completion script of a shell, or install it where the shell looks."""
+"""`tokcap completion …`: print the script that completes tokcap in a shell, or install it."""
 
-from __future__ import annotations
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
 
 from tokcap import exits
-from tokcap.cli.completions import SHELLS, script_for
-from tokcap.cli.description import Argument, Group, command
+from tokcap.cli.application import application
+from tokcap.environment import Environment
 from tokcap.errors import UsageError
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.system.private_files import change_file, contents_of
+from tokcap.system.quoting import quoted
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+# A script begins with `#compdef tokcap` or `# bash completion`.
+SIGNATURE_BYTES = 14
 
-    from tokcap.cli.completions import Shell
-    from tokcap.cli.completions.installing import Outcome
-    from tokcap.cli.description import Command
-    from tokcap.environment import Environment
-
-GROUP = Group("completion", "Complete the words of tokcap in bash, zsh and fish.")
-
-MAN = "man"
-WHAT = Argument(
-    "WHAT",
-    "the shell, or man for the man pages",
-    required=False,
-    choices=(*SHELLS, MAN),
-)
+app = application("Complete the words of tokcap in bash, zsh and fish.")
 
 
-def printing(shell: Shell) -> Command:
+class Shell(NamedTuple):
+    """Where a shell looks for the completion of a command."""
+
+    script: str
+    # Below a directory that this variable names, else below this directory of the home.
+    variable: str
+    directory: str
+    place: str
+    # What to do if the shell does not look there.
+    remark: str
+
+
+SHELLS = {
+    "bash": Shell(
+        "tokcap.bash",
+        "XDG_DATA_HOME",
+        ".local/share",
+        "bash-completion/completions/tokcap",
+        "without the package bash-completion, add this line to ~/.bashrc: . {path}",
+    ),
+    "zsh": Shell(
+        "_tokcap",
+        "XDG_DATA_HOME",
+        ".local/share",
+        "zsh/site-functions/_tokcap",
+        "add this line to ~/.zshrc, before compinit: fpath=({directory} $fpath)",
+    ),
+    "fish": Shell(
+        "tokcap.fish",
+        "XDG_CONFIG_HOME",
+        ".config",
+        "fish/completions/tokcap.fish",
+        "",
+    ),
+}
+
+Name = Annotated[
+    str | None, typer.Argument(metavar="|".join(SHELLS), help="the shell; default: the one that SHELL names")
+]
+
+
+def printing(name: str) -> Callable[[typer.Context], int]:
     """Return the command that prints the script of one shell."""
 
-    @command("completion", shell, examples=((f"tokcap completion {shell}", f"the script for {shell}"),))
-    def print_script(env: Environment) -> int:
-        env.write_stdout(script(shell))
+    def print_script(context: typer.Context) -> int:
+        env: Environment = context.obj
+        env.write_stdout(script_of(SHELLS[name]))
         return exits.OK
 
-    return print_script.but(summary=f"Print the completion script for {shell}.")
+    return print_script
 
 
-@command(
-    "completion",
-    "install",
-    arguments=(WHAT,),
-    examples=(
-        ("tokcap completion install", "for your shell, and the man pages if man does not find them"),
-        ("tokcap completion install zsh", "for zsh"),
-    ),
-    danger="writes",
-    no="a file of that name is not tokcap's or was edited, or the program does not find what was installed",
-)
-def install(env: Environment, *, what: str | None) -> int:
-    """Make a shell complete tokcap: save the script where it looks, and ask the shell whether it finds it.
-
-    Without WHAT: for the shell that SHELL names, and the man pages if man does not find them. If a shell has
-    no such place, a marked block in its start-up file loads the script. Asks nothing, can be repeated, and
-    changes nothing if the shell completes tokcap already.
-    """
-    from tokcap.cli.completions import installing
-    from tokcap.cli.completions.asking import ASKING
-    from tokcap.cli.completions.targets import TARGETS
-
-    if env.variables.get(ASKING):
-        # A start-up file called it, in a shell that tokcap has started to ask.
-        return exits.OK
-    names = [what or users_shell(env)]
-    if not what and is_program(MAN, env):
-        names.append(MAN)
-    for name in names:
-        if not is_program(name, env):
-            env.tell(f"completion: {name} was not found on PATH")
-            return exits.NO
-    return report([installing.install(TARGETS[name], env) for name in names], env)
+for each in SHELLS:
+    app.command(each, help=f"Print the completion script for {each}.")(printing(each))
 
 
-@command(
-    "completion",
-    "uninstall",
-    arguments=(WHAT,),
-    examples=(("tokcap completion uninstall", "remove all that tokcap completion install wrote"),),
-    danger="writes",
-    no="nothing is installed, or a file or block was edited and is kept",
-)
-def uninstall(env: Environment, *, what: str | None) -> int:
-    """Remove what tokcap completion install wrote, and nothing else; without WHAT, all of it."""
-    from tokcap.cli.completions import installing
-    from tokcap.cli.completions.targets import TARGETS
-
-    outcome = installing.uninstall([TARGETS[what]] if what else [*TARGETS.values()], env)
-    if not outcome.messages:
-        outcome = outcome.but(messages=("nothing is installed by tokcap completion install",))
-    return report([outcome], env)
+@app.command(epilog="Exit status 1: a file of that name is not tokcap's.")
+def install(context: typer.Context, shell: Name = None) -> int:
+    """Save the script where the shell looks for it, and print what else the shell may need."""
+    env: Environment = context.obj
+    name = named(shell, env)
+    chosen, path = SHELLS[name], path_of(SHELLS[name], env)
+    before = contents_of(path)
+    if not is_ours(before, chosen):
+        env.tell(f"completion: {path} is not tokcap's; move it away")
+        return exits.NO
+    # zsh refuses files that others can write to.
+    change_file(path, before, script_of(chosen), 0o644)
+    remark = chosen.remark.format(path=quoted(path), directory=quoted(os.path.dirname(path)))
+    env.tell(f"completion: {name}: wrote {path}{remark and f'; {remark}'}")
+    return exits.OK
 
 
-COMMANDS = (*(printing(shell) for shell in SHELLS), install, uninstall)
+@app.command(epilog="Exit status 1: nothing is installed, or a file of that name is not tokcap's.")
+def uninstall(context: typer.Context, shell: Name = None) -> int:
+    """Remove the script that install has saved."""
+    env: Environment = context.obj
+    name = named(shell, env)
+    path = path_of(SHELLS[name], env)
+    before = contents_of(path)
+    if before is None or not is_ours(before, SHELLS[name]):
+        env.tell(f"completion: {name}: {path} is not there, or not tokcap's")
+        return exits.NO
+    change_file(path, before, None)
+    env.tell(f"completion: {name}: removed {path}")
+    return exits.OK
 
 
-def script(shell: Shell) -> bytes:
-    """Return the script of this version."""
-    return script_for(shell).encode()
-
-
-def users_shell(env: Environment) -> str:
-    """Return the shell that SHELL names, or that of the user's login."""
-    named = env.variables.get("SHELL") or login_shell()
-    name = named.rpartition("/")[2]
+def named(shell: str | None, env: Environment) -> str:
+    """Return the name of the shell that is meant."""
+    name = shell or os.path.basename(env.variables.get("SHELL", ""))
     if name not in SHELLS:
-        shown = f"{named} is not one of {', '.join(SHELLS)}" if named else "SHELL is not set"
-        raise UsageError(f"{shown}; name the shell: tokcap completion install {'|'.join(SHELLS)}")
+        raise UsageError(f"{name!r} is not one of {', '.join(SHELLS)}; name the shell")
     return name
 
 
-def login_shell() -> str:
-    import os
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_shell
-    except KeyError:
-        return ""
+def path_of(shell: Shell, env: Environment) -> str:
+    """Return the place of the script of one shell."""
+    root = env.variables.get(shell.variable) or os.path.join(env.home(), shell.directory)
+    return os.path.join(root, shell.place)
 
 
-def is_program(name: str, env: Environment) -> bool:
-    import shutil
-
-    return shutil.which(name, path=env.variables.get("PATH")) is not None
+def script_of(shell: Shell) -> bytes:
+    return (SCRIPTS / shell.script).read_bytes()
 
 
-def report(outcomes: Sequence[Outcome], env: Environment) -> int:
-    """Write what was done, and return the exit status."""
-    for outcome in outcomes:
-        for message in outcome.messages:
-            env.tell(f"completion: {message}")
-    return exits.OK if all(outcome.succeeded for outcome in outcomes) else exits.NO
+def is_ours(data: bytes | None, shell: Shell) -> bool:
+    """Return whether a file is not there, or begins as the script of every version of tokcap does."""
+    return data is None or data.startswith(script_of(shell)[:SIGNATURE_BYTES])

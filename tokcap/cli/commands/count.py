@@ -5,68 +5,41 @@ from __future__ import annotations
 import os
 
 from tokcap import exits
-from tokcap.cli.description import OUTPUT, Argument, command, flag_like
+from tokcap.cli.description import Argument, Command
+from tokcap.cli.options import row_like
 from tokcap.cli.reply import Reply
+from tokcap.core.tokenizer import tokens_of
 from tokcap.core.units import printable
 from tokcap.errors import TokcapError
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.tokens.chunks import Chunks, as_text, is_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from tokcap.core.notice import Notice
-    from tokcap.core.request import Output, View
+    from tokcap.core.request import View
+    from tokcap.core.response import Notice
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
-    from tokcap.steps.file_count import FileCount
 
     # The count of a file, or why it could not be counted.
-    Counted = tuple[str, FileCount | str]
+    Counted = tuple[str, "FileCount | str"]
 
+STANDARD_INPUT = "-"
+READ_BYTES = 1 << 20
 # The longest name that a system allows.
 LONGEST_NAME = 4096
 # What decides how tokens are counted.
 TOKENIZER_KEYS = ("tokenizer", "model", "tokenizer_match")
 
 
-@command(
-    "count",
-    arguments=(
-        Argument(
-            "FILE",
-            "a file; - or none: standard input",
-            required=False,
-            repeatable=True,
-            names="files",
-            passed_as="files",
-        ),
-    ),
-    flags=(
-        flag_like("tokenizer", "the tokenizer to count with"),
-        flag_like("model", "the model whose tokenizer is used"),
-        OUTPUT,
-    ),
-    examples=(
-        ("tokcap count README.md docs/*.md", "the tokens of each file, and their total"),
-        ("git diff | tokcap count", "the tokens of standard input"),
-    ),
-    no="a file could not be counted; the others were",
-    quick=True,
-)
 def count(
     env: Environment,
-    *,
-    files: Sequence[str],
-    tokenizer: str | None,
-    model: str | None,
-    output: Output | None,
+    files: Sequence[str] = (),
+    tokenizer: str | None = None,
+    model: str | None = None,
+    output: str | None = None,
 ) -> int:
-    """Count the tokens of files: one line for each file, and the total of several.
-
-    A large file is counted on all cores. Nothing is stored, and no session is charged. Bytes that are not
-    UTF-8 count as their replacement text.
-    """
-    from tokcap.steps.file_count import STANDARD_INPUT
     from tokcap.tokens import open_tokenizer
 
     reply, stopwatch = Reply(env, output), env.stopwatch()
@@ -103,19 +76,36 @@ def count(
     )
 
 
-COMMANDS = (count,)
+COUNT = Command(
+    path=("count",),
+    summary="Count the tokens of files: one line for each file, and the total of several.",
+    details="Nothing is stored, and no session is charged. Bytes that are not UTF-8 count as their"
+    " replacement text.",
+    arguments=(
+        Argument(
+            "FILES", "a file; - or none: standard input", required=False, repeatable=True, names="files"
+        ),
+    ),
+    options=(
+        row_like("tokenizer", "the tokenizer to count with"),
+        row_like("model", "the model whose tokenizer is used"),
+        row_like("output"),
+    ),
+    epilog="Exit status 1: a file could not be counted; the others were. Example: git diff | tokcap count.",
+    handler=count,
+)
 
 
 def view_of(tokenizer: str | None, model: str | None, env: Environment) -> View:
     """Return the tokenizer and the model that flags, variables, config file or default choose."""
+    from tokcap.cli.arguments import decide
     from tokcap.cli.options import BY_KEY
-    from tokcap.cli.values import decide
     from tokcap.core.request import View
 
     given = {"tokenizer": tokenizer, "model": model}
     flags = [(BY_KEY[key], value) for key, value in given.items() if value is not None]
     decided = decide(flags, "run", env)
-    return View().but(**{key: decided[key] for key in TOKENIZER_KEYS if key in decided})
+    return View().replace(**{key: decided[key] for key in TOKENIZER_KEYS if key in decided})
 
 
 def notices_of(view: View, tokenizer: Tokenizer) -> tuple[Notice, ...]:
@@ -124,42 +114,23 @@ def notices_of(view: View, tokenizer: Tokenizer) -> tuple[Notice, ...]:
         return ()
     from tokcap.steps.examination import notices_about_tokenizer
 
-    return notices_about_tokenizer(view.but(token_count=True), tokenizer)
+    return notices_about_tokenizer(view.replace(token_count=True), tokenizer)
 
 
 def count_all(files: Sequence[str], tokenizer: Tokenizer, env: Environment) -> Iterator[Counted]:
-    """Count the files one after the other, with a progress bar on a terminal."""
-    from tokcap.steps.file_count import count_file
+    """Count the files one after the other."""
+    for path in files:
+        try:
+            found: FileCount | str = count_file(path, tokenizer, env)
+        except OSError as error:
+            from tokcap.system.shortage import shortage_of
 
-    bar = None
-    if env.is_terminal(env.stderr):
-        from tokcap.steps.counting_bar import counting_bar
-
-        bar = counting_bar(env, sum(map(size_of_file, files)))
-    try:
-        for path in files:
-            try:
-                found: FileCount | str = count_file(path, tokenizer, env, bar.seen if bar else None)
-            except OSError as error:
-                from tokcap.system.shortage import shortage_of
-
-                if shortage_of(error):
-                    raise
-                found = error.strerror or str(error)
-            except TokcapError as error:
-                found = str(error)
-            yield path, found
-    finally:
-        if bar:
-            bar.erase()
-
-
-def size_of_file(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        # Reported when it is read.
-        return 0
+            if shortage_of(error):
+                raise
+            found = error.strerror or str(error)
+        except TokcapError as error:
+            found = str(error)
+        yield path, found
 
 
 def table(counted: Sequence[Counted], total: int, *, named: bool) -> str:
@@ -185,3 +156,40 @@ def record_of(path: str, found: FileCount | str) -> dict[str, object]:
 
 def name_of(path: str) -> str:
     return printable(path, LONGEST_NAME)
+
+
+class FileCount(Record):
+    """What was counted."""
+
+    tokens: int
+    size_bytes: int
+    valid_utf8: bool
+
+
+def count_file(path: str, tokenizer: Tokenizer, env: Environment) -> FileCount:
+    """Count a file; `OSError` or `TokcapError` if it cannot be read."""
+    if path == STANDARD_INPUT:
+        from tokcap.source.given import StandardInput
+
+        return count_blocks((block for _, block in StandardInput(env).blocks()), tokenizer)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return count_blocks(blocks_of(descriptor), tokenizer)
+    finally:
+        os.close(descriptor)
+
+
+def count_blocks(blocks: Iterable[bytes], tokenizer: Tokenizer) -> FileCount:
+    units = size_bytes = 0
+    valid_utf8 = True
+    chunks = Chunks(iter(blocks), tokenizer)
+    for chunk in chunks:
+        units += chunks.tokenizer.units(as_text(chunk))
+        size_bytes += len(chunk)
+        valid_utf8 = valid_utf8 and is_utf8(chunk)
+    return FileCount(tokens_of(units, tokenizer), size_bytes, valid_utf8)
+
+
+def blocks_of(descriptor: int) -> Iterator[bytes]:
+    while block := os.read(descriptor, READ_BYTES):
+        yield block

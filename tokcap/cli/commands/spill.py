@@ -1,62 +1,53 @@
 """`tokcap spill …`: list, find and remove stored outputs."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from tokcap.cli.description import OUTPUT, Argument, Flag, Group, command, flag_like
-from tokcap.cli.kinds import Switch
-from tokcap.cli.reply import Reply
+import typer
+
+from tokcap.cli.application import Output, application, like, reading
+from tokcap.cli.arguments import decide
+from tokcap.cli.kinds import Choice
+from tokcap.cli.reply import Reply, with_store
 from tokcap.core.units import age_of, count_of, printable, size_of
+from tokcap.environment import Environment
 from tokcap.errors import NotFound, UsageError
-from tokcap.lean.record import TYPE_CHECKING
+from tokcap.steps.continuation import readable
+from tokcap.store import caller_of, open_store
+from tokcap.store.base import ListedOutput, Retention
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from tokcap.store.base import Store
+    from tokcap.store.shared_outputs import SharedOutputs
 
-    from tokcap.core.request import Output, Stream
-    from tokcap.environment import Environment
-    from tokcap.store.base import ListedOutput, Shared, Store
-    from tokcap.system.screen import Screen
+app = application("List, find and remove stored outputs.")
 
-GROUP = Group("spill", "List, find and remove stored outputs.")
-
-HANDLE = Argument(
-    "HANDLE", "a handle, four or more characters of it, or @last, @last-1, ...", names="handles"
-)
-NO_OUTPUT = "there is no such output"
-STORE = flag_like("store", "the store that all hosts read; default: TOKCAP_STORE, or config.toml").but(
-    shown_default=""
-)
-
-
-def shared_flag(help: str) -> Flag:  # noqa: A002  # as the field is named
-    return Flag(("--shared",), help, Switch(), default=False)
-
+HANDLE_HELP = "a handle, four or more characters of it, or @last, @last-1, ..."
+StoreUrl = Annotated[
+    str | None, like("store", "the store that all hosts read; default: TOKCAP_STORE, or config.toml")
+]
 
 NO_COMMAND = "-"
 HEAD = ("HANDLE", "AGE", "SIZE", "TOKENS", "EXIT", "COMMAND")
-# How much of a command is shown even on the narrowest screen, and at most.
-LEAST_COMMAND_CHARACTERS = 12
+# How much of a command is shown at most.
 LONGEST_COMMAND_CHARACTERS = 400
 
 
-@command(
-    "spill",
-    "list",
-    flags=(shared_flag("list what all hosts can read, by handle, age and size only"), STORE, OUTPUT),
-    examples=(
-        ("tokcap spill list", "all outputs that are stored on this host, the latest first"),
-        ("tokcap spill list --shared", "all outputs in the store that all hosts read"),
-    ),
-    quick=True,
-)
-def list_entries(env: Environment, *, shared: bool, store: str | None, output: Output | None) -> int:
+@app.command("list")
+def list_entries(
+    context: typer.Context,
+    shared: Annotated[
+        bool,
+        typer.Option("--shared", help="list what all hosts can read, by handle, age and size only"),
+    ] = False,
+    store: StoreUrl = None,
+    output: Output = None,
+) -> int:
     """List stored outputs, the latest first: handle, age, size, tokens, exit status, command.
 
     Tokens are those of standard output, or `-` if they have not all been counted yet. A `+` after the size
     means that the output was longer than what is stored.
     """
-    from tokcap.system.screen import screen_of
-
+    env: Environment = context.obj
     reply = Reply(env, output)
     opened = opened_store(env, store)
     listed = shared_part(opened).outputs() if shared else opened.outputs()
@@ -67,25 +58,25 @@ def list_entries(env: Environment, *, shared: bool, store: str | None, output: O
         return reply.say("nothing is stored\n")
     now = env.now()
     rows = [HEAD, *(row_of(entry, now) for entry in entries)]
-    return reply.say(table(rows, screen_of(env, env.stdout)))
+    return reply.say_table(rows, cut=True)
 
 
-@command(
-    "spill",
-    "path",
-    arguments=(HANDLE,),
-    flags=(flag_like("stream", "which stream of the command").but(default="out"), STORE, OUTPUT),
-    examples=(('less "$(tokcap spill path @last)"', "read the latest stored output with another tool"),),
-    no=NO_OUTPUT,
-    quick=True,
-)
-def path(env: Environment, *, handle: str, stream: Stream, store: str | None, output: Output | None) -> int:
+@app.command(epilog='Exit status 1: there is no such output. Example: less "$(tokcap spill path @last)"')
+def path(
+    context: typer.Context,
+    handle: Annotated[str, typer.Argument(metavar="HANDLE", help=HANDLE_HELP)],
+    stream: Annotated[
+        Literal["out", "err"],
+        reading(Choice(("out", "err")), "--stream", text="which stream of the command"),
+    ] = "out",
+    store: StoreUrl = None,
+    output: Output = None,
+) -> int:
     """Print the path of the file that holds a stored output: plain bytes, for any tool.
 
     An output of another host is fetched first.
     """
-    from tokcap.store import caller_of
-
+    env: Environment = context.obj
     reply = Reply(env, output)
     stored = opened_store(env, store).open(handle, stream, caller_of(env))
     try:
@@ -96,47 +87,32 @@ def path(env: Environment, *, handle: str, stream: Stream, store: str | None, ou
         raise NotFound(f"this store has no local files; read it with tokcap show {stored.handle}")
     if reply.is_text:
         return reply.say(f"{local_path}\n")
-    from tokcap.steps.continuation import readable
-
     return reply.give({"handle": stored.handle, "path": readable(local_path)})
 
 
-@command(
-    "spill",
-    "rm",
-    arguments=(HANDLE.but(repeatable=True, required=False, passed_as="handles"),),
-    flags=(
-        Flag(("--all",), "remove every output on this host", Switch(), default=False, passed_as="everything"),
-        shared_flag("with --all: remove every output in the store that all hosts read, too"),
-        STORE,
-        OUTPUT,
-    ),
-    examples=(
-        ("tokcap spill rm lake @last", "remove two outputs"),
-        ("tokcap spill rm --all", "remove everything that is stored on this host"),
-    ),
-    danger="destructive",
-    no=NO_OUTPUT,
-)
+@app.command("rm", epilog="Exit status 1: there is no such output.")
 def remove(
-    env: Environment,
-    *,
-    handles: Sequence[str] | None,
-    everything: bool,
-    shared: bool,
-    store: str | None,
-    output: Output | None,
+    context: typer.Context,
+    handles: Annotated[list[str] | None, typer.Argument(metavar="HANDLE", help=HANDLE_HELP)] = None,
+    everything: Annotated[bool, typer.Option("--all", help="remove every output on this host")] = False,
+    shared: Annotated[
+        bool,
+        typer.Option(
+            "--shared", help="with --all: remove every output in the store that all hosts read, too"
+        ),
+    ] = False,
+    store: StoreUrl = None,
+    output: Output = None,
 ) -> int:
     """Remove stored outputs. If one of them cannot be found, none is removed.
 
     With --store, an output that is named is removed for all hosts.
     """
-    from tokcap.store import caller_of
-
+    env: Environment = context.obj
     if everything and handles:
         raise UsageError("--all removes every output; leave out HANDLE or --all")
     if not everything and not handles:
-        raise UsageError(f"HANDLE is missing: {HANDLE.help}; or --all")
+        raise UsageError(f"HANDLE is missing: {HANDLE_HELP}; or --all")
     if shared and not everything:
         raise UsageError("--shared needs --all; an output that is named is removed for all hosts anyway")
     reply, opened, caller = Reply(env, output), opened_store(env, store), caller_of(env)
@@ -157,30 +133,25 @@ def remove(
     return reply.say("".join(f"removed {handle}\n" for handle in removed))
 
 
-@command(
-    "spill",
-    "gc",
-    flags=(
-        shared_flag("clean the store that all hosts read, by age only, instead of this host"),
-        STORE,
-        OUTPUT,
-    ),
-    examples=(
-        ("tokcap spill gc", "do now what storing does from time to time"),
-        ("tokcap spill gc --shared", "remove old outputs from the store that all hosts read"),
-    ),
-    danger="destructive",
-)
-def collect(env: Environment, *, shared: bool, store: str | None, output: Output | None) -> int:
+@app.command("gc")
+def collect(
+    context: typer.Context,
+    shared: Annotated[
+        bool,
+        typer.Option(
+            "--shared", help="clean the store that all hosts read, by age only, instead of this host"
+        ),
+    ] = False,
+    store: StoreUrl = None,
+    output: Output = None,
+) -> int:
     """Remove outputs over the limits of age and total size, and leftovers of interrupted runs.
 
     Storing does the same from time to time. --spill-days and --spill-total, their variables and config keys
     set the limits. What was stored or read within the last hour is always kept. A store that all hosts read
     is cleaned only with --shared, by the age of the outputs.
     """
-    from tokcap.cli.values import decide
-    from tokcap.store.base import Retention
-
+    env: Environment = context.obj
     reply = Reply(env, output)
     settings = decide((), "run", env)
     retention = Retention(int(settings["spill_days"] or 0), int(settings["spill_total"] or 0))
@@ -198,31 +169,23 @@ def collect(env: Environment, *, shared: bool, store: str | None, output: Output
     return reply.give({"removed": removed, **counts, "left_overs": cleaned.left_overs})
 
 
-def opened_store(env: Environment, given: str | None) -> Store:
+def opened_store(env: Environment, given: str | None) -> "Store":
     """Return the store of a subcommand. `given` is the value of its flag."""
-    from tokcap.cli.store import with_store
-    from tokcap.store import open_store
-
     return open_store(with_store(env, given))
 
 
-def shared_part(store: Store) -> Shared:
+def shared_part(store: "Store") -> "SharedOutputs":
     """Return what all hosts read; `UsageError` if there is no such store."""
     if store.shared is None:
         raise UsageError("--shared needs a store that all hosts read: give --store, or set TOKCAP_STORE")
     return store.shared
 
 
-COMMANDS = (list_entries, path, remove, collect)
-
-
-def entry_numbers(entry: ListedOutput, store: Store | None) -> dict[str, object]:
+def entry_numbers(entry: ListedOutput, store: "Store | None") -> dict[str, object]:
     """Return an entry for programs. If its record is damaged, it has only what the files tell.
 
     Without a store, it has no files on this host.
     """
-    from tokcap.steps.continuation import readable
-
     local_path = store.local_path(entry.handle) if store else None
     found: dict[str, object] = {
         "handle": entry.handle,
@@ -261,29 +224,3 @@ def row_of(entry: ListedOutput, now: float) -> tuple[str, ...]:
     shown = f"(damaged) {shown}" if entry.is_damaged else shown
     size = size_of(sum(record.stored_bytes.values())) + ("" if record.complete else "+")
     return (entry.handle, age, size, str(totals[0]) if totals else "-", status, shown)
-
-
-def table(rows: list[tuple[str, ...]], screen: Screen) -> str:
-    """Align columns. The last one gets the rest of the screen, and is cut there."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    room = screen.columns - sum(widths) - 2 * len(widths)
-    if screen.is_terminal and room < LEAST_COMMAND_CHARACTERS:
-        return stacked(rows, widths, screen.columns)
-    room = max(room, LEAST_COMMAND_CHARACTERS)
-    lines = []
-    for *cells, last in rows:
-        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
-        lines.append("  ".join([*padded, printable(last, room)]))
-    return "".join(line.rstrip() + "\n" for line in lines)
-
-
-def stacked(rows: list[tuple[str, ...]], widths: list[int], columns: int) -> str:
-    """Write the last cell of each row on a line of its own, for a narrow screen."""
-    gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= columns else " "
-    lines = []
-    for *cells, last in rows:
-        numbers = gap.join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-        lines.append(printable(numbers, columns))
-        if last != NO_COMMAND:
-            lines.append(printable(f"  {last}", columns))
-    return "".join(f"{line}\n" for line in lines)

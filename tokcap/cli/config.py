@@ -1,0 +1,187 @@
+"""Read the values and models of the user's `config.toml`, and tell what is wrong with it.
+
+Loaded only if there is such a file. `tomllib` is the reader.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from tokcap.cli.kinds import Duration, Fraction, Name, Switch, WholeNumber, shortened
+from tokcap.cli.options import BY_KEY, OPTIONS
+from tokcap.core.spelling import nearest
+from tokcap.errors import UsageError
+from tokcap.startup.record import Record
+from tokcap.tokens.models import Model
+
+if TYPE_CHECKING:
+    from tokcap.cli.kinds import Kind, Value
+    from tokcap.environment import Environment
+
+LARGEST_CONFIG_BYTES = 1 << 20
+MODELS = "models"
+MODEL_KINDS: dict[str, Kind] = {
+    "context_window": WholeNumber(minimum=1),
+    "tokenizer": Name(expected="the name of a tokenizer"),
+}
+SECTIONS = tuple(sorted({option.section for option in OPTIONS if option.section}))
+
+
+class Contents(Record):
+    """What a config file says, and what is wrong with it."""
+
+    values: dict[str, Value]
+    models: dict[str, Model]
+    problems: tuple[str, ...]
+
+
+def read_file(env: Environment) -> Contents | None:
+    """Return what the config file says; None if there is no file, `UsageError` if anything in it is wrong."""
+    data = config_bytes(env)
+    return read_config(data, env.config_file()) if data else None
+
+
+def config_bytes(env: Environment) -> bytes:
+    """Return the content of the config file; empty if there is no file."""
+    path = env.config_file()
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        # A home directory of somebody else cannot be searched; then there is no file for us either.
+        if env.variables.get("TOKCAP_CONFIG"):
+            raise UsageError(f"TOKCAP_CONFIG: there is no file {path}") from None
+        return b""
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_CONFIG_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    if len(data) > LARGEST_CONFIG_BYTES:
+        raise UsageError(f"{path}: too large for a config file")
+    return data
+
+
+def read_config(data: bytes, path: str) -> Contents:
+    """Return what the file says; `UsageError` with the first wrong key if anything is wrong."""
+    found = contents_of(parsed(data, path))
+    if found.problems:
+        raise UsageError(f"{path}: {found.problems[0]}")
+    return found
+
+
+def parsed(data: bytes, path: str) -> dict[str, object]:
+    """Return the parsed TOML."""
+    try:
+        text = data.decode("utf-8-sig")
+        return tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}:{line}: is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        # `Invalid value (at line 3, column 7)`, or `(at end of document)`.
+        problem, _, place = str(error).rstrip(")").rpartition(" (at ")
+        where, _, column = place.removeprefix("line ").partition(", ")
+        if not where.isdigit():
+            where, column = str(text.count("\n") + 1), place
+        raise UsageError(f"{path}:{where}: {problem} ({column})") from None
+    except (ValueError, RecursionError):
+        # Python itself refuses long numbers and deep nesting.
+        raise UsageError(f"{path}: a number is too long, or a value is nested too deeply") from None
+
+
+def contents_of(table: dict[str, object]) -> Contents:
+    """Return the values and models in a parsed file."""
+    problems: list[str] = []
+    table = dict(table)
+    models = models_in(table.pop(MODELS, {}), problems)
+    values: dict[str, Value] = {}
+    for section in SECTIONS:
+        entries = table.pop(section, {})
+        if isinstance(entries, dict):
+            values |= values_in(entries, section, problems)
+        else:
+            problems.append(f"{section}: expected a table [{section}]")
+    values |= values_in(table, "", problems)
+    return Contents(values, models, tuple(problems))
+
+
+def values_in(entries: dict[str, object], section: str, problems: list[str]) -> dict[str, Value]:
+    """Return the values of one table of the file."""
+    values: dict[str, Value] = {}
+    for key, value in entries.items():
+        name = f"{section}.{key}" if section else key
+        option = BY_KEY.get(key)
+        if option is None or not option.ambient or option.section != section:
+            problems.append(f"unknown key {shortened(name)}{advice(key, section)}")
+            continue
+        if value == "" and option.default is None:
+            # Not set, as an empty variable: TOML has no other way to write that there is no value.
+            continue
+        try:
+            # The default can always be written, even if a flag does not take it.
+            values[key] = "" if value == "" == option.default else value_of(option.kind, value)
+        except ValueError as error:
+            problems.append(f"{name}: {error}")
+    return values
+
+
+def value_of(kind: Kind, value: object) -> Value:
+    """Return a value of the file as a kind reads it; `ValueError` if it is not valid."""
+    kinds: tuple[type, ...] = (int, str)
+    if isinstance(kind, Fraction | Duration):
+        kinds = (int, float, str)
+    elif isinstance(kind, Name):
+        kinds = (str,)
+    fits = isinstance(value, bool) == isinstance(kind, Switch) and isinstance(value, kinds)
+    # A number may have more digits than Python converts to text.
+    if not fits or (isinstance(value, int) and value.bit_length() > 64):
+        shown = str(value).lower() if isinstance(value, bool) else shortened(value)
+        raise ValueError(f"{shown} is not {kind.expected}")
+    return kind.read(("false", "true")[value] if isinstance(value, bool) else str(value))
+
+
+def models_in(table: object, problems: list[str]) -> dict[str, Model]:
+    """Return the `[models]` of the file."""
+    found: dict[str, Model] = {}
+    if not isinstance(table, dict):
+        problems.append(f"{MODELS}: expected tables of the form [{MODELS}.NAME]")
+        return found
+    for name, entry in table.items():
+        where = f"{MODELS}.{name}"
+        if not isinstance(entry, dict):
+            problems.append(f"{where}: expected a table [{where}]")
+            continue
+        known: dict[str, Any] = {}
+        for key, value in entry.items():
+            if key in MODEL_KINDS:
+                try:
+                    known[key] = value_of(MODEL_KINDS[key], value)
+                except ValueError as error:
+                    problems.append(f"{where}.{key}: {error}")
+            else:
+                near = nearest(key, MODEL_KINDS)
+                hint = f"did you mean {near}?" if near else f"the keys are {' and '.join(MODEL_KINDS)}"
+                problems.append(f"unknown key {shortened(f'{where}.{key}')}; {hint}")
+        found[name] = Model(**{**dict.fromkeys(MODEL_KINDS), **known})
+    return found
+
+
+def advice(key: str, section: str) -> str:
+    """Return a hint for an unknown key."""
+    option = BY_KEY.get(key)
+    if option and not option.ambient:
+        return f"; {option.flag} cannot be configured: it is for one output"
+    if option:
+        return f"; it belongs in [{option.section}]" if option.section else "; it belongs before all tables"
+    known = {each.key: each.section for each in OPTIONS if each.ambient}
+    tables = () if section else (*SECTIONS, MODELS)
+    near = nearest(key.lower().replace("-", "_"), [*known, *tables])
+    if not near:
+        return "; see man tokcap"
+    if near in tables:
+        return f"; did you mean [{near}]?"
+    return f"; did you mean {near}{f' in [{known[near]}]' if known[near] not in ('', section) else ''}?"

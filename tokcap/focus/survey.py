@@ -1,0 +1,456 @@
+"""Read a text once, in blocks, and find what matters in it. Memory does not grow with the text.
+
+Every chunking of the text gives the same findings. Only the beginning of a very long line is examined.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+
+from tokcap.core.cut import Found
+from tokcap.focus import rules
+from tokcap.focus.judge import Judge, prefix_bytes
+from tokcap.focus.ranking import Facts, units_of
+from tokcap.focus.structure import commits, headings, history_lines, incomplete, is_diff, outliers
+from tokcap.focus.templates import HEX_DIGITS, Block, Groups, has_words, message_of, without_numbers
+from tokcap.focus.units import Draft, Findings, explain, headings_above, subordinate
+from tokcap.startup.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator, Sequence
+
+# A text is read in blocks of about this size.
+BLOCK_BYTES = 1 << 17
+# Of a text with at most this many blocks, every line is examined together with the lines around it. Of a
+# longer one, only this many blocks at both ends are; of the others, the first line of each new kind is.
+EXAMINED_BLOCKS, END_BLOCKS = 8, 1
+# Only this much of a line is examined.
+LINE_BYTES = 1 << 13
+MOST_DRAFTS = 4000
+# Of a block that is not examined completely, at most this many lines are. This many kinds of lines are
+# remembered.
+MOST_NEW, MOST_MASKS = 100, 50_000
+# If there are more new lines than that, those with one of these words are examined: this many for each word.
+PLAIN_FAILURES = (
+    *(b"rror", b"ERR", b"atal", b"FATAL", b"ailed", b"FAIL", b"ailure", b"xception", b"panic", b"CRIT"),
+    *(b"critical", b"denied", b"efused", b"timed out", b"abort", b"segfault", b"orrupt", b"unreachable"),
+)
+MOST_PLAIN = 6
+# Ranges of lines that differ only in numbers: the shortest, and how many are remembered.
+LEAST_REPEATED, MOST_REPEATS = 3, 2000
+LEAST_EQUAL = b"\1" * (LEAST_REPEATED - 1)
+MOST_FOUND = 20
+# The kinds that `Findings.found` lists, and the kinds for which lines are looked for that explain them.
+REPORTED = frozenset(("interest", *rules.KINDS)) - {rules.WARNING}
+EXPLAINED = REPORTED - {rules.SUMMARY}
+# At most this many lines of a block that match the pattern of the caller, if not all lines are examined.
+MOST_INTERESTING = 200
+# At most this many lines of a block that are like no other, and this many failures with the same message.
+MOST_SINGLE, MOST_REPEATED = 1000, 40
+# Messages are compared up to this size, and this many messages are remembered.
+MESSAGE_BYTES, MOST_MESSAGES = 400, 20_000
+# All lines of a kind are examples if there are no more of them.
+RARE_LINES = 3
+# At most this many failures of a block are explained. A line is common if its group has more lines.
+MOST_EXPLAINED, COMMON_LINES = 200, 8
+# A heading of at least this strength says where the failures below it happened.
+SECTION_STRENGTH = 0.55
+# What a heading is worth that repeats another one, or repeats it with other numbers.
+SAME_HEADING, LIKE_HEADING = 0.3, 0.75
+# Files that are rarely what somebody works on, and files of the system.
+SIDE_FILES = (
+    *(b"tests/", b"test/", b"examples/", b"docs/", b"vendor/", b"third_party/", b"node_modules/", b"deps/"),
+)
+SYSTEM_FILES = (b"/usr/include", b"/usr/lib", b"/usr/local/lib", b"/opt/")
+SYSTEM_STRENGTH = 0.5
+# A compiler that guesses what was meant has found a slip, which is likely the cause.
+HINT, HINT_STRENGTH = b"id you mean", 1.4
+# First bytes of lines that may be marked as failed, and of the lines of a diff.
+MARKED = (b" ", b"E", b"\xe2", b"\xc3", b"\t")
+DIFF_MARKERS = (b"+", b"-", b" ", b"@")
+# The result of `--stat` begins with a blank, as the lines of a diff do.
+CHANGES = (b"insertions(+)", b"insertion(+)", b"deletions(-)", b"deletion(-)")
+# Digits are equal, except zero: no errors is not the same as some.
+DIGIT_CLASSES = bytes.maketrans(b"123456789", b"1" * 9)
+
+
+def survey(blocks: Iterable[bytes], *, failed: bool | None, interest: str = "") -> Findings:
+    """Return what matters in a text that comes in blocks of any size.
+
+    `failed` says how the command ended, None if that is not known. `interest` is a pattern of the caller.
+    """
+    reading = Reading(interest)
+    for place, block in whole_lines(blocks):
+        reading.add(place, block)
+    reading.finish()
+    examination = reading.examination
+    units = units_of(reading.drafts, examination.facts(failed=failed, total_lines=reading.lines))
+    ranked = sorted((unit for unit in units if unit.kind in REPORTED), key=lambda u: (-u.value, u.first_line))
+    return Findings(
+        total_lines=reading.lines,
+        units=tuple(units),
+        found=tuple([Found(unit.first_line, unit.kind) for unit in ranked[:MOST_FOUND]]),
+        failed=failed,
+        repeats=tuple(reading.repeats),
+        begins=reading.begins,
+    )
+
+
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield a text in blocks of whole lines, each with the byte where it begins.
+
+    Of a line that is longer than a block, only the beginning is in one. The blocks are the same for every
+    chunking.
+    """
+    pending: list[bytes] = []
+    pending_bytes = 0
+    # Where the pending bytes begin.
+    byte = 0
+    is_inside_line = False
+    for chunk in chunks:
+        if is_inside_line:
+            # What comes next belongs to a line that is not examined.
+            begin = chunk.find(b"\n") + 1
+            byte += begin or len(chunk)
+            if not begin:
+                continue
+            is_inside_line = False
+            pending.append(chunk[begin:])
+        else:
+            pending.append(chunk)
+        pending_bytes += len(pending[-1])
+        if pending_bytes < BLOCK_BYTES:
+            continue
+        data, place = b"".join(pending), 0
+        while len(data) - place >= BLOCK_BYTES:
+            end = data.rfind(b"\n", place, place + BLOCK_BYTES) + 1
+            if end:
+                yield byte + place, data[place:end]
+            else:
+                yield byte + place, data[place : place + min(LINE_BYTES, BLOCK_BYTES)] + b"\n"
+                end = data.find(b"\n", place + BLOCK_BYTES) + 1
+                is_inside_line = not end
+                end = end or len(data)
+            place = end
+        pending, pending_bytes, byte = [data[place:]], len(data) - place, byte + place
+    if pending_bytes:
+        yield byte, b"".join(pending)
+
+
+class Reading:
+    """A survey in progress: which lines are examined, and what was found."""
+
+    def __init__(self, interest: str) -> None:
+        self.examination = Examination(interest)
+        self.lines = 0
+        self.drafts: list[Draft] = []
+        self.repeats: list[tuple[int, int]] = []
+        # The first lines of blocks, and the bytes where they begin.
+        self.begins: dict[int, int] = {}
+        # The last blocks are examined together with the lines around them.
+        self._waiting: deque[tuple[int, bytes]] = deque()
+        self._is_long = False
+        # Lines without hexadecimal digits.
+        self._masks: set[bytes] = set()
+
+    def add(self, place: int, block: bytes) -> None:
+        waiting = self._waiting
+        waiting.append((place, block))
+        if not self._is_long:
+            if len(waiting) <= EXAMINED_BLOCKS:
+                return
+            self._is_long = True
+            self._examine([waiting.popleft() for _ in range(END_BLOCKS)])
+        while len(waiting) > END_BLOCKS:
+            self._skim(*waiting.popleft())
+
+    def finish(self) -> None:
+        """Examine the last blocks."""
+        if self._waiting:
+            self._examine(self._waiting)
+
+    def _examine(self, blocks: Iterable[tuple[int, bytes]]) -> None:
+        """Examine all lines of some blocks."""
+        line = self.lines
+        for place, block in blocks:
+            self.begins[line] = place
+            line += block.count(b"\n")
+        block = b"".join([block for _, block in blocks])
+        masks = without_numbers(block)
+        self._note_repeats(similar_ranges(masks))
+        self._remember(set(masks))
+        lines = block.removesuffix(b"\n").split(b"\n")
+        self._examine_lines(lines, range(len(lines)), len(lines))
+
+    def _skim(self, place: int, block: bytes) -> None:
+        """Examine what is new in a block."""
+        self.begins[self.lines] = place
+        masks = without_numbers(block)
+        count, different = len(masks), set(masks)
+        if len(different) == 1 and count >= LEAST_REPEATED:
+            self._note_repeats([(0, count)])
+        fresh = different - self._masks
+        chosen = set(self.examination.interesting_lines(block))
+        if fresh:
+            new = first_places(masks, fresh)
+            if len(new) > MOST_NEW:
+                # Everything is new: take some from everywhere, and those that plainly say failure.
+                chosen.update(lines_with(PLAIN_FAILURES, block))
+                step = len(new) / MOST_NEW
+                new = [new[int(n * step)] for n in range(MOST_NEW)]
+            chosen.update(new)
+        if chosen:
+            self._remember(fresh)
+            lines = block.split(b"\n")
+            self._examine_lines([lines[n] for n in sorted(chosen)], sorted(chosen), count)
+        else:
+            self.lines += count
+
+    def _remember(self, masks: set[bytes]) -> None:
+        if len(self._masks) < MOST_MASKS:
+            self._masks |= masks
+
+    def _note_repeats(self, ranges: Iterable[tuple[int, int]]) -> None:
+        if len(self.repeats) < MOST_REPEATS:
+            self.repeats += [(self.lines + first, self.lines + end) for first, end in ranges]
+
+    def _examine_lines(self, lines: Sequence[bytes], places: Sequence[int], count: int) -> None:
+        """Examine lines at these places of a block that has `count` lines."""
+        block = Block([line[:LINE_BYTES] for line in lines], [self.lines + n for n in places])
+        self.drafts += self.examination.drafts_of(block, in_context=len(lines) == count)
+        self.lines += count
+        if len(self.drafts) > 2 * MOST_DRAFTS:
+            best = sorted(self.drafts, key=lambda draft: (-draft.promise, draft.line))[:MOST_DRAFTS]
+            self.drafts = sorted(best, key=lambda draft: draft.line)
+
+
+class Examination:
+    """What is known about the lines so far, and which of them may matter."""
+
+    def __init__(self, interest: str = "") -> None:
+        self._interest: re.Pattern[bytes] | None = None
+        if interest:
+            import re
+
+            self._interest = re.compile(interest.encode(), re.MULTILINE)
+        self._groups = Groups()
+        # How many lines have each kind, how many were examined, and how many are like no other.
+        self._kind_counts: dict[str, int] = {}
+        self._lines = self._single_lines = 0
+        self._is_diff = False
+        # How many lines of the block are a list of commits, whether it goes on, and how many were in it.
+        self._history_lines, self._is_history = 0, False
+        self._commits = 0
+        self._judged: dict[bytes, str] = {}
+        # Headings, as they are and without digits.
+        self._headings: set[bytes] = set()
+        # The number of each message, and how often it was found.
+        self._repeats: dict[bytes, tuple[int, int]] = {}
+
+    def facts(self, *, failed: bool | None, total_lines: int) -> Facts:
+        """Return what the ranking has to know about the text as a whole."""
+        groups = self._groups
+        return Facts(
+            failed,
+            total_lines,
+            self._lines,
+            self._single_lines,
+            groups.counts,
+            self._kind_counts,
+            groups.prose,
+            groups.source,
+        )
+
+    def interesting_lines(self, block: bytes) -> Iterator[int]:
+        """Yield the numbers of lines that match the pattern of the caller, the first ones of a block."""
+        if self._interest is None:
+            return
+        number = counted = 0
+        for match in islice(self._interest.finditer(block), MOST_INTERESTING):
+            number += block.count(b"\n", counted, match.start())
+            counted = match.start()
+            yield number
+
+    def drafts_of(self, block: Block, *, in_context: bool) -> list[Draft]:
+        """Return drafts for a block.
+
+        Lines that are not next to each other are not `in_context`: then each is examined by itself.
+        """
+        groups = self._groups.learn(block)
+        novel = self._groups.novel(block, groups)
+        self._history_lines = 0
+        if self._is_history or not self._lines:
+            self._history_lines = history_lines(block.plain, goes_on=self._is_history)
+            # What commits are about does not fail now, so no rule looks at them.
+            self._is_history = self._history_lines == len(block.plain)
+        self._lines += len(block.plain)
+        self._is_diff = self._is_diff or (in_context and is_diff(block.data))
+        drafts = list(self._failures(block, groups))
+        for draft in drafts:
+            draft.is_novel = draft.line - block.numbers[0] in novel
+        if in_context:
+            drafts += list(self._structure(drafts, block, groups))
+            drafts += self._examples(block, groups, novel)
+        return drafts
+
+    def _failures(self, block: Block, groups: Sequence[int]) -> Iterator[Draft]:
+        """Yield the lines that the rules know, or that the caller is interested in."""
+        interest, words, judge = self._interest, block.words, Judge(block.word_counts)
+        is_cold = judge.telling.keys().isdisjoint
+        data = b"\n" + block.data
+        may_be_marked = any(mark in data for mark in rules.MARKS)
+        chosen: Sequence[int] = range(len(words))
+        if not (interest or may_be_marked):
+            chosen = [n for n, line in enumerate(words) if not is_cold(line)]
+        for n in chosen:
+            line = block.plain[n]
+            kind = ""
+            if interest and interest.search(line):
+                kind = "interest"
+            elif n < self._history_lines or (self._is_diff and is_text_of_diff(line)):
+                continue
+            elif not is_cold(words[n]):
+                kind = self._kind_of(line, words[n], judge)
+            if may_be_marked and not kind and line[:1] in MARKED and rules.MARKED_LINES.match(line):
+                kind = rules.FAILED
+            if not kind:
+                continue
+            self._kind_counts[kind] = self._kind_counts.get(kind, 0) + 1
+            # Numbered failures are different ones, even with the same title.
+            repeat, times = (0, 0) if is_numbered(line) else self._repeat_of(line)
+            if times >= MOST_REPEATED and kind != "interest":
+                continue
+            draft = Draft(block.numbers[n], kind, groups[n])
+            draft.repeat = repeat
+            if line.startswith(SIDE_FILES):
+                draft.is_side = True
+            elif line.startswith(SYSTEM_FILES):
+                draft.strength = SYSTEM_STRENGTH
+            if line.find(HINT) >= 0:
+                draft.strength *= HINT_STRENGTH
+            yield draft
+
+    def _repeat_of(self, line: bytes) -> tuple[int, int]:
+        """Return the number of a message, and how often it was found before."""
+        start = prefix_bytes(line)
+        message = message_of(line[start : start + MESSAGE_BYTES])
+        repeat, times = self._repeats.get(message, (len(self._repeats) + 1, 0))
+        if times or len(self._repeats) < MOST_MESSAGES:
+            self._repeats[message] = (repeat, times + 1)
+        return repeat, times
+
+    def _kind_of(self, line: bytes, words: Sequence[bytes], judge: Judge) -> str:
+        """Return the kind of a line; remember it for lines that differ only in digits."""
+        key = line[:MESSAGE_BYTES].translate(DIGIT_CLASSES)
+        kind = self._judged.get(key)
+        if kind is None:
+            kind = judge.kind_of(line, words)
+            if len(self._judged) < MOST_MESSAGES:
+                self._judged[key] = kind
+        return kind
+
+    def _structure(self, failures: Sequence[Draft], block: Block, groups: Sequence[int]) -> Iterator[Draft]:
+        """Yield what explains the failures, headings, commits, and outliers."""
+        counts, number = self._groups.counts, block.numbers[0]
+        common = [counts[group] > COMMON_LINES for group in groups]
+        explained = [draft for draft in failures if draft.kind in EXPLAINED][:MOST_EXPLAINED]
+        for draft in explained:
+            for place in explain(draft, block.plain, draft.line - number, common):
+                place.repeat, _ = self._repeat_of(block.plain[place.line - number])
+                yield place
+        subordinate(failures)
+        parts = list(headings(block, is_diff=self._is_diff))
+        titles = [number + n for n, kind, value in parts if kind == "heading" and value >= SECTION_STRENGTH]
+        yield from headings_above(explained, titles)
+        known = {draft.line for draft in failures}
+        if self._history_lines:
+            for n, subject, strength in commits(block, self._history_lines, self._commits):
+                self._commits += 1
+                known.add(number + n)
+                yield Draft(number + n, "commit", groups[n], strength)
+                if subject > n:
+                    yield Draft(number + subject, "subject", 0, 1.0, number + n)
+        for n, kind, strength in (*parts, *outliers(block.words), *incomplete(block.plain)):
+            if number + n not in known:
+                newness = self._newness_of(block.plain[n]) if kind == "heading" else 1.0
+                yield Draft(number + n, kind, groups[n], strength * newness)
+
+    def _newness_of(self, heading: bytes) -> float:
+        """Return less than 1 for a heading that stood above another part, also with other numbers."""
+        mask = heading.translate(None, HEX_DIGITS)
+        is_known, is_like_known = heading in self._headings, mask in self._headings
+        if len(self._headings) < MOST_MESSAGES:
+            self._headings.update((heading, mask))
+        return SAME_HEADING if is_known else LIKE_HEADING if is_like_known else 1.0
+
+    def _examples(self, block: Block, groups: Sequence[int], novel: dict[int, int]) -> Iterator[Draft]:
+        """Yield the first line of each group, all lines of rare groups, and lines that are like no other."""
+        first: set[int] = set()
+        single, rare = [], []
+        counts, number = self._groups.counts, block.numbers[0]
+        for n, group in enumerate(groups):
+            if not group:
+                single.append(n)
+            elif group not in first:
+                first.add(group)
+                yield Draft(number + n, "example", group)
+            elif counts[group] <= RARE_LINES:
+                rare.append(n)
+        self._single_lines += len(single)
+        for n in rare[:MOST_SINGLE]:
+            yield Draft(number + n, "example", groups[n])
+        for n in single[:MOST_SINGLE]:
+            if has_words(block.plain[n]):
+                yield Draft(number + n, "example", 0)
+        for n, count in novel.items():
+            draft = Draft(number + n, "example", 0, 1 / count**0.3)
+            draft.is_novel = True
+            yield draft
+
+
+def is_text_of_diff(line: bytes) -> bool:
+    """Return whether a line of a diff is a part of the files that it compares."""
+    return line[:1] in DIFF_MARKERS and not line.endswith(CHANGES)
+
+
+def is_numbered(line: bytes) -> bool:
+    """Return whether a line is a title with a number: `  2) Login`."""
+    return line.find(b") ") >= 0 and line.lstrip().partition(b") ")[0].isdigit()
+
+
+def first_places(masks: Sequence[bytes], wanted: set[bytes]) -> list[int]:
+    """Return the first place of each wanted mask, in order."""
+    found = dict(zip(reversed(masks), range(len(masks) - 1, -1, -1), strict=True))
+    return sorted([found[mask] for mask in wanted])
+
+
+def lines_with(words: Sequence[bytes], block: bytes) -> Iterator[int]:
+    """Yield the numbers of lines that contain one of the words, for each word the first ones."""
+    for word in words:
+        number = counted = 0
+        place = block.find(word)
+        for _ in range(MOST_PLAIN):
+            if place < 0:
+                break
+            number += block.count(b"\n", counted, place)
+            counted = place
+            yield number
+            end = block.find(b"\n", place)
+            place = block.find(word, end) if end >= 0 else -1
+
+
+def similar_ranges(masks: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Return the ranges of at least three equal masks."""
+    # For each line, whether the next one is equal; and how that begins where three are equal.
+    are_equal = bytes(map(bytes.__eq__, masks, masks[1:]))
+    found = []
+    first = are_equal.find(LEAST_EQUAL)
+    while first >= 0:
+        end = are_equal.find(b"\0", first)
+        if end < 0:
+            end = len(are_equal)
+        found.append((first, end + 1))
+        first = are_equal.find(LEAST_EQUAL, end)
+    return found

@@ -1,0 +1,151 @@
+"""Decide which outputs are kept, by age and total size, and clean the local store."""
+
+from __future__ import annotations
+
+import os
+
+from tokcap.errors import StoreError
+from tokcap.startup.record import TYPE_CHECKING
+from tokcap.store.base import Cleaned
+from tokcap.store.local_layout import lock_directory, names_in, remove_all
+from tokcap.system import private_files as private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokcap.store.base import ListedOutput, Retention
+    from tokcap.store.local_layout import Layout
+
+DAY_SECONDS = 24 * 60 * 60
+# An output that was stored or read within this time is kept in any case.
+READ_SECONDS = 60 * 60
+
+# A younger directory without a lock may belong to a process that is about to lock it.
+LEFT_OVER_SECONDS = 60
+
+# Cleaning looks at every output. So it is done once in this time, or when this share of the total was stored.
+CLEAN_SECONDS = 10 * 60
+CLEAN_SHARE = 16
+CLEANED = ".cleaned"
+
+
+def split_by_retention(
+    outputs: Iterable[ListedOutput], retention: Retention, now: float
+) -> tuple[list[ListedOutput], list[ListedOutput]]:
+    """Return what to keep, and what to remove: outputs that are too old, then the oldest above the total."""
+    kept: list[ListedOutput] = []
+    removed: list[ListedOutput] = []
+    for output in sorted(outputs, key=lambda output: output.stored_at):
+        expired = now - output.stored_at > retention.days * DAY_SECONDS
+        (removed if expired and not in_use(output, now) else kept).append(output)
+    total = sum(output.size_bytes for output in kept)
+    for output in list(kept):
+        if total <= retention.total_bytes:
+            break
+        if not in_use(output, now):
+            kept.remove(output)
+            removed.append(output)
+            total -= output.size_bytes
+    return kept, removed
+
+
+def in_use(output: ListedOutput, now: float) -> bool:
+    """Return whether it was stored or read recently: a reader may be paging through it."""
+    return now - max(output.read_at, output.stored_at) < READ_SECONDS
+
+
+def clean(layout: Layout, retention: Retention, now: float) -> Cleaned:
+    """Remove what is too old, then the oldest until the rest is small enough, then leftovers."""
+    layout.check_owner()
+    listed = filter(None, map(layout.listed, layout.directories()))
+    kept, expired = split_by_retention((correct_times(layout, one, now) for one in listed), retention, now)
+    removed = [output for output in expired if remove_unused(layout, output, now)]
+    # These were used since they were listed, or cannot be removed.
+    remaining = [output for output in expired if output not in removed]
+    total = sum(output.size_bytes for output in (*kept, *remaining))
+    return Cleaned(tuple(removed), len(kept) + len(remaining), total, remove_left_overs(layout, now))
+
+
+def clean_if_due(layout: Layout, retention: Retention, stored_bytes: int, now: float) -> None:
+    """Clean from time to time, as a part of storing. After a failure, the next call tries again."""
+    path = os.path.join(layout.root, CLEANED)
+    try:
+        words = private.read_file(path, 100).split()
+        cleaned_at, since_bytes = int(words[0]), int(words[1])
+    except FileNotFoundError:
+        cleaned_at, since_bytes = int(now), 0
+    except (StoreError, ValueError, IndexError):
+        cleaned_at, since_bytes = 0, 0
+    since_bytes += stored_bytes
+    due = not 0 <= now - cleaned_at < CLEAN_SECONDS or since_bytes * CLEAN_SHARE > retention.total_bytes
+    try:
+        # Written first, so that other processes do not clean at the same time. Written in place: file systems
+        # write a renamed file to the disk at once, which takes longer than the rest of a small run.
+        line = b"%020d %020d\n" % ((int(now), 0) if due else (cleaned_at, since_bytes))
+        private.write_line(path, line, os.O_WRONLY)
+    except StoreError:
+        # Cleaning too often is better than never.
+        pass
+    try:
+        if due:
+            clean(layout, retention, now)
+    except StoreError:
+        pass
+
+
+def remove_unused(layout: Layout, output: ListedOutput, now: float) -> bool:
+    """Remove one output unless it is in use now. Return whether it is gone."""
+    try:
+        return layout.remove(layout.directory_of(output.handle), unless=lambda found: in_use(found, now))
+    except StoreError:
+        return False
+
+
+def correct_times(layout: Layout, output: ListedOutput, now: float) -> ListedOutput:
+    """Replace times in the future: a clock that was wrong must not keep an output forever."""
+    if max(output.stored_at, output.read_at) <= now + LEFT_OVER_SECONDS:
+        return output
+    directory = layout.directory_of(output.handle)
+    try:
+        for path in (os.path.join(directory, "out"), directory):
+            os.utime(path, (now, now), follow_symlinks=False)
+    except OSError:
+        pass
+    return output.replace(stored_at=min(output.stored_at, now), read_at=min(output.read_at, now))
+
+
+def remove_left_overs(layout: Layout, now: float) -> int:
+    """Remove directories and files whose writer is gone. Return how many there were."""
+    removed = 0
+    for path in left_overs(layout, now):
+        remove_all(path)
+        removed += not os.path.lexists(path)
+    return removed
+
+
+def left_overs(layout: Layout, now: float) -> Iterator[str]:
+    """Yield old temporary paths whose writer is gone. A directory is locked until the next one is wanted."""
+    for path in [*temporary_paths(layout)]:
+        try:
+            if abs(now - os.lstat(path).st_mtime) < LEFT_OVER_SECONDS:
+                continue
+        except OSError:
+            continue
+        if os.path.islink(path) or not os.path.isdir(path):
+            yield path
+        elif (lock := lock_directory(path)) >= 0:
+            yield path
+            os.close(lock)
+
+
+def temporary_paths(layout: Layout) -> Iterator[str]:
+    """Return what has a temporary name: drafts, and incomplete files in any directory."""
+    for name in names_in(layout.root):
+        if name.startswith(private.TEMPORARY_PREFIX):
+            yield os.path.join(layout.root, name)
+    # Other programs may use the data directory too, so only files with exactly our kind of name count.
+    for directory in (layout.data_dir, *layout.directories()):
+        for name in names_in(directory):
+            path = os.path.join(directory, name)
+            if private.is_temporary(name) and not os.path.isdir(path):
+                yield path
