@@ -63,7 +63,12 @@ BESIDE = {
     "pipeline": ("tokcap.steps",),
     # What matters in a text is shown as a cut with marks.
     "focus": ("tokcap.core",),
-    "environment": ("tokcap.errors", "tokcap.startup", "tokcap.system.descriptors"),
+    "environment": (
+        "tokcap.errors",
+        "tokcap.startup",
+        "tokcap.system.descriptors",
+        "tokcap.system.quoting",
+    ),
     "errors": ("tokcap.exits",),
     "exits": ("tokcap.startup",),
     "system": ("tokcap.environment", "tokcap.errors", "tokcap.startup"),

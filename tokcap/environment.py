@@ -14,7 +14,11 @@ from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.system.descriptors import write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypeAlias
+
+    Reader: TypeAlias = "ShellReader | ToolReader | FunctionReader"
+    Options: TypeAlias = Iterable[tuple[str, str]]
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 # Set in what a shell of tokcap runs (see `Inside`). Empty or unset: nothing caps the output yet.
@@ -90,11 +94,82 @@ class Frame(Record):
         return json.encode_basestring(data.decode("utf-8", "replace"))[1:-1].encode()
 
 
-class ToolNames(Record):
-    """The tools of a reader that has no shell: one shows a stored output, one searches it."""
+class ShellReader(Record):
+    """A reader with a shell: `tokcap show lake917365018@464 --stream err`.
+
+    Each kind of reader words the way to an output in its own way, and only here. Offsets and pointers may be
+    `{}`, which is filled in later. An option without a value is a switch.
+    """
+
+    program: str = PROGRAM
+
+    @property
+    def name(self) -> str:
+        """How the reader calls tokcap, as a word for a shell."""
+        if self.program == PROGRAM:
+            return PROGRAM
+        readable = self.program.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return quoted(readable).replace("{}", "{''}")
+
+    def call(self, handle: str, options: Options = ()) -> str:
+        """Return the call that shows a stored output; the handle may have an offset."""
+        words = (f" --{key} {quoted(value)}" if value else f" --{key}" for key, value in options)
+        return f"{self.name} show {handle}{''.join(words)}"
+
+    def choice(self, option: str, value: str) -> str:
+        """Return what may be added to a call to see less of the output."""
+        return f"[--{option} {value}]"
+
+
+class ToolReader(Record):
+    """A reader that calls the tools of a server: `show handle=lake917365018@464 stream=err`."""
 
     show: str = "show"
     search: str = "grep"
+
+    @property
+    def name(self) -> str:
+        return self.show
+
+    def call(self, handle: str, options: Options = ()) -> str:
+        given = tool_arguments(options)
+        words = (f" {argument_of(key)}={quoted(value)}" for key, value in given.items())
+        return f"{self.search if 'grep' in given else self.show} handle={handle}{''.join(words)}"
+
+    def choice(self, option: str, value: str) -> str:
+        tool = f"or {self.search} " if option == "grep" and self.search != self.show else ""
+        return f"[{tool}{argument_of(option)}={value}]"
+
+
+class FunctionReader(Record):
+    """A reader that calls a function: `call tokcap_show(handle="lake917365018", offset=464)`."""
+
+    name: str = "tokcap_show"
+
+    def call(self, handle: str, options: Options = ()) -> str:
+        handle, _, offset = handle.partition("@")
+        words = [f'handle="{handle}"', *([f"offset={offset}"] if offset else ())]
+        words += (f'{argument_of(key)}="{value}"' for key, value in tool_arguments(options).items())
+        return f"call {self.name}({', '.join(words)})"
+
+    def choice(self, option: str, value: str) -> str:
+        return f'[or {argument_of(option)}="{value}"]'
+
+
+def tool_arguments(options: Options) -> dict[str, str]:
+    """Return the options that a tool has as arguments. It has one tokenizer for all calls."""
+    return {key: value or "true" for key, value in options if key != "tokenizer"}
+
+
+def argument_of(option: str) -> str:
+    return "pattern" if option == "grep" else option
+
+
+def quoted(value: str) -> str:
+    """Return a value as a word for a shell; not the braces that are filled in later."""
+    from tokcap.system.quoting import quoted
+
+    return value if value == "{}" else quoted(value)
 
 
 class Environment(Record):
@@ -117,10 +192,8 @@ class Environment(Record):
     # The command's working directory and variables; None: those of this process.
     directory: str | None = None
     command_variables: Mapping[str, str] | None = None
-    # If the reader calls tools and has no shell: the way to the rest is then worded as a call of one of them.
-    tools: ToolNames | None = None
-    # How the reader calls tokcap.
-    program: str = PROGRAM
+    # How the way to the rest is worded.
+    reader: Reader = ShellReader()
     # The limit of another tokcap that reads the output of this one; None if there is no such.
     outer_limit_tokens: int | None = None
     # What the reader puts around the output, if that is known.
@@ -150,7 +223,7 @@ class Environment(Record):
         limit = inside.limit_tokens if is_read and inside.limit_tokens else None
         # The limit is already without the tokens of the frame.
         frame = self.framed().frame if limit else None
-        return {"program": inside.program, "outer_limit_tokens": limit, "frame": frame}
+        return {"reader": ShellReader(inside.program), "outer_limit_tokens": limit, "frame": frame}
 
     def framed(self) -> Environment:
         """Return the environment with the frame that a variable describes."""

@@ -15,15 +15,15 @@ from tests.support.shells import install_programs
 from tests.support.tiers import as_nightly
 from tokcap.core.cut import Ask, Gap, Mark
 from tokcap.core.mark import mark_line, note_of, shown_between
-from tokcap.core.request import View
 from tokcap.core.tokenizer import Total
+from tokcap.environment import ShellReader
 from tokcap.keep import KEEPS
-from tokcap.steps.continuation import next_command
 from tokcap.store import handles
 from tokcap.store.handles import (
     HANDLE_DIGITS,
     MORE_DIGITS,
     MOST_DIGITS,
+    at_offset,
     is_handle,
     is_handle_of,
     shortest_handle,
@@ -43,7 +43,7 @@ def digests(number: int) -> list[str]:
 
 
 def mark_of(digest: str, gap: Gap, first_token: int, total: int) -> str:
-    command = next_command("tokcap", spelled(digest, HANDLE_DIGITS), View())
+    command = ShellReader().call(at_offset(spelled(digest, HANDLE_DIGITS), "{}"))
     ask = Ask(500, first_token, KEEPS["head"], "record", "[TRUNCATED]", command)
     note = note_of(shown_between((gap,), first_token, Total(total)), Total(total), gap, ask)
     return mark_line(Mark(ask.sentinel, note)).removesuffix("\n")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tokcap import pipeline
 from tokcap.core.payload import open_nameless_file
-from tokcap.environment import OWN_WORDS, STDERR, STDOUT, Environment
+from tokcap.environment import OWN_WORDS, STDERR, STDOUT, Environment, ShellReader
 from tokcap.errors import StreamError, UsageError
 from tokcap.source.command import Command
 from tokcap.source.given import GivenBytes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokcap.core.payload import Source
     from tokcap.core.request import Request, ShowRequest, Stream
     from tokcap.core.response import Response
-    from tokcap.environment import ToolNames
+    from tokcap.environment import Reader
     from tokcap.exits import Ending
 
     OpenSource = Callable[[Request, Environment], Source]
@@ -66,16 +66,16 @@ def show_captured(request: ShowRequest) -> CapturedCall:
 class CapturedEnvironment:
     """A context manager that provides the `Environment` of one call and collects what the call writes."""
 
-    # See `for_tool_callers`.
-    _tools: ToolNames | None = None
+    # See `for_reader`.
+    _reader: Reader = ShellReader()
 
     @classmethod
-    def for_tool_callers(cls, tools: ToolNames) -> None:
-        """Word the way to the rest as a call of these tools from now on, in the whole process.
+    def for_reader(cls, reader: Reader) -> None:
+        """Word the way to the rest for this reader from now on, in the whole process.
 
-        For a program whose readers call tools, such as the MCP server.
+        For a program whose readers are all of one kind, such as the MCP server.
         """
-        cls._tools = tools
+        cls._reader = reader
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class CapturedEnvironment:
             stdin=self._descriptors[-1] if self._stdin is None else self._stdin,
             collect=lambda descriptor, data: self._written[descriptor].extend(data),
             directory=self._directory,
-            tools=self._tools,
+            reader=self._reader,
             command_variables=self._variables,
         )
         return self

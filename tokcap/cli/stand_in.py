@@ -13,7 +13,7 @@ from tokcap.__main__ import call
 from tokcap.cli.arguments import decide, run_request
 from tokcap.cli.shell_entry import become, is_interactive
 from tokcap.cli.shell_flags import read_words
-from tokcap.environment import INSIDE, PROGRAM, STDERR, STDOUT, Environment, Inside
+from tokcap.environment import INSIDE, PROGRAM, STDERR, STDOUT, Environment, Inside, ShellReader
 from tokcap.errors import TokcapError, UsageError
 from tokcap.exits import READER_GONE, SIGNAL_BASE
 from tokcap.startup.accelerators import signal
@@ -76,7 +76,7 @@ def stand_in(name: str, words: Sequence[str]) -> NoReturn:
     standing = StandingIn(shell, words)
     status = call(
         ["--", shell.name, *words],
-        env.replace(program=program_for(words, env)),
+        env.replace(reader=ShellReader(program_for(words, env))),
         lambda _, env: standing.read(env),
         standing.run,
     )
@@ -176,7 +176,8 @@ class StandingIn:
         from tokcap.source.command import StandIn
         from tokcap.steps.opening import open_command
 
-        inside = Inside(request.token_limit or 0, program=env.program)
+        assert isinstance(env.reader, ShellReader)
+        inside = Inside(request.token_limit or 0, program=env.reader.program)
         self._command = open_command(request, env, StandIn(self._shell.path, inside, SHOW_AFTER_SECONDS))
         return self._command
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcap.api.calls import command_environment, count, run_command, show
 from tokcap.api.captured_environment import CapturedEnvironment, Interrupted, StoppableCommand
-from tokcap.environment import ToolNames
+from tokcap.environment import ToolReader
 from tokcap.errors import CommandNotFound, TokcapError, UsageError
 from tokcap.mcp.results import (
     error_result,
@@ -45,9 +45,9 @@ SEARCHING = "import sys; sys.path[:] = sys.argv[1:]; from tokcap.mcp.tools impor
 class StoredTools:
     """Shows and searches stored outputs, for the server and for the proxy. Calls may run in threads."""
 
-    def __init__(self, settings: ServerSettings, names: ToolNames) -> None:
+    def __init__(self, settings: ServerSettings, names: ToolReader) -> None:
         """`names` are the tools that marks name from now on, in the whole process."""
-        CapturedEnvironment.for_tool_callers(names)
+        CapturedEnvironment.for_reader(names)
         # Load the vocabulary, so that the first call need not wait for it.
         count("tokcap", settings.tokenizer)
         self._settings = settings
@@ -93,7 +93,7 @@ class ProxyTools(StoredTools):
     """The tool of the proxy, which shows and searches."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        super().__init__(settings, ToolNames(PROXY_TOOL.name, PROXY_TOOL.name))
+        super().__init__(settings, ToolReader(PROXY_TOOL.name, PROXY_TOOL.name))
 
     def call(self, given: Given, cancellation: Cancellation) -> ToolResult | None:
         """Return the result of a call; None if it was cancelled."""
@@ -114,7 +114,7 @@ class ServerTools(StoredTools):
     """The tools of the server."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        super().__init__(settings, ToolNames())
+        super().__init__(settings, ToolReader())
         self._tools = {
             "run": self._run,
             "show": self.show,
@@ -204,7 +204,7 @@ def value_of(argument: Argument, value: Any) -> Any:
     return value
 
 
-def search(options: Given, cancellation: Cancellation, names: ToolNames) -> Capped[str]:
+def search(options: Given, cancellation: Cancellation, names: ToolReader) -> Capped[str]:
     """Run `show` in a child process: a bad pattern can run forever, and only a process can be killed.
 
     It is killed if the call is cancelled. `names` are the tools that its mark names.
@@ -232,7 +232,7 @@ def search(options: Given, cancellation: Cancellation, names: ToolNames) -> Capp
 def search_here() -> None:
     """In the child process: read the arguments of `show` from stdin, write its result, or its error."""
     names, options = pickle.loads(sys.stdin.buffer.read())  # noqa: S301  # written by `search`
-    CapturedEnvironment.for_tool_callers(names)
+    CapturedEnvironment.for_reader(names)
     found: Capped[str] | TokcapError
     try:
         found = show(**options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tokcap.core.response import Notice
-from tokcap.environment import PROGRAM
+from tokcap.environment import ShellReader
 from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tokcap.core.cut import Ask, Cost, Cut
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
-    from tokcap.environment import ToolNames
+    from tokcap.environment import Reader
 
     # The keys that lead to a field.
     FieldPath: TypeAlias = tuple[str, ...]
@@ -101,8 +101,8 @@ class RunFacts(Record):
 
     # Empty if nothing was stored.
     handle: str = ""
-    # How the reader calls tokcap.
-    program: str = PROGRAM
+    # How the way to the output is worded.
+    reader: Reader = ShellReader()
     exit_status: int | None = None
     signal: int | None = None
     out_bytes: int = 0
@@ -115,8 +115,6 @@ class RunFacts(Record):
     lost_bytes: int = 0
     # The room for the summary; None if there is no limit.
     limit_tokens: int | None = None
-    # If the way to the output is worded as a call of a tool, not as a command.
-    tools: ToolNames | None = None
 
     @property
     def failed(self) -> bool:

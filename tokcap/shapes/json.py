@@ -30,7 +30,7 @@ class Json:
     # Whether the payload is a sequence of values.
     lines = False
     mark_has_note = False
-    search_option = "--pointer /PATH"
+    search_option = "pointer /PATH"
 
     def sniff(self, payload: Payload) -> Sniffed | None:
         """Recognize JSON, and JSON Lines too: one walk over the payload shows which of them it is."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokcap.core.payload import Payload
-    from tokcap.environment import ToolNames
     from tokcap.shapes.base import RunFacts, Shape
     from tokcap.shapes.csv_text import Dialect
 
@@ -34,31 +33,16 @@ def headline(facts: RunFacts, what: str, count: str, search_option: str = "") ->
         phrases.append(f"exit {facts.exit_status}")
     line = ", ".join(phrases)
     if facts.handle:
-        way = tool_call(facts, facts.tools, search_option) if facts.tools else command(facts, search_option)
+        only_stderr = facts.err_bytes and not facts.out_bytes
+        way = facts.reader.call(facts.handle, [("stream", "err")] if only_stderr else ())
+        if search_option:
+            way += " " + facts.reader.choice(*search_option.split(" "))
         line = f"[{facts.handle}] {line}; {way}"
     else:
         line += "; not stored"
     if facts.lost_bytes:
         line += f" (all but {size_words(facts.lost_bytes)}, which were not stored)"
     return line
-
-
-def command(facts: RunFacts, search_option: str) -> str:
-    """Return the command that shows the output, and the option that searches in it."""
-    options = f" [{search_option}]" if search_option else ""
-    if facts.err_bytes and not facts.out_bytes:
-        options = " --stream err" + options
-    return f"{facts.program} show {facts.handle}{options}"
-
-
-def tool_call(facts: RunFacts, tools: ToolNames, search_option: str) -> str:
-    """Return the same as a call of a tool: options are arguments, and a search may be a tool of its own."""
-    stream = " stream=err" if facts.err_bytes and not facts.out_bytes else ""
-    name, _, value = search_option.removeprefix("--").partition(" ")
-    argument = f"{name}={value}"
-    if name == "grep":
-        argument = f"pattern={value}" if tools.search == tools.show else f"or {tools.search} pattern={value}"
-    return f"{tools.show} handle={facts.handle}{stream}" + (f" [{argument}]" if name else "")
 
 
 def numbered(number: int, noun: str) -> str:

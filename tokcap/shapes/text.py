@@ -301,7 +301,7 @@ class Text(Record):
 
     name: str = "text"
     mark_has_note: bool = True
-    search_option: str = "--grep REGEX"
+    search_option: str = "grep REGEX"
 
     def sniff(self, payload: Payload) -> Sniffed | None:
         return self.confirm(payload)

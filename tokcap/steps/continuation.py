@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokcap.core.request import ShowRequest, View, flag_of
 from tokcap.core.response import Notice
-from tokcap.environment import PROGRAM
+from tokcap.environment import ShellReader
 from tokcap.shapes import SHAPES
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.store.handles import at_offset
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import Stream
     from tokcap.core.response import Meta
-    from tokcap.environment import ToolNames
+    from tokcap.environment import Reader
     from tokcap.store.base import Ticket
 
 # Options that change where the tokens of an output are. The next page needs the same ones.
@@ -49,10 +49,8 @@ class Continuation(Record):
     stored_at: int | None = None
     # Whether the handle is named even if nothing is withheld.
     is_always_named: bool = False
-    # How the reader calls tokcap.
-    program: str = PROGRAM
-    # If the way is worded as a call of a tool.
-    tools: ToolNames | None = None
+    # How the way is worded.
+    reader: Reader = ShellReader()
 
     def arguments_at(self, offset: int) -> tuple[str, ...]:
         """Return the words after `tokcap` that show the window at an offset."""
@@ -97,51 +95,29 @@ LABELS: Mapping[Stream, str] = {"out": "", "err": "stderr: "}
 
 
 def continuation_of(
-    ticket: Ticket,
-    view: View,
-    *,
-    always: bool,
-    token_limit: int | None = None,
-    tools: ToolNames | None = None,
-    program: str = PROGRAM,
+    ticket: Ticket, view: View, reader: Reader, *, always: bool, token_limit: int | None = None
 ) -> Continuation:
     """Return the way to the rest of an output that is stored, or about to be stored.
 
-    `token_limit` is the limit of the next page, if it is not that of the run. With `tools`, the way is
-    worded as a call of one of them, else as a call of `program`.
+    `token_limit` is the limit of the next page, if it is not that of the run.
     """
-    program = word_of(program)
-
-    def worded(stream: Stream) -> str:
-        if tools:
-            return tool_call(tools, ticket.handle, view, stream)
-        return next_command(program, ticket.handle, view, stream)
-
+    handle = ticket.handle
+    place = at_offset(handle, OFFSET)
+    # Then the view has other pointers.
+    differs = view.fields or view.mode != View.mode or getattr(view, "pointer", "")
     return Continuation(
-        arguments=("show", at_offset(ticket.handle, OFFSET), *option_words(view, token_limit)),
-        out=worded("out"),
-        err=worded("err"),
-        pointer=pointer_command(program, ticket.handle, view, tools),
-        text=f"{tools.show} handle={ticket.handle} shape=text"
-        if tools
-        else f"{program} show {ticket.handle} --shape text",
-        handle=ticket.handle,
+        arguments=("show", place, *option_words(view, token_limit)),
+        out=reader.call(place, position_options(view, "out")),
+        err=reader.call(place, position_options(view, "err")),
+        pointer="" if differs else reader.call(handle, [("pointer", "{}")]),
+        text=reader.call(handle, [("shape", "text")]),
+        handle=handle,
         spill_path=ticket.spill_path,
         stored_bytes=ticket.stored_bytes,
         lost_bytes=ticket.lost_bytes,
         is_always_named=always,
-        program=program,
-        tools=tools,
+        reader=reader,
     )
-
-
-def word_of(program: str) -> str:
-    """Return a program as a word for a shell, without the `{}` that stands for an offset or a pointer."""
-    if program == PROGRAM:
-        return program
-    from tokcap.system.quoting import quoted
-
-    return quoted(readable(program)).replace("{}", "{''}")
 
 
 def not_stored(view: View) -> Continuation:
@@ -163,31 +139,6 @@ def option_words(view: View, token_limit: int | None) -> tuple[str, ...]:
     return tuple(words)
 
 
-def next_command(program: str, handle: str, view: View, stream: Stream = "out") -> str:
-    """Return the command that shows the rest, with every option that token positions depend on."""
-    command = f"{program} show {at_offset(handle, OFFSET)}"
-    for key, value in position_options(view, stream):
-        from tokcap.system.quoting import quoted
-
-        command += f" --{key} {quoted(value)}"
-    if isinstance(view, ShowRequest):
-        command += "".join(f" --{key}" for key in FILTER_SWITCHES if view.__dict__[key])
-    return command
-
-
-def tool_call(tools: ToolNames, handle: str, view: View, stream: Stream) -> str:
-    """Return the call of the tool that shows the rest: `show handle=lake917365018@{}`."""
-    options = dict(position_options(view, stream))
-    # The server has one tokenizer for all calls.
-    options.pop("tokenizer", None)
-    call = f"{tools.search if 'grep' in options else tools.show} handle={at_offset(handle, OFFSET)}"
-    for key, value in options.items():
-        from tokcap.system.quoting import quoted
-
-        call += f" {'pattern' if key == 'grep' else key}={quoted(value)}"
-    return call
-
-
 def position_options(view: View, stream: Stream) -> Iterator[tuple[str, str]]:
     """Yield the options of `show` that token positions depend on, and that differ from their defaults."""
     defaults = ShowRequest.defaults()
@@ -197,16 +148,8 @@ def position_options(view: View, stream: Stream) -> Iterator[tuple[str, str]]:
     for key in POSITION_OPTIONS:
         if wanted[key] != defaults[key]:
             yield key, str(wanted[key])
-
-
-def pointer_command(program: str, handle: str, view: View, tools: ToolNames | None) -> str:
-    """Return the command that shows one value of the output; empty if the view has other pointers."""
-    differs = view.fields or view.mode != View.mode or getattr(view, "pointer", "")
-    if differs:
-        return ""
-    if tools:
-        return f"{tools.show} handle={handle} pointer={{}}"
-    return f"{program} show {handle} --pointer {{}}"
+    if isinstance(view, ShowRequest):
+        yield from ((key, "") for key in FILTER_SWITCHES if view.__dict__[key])
 
 
 def readable(word: str) -> str:

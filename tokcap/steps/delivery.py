@@ -106,7 +106,7 @@ def report_passed_output(
             if ticket:
                 from tokcap.steps.continuation import continuation_of
 
-                stored = continuation_of(ticket, call.request, always=True, program=call.env.program)
+                stored = continuation_of(ticket, call.request, call.env.reader, always=True)
                 meta = meta.replace(**stored.as_meta())
                 notices += stored.notices(None) + call.recorder.notices
     destinations.write_words(words_about(notices, err.tail))

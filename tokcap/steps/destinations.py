@@ -329,8 +329,8 @@ def rooms_of(call: Call, *, resets: bool) -> Rooms:
         # What is passed on costs more in its frame: often twice as much, rarely more.
         limit //= 2
     mark = MARK_TOKENS + tokens_of_words(request.sentinel)
-    if call.env.program != PROGRAM:
-        mark += tokens_of_words(call.env.program)
+    if call.env.reader.name != PROGRAM:
+        mark += tokens_of_words(call.env.reader.name)
     if request.tokenizer != request.defaults()["tokenizer"]:
         mark += tokens_of_words(request.tokenizer)
     has_stderr = bool(request.command) and request.stderr == "separate"

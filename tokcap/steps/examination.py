@@ -122,7 +122,7 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
     total = examined.index.total if mode.describes else None
     facts = RunFacts(
         handle=continuation.handle,
-        program=continuation.program,
+        reader=continuation.reader,
         exit_status=ending.status if ending else None,
         signal=ending.signal if ending else None,
         out_bytes=given.out.size + given.out.lost,
@@ -133,7 +133,6 @@ def in_mode(view: View, examined: Examined, continuation: Continuation) -> Exami
         total_count=examined.total_count,
         lost_bytes=given.out.lost,
         limit_tokens=view.token_limit,
-        tools=continuation.tools,
     )
     changed = mode.changed(examined.payload, examined.shape, facts)
     payload = TextPayload(changed.data)

@@ -95,9 +95,7 @@ class Call(Record):
         ticket = self.recorder.reserve()
         if not ticket:
             return not_stored(again)
-        return continuation_of(
-            ticket, self.request, always=always, tools=self.env.tools, program=self.env.program
-        )
+        return continuation_of(ticket, self.request, self.env.reader, always=always)
 
     @property
     def always_names_handle(self) -> bool:

@@ -271,11 +271,9 @@ def with_header(hint: str, compared: Comparison) -> bytes:
 
 
 def way_to(repeat: Repeat, stream: Stream) -> str:
-    """Return the command that shows a stream of the output."""
-    handle, env = repeat.ticket.handle, repeat.call.env
-    if tools := env.tools:
-        return f"{tools.show} handle={handle}" + ("" if stream == "out" else " stream=err")
-    return f"{env.program} show {handle}" + ("" if stream == "out" else " --stream err")
+    """Return the call that shows a stream of the output."""
+    options = [] if stream == "out" else [("stream", "err")]
+    return repeat.call.env.reader.call(repeat.ticket.handle, options)
 
 
 def total_of(repeat: Repeat, *names: Stream) -> Total:

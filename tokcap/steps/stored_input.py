@@ -70,12 +70,7 @@ class ShowCall(Record):
         lost_bytes = {stream: stored.record.lost_bytes.get(stream, 0)}
         ticket = Ticket(stored.handle, stored.local_path(stream), stored.record.stored_bytes, lost_bytes)
         found = continuation_of(
-            ticket,
-            self.request,
-            always=True,
-            token_limit=self.asked_limit,
-            tools=self.env.tools,
-            program=self.env.program,
+            ticket, self.request, self.env.reader, always=True, token_limit=self.asked_limit
         )
         return found.replace(stored_at=stored.record.stored_at) if is_relative(self.request.handle) else found
 
