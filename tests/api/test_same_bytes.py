@@ -67,10 +67,3 @@ def command_line_output(ran, output: object) -> bytes:
 def test_cap_returns_the_same_bytes_as_the_command_line(data, options, inside):
     expected = command_line_output(inside(*arguments_of(options), stdin=data), options.get("output"))
     assert without_duration(library_output(data, options)) == without_duration(expected)
-
-
-@examples(4)
-@given(data=DATA, options=CALLS)
-def test_cap_returns_the_bytes_of_a_real_process(data, options, tokcap):
-    expected = command_line_output(tokcap(*arguments_of(options), stdin=data), options.get("output"))
-    assert without_duration(library_output(data, options)) == without_duration(expected)

@@ -2,44 +2,19 @@
 
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from tests.support.tiers import times
-from tokcap import BudgetManager, UsageError, open_session, run
+from tokcap import UsageError, open_session, run
 
 THREADS = 16
 PROCESSES = 6 if times() == 1 else THREADS
 ROUNDS = 8
 
 
-def share(manager: BudgetManager) -> None:
-    """Allocate and record in many threads at once. Some record more than they were given."""
-
-    def work(number: int) -> None:
-        for turn in range(ROUNDS):
-            manager.allocate(40)
-            manager.record_usage(number * 3 + turn)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 def used_by(number_of_workers: int) -> int:
     return sum(number * 3 + turn for number in range(number_of_workers) for turn in range(ROUNDS))
-
-
-USED_BY_ALL = used_by(THREADS)
-
-
-def test_sixteen_threads_share_one_manager_in_memory():
-    manager = BudgetManager(100_000)
-    share(manager)
-    assert manager.remaining == 100_000 - USED_BY_ALL
 
 
 def test_processes_share_one_session(with_store):
@@ -54,29 +29,6 @@ def test_processes_share_one_session(with_store):
     assert [process.wait(60) for process in ran] == [0] * PROCESSES
     with open_session("processes") as manager:
         assert manager.remaining == 100_000 - used_by(PROCESSES)
-
-
-def test_threads_never_get_more_than_the_total(with_store):
-    from tokcap import BudgetExhausted
-
-    for manager in (BudgetManager(500), BudgetManager(500, session="scarce")):
-        got: list[int] = []
-
-        def work(manager=manager, got=got):
-            try:
-                while True:
-                    got.append(manager.allocate(7))
-            except BudgetExhausted:
-                pass
-
-        threads = [threading.Thread(target=work) for _ in range(THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sum(got) == 500
-        manager.release()
-        assert manager.remaining == 500
 
 
 def test_after_the_block_the_session_stays_and_its_reservations_are_released(with_store):

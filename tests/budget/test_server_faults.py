@@ -3,10 +3,8 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -37,86 +35,6 @@ def opened(url):
 @pytest.fixture
 def space():
     return new_space()
-
-
-class Restored:
-    """A server that goes back to an earlier state while a command runs."""
-
-    def __init__(self, scheme: str, space: str) -> None:
-        server_of(scheme)
-        self.space = space
-        self.server = RedisServer("--appendonly", "no") if scheme == "redis" else server_of(scheme)
-        self.is_own = scheme == "redis"
-
-    def remember(self) -> None:
-        if self.is_own:
-            assert self.server.ask("SAVE") == "OK"
-        else:
-            self.dump = self._run("pg_dump", "-n", self.space)
-
-    def go_back(self) -> None:
-        if self.is_own:
-            self.server.stop(signal.SIGKILL)
-            self.server.start()
-        else:
-            self.server.forget(self.space)
-            self._run("psql", "-q", "-v", "ON_ERROR_STOP=1", given=self.dump)
-
-    def _run(self, *words: str, given: bytes = b"") -> bytes:
-        return subprocess.run(
-            [*words, "-h", "127.0.0.1", "-p", str(self.server.port), "-U", "owner", "postgres"],
-            input=given,
-            capture_output=True,
-            env={**os.environ, "PGPASSWORD": PASSWORD},
-            check=True,
-        ).stdout
-
-    def close(self) -> None:
-        if self.is_own:
-            self.server.close()
-
-
-@nightly
-@pytest.mark.parametrize("scheme", ["redis", "postgresql"])
-def test_a_server_that_lost_its_last_writes_goes_on_and_the_call_says_so(
-    scheme, space, inside, monkeypatch, tmp_path
-):
-    fault = Restored(scheme, space)
-    try:
-        url = fault.server.url(space)
-        monkeypatch.setenv("TOKCAP_LEDGER", url)
-        inside("budget", "start", "s", "--total", "1000")
-        inside("budget", "record", "s", "--input", "100")
-        fault.remember()
-        inside("budget", "record", "s", "--input", "200")
-        inside("budget", "start", "later", "--total", "1000")
-        ran = {}
-        flag = tmp_path / "restored"
-        script = f"touch {tmp_path}/runs; while [ ! -e {flag} ]; do sleep 0.05; done; echo x"
-        thread = threading.Thread(
-            target=lambda: ran.update(
-                it=inside("--session", "s", "-n", "200", "-o", "json", "--", "sh", "-c", script)
-            )
-        )
-        thread.start()
-        while not (tmp_path / "runs").exists():
-            time.sleep(0.02)
-        fault.go_back()
-        flag.touch()
-        thread.join()
-        assert (ran["it"].status, ran["it"].json["data"]) == (0, ["x\n"])
-        (warning,) = ran["it"].json["warnings"]
-        assert warning["code"] == "RESERVATION_LOST"
-        assert "the ledger has lost the reservation of this call" in warning["message"]
-        after = inside("budget", "status", "s", "-o", "json").json["data"]
-        assert 100 < after["used"] < 300
-        assert after["reserved"] == 0
-        gone = inside("--session", "later", "--", "true")
-        assert (gone.status, gone.err.count(b"\n")) == (125, 1)
-        assert b"has not been started" in gone.err
-        assert inside("--session", "s", "-n", "50", "--", "echo", "x").err == b""
-    finally:
-        fault.close()
 
 
 FULL = {

@@ -4,16 +4,12 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.marks import way_in
 from tests.support.program import PYTHON
 from tests.support.reference import recount
-from tests.support.tiers import examples
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.ledger import SessionView
 from tokcap.budget.sqlite import ledger_in
@@ -161,65 +157,10 @@ class TestTheWrapper:
         assert ran.err.startswith(b"tokcap: budget status: TOKCAP_SESSION: invalid session name 'a b': ")
 
 
-# One call: its form, mode, limit and command. The whole plan is drawn before the first call, because the
-# outcome of a call may depend on the load of the machine, and must not decide what is drawn next.
-CALLS = st.tuples(
-    st.sampled_from(["text", "json", "jsonl"]),
-    st.sampled_from(["raw", "table", "summary"]),
-    st.sampled_from([None, 3, 40, 300, 5000]),
-    st.sampled_from(
-        [
-            "seq 1 2000",
-            "echo hi",
-            "true",
-            "seq 1 500 >&2; exit 3",
-            "seq 1 99; seq 1 99 >&2",
-            """python3 -c 'print([{"a": n} for n in range(99)])' | tr "'" '"'""",
-            "printf 'é%.0s' $(seq 1 300); kill -9 $$",
-        ]
-    ),
-)
-
-
-@examples(8)
-@given(calls=st.lists(CALLS, min_size=1, max_size=8), total=st.sampled_from([1000, 400, 151]))
-def test_a_session_never_lets_out_more_than_its_total(inside, tmp_path, calls, total):
-    with tempfile.TemporaryDirectory(dir=tmp_path) as directory:
-        ledger = ledger_in(directory)
-        ledger.start("s", Settings(total))
-        out = 0
-        for form, mode, limit, script in calls:
-            limited = ["-n", str(limit)] if limit else []
-            args = ["--session", "s", "-o", form, "--mode", mode, *limited, "--", "sh", "-c", script]
-            ran = inside(*args, env={"TOKCAP_DATA_DIR": directory})
-            if ran.status == 120:
-                break
-            if ran.status == 125:
-                # The limit is too small for an envelope. A refusal is not charged.
-                continue
-            out += written(ran)
-            assert out == ledger.session("s").read().used
-        assert out <= total
-
-
 class TestModes:
     RECORDS = json.dumps(
         [{"id": number, "name": f"name {number}"} for number in range(300)], indent=1
     ).encode()
-
-    @pytest.mark.parametrize(
-        ("used", "asked", "mode"),
-        [
-            (0, "raw", None),
-            (50_000, "raw", "table"),
-            (95_001, "raw", "handle_only"),
-            (60_000, "handle_only", "handle_only"),
-        ],
-    )
-    def test_get_terser_as_the_budget_runs_out(self, inside, session, used, asked, mode):
-        session("--total", "100000", used=used)
-        ran = inside("--mode", asked, "-n", "2000", "-o", "json", stdin=self.RECORDS).json
-        assert ran["meta"].get("mode") == mode
 
     def test_what_is_merely_reserved_does_not_count(self, inside, session):
         account = session("--total", "100000")
@@ -380,23 +321,6 @@ class TestTheCommand:
             ran = inside("budget", *command)
             assert ran.status == 2
             assert b"no session was given" in ran.err
-
-    @pytest.mark.parametrize(
-        "words",
-        [
-            ["start", "a", "--total", "0"],
-            ["start", "a", "--total", "x"],
-            ["start", "a", "--result-pct", "2"],
-            ["record", "--input", "-1"],
-            ["nope"],
-            ["compacted"],
-        ],
-    )
-    def test_bad_usage_is_one_line_and_status_2(self, inside, words, monkeypatch):
-        monkeypatch.setenv("TOKCAP_SESSION", "a")
-        ran = inside("budget", *words)
-        assert ran.status == 2
-        assert ran.err.count(b"\n") == 1
 
 
 class TestALedgerThatCannotBeRead:

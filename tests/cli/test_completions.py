@@ -13,15 +13,13 @@ from tests.support.interactive import (
     as_its_user_starts_it,
     bash,
     calls,
-    fish_rows,
     furnished,
     offered,
     opened,
     world,
-    zsh,
 )
 from tests.support.program import run_inside
-from tests.support.tiers import as_nightly, nightly
+from tests.support.tiers import as_nightly
 from tokcap.cli.catalog import all_commands
 from tokcap.cli.commands.completion import SHELLS
 from tokcap.core.request import SUBCOMMANDS
@@ -121,11 +119,6 @@ def test_every_name_is_offered_where_it_can_be(inside):
     assert answers(inside, "budget", "") == ("words", BUDGET)
     assert answers(inside, "hook", "install", "")[1] == set(AGENTS)
     assert answers(inside, "--tokenizer", "")[1] == set(tokenizer_names())
-
-
-def test_the_subcommand_prints_the_script(inside):
-    for shell in SHELLS:
-        assert inside("completion", shell).out == (DIRECTORY / SCRIPTS[shell]).read_bytes()
 
 
 def test_install_puts_the_script_where_the_shell_looks_and_uninstall_removes_it(inside, tmp_path):
@@ -243,14 +236,6 @@ def test_bash_without_its_library_completes_commands_and_files(tmp_path):
         assert terminal.words_after("tokcap budget stat", TAB) == ["budget", "status"]
 
 
-@nightly
-def test_the_zsh_script_can_be_sourced_too(tmp_path):
-    with zsh(furnished("zsh", tmp_path), sourced=True) as terminal:
-        assert terminal.words_after("tokcap --keep ta", TAB) == ["--keep", "tail"]
-        assert terminal.words_after("tokcap budget stat", TAB) == ["budget", "status"]
-        assert terminal.words_after("tokcap -n 5 fruitbowl ba", TAB) == ["-n", "5", "fruitbowl", "banana"]
-
-
 def test_handles_are_completed_from_the_store(terminal):
     handles, some = handles_in(terminal.home)
     behind, begun, path, removed, again, last = offered(
@@ -309,17 +294,6 @@ def assert_inserts_names(terminal):
         "show @last --model gpt-4o-": ["show", "@last", "--model", "gpt-4o-"],
     }.items():
         assert terminal.words_after(f"tokcap {typed}", TAB) == words, typed
-
-
-def test_zsh_and_fish_describe_a_handle(terminal):
-    _, handle = handles_in(terminal.home)
-    if terminal.name == "fish":
-        (rows,) = fish_rows(terminal.home, ["tokcap show "])
-        assert dict(row.split("\t") for row in rows)[handle].endswith("s, 9B, echo one: two")
-    if terminal.name == "zsh":
-        terminal.words_after("tokcap show ", TAB)
-        assert handle in terminal.shown
-        assert "9B, echo one: two" in terminal.shown
 
 
 def test_the_program_that_is_asked_is_the_one_that_was_typed(shell, empty):

@@ -50,15 +50,3 @@ def test_pages_are_the_same_before_and_after_everything_was_counted(inside, shap
     inside("spill", "rm", handle)
     assert inside("--token-count", stdin=PAYLOADS[shape]).status == 0
     assert {args: answer(inside("show", handle, *args)) for args in reversed(VIEWS)} == before
-
-
-@pytest.mark.parametrize(
-    ("shape", "options"),
-    [*((shape, ()) for shape in PAYLOADS), ("long text", ("--keep", "tail")), ("text", ("--exact-total",))],
-)
-def test_the_first_page_of_show_has_the_bytes_of_the_run(inside, shape, options):
-    run = ("-n", "100", *options)
-    ran = inside(*run, stdin=PAYLOADS[shape])
-    inside("show", "@last", "--token-count")
-    assert answer(inside("show", "@last", *run)) == answer(ran)
-    assert answer(inside(*run, stdin=PAYLOADS[shape])) == answer(ran)

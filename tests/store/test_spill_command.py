@@ -75,12 +75,3 @@ def test_everything_can_be_removed_at_once(inside):
     assert inside("spill", "list").out == b"nothing is stored\n"
     inside("--token-count", stdin=b"again")
     assert len(inside("spill", "rm", "--all", "-o", "json").json["data"]["removed"]) == 1
-
-
-@pytest.mark.parametrize(
-    "words", [["lst"], ["list", "--nope"], ["path"], ["path", "@last", "--stream", "both"], ["rm"]]
-)
-def test_bad_usage_is_one_line_and_status_2(inside, words):
-    ran = inside("spill", *words)
-    assert (ran.status, ran.out) == (2, b"")
-    assert ran.err.count(b"\n") == 1

@@ -22,14 +22,6 @@ def case_inputs(shape: str = "*") -> list[bytes]:
     return found
 
 
-def captures() -> list[bytes]:
-    """Return what programs have written to a terminal."""
-    return [
-        path.read_bytes()[:SOURCE_BYTES]
-        for path in sorted((ROOT / "tests" / "filters" / "captures").glob("*.raw"))
-    ]
-
-
 def sources(number: int = 12) -> list[bytes]:
     """Return the beginnings of some modules of the standard library."""
     library = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))

@@ -17,13 +17,6 @@ Version: 0.1.0
 Requires-Dist: typer>=0.15
 Requires-Dist: matplotlib<4,>=3.8; extra == "plot"
 """
-RECEIPT = """
-[tool]
-requirements = [
-    { name = "tokcap", extras = ["postgres"], directory = "/checkout" },
-    { name = "more", specifier = ">=2" },
-]
-"""
 WITHOUT_PACKAGES = "import sys; sys.modules['matplotlib'] = None\n"
 CALL = "from tokcap.__main__ import main; main()"
 
@@ -81,23 +74,10 @@ def test_pipx(environment):
 
 
 @pytest.mark.parametrize(
-    ("receipt", "expected"),
-    [
-        (RECEIPT, "uv tool install --with 'more>=2' --with 'matplotlib<4,>=3.8' '/a checkout[postgres]'"),
-        ("[tool]\nrequirements = 7", "uv tool install --with 'matplotlib<4,>=3.8' '/a checkout'"),
-        ("not TOML", "uv tool install --with 'matplotlib<4,>=3.8' '/a checkout'"),
-    ],
-)
-def test_uv_tool_names_the_source_and_all_that_was_added_before(environment, receipt, expected):
-    (environment / "uv-receipt.toml").write_text(receipt)
-    assert advice(environment) == expected
-
-
-@pytest.mark.parametrize(
     ("file", "content", "again"),
     [
         ("pipx_metadata.json", "{}", "pipx reinstall tokcap-x"),
-        ("uv-receipt.toml", RECEIPT, "uv tool upgrade --reinstall tokcap-x"),
+        ("uv-receipt.toml", "", "uv tool upgrade --reinstall tokcap-x"),
         ("nothing", "", "-m pip install --force-reinstall '/a checkout'"),
     ],
 )

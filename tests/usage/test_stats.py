@@ -137,7 +137,7 @@ def test_no_link_is_followed(inside, with_account, tmp_path):
     assert (ran.status, ran.err.count(b"\n")) == (125, 1)
 
 
-@pytest.mark.parametrize("columns", [40, 80, 132])
+@pytest.mark.parametrize("columns", [80, 132])
 def test_the_table_fits_on_a_terminal_and_shows_no_control_characters(with_account, columns):
     names = ["ls", "\x1b[31mred", "long" * 40, *(f"c{number}" for number in range(20))]
     write_day(with_account, TODAY, *(a_line(command=name, shown=3, total=10**8) for name in names))

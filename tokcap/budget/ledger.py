@@ -113,7 +113,6 @@ class Ledger:
 
     def defer(self, name: str, grant: Grant, actual: int) -> bool:
         """Keep a settlement until the server is back; return False if it cannot be kept."""
-        self._is_delivered = self._outbox is None
         return self._outbox is not None and self._outbox.keep(name, grant, actual)
 
     # How steps are taken

@@ -1,7 +1,7 @@
 """Help of what the option table parses: one command on one screen. The help of all others is Typer's.
 
-The full text of an option is shown if it fits on one line, else its first
-part. The man page has the full texts.
+The full text of an option is shown if it fits on one line, else its first part. The man page has the full
+texts.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from tokcap.cli.catalog import HELP, RUN, SHOW, STRING, VERSION
 from tokcap.core.request import SUBCOMMANDS
 from tokcap.startup.record import TYPE_CHECKING
-from tokcap.system.screen import Screen
+from tokcap.system.screen import LEAST_COLUMNS, Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,30 +52,24 @@ GAP = 2
 UNSHOWN = ("", "off", "none")
 # The heading of options without a group.
 OTHER = "Options"
-# Columns of the options with an example; on a narrower screen the example goes below.
-SPELLED, BRIEF, NARROWEST = 21, 20, 80
+# Columns of the options with an example.
+SPELLED, BRIEF = 21, 20
 
 
-def usage(screen: Screen) -> str:
+def usage() -> str:
     """Return the forms of a call, in a few lines."""
     width = max(len(form) for form, _ in FORMS) + GAP
-    lines = [f"{form:{width}}{meaning}" for form, meaning in FORMS]
-    if not screen.fits(f"usage: {line}" for line in lines):
-        below = "".join(f"  {form}\n    {meaning}\n" for form, meaning in FORMS)
-        return f"{screen.heading('usage:')}\n{below}"
-    return screen.heading("usage:") + " " + "\n       ".join(lines) + "\n"
+    return "usage: " + "\n       ".join(f"{form:{width}}{meaning}" for form, meaning in FORMS) + "\n"
 
 
 def short_help(screen: Screen) -> str:
     """Return what `tokcap` without a command prints on a terminal."""
-    return usage(screen) + paragraph("To list all options and subcommands: tokcap --help", screen)
+    return usage() + paragraph("To list all options and subcommands: tokcap --help", screen)
 
 
 def usage_of(form: str, screen: Screen) -> str:
     """Return the form of one call, and an empty line."""
-    first, *rest = screen.wrapped(f"usage: {form}", "       ")
-    lines = [screen.heading("usage:") + first.removeprefix("usage:"), *rest]
-    return "\n".join(lines) + "\n\n"
+    return "\n".join(screen.wrapped(f"usage: {form}", "       ")) + "\n\n"
 
 
 def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are frozen
@@ -84,12 +78,12 @@ def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are fr
     main = [flag for flag in flags if flag.example]
     rest = [flag for flag in flags if not flag.example and flag not in (HELP, VERSION, STRING)]
     return (
-        usage(screen)
-        + f"{screen.heading('Most used:')}\n"
-        + "".join(with_example(flag, screen) for flag in main)
+        usage()
+        + "Most used:\n"
+        + "".join(map(with_example, main))
         + option_groups(rest, screen)
-        + f"{screen.heading('Subcommands:')}\n"
-        + subcommands(screen)
+        + "Subcommands:\n"
+        + subcommands()
         + paragraph(CLOSING, screen)
     )
 
@@ -106,33 +100,26 @@ def command_help(command: Command, screen: Screen) -> str:
         parts.append("\n" + paragraph(command.details, screen))
     if command.arguments:
         rows = [(argument.metavar, argument.help) for argument in command.arguments]
-        parts.append(f"\n{screen.heading('Arguments:')}\n" + "".join(columns(rows, screen)))
+        parts.append("\nArguments:\n" + "".join(columns(rows, screen)))
     parts.append("\n" + option_groups(command.options, screen))
     if command.epilog:
         parts.append("\n" + paragraph(command.epilog, screen))
     return "".join(parts)
 
 
-def with_example(flag: Option, screen: Screen) -> str:
+def with_example(flag: Option) -> str:
     """Return `-n, --token-limit N  at most N tokens  tokcap -n 500 -- git log`."""
     spelled = ", ".join(flag.spellings) + (f" {flag.metavar}" if flag.takes_value else "")
-    if screen.columns < NARROWEST:
-        return "".join(columns([(spelled, flag.brief)], screen, of_options=True)) + f"    {flag.example}\n"
-    return f"  {screen.flag(spelled)}{' ' * (SPELLED - len(spelled))}{flag.brief:{BRIEF}}{flag.example}\n"
+    return f"  {spelled:{SPELLED}}{flag.brief:{BRIEF}}{flag.example}\n"
 
 
-def subcommands(screen: Screen) -> str:
-    """Return all subcommands, two in a line if there is room."""
-    if screen.columns < NARROWEST:
-        rows = [(name, SUBCOMMANDS[name]) for name in SUBCOMMANDS]
-        return "".join(columns(rows, screen, of_options=True))
-    width = max(len(name) for name in SUBCOMMANDS) + GAP
-    cells = [(screen.flag(name) + " " * (width - len(name)), SUBCOMMANDS[name]) for name in SUBCOMMANDS]
-    half = (NARROWEST - GAP) // 2 - width
-    lines = []
-    for left, right in zip(cells[::2], [*cells[1::2], ("", "")], strict=False):
-        lines.append(f"  {left[0]}{left[1]:{half}}{right[0]}{right[1]}".rstrip())
-    return "\n".join(lines) + "\n"
+def subcommands() -> str:
+    """Return all subcommands, two in a line."""
+    width = max(map(len, SUBCOMMANDS)) + GAP
+    cells = [f"{name:{width}}{brief}" for name, brief in SUBCOMMANDS.items()]
+    half = (LEAST_COLUMNS - GAP) // 2
+    pairs = zip(cells[::2], [*cells[1::2], ""], strict=False)
+    return "".join(f"  {left:{half}}{right}".rstrip() + "\n" for left, right in pairs)
 
 
 def option_groups(flags: Sequence[Option], screen: Screen) -> str:
@@ -140,8 +127,7 @@ def option_groups(flags: Sequence[Option], screen: Screen) -> str:
     blocks = []
     for group in dict.fromkeys(flag.group for flag in flags):
         rows = [option_row(flag, screen) for flag in flags if flag.group == group]
-        heading = screen.heading(f"{group or OTHER}:")
-        blocks.append(f"{heading}\n" + "".join(columns(rows, screen, of_options=True)))
+        blocks.append(f"{group or OTHER}:\n" + "".join(columns(rows, screen, of_options=True)))
     return "".join(blocks)
 
 
@@ -169,17 +155,13 @@ def columns(
     # Options use the same width everywhere, so that the groups of a page line up.
     fitting = [len(left) for left, _ in rows if len(left) <= widest]
     width = WIDEST if of_options else max(fitting, default=0)
-    # A call and what it does, one below the other if they do not fit side by side.
-    if width + 2 * GAP + 24 > screen.columns:
-        width = min(width, 4)
     for left, right in rows:
-        lines = textwrap.wrap(right, max(screen.columns - width - 2 * GAP, 20), break_on_hyphens=False)
-        shown = screen.flag(left) if of_options else left
+        lines = textwrap.wrap(right, screen.columns - width - 2 * GAP, break_on_hyphens=False)
         indent = " " * (width + 2 * GAP)
         if len(left) > width:
-            first, below = f"  {shown}\n", lines
+            first, below = f"  {left}\n", lines
         else:
-            first = f"  {shown}{' ' * (width - len(left) + GAP)}{lines[0] if lines else ''}".rstrip() + "\n"
+            first = f"  {left:{width + GAP}}{lines[0] if lines else ''}".rstrip() + "\n"
             below = lines[1:]
         yield first + "".join(f"{indent}{line}\n" for line in below)
 

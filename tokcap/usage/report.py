@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from tokcap.usage.history import Report, Row
 
 COLUMNS = ("runs", "shown", "withheld", "saved")
-# What a narrow terminal does without. The sentences above the table have the sums.
-LEAST_IMPORTANT_FIRST = ("", "withheld", "runs", "shown")
 LONGEST_NAME = 24
-LEAST_NAME = 10
 LONGEST_TOKENIZER = 40
 
 FORMATS = (".png", ".svg")
@@ -32,7 +29,7 @@ def report_text(report: Report, screen: Screen) -> str:
     lines: list[str] = []
     for total in report.totals:
         lines += ["", *(part for line in sentences(total, report) for part in screen.wrapped(line)), ""]
-        lines += table([row for row in report.rows if row.tokenizer == total.tokenizer], report.by, screen)
+        lines += table([row for row in report.rows if row.tokenizer == total.tokenizer], report.by)
     if report.broken_lines:
         lines += ["", f"skipped in the usage log: {count_of(report.broken_lines, 'damaged line')}"]
     return "".join(f"{line}\n" for line in lines[1:])
@@ -52,20 +49,15 @@ def sentences(total: Row, report: Report) -> Iterator[str]:
         yield f"not counted: {count_of(total.uncounted_runs, 'run')}; not included in any sum"
 
 
-def table(rows: list[Row], by: str, screen: Screen) -> Iterator[str]:
+def table(rows: list[Row], by: str) -> Iterator[str]:
     """Yield a heading, and a line for each row."""
     names = [by, *(printable(row.name, LONGEST_NAME) for row in rows)]
     cells = {name: [name, *(f"{cell_of(row, name):,}" for row in rows)] for name in COLUMNS}
-    for dropped in LEAST_IMPORTANT_FIRST:
-        cells.pop(dropped, None)
-        widths = {name: max(map(len, column)) for name, column in cells.items()}
-        room = screen.columns - sum(widths.values()) - 2 * len(widths)
-        if room >= min(LEAST_NAME, max(map(len, names))):
-            break
-    name_width = min(max(map(len, names)), max(room, 1))
+    widths = {name: max(map(len, column)) for name, column in cells.items()}
+    name_width = max(map(len, names))
     for number, name in enumerate(names):
         numbers = "".join("  " + cells[column][number].rjust(widths[column]) for column in cells)
-        line = printable(name, name_width).ljust(name_width) + numbers
+        line = name.ljust(name_width) + numbers
         yield line if number else line.upper()
 
 
