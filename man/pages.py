@@ -182,8 +182,6 @@ def variables(commands: Sequence[Command]) -> Iterator[str]:
         yield "The format of the response if no option sets it."
     yield ".It Ev TOKCAP_CONFIG , TOKCAP_DATA_DIR"
     yield "See tokcap(1)."
-    yield ".It Ev NO_COLOR"
-    yield "If it is not empty, no colours are used."
     yield ".El"
 
 
@@ -218,8 +216,6 @@ def environment() -> Iterator[str]:
     yield ".Fl c ."
     yield ".It Ev TOKCAP_DATA_DIR"
     yield "The data directory to use instead of the default one."
-    yield ".It Ev NO_COLOR"
-    yield "If it is not empty, no colours are used."
     for option in OPTIONS:
         if option.ambient:
             yield f".It Ev {option.variable}"

@@ -95,17 +95,15 @@ class TestEveryStep:
     def test_a_window_belongs_to_one_session_alone(self, ledger):
         ledger.start("main", Settings(100_000, 10_000, floor_tokens=100))
         ledger.start("helper", Settings(parent="main", context_window=4000, floor_tokens=100))
+        ledger.session("main").settle(None, 7000)
         grant = ledger.session("helper").reserve(900, turn="t")
         assert ledger.session("main").reserve(None).tokens == 2500, (
             "the helper's tokens go into another context"
         )
         ledger.session("helper").settle(grant, 900)
-        assert (ledger.session("main").read().window_used, ledger.session("helper").read().window_used) == (
-            0,
-            900,
-        )
-        assert ledger.session("main").turn("t") == 0
-        assert ledger.session("main").reserve(None).tokens == 2500
+        used = [ledger.session(name).read().window_used for name in ("main", "helper")]
+        assert (used, ledger.session("main").turn("t")) == ([7000, 900], 0)
+        assert ledger.session("main").reserve(None).tokens == 500
 
 
 class TestStarting:

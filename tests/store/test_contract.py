@@ -409,6 +409,8 @@ class TestEveryStore:
         output = subject.store.open(handle)
         assert contents(output)["out"] == bytes(output.streams["out"].view()[:]) == data
         assert len(output.damage) == 1
+        subject.keep(data, max_bytes=64 << 20)
+        assert subject.store.open(handle).damage == []
         subject.damage(handle, "out", data[:-1])
         output = subject.store.examine(handle)
         assert len(output.damage) == 1

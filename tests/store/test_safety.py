@@ -7,17 +7,21 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 
 import pytest
 
 from tests.support.processes import wait_for
 from tests.support.tiers import times
 from tokcap.environment import Environment
+from tokcap.errors import StoreError
 from tokcap.store import open_store
 from tokcap.store.base import Retention
 from tokcap.store.cleaning import CLEAN_SECONDS, DAY_SECONDS
 from tokcap.store.local import LocalStore
 from tokcap.store.local_layout import Layout
+from tokcap.store.record import StoredRecord
+from tokcap.store.recorder import Recorder, RecorderSettings
 
 pytestmark = pytest.mark.usefixtures("with_store")
 
@@ -242,7 +246,23 @@ class TestEntriesThatHeal:
         # The decision was made from an old listing; it is checked again before the removal.
         directory = layout.directory_of(stale.handle)
         assert layout.remove(directory, unless=lambda found: now - found.stored_at < 60) is False
+        # It may also be stored between that check and the removal.
+        used = iter((False, True))
+        assert layout.remove(directory, unless=lambda _: next(used)) is False
         assert entry.is_dir()
+
+    @pytest.mark.parametrize("size", [10, 9 << 20])
+    def test_another_output_under_the_same_handle_is_never_replaced(self, tmp_path, monkeypatch, size):
+        store = LocalStore(str(tmp_path / "data"))
+        monkeypatch.setattr(store, "handle_for", lambda _: "lake917365018")
+        settings = RecorderSettings(64 << 20, 1000, 14, 1 << 30)
+        for byte in (b"a", b"b"):
+            recorder = Recorder(settings, lambda: store, time.time)
+            recorder.spool("out", whole=True).write(byte * size)
+            with nullcontext() if byte == b"a" else pytest.raises(StoreError, match="is another output"):
+                recorder.commit(StoredRecord(), {})
+            recorder.close()
+        assert store.open("lake917365018").streams["out"].read(0, 5) == b"aaaaa"
 
     def test_an_unreadable_stderr_does_not_hide_the_output(self, inside, with_store):
         ran = inside("-n", "240", "-o", "json", "--", "sh", "-c", "seq 0 2999; echo e >&2")

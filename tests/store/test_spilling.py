@@ -181,8 +181,9 @@ class TestACappedDocument:
     DOCUMENT = json.dumps({"items": [{"id": number, "body": "x y z " * 5} for number in range(200)]}).encode()
 
     @pytest.mark.parametrize("size", [100, 999, 1000, 1001, 3000])
-    def test_it_is_shown_as_text(self, inside, size):
+    def test_it_is_shown_as_text(self, inside, with_store, size):
         inside("-n", "100", "--max-bytes", str(size), stdin=self.DOCUMENT)
+        assert record_of(*entries(with_store))["shape"] == "auto"
         for offset in (0, 20, 50, 200, 400, 490, 500, 5000):
             page = inside("show", "@last", "-o", "json", "-n", "250", "--token-offset", str(offset)).json
             assert page["meta"]["shape"] == "text"

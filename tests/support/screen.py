@@ -28,18 +28,6 @@ class WrappingScreen:
             elif token["text"] and token["text"] >= " ":
                 self._put(token["text"])
 
-    def narrow(self, columns: int) -> None:
-        """Make the screen narrower. Long rows wrap, and the cursor stays at its character."""
-        rows, continues, place = [], [], (self.row, self.column)
-        for number, row in enumerate(self.rows):
-            pieces = [row[at : at + columns] for at in range(0, max(len(row), 1), columns)]
-            if number == self.row:
-                place = (len(rows) + min(self.column, max(len(row) - 1, 0)) // columns, self.column % columns)
-            rows += pieces
-            continues += [self.continues[number], *[True] * (len(pieces) - 1)]
-        self.columns, self.rows, self.continues = columns, rows, continues
-        self.row, self.column = place
-
     def _put(self, character: str) -> None:
         if self.column >= self.columns:
             self.column = 0

@@ -67,3 +67,14 @@ def test_a_failed_replacement_keeps_the_old_file_and_leaves_no_temporary_file(tm
     with pytest.raises(StoreError):
         private.replace_file(str(tmp_path / "there"), b"content")
     assert [path.name for path in tmp_path.iterdir() if path.name != "home"] == ["there"]
+
+
+def test_what_must_survive_a_crash_of_the_machine_is_synced_before_it_gets_its_name(tmp_path, monkeypatch):
+    path, synced = tmp_path / "settings", []
+
+    def sync(descriptor):
+        synced.append((os.fstat(descriptor).st_size, path.exists()))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    assert private.change_file(str(path), None, b"content")
+    assert (synced, path.read_bytes()) == ([(7, False)], b"content")
