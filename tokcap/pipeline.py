@@ -132,7 +132,9 @@ def pay(answer: Answer, call: Call | ShowCall, given: Input, bill: Bill) -> Answ
     kept = tuple(notice for notice in answer.response.notices if notice.code in ("NOT_STORED", "NOT_SHARED"))
     if isinstance(call, Call) and any(notice.code == "NOT_STORED" for notice in kept):
         call = call.replace(recorder=None)
-    return answer_for(call, given.replace(notices=given.notices + kept + problem), bill)
+    return bill.amended(
+        answer_for(call, given.replace(notices=given.notices + kept + problem), bill), call.request
+    )
 
 
 def answer_for(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:

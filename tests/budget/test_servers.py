@@ -9,12 +9,14 @@ import threading
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.engines import EVERY_SERVER, PASSWORD, PASSWORD_IN_URL, new_space, server_of
 from tests.support.ledgers import shift_clock
 from tests.support.links import Link
 from tests.support.program import IMPORT_PATH, ROOT
-from tests.support.tiers import as_nightly, times
+from tests.support.tiers import as_nightly, examples, times
 from tokcap import BudgetManager
 from tokcap.budget import open_ledger
 from tokcap.budget import server as connected
@@ -274,7 +276,9 @@ class TestTheChoiceOfALedger:
 
     def test_variable_file_and_config_name_it_for_every_command(self, started, inside, config, tmp_path):
         file = tmp_path / "url"
-        file.write_text(started + "\n")
+        for path, text in ((file, started + "\n"), (config, "")):
+            path.write_text(text)
+            path.chmod(0o600)
         for text, env in (
             ("", {"TOKCAP_LEDGER": started}),
             ("", {"TOKCAP_LEDGER_FILE": str(file)}),
@@ -307,3 +311,113 @@ class TestTheChoiceOfALedger:
             ran = inside("--session", "s", "--ledger-file", str(tmp_path / name), "--", "true")
             assert ran.status == 125
             assert words in ran.err
+
+
+# What people write into a URL without escaping it, and where it may end up then.
+NASTY = st.text(st.sampled_from("aZ9:/?#@% &=\\'\"+é[],;.-_\0\n"), min_size=1, max_size=12)
+
+
+def nasty_urls(secret: str) -> list[str]:
+    """Return URLs that have a secret as user, password or parameter, as it is or badly escaped."""
+    quoted = "".join(f"%{byte:02X}" for byte in secret.encode())
+    urls = []
+    for scheme in ("redis", "postgresql", "unix", "rediss"):
+        for form in ("{}", "p%zz{}", "{} x", "a/{}", "a?{}", "%00{}", quoted):
+            word = form.format(secret)
+            urls += [f"{scheme}://{word}:x@127.0.0.1:1/0", f"{scheme}://u:{word}@127.0.0.1:1/0"]
+            urls += [f"{scheme}://u:a@{word}@127.0.0.1:1/0", f"{scheme}://127.0.0.1:1/0?password={word}"]
+            urls += [f"{scheme}://127.0.0.1:1/0?{word}=1", f"{scheme}://u:{word}", f"{scheme}:{word}@h"]
+    return [url for url in urls if "\0" not in url]
+
+
+class TestWhatIsPrinted:
+    """Nothing of user, password and parameters is printed by any command, however badly they are written."""
+
+    CALLS = (
+        ("--session", "s", "--", "true"),
+        ("--session", "s", "-o", "json", "--", "true"),
+        ("--session", "s", "--on-ledger-failure", "open", "--", "true"),
+        ("budget", "status", "s", "-o", "json"),
+        ("budget", "start", "s"),
+        ("doctor",),
+        ("doctor", "-o", "json"),
+    )
+
+    def seen(self, inside, url, tmp_path) -> bytes:
+        file, config = tmp_path / "url", tmp_path / "config.toml"
+        file.write_text(url)
+        config.write_text(f"ledger = {json.dumps(url)}\n")
+        file.chmod(0o644)
+        seen = b""
+        for args in self.CALLS:
+            for env in (
+                {"TOKCAP_LEDGER": url},
+                {"TOKCAP_LEDGER_FILE": str(file)},
+                {"TOKCAP_CONFIG": str(config)},
+            ):
+                ran = inside(*args, env=env)
+                seen += ran.out + ran.err
+        for args in (("--session", "s", "--ledger", url, "--", "true"), ("budget", "list", "--ledger", url)):
+            ran = inside(*args)
+            seen += ran.out + ran.err
+        return seen
+
+    @pytest.mark.parametrize("place", [*range(0, 196, 29), *map(as_nightly, range(1, 196))])
+    def test_no_part_of_a_nasty_url_is_printed(self, place, inside, tmp_path):
+        secret = "hunter2SECRETx"
+        urls = nasty_urls(secret)
+        seen = self.seen(inside, urls[place % len(urls)], tmp_path)
+        assert seen
+        assert secret.encode() not in seen, urls[place % len(urls)]
+        assert b"".join(b"%%%02X" % byte for byte in secret.encode()) not in seen
+
+    @examples(200)
+    @given(NASTY, NASTY, NASTY, st.sampled_from(["{}://{}:{}@{}", "{}://{}@h?password={}&x={}", "{}:{}{}{}"]))
+    def test_the_title_of_any_url_has_nothing_but_hosts_and_path(self, user, password, rest, form):
+        from tokcap.budget import is_sound, title_of
+
+        url = form.format("redis", f"<{user}", f"<{password}", rest)
+        assert "<" not in title_of(url)
+        url = form.format("redis", f"U{user}", f"P{password}", rest)
+        if is_sound(url):
+            place = url.partition("?")[0].partition("://")[2].partition("/")[0]
+            assert title_of(url).startswith(f"redis://{place.rpartition('@')[2]}")
+
+    def test_the_words_of_a_server_that_repeats_the_login_are_not(self, inside):
+        for answer in (
+            b"-ERR unknown command 'AUTH', with args beginning with: 'tom' 'hunter2'\r\n",
+            b"-hunter2 tom\r\n",
+        ):
+            listener = socket.create_server(("127.0.0.1", 0))
+            thread = threading.Thread(target=answer_once, args=(listener, answer))
+            thread.start()
+            url = f"redis://tom:hunter2@127.0.0.1:{listener.getsockname()[1]}"
+            ran = inside("budget", "status", "s", env={"TOKCAP_LEDGER": url})
+            thread.join()
+            listener.close()
+            assert (ran.status, ran.err.count(b"\n")) == (125, 1)
+            assert b"hunter2" not in ran.err
+            assert b"tom" not in ran.err
+
+    def test_a_password_file_that_others_can_read_is_warned_of(self, server, space, inside, tmp_path):
+        opened(server.url(space)).start("s", Settings(5000))
+        file = tmp_path / "url"
+        file.write_text(server.url(space))
+        env = {"TOKCAP_LEDGER_FILE": str(file)}
+        for mode, codes in ((0o600, []), (0o640, ["PASSWORD_EXPOSED"])):
+            file.chmod(mode)
+            ran = inside("--session", "s", "-n", "300", "-o", "json", "--", "env", env=env)
+            assert [warning["code"] for warning in ran.json["warnings"]] == codes
+            assert PASSWORD_IN_URL not in ran.json["data"][0], "commands do not inherit it"
+            assert (f"chmod 600 {file}" in inside("doctor", env=env).out.decode()) == bool(codes)
+        config = tmp_path / "config.toml"
+        config.write_text(f'ledger = "{server.url(space)}"\n')
+        config.chmod(0o644)
+        assert b"chmod 600" in inside("doctor", env={"TOKCAP_CONFIG": str(config)}).out
+
+
+def answer_once(listener: socket.socket, answer: bytes) -> None:
+    connection, _ = listener.accept()
+    connection.recv(1000)
+    connection.sendall(answer * 3)
+    connection.close()

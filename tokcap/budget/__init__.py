@@ -5,6 +5,8 @@ To add a ledger, write a module with a function like `open_sqlite` (see `base`),
 
 from __future__ import annotations
 
+import os
+
 from tokcap.budget.base import PATIENCE_SECONDS
 from tokcap.errors import UsageError
 from tokcap.startup.record import TYPE_CHECKING
@@ -29,6 +31,7 @@ VARIABLE = "TOKCAP_LEDGER"
 FILE_VARIABLE = "TOKCAP_LEDGER_FILE"
 DEFAULT_URL = "sqlite:"
 LONGEST_URL_BYTES = 10_000
+READABLE_BY_OTHERS = 0o044
 
 
 def ledger_url(env: Environment, chosen: str = "", file: str = "") -> str:
@@ -36,6 +39,20 @@ def ledger_url(env: Environment, chosen: str = "", file: str = "") -> str:
     if not chosen and not file:
         chosen, file = env.variables.get(VARIABLE, ""), env.variables.get(FILE_VARIABLE, "")
     return chosen or (url_in(file) if file else DEFAULT_URL)
+
+
+def exposed_file(env: Environment, chosen: str = "", file: str = "") -> str:
+    """Return the file with the ledger's password that other users can read; empty if there is none."""
+    if not chosen and not file:
+        chosen, file = env.variables.get(VARIABLE, ""), env.variables.get(FILE_VARIABLE, "")
+    if chosen:
+        # A flag takes no password, and a variable has no file.
+        file = "" if chosen == env.variables.get(VARIABLE) else env.config_file()
+    try:
+        is_open = bool(file) and bool(os.stat(file).st_mode & READABLE_BY_OTHERS)
+    except OSError:
+        return ""
+    return file if is_open and has_password(chosen or url_in(file)) else ""
 
 
 def url_in(path: str) -> str:
@@ -50,6 +67,43 @@ def url_in(path: str) -> str:
     return text
 
 
+def has_password(url: str) -> bool:
+    """Return whether a URL, sound or not, may contain a password."""
+    return "password=" in url or ("@" in url and ":" in url.partition("://")[2].rpartition("@")[0])
+
+
+def is_sound(url: str) -> bool:
+    """Return whether each part of a URL is where it belongs: no part of a password is taken for a host."""
+    scheme, colon, rest = url.partition("://")
+    before, _, query = rest.partition("?")
+    place, _, path = before.partition("/")
+    login, _, hosts = place.rpartition("@")
+    ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts.split(",")]
+    return (
+        bool(colon)
+        and scheme.isalnum()
+        and url.isprintable()
+        and not any(ch in url for ch in " \"'#<>\\^`")
+        and not any(ch in part for part in (login, path, query) for ch in "@[]")
+        and all(not port or (port.isascii() and port.isdecimal()) for port in ports)
+        and all(len(code) > 1 and is_hex(code[:2]) and code[:2] != "00" for code in rest.split("%")[1:])
+    )
+
+
+def is_hex(text: str) -> bool:
+    return all(ch in "0123456789abcdefABCDEF" for ch in text)
+
+
+def title_of(url: str) -> str:
+    """Return a URL without user, password and parameters; nothing of one that is not sound."""
+    if not is_sound(url):
+        scheme, colon, _ = url.partition(":")
+        return f"{scheme}:" if colon and scheme in LEDGERS else "a URL that is not shown"
+    scheme, _, rest = url.partition("?")[0].partition("://")
+    place, slash, path = rest.partition("/")
+    return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
+
+
 def scheme_of(url: str) -> str:
     """Return the scheme of a ledger's URL; raise `UsageError` if no member has it."""
     scheme, colon, _ = url.partition(":")
@@ -57,6 +111,11 @@ def scheme_of(url: str) -> str:
         # The URL itself may hold a password.
         schemes = ", ".join(f"{name}:" for name in LEDGERS)
         raise UsageError(f"the ledger must be a URL that starts with one of {schemes}")
+    if "//" in url and not is_sound(url):
+        raise UsageError(
+            "the ledger's URL is not valid: write special characters in user, password and parameters as %XX,"
+            " such as %40 for @ and %2F for /"
+        )
     return scheme
 
 

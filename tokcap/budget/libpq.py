@@ -20,14 +20,37 @@ COMMAND_OK, TUPLES_OK = 1, 2
 SQLSTATE = ord("C")
 SYSTEM_NAMES = ("libpq.so.5", "libpq.5.dylib")
 
+# Why a connection may be refused, by words of the library or the server, and how we say it.
+# Neither is quoted: both repeat parts of the URL, of service files and of passwords that they cannot read.
+REFUSALS = (
+    ("password", "it refuses user or password"),
+    ("authentication", "it refuses user or password"),
+    ("pg_hba.conf", "it admits no such user from this host (pg_hba.conf)"),
+    ("role ", "it refuses user or password"),
+    ("certificate", "the certificates do not allow the encryption that was asked for"),
+    ("SSL", "the encryption that was asked for is not possible"),
+    ("service", "the service file, or its definition, was not found or is not valid"),
+    ("database ", "the database does not exist"),
+    ("invalid", "the library of PostgreSQL refuses a parameter of the URL"),
+    ("URI", "the library of PostgreSQL refuses the URL"),
+)
+ABSENCES = (
+    *("Connection refused", "No such file or directory", "Permission denied", "Connection timed out"),
+    *("Connection reset by peer", "No route to host", "Network is unreachable", "timeout expired"),
+    *("could not translate host name", "server closed the connection unexpectedly", "starting up"),
+    *("shutting down", "not yet accepting connections", "recovery mode", "too many clients", "slots"),
+)
+
 _library: list[ctypes.CDLL] = []
+# Called with each notice of the server, which the library would write to stderr.
+ignore_notice = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(lambda *_: None)
 
 
 class PostgresError(Exception):
     """An error that the server has answered with; `code` is its SQLSTATE."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
         self.code = code
 
 
@@ -70,6 +93,7 @@ def prepared(lib: ctypes.CDLL) -> ctypes.CDLL:
         ("PQconnectStart", pointer, (text,)),
         ("PQconnectPoll", number, (pointer,)),
         ("PQstatus", number, (pointer,)),
+        ("PQsetNoticeProcessor", pointer, (pointer, pointer, pointer)),
         ("PQsocket", number, (pointer,)),
         ("PQerrorMessage", text, (pointer,)),
         ("PQfinish", None, (pointer,)),
@@ -79,7 +103,6 @@ def prepared(lib: ctypes.CDLL) -> ctypes.CDLL:
         ("PQgetResult", pointer, (pointer,)),
         ("PQresultStatus", number, (pointer,)),
         ("PQresultErrorField", text, (pointer, number)),
-        ("PQresultErrorMessage", text, (pointer,)),
         ("PQgetvalue", text, (pointer, number, number)),
         ("PQclear", None, (pointer,)),
     ):
@@ -91,12 +114,15 @@ def prepared(lib: ctypes.CDLL) -> ctypes.CDLL:
 class PostgresConnection:
     """An open connection. After any error but `PostgresError` it must be closed."""
 
-    def __init__(self, url: str, title: str, timeout_seconds: float) -> None:
+    def __init__(self, url: str, title: str, timeout_seconds: float, unused_password_file: str = "") -> None:
+        """`unused_password_file`: why a password may be missing."""
         self._lib = library()
         self._title = title
         self._process = os.getpid()
         deadline = time.monotonic() + timeout_seconds
+        self._unused_password_file = unused_password_file
         self._handle = self._lib.PQconnectStart(url.encode())
+        self._lib.PQsetNoticeProcessor(self._handle, ignore_notice, None)
         try:
             # As if the last poll had asked to write: so the library wants it.
             state = POLLING_WRITING
@@ -128,7 +154,7 @@ class PostgresConnection:
                 value = self._lib.PQgetvalue(result, 0, 0).decode()
             elif status != COMMAND_OK and problem is None:
                 code = (self._lib.PQresultErrorField(result, SQLSTATE) or b"").decode()
-                problem = PostgresError(code, one_line(self._lib.PQresultErrorMessage(result)))
+                problem = PostgresError(code)
             self._lib.PQclear(result)
         if problem is not None and not problem.code:
             # The connection broke, and there is no error of the server.
@@ -150,24 +176,21 @@ class PostgresConnection:
         if left <= 0 or not wait_until_ready(self._lib.PQsocket(self._handle), left, to_write=writes):
             raise LedgerUnreachable(f"{self._title} does not answer in time")
 
-    def _message(self) -> str:
-        return one_line(self._lib.PQerrorMessage(self._handle))
-
     def _refused(self) -> LedgerError:
-        message = self._message()
-        if "password" in message or "authentication" in message:
-            return LedgerError(f"{self._title}: it refuses user or password")
-        if "does not exist" in message or "no pg_hba.conf entry" in message or "SSL" in message:
-            return LedgerError(f"{self._title}: {message}")
-        return LedgerUnreachable(f"{self._title} cannot be reached: {message}")
+        message = self._lib.PQerrorMessage(self._handle) or b""
+        absence = absence_in(message)
+        for words, meaning in REFUSALS if not absence else ():
+            if words.encode() in message:
+                if words == "password" and self._unused_password_file:
+                    meaning += f"; others can read {self._unused_password_file}, so it is not used"
+                return LedgerError(f"{self._title}: {meaning}")
+        return self._lost()
 
     def _lost(self) -> LedgerUnreachable:
-        return LedgerUnreachable(f"{self._title} cannot be reached: {self._message()}")
+        absence = absence_in(self._lib.PQerrorMessage(self._handle) or b"")
+        return LedgerUnreachable(f"{self._title} cannot be reached: {absence or 'the connection failed'}")
 
 
-def one_line(message: bytes | None) -> str:
-    """Return a message of the library, which may have several lines."""
-    text = " ".join((message or b"").decode("utf-8", "replace").split())
-    # The library says where it tried to connect, which our own message says too, and what to try.
-    text = text.rpartition(" failed: ")[2].partition(" Is the server")[0].partition(" DETAIL: ")[0]
-    return text.removeprefix("FATAL: ").removeprefix("ERROR: ").strip()
+def absence_in(message: bytes) -> str:
+    """Return the known words in a message that say why a server does not answer; empty if there are none."""
+    return next((words for words in ABSENCES if words.encode() in message), "")

@@ -5,12 +5,15 @@ Nothing is kept in the connection between two steps, so a pooler may give each o
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 
+from tokcap.budget import title_of
 from tokcap.budget.base import LISTED, Engine
 from tokcap.budget.ledger import Ledger
 from tokcap.budget.libpq import PostgresConnection, PostgresError
-from tokcap.budget.server import LEASE, TIMEOUT, Outbox, opened, parameters_in, times_in, title_of, unquoted
+from tokcap.budget.server import LEASE, TIMEOUT, Outbox, opened, parameters_in, times_in, unquoted
 from tokcap.errors import LedgerError, LedgerUnreachable, UsageError
 from tokcap.startup.plainjson import loads
 from tokcap.startup.record import TYPE_CHECKING
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "schema"
 DEFAULT_SCHEMA = "tokcap"
+PASSWORD_FILE = "passfile"  # noqa: S105  # the name of a parameter
+NO_FILE = "%2Fdev%2Fnull%2Fnone"
 OWN_PARAMETERS = (TIMEOUT, LEASE, SCHEMA)
 # Ways to connect that the URL may change. Asking for Kerberos first takes a second connection.
 USUAL_PARAMETERS = {"gssencmode": "disable", "client_encoding": "utf8", "fallback_application_name": "tokcap"}
@@ -87,17 +92,24 @@ def ledger_of(url: str, data_dir: str) -> Ledger:
     schema = own.get(SCHEMA, "") or DEFAULT_SCHEMA
     if not (schema.isascii() and schema.isidentifier()) or schema.startswith("pg_"):
         raise UsageError("the ledger's URL: the schema must be a word of letters, digits and _")
-    parameters = {**USUAL_PARAMETERS, **given}
+    if not (unused := unusable_password_file(unquoted(given.get(PASSWORD_FILE, "")))):
+        parameters = {**USUAL_PARAMETERS, **given}
+    else:
+        # The library would not use it either, but says so on stderr.
+        parameters = {**USUAL_PARAMETERS, **given, PASSWORD_FILE: NO_FILE}
     plain = f"{place}?{'&'.join(f'{name}={value}' for name, value in parameters.items())}"
-    engine = PostgresEngine(plain, title_of(url), schema, lease_seconds)
+    engine = PostgresEngine(plain, title_of(url), schema, lease_seconds, unused)
     return Ledger(engine, timeout_seconds, Outbox(data_dir, f"{title_of(url)} {schema}"))
 
 
 class PostgresEngine(Engine):
     """Rows in a table of one schema. The first session that is started creates both."""
 
-    def __init__(self, url: str, title: str, schema: str, lease_seconds: float) -> None:
+    def __init__(
+        self, url: str, title: str, schema: str, lease_seconds: float, unused_password_file: str = ""
+    ) -> None:
         self.title = title
+        self._unused_password_file = unused_password_file
         self.lease_seconds = lease_seconds
         self._url = url
         self._schema = f'"{schema}"'  # a checked word
@@ -166,7 +178,7 @@ class PostgresEngine(Engine):
     def _run(self, statements: str, deadline: float) -> str:
         seconds = max(deadline - time.monotonic(), 0.001)
         if self._connection is None:
-            self._connection = PostgresConnection(self._url, self.title, seconds)
+            self._connection = PostgresConnection(self._url, self.title, seconds, self._unused_password_file)
         return self._connection.run(statements, max(deadline - time.monotonic(), 0.001))
 
     def _attempt(self, work: Callable[[], Answer], deadline: float) -> Answer | None:
@@ -194,9 +206,21 @@ class PostgresEngine(Engine):
         return template.format(schema=self._schema, **words)
 
     def _problem(self, error: PostgresError) -> LedgerError:
+        # Its own words may have the name of the user.
+        problem = f"the server answers with error {error.code}"
         if error.code.startswith(PASSING):
-            return LedgerUnreachable(f"{self.title} cannot be used now: {error}")
-        return LedgerError(f"{self.title}: {ADVICE.get(error.code) or error}")
+            return LedgerUnreachable(f"{self.title} cannot be used now: {problem}")
+        return LedgerError(f"{self.title}: {ADVICE.get(error.code) or problem}")
+
+
+def unusable_password_file(named: str) -> str:
+    """Return the password file if others can read it, or if it is not a file; empty if it can be used."""
+    path = named or os.environ.get("PGPASSFILE") or os.path.expanduser("~/.pgpass")
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return ""
+    return "" if stat.S_ISREG(mode) and not mode & (stat.S_IRWXG | stat.S_IRWXO) else path
 
 
 def literal(text: str) -> str:

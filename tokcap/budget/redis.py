@@ -7,10 +7,11 @@ import itertools
 import os
 import time
 
+from tokcap.budget import title_of
 from tokcap.budget.base import LISTED, Engine
 from tokcap.budget.ledger import Ledger
 from tokcap.budget.redis_connection import NO_PASSWORD, Address, RedisConnection, RedisError
-from tokcap.budget.server import LEASE, TIMEOUT, Outbox, opened, parameters_in, times_in, title_of, unquoted
+from tokcap.budget.server import LEASE, TIMEOUT, Outbox, opened, parameters_in, times_in, unquoted
 from tokcap.errors import LedgerError, LedgerUnreachable, UsageError
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -212,9 +213,11 @@ class RedisEngine(Engine):
         advice = ADVICE.get(error.code)
         if advice:
             return LedgerError(f"{self.title}: {advice}")
+        # Its own words may repeat what it was sent, a password too.
+        problem = f"the server answers with error {error.code}"
         if error.code in PASSING_CODES:
-            return LedgerUnreachable(f"{self.title} cannot be used now: {error}")
-        return LedgerError(f"{self.title}: {error}")
+            return LedgerUnreachable(f"{self.title} cannot be used now: {problem}")
+        return LedgerError(f"{self.title}: {problem}")
 
 
 def left_seconds(deadline: float) -> float:

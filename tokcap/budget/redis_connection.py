@@ -30,7 +30,8 @@ class RedisError(Exception):
     @property
     def code(self) -> str:
         # Before a password, a server refuses a call of more than ten words by its form.
-        return NO_PASSWORD if UNAUTHENTICATED in str(self) else str(self).partition(" ")[0]
+        word = str(self).partition(" ")[0]
+        return NO_PASSWORD if UNAUTHENTICATED in str(self) else word if word.isupper() else "ERR"
 
 
 class Address(Record):
@@ -158,7 +159,8 @@ class RedisConnection:
     def _lost(self, error: OSError) -> LedgerUnreachable:
         if isinstance(error, TimeoutError):
             return LedgerUnreachable(f"{self._title} does not answer in time")
-        return LedgerUnreachable(f"{self._title} cannot be reached: {error.strerror or error}")
+        problem = error.strerror or "it closed the connection"
+        return LedgerUnreachable(f"{self._title} cannot be reached: {problem}")
 
 
 def command(words: Sequence[str]) -> bytes:

@@ -59,22 +59,12 @@ def seconds_in(parameters: Mapping[str, str], name: str, default: float, least: 
     return seconds
 
 
-def title_of(url: str) -> str:
-    """Return a URL without user, password and parameters. It may be wrong in any way."""
-    scheme, colon, rest = url.partition("?")[0].partition("://")
-    place, slash, path = rest.partition("/")
-    return scheme + colon + place.rpartition("@")[2] + slash + path if colon else scheme.partition(":")[0]
-
-
 def unquoted(text: str) -> str:
-    """Replace `%41` by the character of that code."""
+    """Replace `%41` by the character of that code, in a part of a sound URL."""
     first, *rest = text.encode().split(b"%")
     data = first
     for part in rest:
-        try:
-            data += bytes.fromhex(part[:2].decode()) + part[2:]
-        except ValueError:
-            raise UsageError("the ledger's URL: % must be followed by two hexadecimal digits") from None
+        data += bytes.fromhex(part[:2].decode()) + part[2:]
     return data.decode("utf-8", "surrogateescape")
 
 

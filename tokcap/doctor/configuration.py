@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokcap.budget.server import title_of
+from tokcap.budget import title_of
 from tokcap.cli.arguments import decoded
 from tokcap.cli.config import Contents, config_bytes, contents_of, parsed
 from tokcap.cli.kinds import ServerUrl

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tokcap.budget import ledger_url, open_ledger, scheme_of
+from tokcap.budget import FILE_VARIABLE, VARIABLE, exposed_file, ledger_url, open_ledger, scheme_of
 from tokcap.budget.server import OUTBOX, all_waiting
 from tokcap.cli.arguments import decide
 from tokcap.cli.reply import with_ledger
@@ -26,6 +26,7 @@ FILE_NAME = "ledger.db"
 
 def check(env: Environment) -> Iterator[Finding]:
     """Check what waits to be charged, the ledger, then the session that calls are charged to."""
+    plain = env
     try:
         env = with_ledger(env)
     except UsageError:
@@ -33,9 +34,14 @@ def check(env: Environment) -> Iterator[Finding]:
         pass
     try:
         is_embedded = scheme_of(ledger_url(env)) == EMBEDDED
+        exposed = exposed_file(plain, *(env.variables.get(name, "") for name in (VARIABLE, FILE_VARIABLE)))
     except UsageError as error:
         yield wrong("ledger", str(error), "unset TOKCAP_LEDGER TOKCAP_LEDGER_FILE")
         return
+    if exposed:
+        yield wrong(
+            "ledger", f"other users can read its password in {exposed}", f"chmod 600 {quoted(exposed)}"
+        )
     yield from check_outbox(env)
     path = os.path.join(env.data_dir(), FILE_NAME)
     sessions: set[str] = set()

@@ -55,10 +55,12 @@ class Charge:
         self._grant: Grant | None = None
         self._ledger: SessionView | None = None
         self._keeper: LeaseKeeper | None = None
+        # What a later call settles.
+        self._deferred: Grant | None = None
         # The ledger was away before the run, so nothing is reserved for what has to be charged.
         self._is_owed = False
         if view.session:
-            from tokcap.budget import ledger_url, open_ledger
+            from tokcap.budget import exposed_file, ledger_url, open_ledger
             from tokcap.budget.base import SESSION_VARIABLE, not_started, session_name
             from tokcap.budget.ledger import SessionView
 
@@ -67,6 +69,9 @@ class Charge:
             session_name(view.session, source)
             url = ledger_url(env, view.ledger, view.ledger_file)
             self._ledger = SessionView(open_ledger(env, url=url), view.session)
+            if exposed := exposed_file(env, view.ledger, view.ledger_file):
+                message = f"other users can read the ledger's password in {exposed}: chmod 600 {exposed}"
+                self.notices += (Notice("PASSWORD_EXPOSED", message),)
             try:
                 self._grant = self._reserve(self._ledger, view, env)
             except SessionNotStarted:
@@ -185,8 +190,14 @@ class Charge:
             if any(notice.code == "LEDGER_UNREACHABLE" for notice in self.notices):
                 # It was said before the run.
                 return ()
-            return (Notice("CHARGED_LATER", f"{tokens} tokens are charged by a later call: {problem}"),)
+            self._deferred = self._grant
+            return (Notice("CHARGED_LATER", f"the session is charged by a later call: {problem}"),)
         return (Notice("NOT_CHARGED", f"{tokens} tokens were not charged to the session: {problem}"),)
+
+    def amend(self, tokens: int) -> None:
+        """Replace what a later call charges: the warning about that makes the answer longer."""
+        if self._ledger is not None and self._deferred is not None:
+            self._ledger.defer(self._deferred, tokens)
 
     def close(self) -> None:
         """Give the grant back if it was not settled."""

@@ -112,7 +112,8 @@ def report_passed_output(
     destinations.write_words(words_about(notices, err.tail))
     if call.paying:
         uncharged = call.paying.settle(destinations.tokens_passed())
-        call.env.write_words(words_about(uncharged))
+        destinations.write_words(words_about(uncharged))
+        call.paying.amend(destinations.tokens_passed())
         notices += uncharged
     given = RunInput(Spool(), ending=captured.ending, captured=captured, err_tail=err.tail)
     response = respond(given, None, meta, notices)

@@ -130,6 +130,12 @@ class Bill(Record):
         """Charge an answer to its session. Return a warning if that fails."""
         return self.charge.settle(self.price(answer, view)) if self.charge else ()
 
+    def amended(self, answer: Answer, view: View) -> Answer:
+        """Let a session that is charged later pay for the warning about that too; return the answer."""
+        if self.charge:
+            self.charge.amend(self.price(answer, view))
+        return answer
+
 
 def check_limit(view: View, tokenizer: Tokenizer) -> None:
     """Refuse a limit that is lower than the smallest envelope."""
