@@ -153,14 +153,8 @@ def test_invalid_utf8_is_called_binary_and_shown_replaced_in_json(inside):
 
 BAD_CALLS = [
     (["--token-limit", "0"], b"--token-limit"),
-    (["--token-limit", "-1"], b"--token-limit"),
-    (["--token-limit", "1.5"], b"--token-limit"),
-    (["--token-limit", "foo"], b"--token-limit"),
-    (["--token-limit", "1" + "0" * 30], b"--token-limit"),
-    (["--token-offset", "-1"], b"--token-offset"),
     (["--tokenizer", "no-such"], b"--tokenizer"),
     (["--no-such-option"], b"--no-such-option"),
-    (["--shape", "pdf"], b"--shape"),
 ]
 
 
@@ -349,13 +343,6 @@ def test_version_and_help(inside):
 
 def test_a_line_that_fits_is_whole_even_where_no_mark_fits(inside):
     assert inside("-n", "5", "--", "seq", "100").out == b"1\n2\n"
-
-
-@pytest.mark.parametrize("args", [["--", b"/no/\xff"], [b"--\xff"], ["--tokenizer", b"\xff"]])
-def test_a_refusal_may_quote_bytes_that_are_no_utf8(tokcap, args):
-    ran = tokcap("-o", "json", *args)
-    assert ran.status in (125, 127)
-    assert "\ufffd" in ran.json["error"]["message"] or r"'\udcff'" in ran.json["error"]["message"]
 
 
 def test_what_came_before_a_read_error_is_shown():

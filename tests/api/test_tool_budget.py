@@ -62,6 +62,9 @@ def test_a_preview_of_json_is_json_and_the_hint_is_a_line_below(with_store):
     *preview, words = ToolBudget(2000, floor_tokens=0).apply(DOCUMENT).text.splitlines()
     assert any(str(value).startswith("[TRUNCATED]") for value in json.loads("\n".join(preview)))
     assert words.startswith("[TRUNCATED] ")
+    for window in range(200, 400, 4):
+        budget = ToolBudget(window, floor_tokens=0)
+        assert recount(budget.apply(DOCUMENT).data) <= budget.allowance
 
 
 def test_the_preview_shows_what_failed_in_the_middle(with_store):

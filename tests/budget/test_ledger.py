@@ -394,18 +394,6 @@ def test_a_step_waits_for_a_process_that_reads_or_writes(lock, place, book):
     database.close()
 
 
-def test_an_interrupted_step_changes_nothing(place, book):
-    book.start("s", Settings(1000))
-
-    def interrupted(texts, now):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        book.engine.change(["session/s"], interrupted, 5)
-    assert book.session("s").read().used == 0
-    assert os.listdir(place) == ["ledger.db"]
-
-
 def test_a_process_killed_while_it_writes_changes_nothing(place, book):
     book.start("s", Settings(1000))
     process = begun(

@@ -2,24 +2,20 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.support.engines import (
     PASSWORD,
-    PostgresServer,
-    RedisServer,
     need,
     new_space,
     one_worker,
     server_of,
 )
 from tests.support.program import IMPORT_PATH, ROOT
-from tests.support.tiers import as_nightly, nightly
+from tests.support.tiers import as_nightly
 from tokcap.budget import open_ledger, postgres
 from tokcap.budget.arithmetic import Settings
 from tokcap.environment import Environment
@@ -35,63 +31,6 @@ def opened(url):
 @pytest.fixture
 def space():
     return new_space()
-
-
-FULL = {
-    "redis": (
-        lambda: RedisServer("--appendonly", "yes", "--appendfsync", "everysec", room="2m"),
-        "it cannot save its data; its disk may be full",
-    ),
-    "postgresql": (
-        lambda: PostgresServer("min_wal_size=2MB", "max_wal_size=4MB", "shared_buffers=1MB", room="70m"),
-        "its disk is full",
-    ),
-}
-
-
-@nightly
-@pytest.mark.parametrize("scheme", FULL)
-def test_a_full_disk_is_one_line_and_nothing_acknowledged_is_lost(scheme, space, inside, with_store):
-    server_of(scheme)
-    start, message = FULL[scheme]
-    server = start()
-    try:
-        url = server.url(space, "timeout=10")
-        ledger = opened(url)
-        ledger.start("s", Settings(10**9))
-        held = ledger.session("s").reserve(100)
-        with open(server.directory / "fill", "wb") as file:
-            free = shutil.disk_usage(server.directory).free
-            file.write(b"x" * max(free - 40_000, 0))
-        used, problem = 0, ""
-        while not problem:
-            try:
-                ledger.session("s").settle(ledger.session("s").reserve(10), 10)
-                used += 10
-            except LedgerError as error:
-                problem = str(error)
-        assert problem.endswith(message)
-        assert "\n" not in problem
-        # Reading needs no room.
-        assert ledger.session("s").read().used >= used
-        ran = inside("--session", "s", "-n", "50", "--", "echo", "x", env={"TOKCAP_LEDGER": url})
-        # The server may have found a little room for such a small step.
-        assert ran.status in (0, 125)
-        assert ran.err.count(b"\n") <= 1
-        (server.directory / "fill").unlink()
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                ledger.session("s").settle(held, 7)
-                break
-            except LedgerError:
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
-        # A step that failed may have been done: its grant is free when its lease ends.
-        assert used + 7 <= ledger.session("s").read().used <= used + 7 + 10 + 2
-        ledger.close()
-    finally:
-        server.close()
 
 
 @pytest.mark.parametrize(

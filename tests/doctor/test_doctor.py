@@ -193,6 +193,15 @@ class TestStore:
         finally:
             (tmp_path / "home").chmod(0o700)
 
+    def test_a_directory_that_others_can_write_is_reported(self, examined, with_store):
+        with_store.mkdir(mode=0o777)
+        with_store.chmod(0o777)
+        (found,) = [one for one in examined()["store.data"] if one["status"] == "wrong"]
+        assert (found["message"], found["remedy"]) == (
+            f"others can create files in {with_store}",
+            f"chmod go-w {with_store}",
+        )
+
 
 class TestLedger:
     @pytest.fixture

@@ -1,6 +1,5 @@
 """Processes that behave badly, are too many, or are killed in the midst of something."""
 
-import json
 import os
 import random
 import signal
@@ -11,14 +10,11 @@ import time
 import pytest
 
 from tests.support.faults import (
-    LIMIT,
     LINES,
     TOKCAP,
     another_user,
     handle_in,
     judged,
-    keeps_the_promises,
-    left_behind,
     run_tokcap,
     the_line,
 )
@@ -109,25 +105,6 @@ class TestCommandsThatBehaveOddly:
         process.terminate()
         ran = finished(process)
         assert (ran.status, ran.out) == (6, b"got\n")
-
-
-def test_many_first_runs_at_once_of_every_kind_all_succeed(with_store):
-    """Nothing is there yet: neither the directory, nor the store, nor the ledger."""
-    kinds = [
-        ("-n", str(LIMIT), "--", "seq", "1", "3000"),
-        ("-n", str(LIMIT), "-o", "json", "--", "seq", "1", "3001"),
-        ("budget", "start", "s", "--total", "1000"),
-        ("--spill", "always", "--token-count", "--", "seq", "1", "3000"),
-    ]
-    runs = [
-        finished(process)
-        for process in [start(*kinds[number % 4]) for number in range(12 if times() == 1 else 32)]
-    ]
-    assert {(ran.status, ran.err) for ran in runs} == {(0, b"")}
-    assert {handle_in(ran) for ran in runs[::4]} == {handle_in(runs[0])}
-    keeps_the_promises(runs[0])
-    assert len(json.loads(run_tokcap("spill", "list", "-o", "json").out)["data"]) == 2
-    assert not left_behind(with_store)
 
 
 class TestKilled:

@@ -26,11 +26,6 @@ from tokcap.store.recorder import Recorder, RecorderSettings
 pytestmark = pytest.mark.usefixtures("with_store")
 
 LINES = b"".join(b"%d\n" % number for number in range(3000))
-INVALID_VALUES = [
-    *(("tokens", None), ("tokens", {"cl100k_base": 5}), ("exit_status", 10**30), ("token_limit", "abc")),
-    *(("token_limit", -5), ("token_limit", 1.5), ("shape", []), ("command", "seq")),
-    ("stored_bytes", {"out": -1}),
-]
 
 
 def store_of(data):
@@ -274,18 +269,6 @@ class TestEntriesThatHeal:
         assert (shown.status, shown.out) == (0, LINES)
         assert b"err of" in shown.err
         assert inside("show", handle, "--stream", "err").status == 1
-
-    def test_a_record_with_an_invalid_value_is_damaged(self, inside, with_store):
-        handle = inside("-n", "200", "-o", "json", stdin=LINES).json["meta"]["handle"]
-        path = with_store / "spill" / handle[:2] / handle / "record.json"
-        record = json.loads(path.read_text())
-        for field, value in INVALID_VALUES:
-            path.write_text(json.dumps({**record, field: value}))
-            shown = inside("show", handle)
-            assert (shown.status, shown.out) == (0, LINES)
-            assert f"is damaged: the value of {field} is not valid".encode() in shown.err
-            for args in (["spill", "list"], ["spill", "list", "-o", "json"], ["spill", "gc"]):
-                assert inside(*args).status == 0
 
     def test_if_the_last_handle_cannot_be_written_the_output_is_stored_anyway(self, inside, with_store):
         inside("-n", "50", stdin=LINES)

@@ -5,9 +5,6 @@ import os
 import re
 import time
 
-import pytest
-
-from tests.support.mcp_client import Agent
 from tests.support.sharing import LINES, next_name, warnings_of
 from tokcap.store.bucket import reader_of
 from tokcap.store.bucket_directory import DirectoryBucket
@@ -136,20 +133,6 @@ class TestTwoHosts:
         before = [bucket.stat(key_of(handle, name)) for name in ("out", ENTRY)]
         assert two.keep(inside) == handle
         assert [bucket.stat(key_of(handle, name)) for name in ("out", ENTRY)] == before
-
-    def test_an_agent_without_a_shell_reads_outputs_of_other_hosts(self, inside, hosts):
-        pytest.importorskip("mcp", reason="the package mcp is not installed: pip install '.[nightly]'")
-        one, two = hosts
-        handle = one.keep(inside)
-        config = two.directory / ".config" / "tokcap" / "config.toml"
-        config.parent.mkdir(parents=True)
-        config.write_text(f'store = "{two.variables["TOKCAP_STORE"]}"\n')
-        with Agent(two.directory) as agent:
-            shown = agent.call("show", handle=handle, limit=100)
-            assert shown.text.startswith("line 0\nline 1\n")
-            assert "line 2999" in agent.call("grep", handle=handle, pattern="line 2999").text
-            stored = agent.call("run", shell="seq 1 5000", limit=100)
-        assert one.call(inside, "show", stored.handle, "-n", "50").status == 0
 
     def test_the_library_reads_outputs_of_other_hosts(self, inside, hosts, monkeypatch):
         import tokcap

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import json
-import random
 import subprocess
 import unicodedata
 from pathlib import Path
@@ -17,8 +15,8 @@ from hypothesis import strategies as st
 
 from tests.support import published
 from tests.support.plain_bpe import plain_lengths
-from tests.support.published import every_name, lengths_by, needed, reference_from
-from tests.support.texts import ANYTHING, EMOJI
+from tests.support.published import every_name, lengths_by, reference_from
+from tests.support.texts import ANYTHING
 from tests.support.tiers import examples, nightly, times
 from tests.support.toy_models import toy
 from tests.support.vocabularies import published_table, ranks_of_table
@@ -197,26 +195,6 @@ def test_a_table_that_is_damaged_or_without_a_pattern_is_refused(place, table_of
     with pytest.raises(TokenizerRefused) as refused:
         adding.add("own", table_of(change), place, pre_split)
     assert reason in str(refused.value)
-
-
-@needed
-@nightly
-def test_tekken_has_the_tokens_that_mistral_makes_of_it(place):
-    source = Path(published.PLACE, "tekken.json")
-    content = json.loads(source.read_bytes())
-    config = content["config"]
-    size = config["default_vocab_size"] - config["default_num_special_tokens"]
-    ranks = {base64.b64decode(row["token_bytes"]): row["rank"] for row in content["vocab"][:size]}
-    encoding = tiktoken.Encoding(
-        "tekken", pat_str=config["pattern"], mergeable_ranks=ranks, special_tokens={}
-    )
-    adding.add("tekken", str(source), place)
-    tokenizer, dice = open_tokenizer("tekken", place), random.Random(20)
-    for _ in range(300):
-        text = "".join(
-            dice.choices([*EMOJI, "Don't", "ÉTÉ", " 2026", "漢字", "\n\n", "  x", "=>", "/"], k=12)
-        )
-        assert list(tokenizer.token_lengths(text)) == lengths_by_tiktoken(encoding, text)
 
 
 def lengths_by_tiktoken(encoding, text: str) -> list[int]:

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support import published
 from tests.support.plain_bpe import plain_lengths
-from tests.support.published import lengths_by, needed, reference_from
+from tests.support.published import lengths_by, reference_from
 from tests.support.tiers import examples, nightly
 from tests.support.toy_models import BLANK_BEFORE, BLANK_REPLACED, MERGES, METASPACE, toy_of_characters
 from tokcap.environment import Environment
 from tokcap.errors import TokenizerRefused
-from tokcap.tokens import adding, chunks, count_bytes, open_tokenizer
+from tokcap.tokens import adding, open_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -88,20 +87,6 @@ def test_any_text_has_the_tokens_that_the_file_defines(compiled, prefix, text):
         assert lengths == expected
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
-@pytest.mark.parametrize("text", [" ", "▁", "the", "ж", "漢字", "-- ", "\n", "> </"])
-def test_a_long_run_is_counted_in_parts_as_it_is_whole(compiled, prefix, text):
-    tokenizer = compiled(PREFIXES[prefix])
-    run = text * 400
-    expected = len(plain_lengths(PREFIXES[prefix], run))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "LONG_STRETCH_BYTES", 300)
-        patch.setattr(chunks, "CHUNK_BYTES", 100)
-        assert count_bytes(run.encode(), tokenizer) == expected
-        pieces = list(chunks.split([run.encode()], tokenizer))
-    assert b"".join(pieces) == run.encode()
-
-
 def test_a_text_of_one_character_may_have_two_tokens(compiled, inside, monkeypatch):
     tokenizer = compiled(PREFIXES["always"])
     assert list(tokenizer.token_lengths("1")) == [0, 1]
@@ -128,15 +113,3 @@ def test_other_normalizers_and_splits_are_refused(compiled):
     ):
         with pytest.raises(TokenizerRefused, match=reason):
             compiled(model)
-
-
-@needed
-@nightly
-@pytest.mark.parametrize("name", ["gemma3", "llama2"])
-@pytest.mark.parametrize("run", [" ", "\u2581", "ж中", "\U0001f9ff\u0378", "-> "])
-def test_a_long_line_is_divided_into_parts_of_bounded_size(name, run):
-    tokenizer = published.opened(name)
-    data = (run * 700_000).encode()[:1_000_000]
-    pieces = list(chunks.split([data], tokenizer))
-    assert b"".join(pieces) == data
-    assert max(map(len, pieces)) <= 1 << 19

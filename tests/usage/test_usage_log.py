@@ -23,6 +23,7 @@ from tests.support.usage_log import (
     read_only,
 )
 from tokcap.steps import delivery
+from tokcap.usage.usage_log import DAY_SECONDS, KEEP_DAYS, day_of
 
 
 def test_a_run_and_a_show_write_one_line_each(tokcap, with_account):
@@ -130,9 +131,10 @@ def test_a_tokenizer_that_fails_costs_no_output(inside, with_account, monkeypatc
 
 def test_days_of_long_ago_are_removed_by_the_first_call_of_a_day(inside, with_account):
     with_account.mkdir(parents=True)
-    for day in ("2001-01-01", "2099-01-01"):
+    kept = day_of(time.time() - KEEP_DAYS * DAY_SECONDS)
+    for day in ("2001-01-01", kept, "2099-01-01"):
         (with_account / f"{day}.jsonl").write_text("")
     (with_account / "1999.txt").write_text("somebody's own")
     inside("-n", "9", stdin=b"hello")
     names = {path.name for path in with_account.iterdir()}
-    assert names == {"2099-01-01.jsonl", "1999.txt", f"{TODAY}.jsonl"}
+    assert names == {f"{kept}.jsonl", "2099-01-01.jsonl", "1999.txt", f"{TODAY}.jsonl"}

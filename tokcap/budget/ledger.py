@@ -18,7 +18,7 @@ from tokcap.budget.base import (
     new_id,
     session_name,
 )
-from tokcap.budget.rules import META, Lease, Rows, RowsMissing
+from tokcap.budget.rows import META, Lease, Rows, RowsMissing, check_version
 from tokcap.errors import LedgerError, LedgerUnreachable, TokcapError, UsageError
 from tokcap.startup.accelerators import thread
 from tokcap.startup.record import TYPE_CHECKING
@@ -152,7 +152,7 @@ class Ledger:
         return self._take(keys, attempt)
 
     def _checked(self, step: Callable[[Rows], Answer], rows: Rows) -> Answer:
-        rules.check_version(rows, self.engine.title)
+        check_version(rows, self.engine.title)
         return step(rows)
 
     def _take(self, keys: Sequence[str], attempt: Callable[[Sequence[str], float], Answer]) -> Answer:
