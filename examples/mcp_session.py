@@ -29,12 +29,12 @@ async def main(data_directory: str) -> None:
         tools = await session.list_tools()
         print("tools:", ", ".join(tool.name for tool in tools.tools))
 
-        page = await call(session, "run", argv=["seq", "1", "100"], sentinel="", keep="head")
-        output = page.content[0].text
+        page = await call(session, "run", argv=["seq", "1", "100"], keep="head")
+        output = without_marks(page)
         while following := next_call(page):
             tool, arguments = following
             page = await call(session, tool, **arguments)
-            output += page.content[0].text
+            output += without_marks(page)
         print("all pages join to the output:", output == "".join(f"{n}\n" for n in range(1, 101)))
 
         await call(session, "grep", handle="@last", pattern="^.[05]$", limit=60)
@@ -53,6 +53,11 @@ async def call(session: ClientSession, tool: str, **arguments: Any) -> CallToolR
     first, *others = text_of(result).splitlines()
     print(f"    {first}" + (f" ... {others[-1]}" if others else ""))
     return result
+
+
+def without_marks(page: CallToolResult) -> str:
+    lines = text_of(page).splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(("[TRUNCATED]", "[exit ")))
 
 
 def text_of(result: CallToolResult) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tokcap.errors import LedgerError as LedgerError
     from tokcap.errors import LedgerUnreachable as LedgerUnreachable
     from tokcap.errors import NotFound as NotFound
+    from tokcap.errors import PatternTooSlow as PatternTooSlow
     from tokcap.errors import SessionNotStarted as SessionNotStarted
     from tokcap.errors import StoreError as StoreError
     from tokcap.errors import StreamError as StreamError
@@ -50,8 +51,8 @@ else:
         "tokcap.core.response": "Notice",
         "tokcap.errors": (
             "BadNumber BudgetExhausted CommandNotExecutable CommandNotFound DamagedOutput LedgerError "
-            "LedgerUnreachable NotFound SessionNotStarted StoreError StreamError TokcapError "
-            "TokenizerUnavailable UsageError"
+            "LedgerUnreachable NotFound PatternTooSlow SessionNotStarted StoreError StreamError "
+            "TokcapError TokenizerUnavailable UsageError"
         ),
         "tokcap.integrations.token_budget": "enable_token_budget",
     }

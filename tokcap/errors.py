@@ -14,6 +14,7 @@
     ├── StoreError               STORE_ERROR
     │   ├── DamagedOutput        STORE_ERROR
     │   └── LedgerError          STORE_ERROR
+    ├── PatternTooSlow           PATTERN_TOO_SLOW
     ├── HookRefused              HOOK_REFUSED
     ├── PackageMissing           PACKAGE_MISSING
     └── ReaderGone               (silent)
@@ -136,6 +137,14 @@ class LedgerError(StoreError):
 
 class LedgerUnreachable(LedgerError):
     """The server of the ledger does not answer, so it is unknown what it has done."""
+
+
+class PatternTooSlow(TokcapError):
+    """A pattern of the caller takes too long and was stopped. After a run, this is a warning."""
+
+    code = "PATTERN_TOO_SLOW"
+    exit_status = exits.BAD_USAGE
+    meaning = "the pattern of --grep or --focus takes too long on this output, and was stopped"
 
 
 class HookRefused(TokcapError):

@@ -147,6 +147,19 @@ def test_the_server_stops_its_commands_and_ends_silently(how, tmp_path):
         stream.close()
 
 
+@pytest.mark.parametrize("command", ["echo done", "sleep 60"])
+def test_a_call_that_runs_when_the_input_ends_is_answered(tmp_path, command):
+    with Wire(tmp_path) as wire:
+        number = wire.begin_call("run", shell=command)
+        wire.server.stdin.close()
+        answer = wire.receive()
+        assert answer["id"] == number
+        # The first command has a moment to end.
+        assert "error" in answer or command == "echo done"
+        assert "result" in answer or "the connection was closed" in answer["error"]["message"]
+        assert wire.server.wait(TIMEOUT_SECONDS) == 0
+
+
 def test_no_command_is_left_as_a_zombie(tmp_path):
     with Wire(tmp_path) as wire:
         for _ in range(3):
@@ -254,9 +267,9 @@ VALUES = st.recursive(
     max_leaves=4,
 )
 ARGUMENTS = {
-    "run": "limit offset timeout cwd stdin stderr keep shape fields mode sentinel",
-    "show": "handle limit offset stream pointer keep shape fields mode sentinel",
-    "grep": "handle pattern context limit offset stream shape fields mode sentinel",
+    "run": "limit timeout cwd stdin stderr keep fields",
+    "show": "handle limit offset stream pointer keep fields mode",
+    "grep": "handle pattern context limit offset stream mode",
     "budget_status": "",
 }
 

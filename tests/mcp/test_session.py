@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tests.support.mcp_client import LineAgent
+import pytest
+
+from tests.support.mcp_client import LineAgent, answer_of
 
 
 def status_of(agent: LineAgent) -> tuple[int, int]:
@@ -67,3 +69,17 @@ def test_a_named_session_is_shared_and_stays_after_the_server(tmp_path, inside):
 def test_without_a_session_only_the_limit_applies(tmp_path):
     with LineAgent(tmp_path / "data", "-n", "100") as agent:
         assert agent.call("budget_status").text == "no session; at most 100 tokens per result"
+
+
+@pytest.mark.parametrize("command", ["seq 1 1000; exit 3", "no-such-command", "seq 1 30"])
+def test_calls_at_the_same_time_never_use_more_than_the_total(tmp_path, command):
+    with LineAgent(tmp_path / "data", "-n", "200", "--total", "250") as agent:
+        shell = f"until [ -e '{tmp_path}/go' ]; do sleep 0.02; done; {command}"
+        calls = [agent.begin("run", shell=shell, limit=None) for _ in range(5)]
+        calls += [agent.begin("show", handle="no-such-handle-" * 20) for _ in range(5)]
+        (tmp_path / "go").touch()
+        answers = [answer_of(call) for call in calls]
+        paid = sum(answer.tokens for answer in answers if answer.code != "BUDGET_EXHAUSTED")
+        used, left = status_of(agent)
+        assert paid == used <= 250
+        assert left == 250 - used

@@ -18,8 +18,9 @@ from tokcap.focus.units import Draft, Findings, explain, headings_above, subordi
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Iterator, Sequence
+
+    from tokcap.system.pattern_search import PatternSearch
 
 # A text is read in blocks of about this size.
 BLOCK_BYTES = 1 << 17
@@ -81,7 +82,16 @@ def survey(blocks: Iterable[bytes], *, failed: bool | None, interest: str = "") 
 
     `failed` says how the command ended, None if that is not known. `interest` is a pattern of the caller.
     """
-    reading = Reading(interest)
+    if not interest:
+        return read_through(blocks, Reading(), failed)
+    # It imports more than a survey does, and few calls have a pattern.
+    from tokcap.system.pattern_search import PatternSearch
+
+    with PatternSearch(interest, "--focus") as search:
+        return read_through(blocks, Reading(search), failed)
+
+
+def read_through(blocks: Iterable[bytes], reading: Reading, failed: bool | None) -> Findings:
     for place, block in whole_lines(blocks):
         reading.add(place, block)
     reading.finish()
@@ -142,7 +152,7 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 class Reading:
     """A survey in progress: which lines are examined, and what was found."""
 
-    def __init__(self, interest: str) -> None:
+    def __init__(self, interest: PatternSearch | None = None) -> None:
         self.examination = Examination(interest)
         self.lines = 0
         self.drafts: list[Draft] = []
@@ -229,12 +239,8 @@ class Reading:
 class Examination:
     """What is known about the lines so far, and which of them may matter."""
 
-    def __init__(self, interest: str = "") -> None:
-        self._interest: re.Pattern[bytes] | None = None
-        if interest:
-            import re
-
-            self._interest = re.compile(interest.encode(), re.MULTILINE)
+    def __init__(self, interest: PatternSearch | None) -> None:
+        self._interest = interest
         self._groups = Groups()
         # How many lines have each kind, how many were examined, and how many are like no other.
         self._kind_counts: dict[str, int] = {}
@@ -263,15 +269,9 @@ class Examination:
             groups.source,
         )
 
-    def interesting_lines(self, block: bytes) -> Iterator[int]:
-        """Yield the numbers of lines that match the pattern of the caller, the first ones of a block."""
-        if self._interest is None:
-            return
-        number = counted = 0
-        for match in islice(self._interest.finditer(block), MOST_INTERESTING):
-            number += block.count(b"\n", counted, match.start())
-            counted = match.start()
-            yield number
+    def interesting_lines(self, block: bytes) -> Iterable[int]:
+        """Return the numbers of lines that match the pattern of the caller, the first ones of a block."""
+        return islice(self._interest.places_in(block), MOST_INTERESTING) if self._interest else ()
 
     def drafts_of(self, block: Block, *, in_context: bool) -> list[Draft]:
         """Return drafts for a block.
@@ -297,17 +297,18 @@ class Examination:
 
     def _failures(self, block: Block, groups: Sequence[int]) -> Iterator[Draft]:
         """Yield the lines that the rules know, or that the caller is interested in."""
-        interest, words, judge = self._interest, block.words, Judge(block.word_counts)
+        words, judge = block.words, Judge(block.word_counts)
+        wanted = self._interest.places_in(block.data) if self._interest else {}
         is_cold = judge.telling.keys().isdisjoint
         data = b"\n" + block.data
         may_be_marked = any(mark in data for mark in rules.MARKS)
         chosen: Sequence[int] = range(len(words))
-        if not (interest or may_be_marked):
+        if not (wanted or may_be_marked):
             chosen = [n for n, line in enumerate(words) if not is_cold(line)]
         for n in chosen:
             line = block.plain[n]
             kind = ""
-            if interest and interest.search(line):
+            if n in wanted:
                 kind = "interest"
             elif n < self._history_lines or (self._is_diff and is_text_of_diff(line)):
                 continue

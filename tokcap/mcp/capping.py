@@ -12,6 +12,7 @@ from tokcap.api.calls import cap, encoded
 from tokcap.core.payload import TextPayload
 from tokcap.errors import BudgetExhausted
 from tokcap.mcp.results import cost_of
+from tokcap.mcp.settings import Hold
 from tokcap.tokens import open_index, open_tokenizer
 
 if TYPE_CHECKING:
@@ -37,16 +38,11 @@ class Capper:
 
     def result(self, result: dict[str, Any]) -> dict[str, Any] | None:
         """Return the capped result; None if it needs no change."""
-        session, limit = self._settings.session, self._settings.limit_tokens
-        if session is None:
-            return self._within(result, limit, "raw")[0]
         try:
-            hold = session.hold(limit)
+            hold = self._settings.hold()
         except BudgetExhausted:
             # The tool has run, so its result is not withheld altogether.
-            changed, cost = self._within(result, min(limit, LAST_LIMIT_TOKENS), "handle_only")
-            session.pay_more(cost)
-            return changed
+            hold = Hold(min(self._settings.limit_tokens, LAST_LIMIT_TOKENS), "handle_only")
         try:
             changed, cost = self._within(result, hold.tokens, hold.mode)
         except BaseException:

@@ -9,7 +9,7 @@ import time
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, TypeAlias
 
     from tokcap.mcp.connection import OutgoingLines
@@ -27,8 +27,11 @@ TOO_DEEP = "the message is nested too deeply, or has a number with too many digi
 NOT_TEXT = "half of a surrogate pair is not text"
 # Enough for the id and the method of any real request.
 LONGEST_HEAD_TOKENS = 10_000
-# How long commands may take to end when the server ends. They get KILL after a second.
-END_SECONDS = 1.8
+# How long calls may take to end when the client closes the connection, before they are stopped; and how long
+# their commands may take then. They get KILL after a second. A client waits two seconds.
+GRACE_SECONDS = 0.3
+END_SECONDS = 1.5
+STOPPED = "the call was stopped, because the connection was closed"
 PROGRESS_SECONDS = 2.0
 
 
@@ -110,11 +113,14 @@ class Cancellation:
         self._lock = threading.Lock()
         self._stop: Callable[[], object] | None = None
         self.is_requested = False
+        # Whether the call ends because the connection does: the client may still wait for an answer.
+        self.is_end = False
 
-    def request(self) -> None:
+    def request(self, *, is_end: bool = False) -> None:
         """Stop the call. Its result is no longer wanted."""
         with self._lock:
             self.is_requested = True
+            self.is_end = is_end
             stop = self._stop
         if stop:
             stop()
@@ -164,15 +170,14 @@ class RunningCalls:
             found[0].request()
         return found is not None
 
-    def close(self) -> None:
-        """Stop all calls, and wait until their commands have ended."""
+    def close(self, grace_seconds: float = GRACE_SECONDS) -> None:
+        """Wait a moment for all calls, then stop them, and wait until their commands have ended."""
         with self._lock:
             running = [*self._calls.values()]
+        wait_for_threads([thread for _, thread in running], grace_seconds)
         for cancellation, _ in running:
-            cancellation.request()
-        deadline = time.monotonic() + END_SECONDS
-        for _, thread in running:
-            thread.join(max(deadline - time.monotonic(), 0))
+            cancellation.request(is_end=True)
+        wait_for_threads([thread for _, thread in running], END_SECONDS)
 
     def _report(self, token: Any, done: threading.Event) -> None:
         """Tell the client from time to time that the call is running, so that it goes on waiting."""
@@ -182,3 +187,9 @@ class RunningCalls:
             params = {"progressToken": token, "progress": seconds, "message": f"running for {seconds} s"}
             progress = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
             self._outgoing.send(line_of(progress))
+
+
+def wait_for_threads(threads: Sequence[threading.Thread], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(deadline - time.monotonic(), 0))

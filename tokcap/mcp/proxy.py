@@ -138,13 +138,12 @@ class Proxy:
 
     def _refusal(self) -> Message | None:
         """Return the answer to a call that the session cannot pay for; None if it can."""
-        session = self._settings.session
-        if session is None:
-            return None
         try:
-            session.hold(self._settings.limit_tokens).release()
+            self._settings.hold().release()
         except TokcapError as error:
-            return self._load()[0].refused(error)
+            from tokcap.mcp.results import error_result
+
+            return error_result(error, self._settings.limit_tokens, self._settings)
         return None
 
     def _show(self, number: Any, params: Message) -> None:
@@ -153,8 +152,8 @@ class Proxy:
         given = arguments if isinstance(arguments, dict) else {}
 
         def work(cancellation: Cancellation) -> None:
-            result = self._load()[0].call(given, cancellation)
-            if result is not None and not cancellation.is_requested:
+            result = self._load()[0].call(PROXY_TOOL.name, given, cancellation)
+            if result is not None:
                 self._outgoing.send(line_of(result_message(number, result)))
 
         self._calls.start(number, None, work)

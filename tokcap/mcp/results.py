@@ -24,19 +24,15 @@ if TYPE_CHECKING:
 NOTHING_TO_SHOW = "(nothing to show)"
 STDERR_LABEL = "stderr:\n"
 
-# Tokens that the output leaves free: for the label of stderr and how the command ended, and for the next call
-# if the output has no mark that names it. Under a smaller limit they are added only if they fit.
+# Tokens that the output of a command leaves free for the label of stderr and how the command ended. Under a
+# smaller limit these are added only if they fit.
 STATUS_TOKENS = 20
 SHORT_STATUS_TOKENS = 6
-CALL_TOKENS = 30
 ROOMY_LIMIT_TOKENS = 60
 LEAST_LIMIT_TOKENS = 20
 
 # The arguments of the next call that tools have. The others are settings of the server.
-NEXT_ARGUMENTS = (
-    *("handle", "offset", "stream", "pointer", "grep", "context"),
-    *("shape", "fields", "mode", "sentinel"),
-)
+NEXT_ARGUMENTS = ("handle", "offset", "stream", "pointer", "grep", "context", "fields", "mode")
 
 
 class Shown(Record):
@@ -73,28 +69,19 @@ def shown_by_show(page: Capped[str]) -> Shown:
     return Shown(page.text, "", words, page.truncated, page.handle, page.next_call)
 
 
-def room_tokens(limit_tokens: int, *, sentinel: str | None, runs: bool = False) -> int:
-    """Return how many tokens of a limit the output must leave free for what is added to it."""
-    if limit_tokens < ROOMY_LIMIT_TOKENS:
-        return SHORT_STATUS_TOKENS if runs and limit_tokens >= LEAST_LIMIT_TOKENS else 0
-    room = STATUS_TOKENS if runs else 0
-    if sentinel == "" and limit_tokens >= ROOMY_LIMIT_TOKENS + CALL_TOKENS:
-        room += CALL_TOKENS
-    return room
+def room_tokens(limit_tokens: int) -> int:
+    """Return how many tokens of a limit the output of a command must leave free for what is added to it."""
+    if limit_tokens < LEAST_LIMIT_TOKENS:
+        return 0
+    return SHORT_STATUS_TOKENS if limit_tokens < ROOMY_LIMIT_TOKENS else STATUS_TOKENS
 
 
 def text_result(shown: Shown, limit_tokens: int, settings: ServerSettings) -> dict[str, Any]:
-    """Return the largest result within the limit, proven by a count. The session pays for what is added."""
+    """Return the largest result within the limit, proven by a count."""
     for blocks in arrangements(shown):
-        cost = cost_of(blocks, settings.tokenizer)
-        if cost <= limit_tokens:
-            break
-    else:
-        blocks = [cap("".join(shown.texts), limit_tokens, tokenizer=settings.tokenizer).text]
-        cost = cost_of(blocks, settings.tokenizer)
-    if settings.session:
-        settings.session.pay_more(cost - cost_of(shown.texts, settings.tokenizer))
-    return tool_result(blocks)
+        if cost_of(blocks, settings.tokenizer) <= limit_tokens:
+            return tool_result(blocks)
+    return tool_result([cap("".join(shown.texts), limit_tokens, tokenizer=settings.tokenizer).text])
 
 
 def arrangements(shown: Shown) -> Iterator[list[str]]:
@@ -156,13 +143,11 @@ def cost_of(blocks: Sequence[str], tokenizer: str) -> int:
     return max(apart, count("".join(blocks), tokenizer)) if len(blocks) > 1 else apart
 
 
-def error_result(error: TokcapError, settings: ServerSettings) -> dict[str, Any]:
+def error_result(error: TokcapError, limit_tokens: int, settings: ServerSettings) -> dict[str, Any]:
     """Return an error. The text begins with its stable code."""
     # The message may quote an argument with a lone surrogate, which cannot be sent as UTF-8.
     message = str(error).encode("utf-8", "replace").decode()
-    shown = cap(f"{error.code}: {message}", settings.limit_tokens, tokenizer=settings.tokenizer)
-    if settings.session:
-        settings.session.charge_error(error, shown.returned_tokens)
+    shown = cap(f"{error.code}: {message}", limit_tokens, tokenizer=settings.tokenizer)
     return {**tool_result([shown.text]), "isError": True}
 
 
@@ -182,3 +167,8 @@ def status_result(account: Account | None, settings: ServerSettings) -> dict[str
 
 def tool_result(blocks: Sequence[str]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text} for text in blocks]}
+
+
+def texts_of(result: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a result."""
+    return [block["text"] for block in result["content"]]

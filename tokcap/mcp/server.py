@@ -12,10 +12,12 @@ from tokcap import __version__, exits
 from tokcap.environment import STDIN, STDOUT
 from tokcap.mcp.connection import IncomingLines, OutgoingLines, RaisedSignals, SignalReceived
 from tokcap.mcp.messages import (
+    GRACE_SECONDS,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    STOPPED,
     BadMessage,
     RunningCalls,
     error_message,
@@ -47,15 +49,15 @@ def serve(settings: ServerSettings) -> int:
     """Serve until the client closes the connection or a signal arrives. Return the exit status."""
     incoming = IncomingLines(STDIN)
     server = Server(settings, OutgoingLines(STDOUT, incoming.stop))
-    status = exits.OK
+    status, grace_seconds = exits.OK, GRACE_SECONDS
     try:
         with RaisedSignals():
             for line in incoming:
                 if line.strip():
                     server.take(line)
     except SignalReceived as received:
-        status = exits.SIGNAL_BASE + received.number
-    server.close()
+        status, grace_seconds = exits.SIGNAL_BASE + received.number, 0.0
+    server.close(grace_seconds)
     return status
 
 
@@ -84,9 +86,9 @@ class Server:
         else:
             self._answer(message, self._send)
 
-    def close(self) -> None:
-        """Stop all calls."""
-        self._calls.close()
+    def close(self, grace_seconds: float) -> None:
+        """Stop all calls that do not end within a moment."""
+        self._calls.close(grace_seconds)
 
     def _send(self, message: Message | None) -> None:
         if message is not None:
@@ -155,14 +157,12 @@ class Server:
         token = meta.get("progressToken") if isinstance(meta, dict) else None
 
         def work(cancellation: Cancellation) -> None:
-            from tokcap.errors import UsageError
-
-            tools = self._load()
-            # As the result of the tool: a model reads it, and can do better.
-            refused = tools.refused(UsageError(problem)) if problem else None
-            result = refused or tools.call(name, given, cancellation)
-            is_wanted = result is not None and not cancellation.is_requested
-            reply(result_message(number, result) if is_wanted else None)
+            # A problem is the result of the tool: a model reads it, and can do better.
+            result = self._load().call(name, given, cancellation, problem)
+            if result is not None:
+                reply(result_message(number, result))
+            else:
+                reply(error_message(number, INTERNAL_ERROR, STOPPED) if cancellation.is_end else None)
 
         self._calls.start(number, token, work)
 

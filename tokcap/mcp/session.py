@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from tokcap.api.manager import open_session
 from tokcap.budget import open_ledger
 from tokcap.budget.ledger import SessionView
-from tokcap.errors import BudgetExhausted, TokcapError
+from tokcap.budget.server import LeaseKeeper
+from tokcap.errors import BudgetExhausted, LedgerError, TokcapError
+from tokcap.mcp.settings import Hold
 from tokcap.outputs import LEAST_TOKENS
 from tokcap.startup.record import Record
-from tokcap.steps.rescue import UNCHARGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,64 +22,58 @@ if TYPE_CHECKING:
     from tokcap.budget.base import Grant
     from tokcap.environment import Environment
 
-# The session has ended, or its ledger cannot be used. What the client waits for is more important.
-UNIMPORTANT = (TokcapError,)
-
-
-class Hold(Record):
-    """Tokens that are reserved for a result, and the mode in which it is shown."""
-
-    storage: SessionView
-    grant: Grant
-    tokens: int
-    mode: str
-
-    def settle(self, tokens: int) -> None:
-        """Charge what the result costs, and free the rest."""
-        with suppress(*UNIMPORTANT):
-            self.storage.settle(self.grant, tokens)
-
-    def release(self) -> None:
-        """Free all of it."""
-        with suppress(*UNIMPORTANT):
-            self.storage.release(self.grant)
-
 
 class ChargedSession(Record):
-    """The session that the results of a server are charged to."""
+    """The session that the results of a server are charged to. Calls may run in threads."""
 
     name: str
     storage: SessionView
+    # Renews what is held, if the ledger is on a server.
+    keeper: LeaseKeeper | None = None
 
     def read(self) -> Account:
         return self.storage.read()
 
-    def charge_error(self, error: TokcapError, tokens: int) -> None:
-        """Charge the answer to a call that failed, unless the session itself refused the call."""
-        if isinstance(error, UNCHARGED):
-            return
-        with suppress(*UNIMPORTANT):
-            self.storage.settle(None, tokens)
-
     def hold(self, limit_tokens: int) -> Hold:
         """Reserve tokens for a result; raise `BudgetExhausted` if too few are left for a useful one."""
         grant = self.storage.reserve(limit_tokens)
-        tokens = limit_tokens if grant.tokens is None else grant.tokens
-        if tokens < min(LEAST_TOKENS, limit_tokens):
+        if grant.tokens is None:
+            return Hold(limit_tokens, session=self, grant=grant)
+        if grant.tokens < min(LEAST_TOKENS, limit_tokens):
             self.storage.release(grant)
             raise BudgetExhausted(
-                f"the budget is exhausted: {tokens} tokens are left, the smallest answer needs {LEAST_TOKENS}"
+                f"the budget is exhausted: {grant.tokens} tokens are left,"
+                f" the smallest answer needs {LEAST_TOKENS}"
             )
-        return Hold(self.storage, grant, tokens, str(grant.account.mode()))
+        if self.keeper:
+            self.keeper.add(grant)
+        # Later answers keep their share.
+        most = grant.account.most_for_one_answer(LEAST_TOKENS)
+        tokens = grant.tokens if most is None else min(grant.tokens, most)
+        return Hold(tokens, str(grant.account.mode()), self, grant)
 
-    def pay_more(self, tokens: int) -> None:
-        """Charge what was added to a result that was charged before.
+    def settle(self, grant: Grant, tokens: int) -> None:
+        """Charge what a result costs, and free the rest.
 
-        It has how the command ended, so it is shown even if nothing is left. Then it is counted as overspent.
+        What the client waits for is more important than a ledger that cannot be used now.
         """
-        if tokens > 0:
-            with suppress(*UNIMPORTANT):
-                self.storage.settle(None, tokens)
+        if self.keeper:
+            self.keeper.drop(grant)
+        try:
+            self.storage.settle(grant, tokens)
+        except LedgerError:
+            with suppress(TokcapError):
+                self.storage.defer(grant, tokens)
+        except TokcapError:
+            # The session has ended.
+            pass
+
+    def release(self, grant: Grant) -> None:
+        """Free a reservation."""
+        if self.keeper:
+            self.keeper.drop(grant)
+        with suppress(TokcapError):
+            self.storage.release(grant)
 
 
 @contextmanager
@@ -96,7 +91,9 @@ def open_server_session(name: str, total: int | None, env: Environment) -> Itera
     name = name or f"mcp-{os.urandom(4).hex()}"
     try:
         with open_session(name, total=total):
-            yield ChargedSession(name, SessionView(ledger, name))
+            storage = SessionView(ledger, name)
+            seconds = storage.lease_seconds
+            yield ChargedSession(name, storage, LeaseKeeper(storage, seconds) if seconds else None)
     finally:
         if ends_with_server and ledger.has(name):
             ledger.session(name).end()

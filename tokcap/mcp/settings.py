@@ -1,16 +1,40 @@
-"""The settings of a server, which no call can exceed."""
+"""The settings of a server, which no call can exceed, and what one call may use of them."""
 
 from __future__ import annotations
 
 from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
+    from tokcap.budget.base import Grant
     from tokcap.mcp.session import ChargedSession
 
 # The limit of one result, unless the user sets another.
 DEFAULT_LIMIT_TOKENS = 4000
 # Which part of a large output is shown, unless a call or the user says otherwise.
 DEFAULT_KEEP = "auto"
+
+
+class Hold(Record):
+    """What one result may use. If a session pays, it is reserved before anything runs.
+
+    So calls that run at the same time never use more than the total together.
+    """
+
+    tokens: int
+    # The longest mode in which the result is shown.
+    mode: str = "raw"
+    session: ChargedSession | None = None
+    grant: Grant | None = None
+
+    def settle(self, tokens: int) -> None:
+        """Charge what the result costs, and free the rest."""
+        if self.session and self.grant:
+            self.session.settle(self.grant, tokens)
+
+    def release(self) -> None:
+        """Free all of it: there is no result."""
+        if self.session and self.grant:
+            self.session.release(self.grant)
 
 
 class ServerSettings(Record):
@@ -26,13 +50,10 @@ class ServerSettings(Record):
     keep: str = DEFAULT_KEEP
     session: ChargedSession | None = None
 
-    def allowed_tokens(self, requested: int | None) -> int:
-        """Return the limit of one call. The library refuses a request that is not a limit."""
-        return self.limit_tokens if requested is None else min(requested, self.limit_tokens)
-
-    def charge_options(self) -> dict[str, object]:
-        """Return how every result is counted and charged."""
-        return {"session": self.session.name if self.session else None, "tokenizer": self.tokenizer}
+    def hold(self, requested: int | None = None) -> Hold:
+        """Return what one result may use; raise `BudgetExhausted` if that is nothing."""
+        limit = self.limit_tokens if requested is None else min(requested, self.limit_tokens)
+        return self.session.hold(limit) if self.session else Hold(limit)
 
     def filter_options(self) -> dict[str, object]:
         """Return how every output of a command is filtered and stored."""

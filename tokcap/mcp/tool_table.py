@@ -25,9 +25,8 @@ class Argument(Record):
     help: str = ""
     required: bool = False
     choices: tuple[str, ...] = ()
-    # Whether the model reads of it. What only programs and rare calls need is accepted, and described in the
-    # guide, but not listed.
-    is_listed: bool = True
+    # The smallest number.
+    least: int = 0
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -52,7 +51,7 @@ class Tool(Record):
         """Return the tool as `tools/list` has it."""
         schema: dict[str, Any] = {
             "type": "object",
-            "properties": {each.name: each.schema for each in self.arguments if each.is_listed},
+            "properties": {each.name: each.schema for each in self.arguments},
         }
         if required := [argument.name for argument in self.arguments if argument.required]:
             schema["required"] = required
@@ -74,16 +73,12 @@ def choice(name: str, help: str = "") -> Argument:  # noqa: A002  # as the field
     return Argument(name, help=help, choices=usable)
 
 
-LIMIT = Argument("limit", "integer", "most tokens to return")
+LIMIT = Argument("limit", "integer", "most tokens to return", least=1)
 OFFSET = Argument("offset", "integer", "token to start at")
 HANDLE = Argument("handle", required=True)
 FIELDS = Argument("fields", help="only these keys or columns: a,b.c")
-UNLISTED = (
-    Argument("focus", is_listed=False),
-    choice("shape").replace(is_listed=False),
-    choice("mode").replace(is_listed=False),
-)
-SENTINEL = Argument("sentinel", is_listed=False)
+# A mark names it if a session has chosen a shorter mode.
+MODE = Argument("mode")
 
 TOOLS = (
     Tool(
@@ -98,11 +93,8 @@ TOOLS = (
             Argument("timeout", "number", "seconds"),
             choice("stderr"),
             LIMIT,
-            OFFSET.replace(is_listed=False),
             choice("keep"),
             FIELDS,
-            *UNLISTED,
-            SENTINEL,
         ),
         reads_only=False,
     ),
@@ -110,15 +102,14 @@ TOOLS = (
         "show",
         "Read a stored output.",
         (
-            HANDLE.replace(help="from a result, with or without @offset; @last: the newest"),
+            HANDLE.replace(help="from a result; @last: the newest"),
             OFFSET,
             LIMIT,
             choice("stream"),
             Argument("pointer", help="JSON pointer: /items/3"),
             choice("keep"),
-            FIELDS,
-            *UNLISTED,
-            SENTINEL,
+            FIELDS.replace(help=""),
+            MODE,
         ),
     ),
     Tool(
@@ -131,10 +122,7 @@ TOOLS = (
             OFFSET,
             LIMIT,
             choice("stream"),
-            # The next call of a search may name them.
-            FIELDS.replace(is_listed=False),
-            *UNLISTED,
-            SENTINEL,
+            MODE,
         ),
     ),
     Tool("budget_status", "Show how many tokens are left for results.", ()),
@@ -151,11 +139,8 @@ PROXY_TOOL = Tool(
         OFFSET,
         Argument("pattern", help="Python regex"),
         Argument("pointer", help="/items/3"),
+        Argument("context", "integer"),
         LIMIT,
-        Argument("context", "integer", is_listed=False),
-        choice("keep").replace(is_listed=False),
-        FIELDS.replace(is_listed=False),
-        *UNLISTED,
-        SENTINEL,
+        MODE,
     ),
 )

@@ -11,6 +11,7 @@ from collections import deque
 
 from tokcap.errors import NotFound, UsageError
 from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.system.pattern_search import PatternSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,10 +50,10 @@ class Line(Record):
         return self.data.decode("utf-8", "surrogateescape")
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return the compiled pattern; raise `UsageError` if it is not a regular expression."""
+def check(pattern: str) -> None:
+    """Raise `UsageError` if a pattern is not a regular expression."""
     try:
-        return re.compile(pattern)
+        re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(
             f"show: --grep: {pattern!r} is not a valid regular expression: {error}", of_a_subcommand=True
@@ -63,47 +64,46 @@ def grep(
     payload: Payload, tokens: TokenMap, pattern: str, context: int, enough_tokens: int | None
 ) -> Matches:
     """Find the lines that match. After `enough_tokens`, matches are only counted."""
-    search = compiled(pattern)
+    check(pattern)
     enough_bytes = None if enough_tokens is None else (enough_tokens + 1) * tokens.longest_token_bytes
     shown = Shown(tokens, context)
     before: deque[Line] = deque(maxlen=context)
     matches = left_out = after = 0
-    for line in lines_of(payload):
-        text = line.text
-        match = search.search(text)
-        full = enough_bytes is not None and len(shown.data) > enough_bytes
-        if match is None:
-            if after and not full:
-                shown.add_context(line)
-            after = max(after - 1, 0)
-            before.append(line)
-            continue
-        places = [match.start()] if len(text) <= LONG_LINE_CHARACTERS else excerpts(search, text)
-        matches += len(places)
-        if full:
-            left_out += min(len(line.data), len(places) * EXCERPT_CHARACTERS)
-            continue
-        for earlier in before:
-            shown.add_context(earlier)
-        before.clear()
-        for number, place in enumerate(places):
-            if enough_bytes is not None and len(shown.data) > enough_bytes:
-                left_out += (len(places) - number) * EXCERPT_CHARACTERS
-                break
-            shown.add_match(line, text, place)
-        after = context
+    number, start = 1, 0
+    # A match inside the previous excerpt is left out.
+    apart = EXCERPT_CHARACTERS - BEFORE_MATCH_CHARACTERS
+    widths = {"long_characters": LONG_LINE_CHARACTERS, "apart_characters": apart}
+    with PatternSearch(pattern, "show: --grep", **widths) as search:
+        for block in blocks_of_lines(payload):
+            found = search.places_in(block)
+            for line in lines_of(block, number, start) if found or context else ():
+                places = found.get(line.number - number)
+                full = enough_bytes is not None and len(shown.data) > enough_bytes
+                if places is None:
+                    if after and not full:
+                        shown.add_context(line)
+                    after = max(after - 1, 0)
+                    before.append(line)
+                    continue
+                matches += len(places)
+                if full:
+                    left_out += min(len(line.data), len(places) * EXCERPT_CHARACTERS)
+                    continue
+                for earlier in before:
+                    shown.add_context(earlier)
+                before.clear()
+                text = line.text
+                for place_number, place in enumerate(places):
+                    if enough_bytes is not None and len(shown.data) > enough_bytes:
+                        left_out += (len(places) - place_number) * EXCERPT_CHARACTERS
+                        break
+                    shown.add_match(line, text, place)
+                after = context
+            number += block.count(b"\n")
+            start += len(block)
     if not matches:
         raise NotFound(f"no line matches {pattern!r}")
     return Matches(bytes(shown.data), matches, left_out)
-
-
-def excerpts(search: re.Pattern[str], text: str) -> list[int]:
-    """Return where excerpts of a long line match. A match inside the previous excerpt is left out."""
-    places: list[int] = []
-    for match in search.finditer(text):
-        if not places or match.start() > places[-1] + EXCERPT_CHARACTERS - BEFORE_MATCH_CHARACTERS:
-            places.append(match.start())
-    return places
 
 
 class Shown:
@@ -150,18 +150,22 @@ class Shown:
         self.data += f"{number}{sign}{self._tokens.token_at(start)}{sign}".encode() + shown + b"\n"
 
 
-def lines_of(payload: Payload) -> Iterator[Line]:
-    """Yield the lines of a payload."""
-    number, start = 1, 0
+def blocks_of_lines(payload: Payload) -> Iterator[bytes]:
+    """Yield a payload in blocks of whole lines. The last line may have no line end."""
     parts: list[bytes] = []
     for place in range(0, payload.size, READ_BYTES):
-        *ended, rest = payload.read(place, min(place + READ_BYTES, payload.size)).split(b"\n")
-        for line in ended:
-            data = b"".join((*parts, line)) if parts else line
+        block = payload.read(place, min(place + READ_BYTES, payload.size))
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield b"".join((*parts, block[:end]))
             parts.clear()
-            yield Line(number, start, data.removesuffix(b"\r"))
-            number, start = number + 1, start + len(data) + 1
-        if rest:
-            parts.append(rest)
-    if parts:
-        yield Line(number, start, b"".join(parts))
+        parts.append(block[end:])
+    if last := b"".join(parts):
+        yield last
+
+
+def lines_of(block: bytes, number: int, start: int) -> Iterator[Line]:
+    """Yield the lines of a block that begins at line `number` and at byte `start`."""
+    for data in block.removesuffix(b"\n").split(b"\n"):
+        yield Line(number, start, data.removesuffix(b"\r"))
+        number, start = number + 1, start + len(data) + 1

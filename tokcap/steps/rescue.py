@@ -14,6 +14,7 @@ from tokcap.environment import line_of
 from tokcap.errors import (
     BudgetExhausted,
     LedgerError,
+    PatternTooSlow,
     ReaderGone,
     SessionNotStarted,
     TokcapError,
@@ -61,6 +62,11 @@ def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
             raise error
         # Damaged bytes may be the reason. This raises an error that says so.
         given.out.check(0, given.out.size)
+    if isinstance(error, PatternTooSlow):
+        notice = Notice("PATTERN_TOO_SLOW", str(error))
+        return attempt.replace(
+            view=view.replace(focus=""), given=given.replace(notices=(*given.notices, notice))
+        )
     if view.token_count:
         return failed_count(attempt, error)
     if isinstance(attempt.tokenizer, ByteTokenizer):
