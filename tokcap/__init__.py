@@ -66,3 +66,6 @@ else:
         from importlib import import_module
 
         return getattr(import_module(_MODULE_OF_NAME[name]), name)
+
+    def __dir__():
+        return [*__all__, "__version__"]

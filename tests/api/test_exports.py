@@ -35,6 +35,7 @@ def test_python_and_type_checkers_see_the_same_names():
     namespace: dict[str, object] = {}
     exec("from tokcap import *", namespace)
     assert set(tokcap.__all__) == namespace.keys() - {"__builtins__"} == names_for_type_checkers()
+    assert sorted([*tokcap.__all__, "__version__"]) == dir(tokcap)
     assert tokcap.__all__ == sorted(tokcap.__all__)
     promised = {"cap", "count", "run", "arun", "show", "pages", "open_session", "ToolBudget", "BudgetManager"}
     assert promised <= set(tokcap.__all__)

@@ -20,6 +20,7 @@ from tokcap import (
     UsageError,
     cap,
     count,
+    open_session,
     run,
     show,
 )
@@ -32,7 +33,19 @@ def test_a_result_has_both_streams_and_the_exit_status_of_the_command():
     assert (result.stdout, result.stderr, result.status, result.ok) == ("out\n", "err\n", 3, False)
     assert (result.error.code, result.error.detail) == ("COMMAND_FAILED", "err\n")
     assert (result.truncated, result.next_offset, result.handle, result.warnings) == (False, None, None, ())
-    assert (result.returned_tokens, result.total_tokens) == (count("out\n"), count("out\n"))
+    assert (result.returned_tokens, result.total_tokens) == (count("out\nerr\n"), count("out\n"))
+    known = (result.meta.truncated, result.meta.token_limit, result.meta.returned_tokens)
+    assert known == (False, 100, result.returned_tokens)
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+@pytest.mark.parametrize("command", ["echo hi", "seq 1 9 >&2", "seq 1 999; seq 1 9 >&2; exit 3"])
+def test_recording_the_returned_tokens_is_the_truth(command, output):
+    """What a session is charged for a call is what a caller without one records for it."""
+    with open_session("measured", total=100_000) as budget:
+        result = run(["sh", "-c", command], limit=200, output=output, session="measured")
+        assert result.returned_tokens == budget.end()
+    assert len(repr(result)) < 150
 
 
 def test_without_a_limit_the_whole_output_is_returned():

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Unpack
 
-    from tokcap.api.captured_environment import OpenSource
+    from tokcap.api.captured_environment import CapturedCall, OpenSource
     from tokcap.api.keywords import CapOptions, PageOptions, RunOptions, ShowOptions
     from tokcap.core.request import Mode, Stream
 
@@ -55,8 +55,7 @@ def cap(text: AnyStr, limit: int | None, **options: Unpack[CapOptions]) -> Cappe
     data = encoded(text)
     request = build_run_request((), {"spill": "never", "account": False, **options, "limit": limit})
     captured = cap_captured(request, data)
-    shown, response = captured.stdout_data, captured.response
-    return Capped(shown, response.meta, response.notices, decoded_like(text, shown), captured.words)
+    return capped(captured, decoded_like(text, captured.stdout_data))
 
 
 def count(text: str | bytes, tokenizer: str = "cl100k_base") -> int:
@@ -154,9 +153,13 @@ def show(handle: str, *, limit: int | None = None, **options: Unpack[ShowOptions
     does not exist, `NotFound` is raised.
     """
     captured = show_captured(build_show_request(handle, {**options, "limit": limit}))
-    shown, response = captured.stdout_data, captured.response
-    text = shown.decode("utf-8", "replace")
-    return Capped(shown, response.meta, response.notices, text, captured.words)
+    return capped(captured, captured.stdout_data.decode("utf-8", "replace"))
+
+
+def capped(captured: CapturedCall, text: AnyStr) -> Capped[AnyStr]:
+    """Return the result of a call that ran no command."""
+    response = captured.response
+    return Capped(captured.stdout_data, response.meta, response.notices, text, captured.words)
 
 
 @overload

@@ -10,9 +10,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from tokcap import pipeline
+from tokcap.api.results import read_tokens
 from tokcap.core.payload import open_nameless_file
 from tokcap.environment import OWN_WORDS, STDERR, STDOUT, Environment, ShellReader
 from tokcap.errors import StreamError, UsageError
+from tokcap.outputs import FORMS
 from tokcap.source.command import Command
 from tokcap.source.given import GivenBytes
 from tokcap.startup.record import Record
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from tokcap.core.payload import Source
-    from tokcap.core.request import Request, ShowRequest, Stream
+    from tokcap.core.request import Request, ShowRequest, Stream, View
     from tokcap.core.response import Response
     from tokcap.environment import Reader
     from tokcap.exits import Ending
@@ -49,18 +51,21 @@ def run_captured(
     """Run a request and collect what it writes. `open_source` overrides where the bytes come from."""
     with environment:
         done = pipeline.run(request, environment.env, open_source)
-        return environment.collected(done)
+        return environment.collected(done, request)
 
 
-def cap_captured(request: Request, data: bytes | mmap) -> CapturedCall:
+def cap_captured(
+    request: Request, data: bytes | mmap, environment: CapturedEnvironment | None = None
+) -> CapturedCall:
     """Run a request on bytes that the caller has already."""
-    return run_captured(request, CapturedEnvironment(), lambda _request, _env: GivenBytes(data))
+    source = GivenBytes(data)
+    return run_captured(request, environment or CapturedEnvironment(), lambda _request, _env: source)
 
 
 def show_captured(request: ShowRequest) -> CapturedCall:
     """Show a stored output and collect what is written."""
     with CapturedEnvironment() as environment:
-        return environment.collected(pipeline.show(request, environment.env))
+        return environment.collected(pipeline.show(request, environment.env), request)
 
 
 class CapturedEnvironment:
@@ -84,8 +89,16 @@ class CapturedEnvironment:
         directory: str | None = None,
         stdin: int | None = None,
         stdin_data: bytes | None = None,
+        reader: Reader | None = None,
+        counts: bool = True,
     ) -> None:
-        """The command reads the descriptor `stdin`, or else `stdin_data`, or else nothing."""
+        """The command reads the descriptor `stdin`, or else `stdin_data`, or else nothing.
+
+        `counts`: under a limit, `meta.returned_tokens` is known even if the output certainly fits.
+        """
+        if reader:
+            self._reader = reader
+        self._counts = counts
         self._variables = variables
         self._directory = directory
         self._stdin = stdin
@@ -121,10 +134,17 @@ class CapturedEnvironment:
             os.close(descriptor)
         self._descriptors.clear()
 
-    def collected(self, done: pipeline.Done) -> CapturedCall:
+    def collected(self, done: pipeline.Done, view: View) -> CapturedCall:
         """Return the result of a call together with what it has written so far."""
-        written = [bytes(self._written[place]) for place in (STDOUT, STDERR, OWN_WORDS)]
-        return CapturedCall(done.status, done.response, *written)
+        out, err, words = (bytes(self._written[place]) for place in (STDOUT, STDERR, OWN_WORDS))
+        response, meta = done.response, done.response.meta
+        if self._counts and not view.token_count and not FORMS[view.output].has_envelope:
+            if meta.truncated is None:
+                meta = meta.replace(truncated=False, token_limit=view.token_limit)
+            if view.token_limit is not None:
+                # Without a limit this could take a long time: then it is counted when somebody asks.
+                meta = meta.replace(returned_tokens=read_tokens(out, err + words, meta))
+        return CapturedCall(done.status, response.replace(meta=meta), out, err, words)
 
 
 def open_file_with(data: bytes) -> int:

@@ -97,6 +97,10 @@ class BudgetManager:
             self._keeper = LeaseKeeper(self._session, lease_seconds)
         self._turn: str | None = None
 
+    def __repr__(self) -> str:
+        account = self._session.read()
+        return f"<BudgetManager used={account.used} total={account.total}>"
+
     def allocate(self, requested: int) -> int:
         """Reserve as much of `requested` as is left; raise `BudgetExhausted` if nothing is."""
         # A request above the greatest possible number asks for everything.

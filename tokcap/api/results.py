@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, AnyStr, Generic
 
 from tokcap.exits import OK, TIMED_OUT
 from tokcap.startup.record import Record
+from tokcap.steps.answer import Proof
+from tokcap.steps.capture import NOTHING_PASSED
 from tokcap.store.handles import split_offset
 from tokcap.tokens import open_tokenizer, safe_count
 
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokcap.core.response import Failure, Meta, Notice
+
+# How much of an output its `repr` shows.
+SHORT_BYTES = 40
 
 
 class ShownOutput(Record):
@@ -24,15 +29,25 @@ class ShownOutput(Record):
     warnings: tuple[Notice, ...]
 
     @property
+    def all_stderr(self) -> bytes:
+        """What the command line would write to stderr."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        status = f"status={self.status} " if isinstance(self, Result) else ""
+        rest = f" next_offset={self.next_offset} handle={self.handle}" if self.truncated else ""
+        shown = f"{self.data[:SHORT_BYTES]!r}{'...' if len(self.data) > SHORT_BYTES else ''}"
+        return f"<{type(self).__name__} {status}{shown}{rest}>"
+
+    @property
     def truncated(self) -> bool:
         """Whether there is more output than is shown."""
         return bool(self.meta.truncated)
 
     @property
     def returned_tokens(self) -> int:
-        """Tokens of the output that is shown. With `output="json"`, tokens of the envelope's `data`."""
-        known = self.meta.returned_tokens
-        return self._count_shown() if known is None else known
+        """The most tokens that a reader of everything can count: output or envelope, stderr, and words."""
+        return read_tokens(self.data, self.all_stderr, self.meta)
 
     @property
     def total_tokens(self) -> int | None:
@@ -83,6 +98,10 @@ class Capped(Generic[AnyStr], ShownOutput):
     # What the command line would say on stderr: warnings, and the way to the rest of a structured cut.
     words: bytes = b""
 
+    @property
+    def all_stderr(self) -> bytes:
+        return self.words
+
 
 class Result(ShownOutput):
     """The result of a command: the output that is shown, and how the command ended."""
@@ -95,6 +114,10 @@ class Result(ShownOutput):
     error: Failure | None
     # What the command line would add to stderr: warnings, and the way to the rest of a structured cut.
     words: bytes = b""
+
+    @property
+    def all_stderr(self) -> bytes:
+        return self.stderr_data + self.words
 
     @property
     def text(self) -> str:
@@ -130,6 +153,12 @@ class Result(ShownOutput):
     def duration(self) -> float:
         """How long the command ran, in seconds, rounded to milliseconds."""
         return self.meta.duration_ms / 1000
+
+
+def read_tokens(data: bytes, stderr: bytes, meta: Meta) -> int:
+    """Return the most tokens that a reader of two streams can count."""
+    proof = Proof(open_tokenizer(meta.tokenizer), NOTHING_PASSED, count=safe_count)
+    return proof.cost(data, stderr)
 
 
 # What the functions call these options.

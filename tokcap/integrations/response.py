@@ -9,7 +9,7 @@ import traceback
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from tokcap.api.captured_environment import cap_captured
+from tokcap.api.captured_environment import CapturedEnvironment, cap_captured
 from tokcap.api.keywords import build_run_request
 from tokcap.core.response import DETAIL_CHARACTERS, Failure, Meta, Response, last_lines
 from tokcap.errors import TokcapError, TokenizerUnavailable, UsageError
@@ -49,7 +49,7 @@ def respond(data: bytes | mmap, flags: FlagValues, tokenizer: str, outcome: Outc
     """Cap the output of a command as its flags request. `started` is the monotonic start time."""
     output = flags.output or "text"
     if not FORMS[output].has_envelope:
-        captured = cap_captured(request_from(flags, tokenizer), data)
+        captured = cap_captured(request_from(flags, tokenizer), data, CapturedEnvironment(counts=False))
         return Reply(captured.stdout_data, captured.words)
     # The limit covers the error too. If an error leaves too little room, less of it is said.
     for each in (outcome, *briefer(outcome)):
