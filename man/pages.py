@@ -234,4 +234,4 @@ def meta(path: Path) -> Iterator[str]:
 def error_meanings() -> dict[str, str]:
     """Return every error code, and what it means."""
     kinds: list[type[TokcapError]] = [*TokcapError.__subclasses__(), TokcapError]
-    return COMMAND_FAILURES | {kind.code: kind.meaning for kind in kinds if kind is not ReaderGone}
+    return COMMAND_FAILURES | {kind.code: kind.__doc__ or "" for kind in kinds if kind is not ReaderGone}

@@ -19,8 +19,8 @@
     ├── PackageMissing           PACKAGE_MISSING
     └── ReaderGone               (silent)
 
-Each class has a stable `code`, its exit status, and the `meaning` that the man page tokcap-json(5) prints.
-The message is one line that says what happened and what to do.
+Each class has a stable `code` and its exit status. The man page tokcap-json(5) prints its
+docstring. The message is one line that says what happened and what to do.
 """
 
 from __future__ import annotations
@@ -35,19 +35,18 @@ COMMAND_FAILURES = {
 }
 
 
+# The base of all errors that a user may see.
 class TokcapError(Exception):
-    """Base of all errors that a user may see."""
+    """Any other failure of tokcap itself."""
 
     code = "INTERNAL"
     exit_status = exits.OWN_FAILURE
-    meaning = "any other failure of tokcap itself"
 
 
 class UsageError(TokcapError):
     """The call itself is wrong; nothing was run."""
 
     code = "USAGE"
-    meaning = "the call is wrong; nothing was run"
 
     def __init__(self, message: str, *, of_a_subcommand: bool = False) -> None:
         super().__init__(message)
@@ -68,14 +67,12 @@ class BudgetExhausted(TokcapError):
 
     code = "BUDGET_EXHAUSTED"
     exit_status = exits.BUDGET_EXHAUSTED
-    meaning = "the budget of the session or the turn is used up; nothing was run"
 
 
 class TokenizerUnavailable(TokcapError):
     """The tokenizer does not exist or cannot be loaded; nothing was run."""
 
     code = "TOKENIZER_UNAVAILABLE"
-    meaning = "the tokenizer does not exist or cannot be loaded; nothing was run"
 
 
 class TokenizerRefused(TokcapError):
@@ -83,7 +80,6 @@ class TokenizerRefused(TokcapError):
 
     code = "TOKENIZER_REFUSED"
     exit_status = exits.NO
-    meaning = "a vocabulary cannot be compiled exactly, or its name is taken; nothing was added"
 
 
 class CommandNotFound(TokcapError):
@@ -91,7 +87,6 @@ class CommandNotFound(TokcapError):
 
     code = "COMMAND_NOT_FOUND"
     exit_status = exits.NOT_FOUND
-    meaning = "the command does not exist"
 
 
 class CommandNotExecutable(TokcapError):
@@ -99,29 +94,25 @@ class CommandNotExecutable(TokcapError):
 
     code = "COMMAND_NOT_EXECUTABLE"
     exit_status = exits.NOT_EXECUTABLE
-    meaning = "the command exists but cannot be executed"
 
 
 class StreamError(TokcapError):
     """Input cannot be read, output cannot be written, or the status of a command cannot be determined."""
 
     code = "IO_ERROR"
-    meaning = "standard input could not be read, or the output could not be written"
 
 
 class NotFound(TokcapError):
-    """What was asked for does not exist, or the name is ambiguous."""
+    """The handle, value, line or session does not exist, or the name is ambiguous."""
 
     code = "NOT_FOUND"
     exit_status = exits.NO
-    meaning = "the handle, value, line or session does not exist"
 
 
 class StoreError(TokcapError):
-    """The data directory cannot be used. While a command runs this is a warning, never a failure."""
+    """The data directory or the ledger cannot be used, or a stored output is damaged."""
 
     code = "STORE_ERROR"
-    meaning = "the data directory, or the ledger in it, cannot be used; or a stored output is damaged"
 
 
 class DamagedOutput(StoreError):
@@ -140,11 +131,10 @@ class LedgerUnreachable(LedgerError):
 
 
 class PatternTooSlow(TokcapError):
-    """A pattern of the caller takes too long and was stopped. After a run, this is a warning."""
+    """The pattern of --grep or --focus takes too long, and was stopped; after a run, a warning."""
 
     code = "PATTERN_TOO_SLOW"
     exit_status = exits.BAD_USAGE
-    meaning = "the pattern of --grep or --focus takes too long on this output, and was stopped"
 
 
 class HookRefused(TokcapError):
@@ -152,14 +142,12 @@ class HookRefused(TokcapError):
 
     code = "HOOK_REFUSED"
     exit_status = exits.NO
-    meaning = "a hook for an agent cannot be installed, or not safely; no file was changed"
 
 
 class PackageMissing(TokcapError):
     """An optional package is not installed; the message contains the command that installs it."""
 
     code = "PACKAGE_MISSING"
-    meaning = "an optional package is not installed; the message names it"
 
 
 class ReaderGone(TokcapError):

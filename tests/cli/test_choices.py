@@ -8,7 +8,7 @@ from tokcap.cli.kinds import Choice
 from tokcap.cli.options import OPTIONS
 from tokcap.core.request import DEFAULTS, Request, ShowRequest, flag_of
 from tokcap.outputs import FORMS
-from tokcap.startup.table import Table
+from tokcap.startup.record import Table
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def page_of(command):
 
 def test_every_key_and_code_is_explained():
     page = (DIRECTORY / "man5" / "tokcap-json.5").read_text()
-    errors = {kind.code: kind.meaning for kind in error_classes()}
+    errors = {kind.code: kind.__doc__ for kind in error_classes()}
     keys = [name.rstrip("_") for name in Meta.__annotations__]
     for word in (*keys, *COMMAND_FAILURES, *errors, *MEANINGS):
         assert re.search(rf"^\.It (Va|Dv) {word}$", page, re.MULTILINE)
@@ -117,7 +117,7 @@ def error_classes():
 
 def test_every_error_class_has_a_code_and_a_meaning_of_its_own():
     classes = error_classes()
-    for name in ("code", "meaning"):
+    for name in ("code", "__doc__"):
         assert len({getattr(kind, name) for kind in classes}) == len(classes)
 
 

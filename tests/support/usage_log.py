@@ -4,7 +4,7 @@ import json
 import os
 import time
 
-from tokcap.usage import usage_log
+from tokcap import usage
 
 TODAY = time.strftime("%Y-%m-%d")
 
@@ -46,4 +46,4 @@ def a_pipe(directory):
 def a_full_day(directory):
     directory.mkdir(parents=True)
     with open(directory / f"{TODAY}.jsonl", "wb") as file:
-        file.truncate(usage_log.LARGEST_DAY_BYTES)
+        file.truncate(usage.LARGEST_DAY_BYTES)

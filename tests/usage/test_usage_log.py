@@ -23,7 +23,7 @@ from tests.support.usage_log import (
     read_only,
 )
 from tokcap.steps import delivery
-from tokcap.usage.usage_log import DAY_SECONDS, KEEP_DAYS, day_of
+from tokcap.usage import DAY_SECONDS, KEEP_DAYS, day_of
 
 
 def test_a_run_and_a_show_write_one_line_each(tokcap, with_account):

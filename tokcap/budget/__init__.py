@@ -9,8 +9,7 @@ import os
 
 from tokcap.budget.base import PATIENCE_SECONDS
 from tokcap.errors import UsageError
-from tokcap.startup.record import TYPE_CHECKING
-from tokcap.startup.table import Table
+from tokcap.startup.record import TYPE_CHECKING, Table
 
 if TYPE_CHECKING:
     from tokcap.budget.base import OpenLedger

@@ -6,8 +6,7 @@ What agents and loops call is in `CALLS`, and needs no library. What people type
 from __future__ import annotations
 
 from tokcap.errors import ReaderGone, StreamError, TokcapError, UsageError
-from tokcap.startup.record import TYPE_CHECKING
-from tokcap.startup.table import Table
+from tokcap.startup.record import TYPE_CHECKING, Table
 from tokcap.system.shortage import shortage_of
 
 if TYPE_CHECKING:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tokcap.startup.accelerators import blake2
-from tokcap.startup.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from tokcap.core.request import Stream
 
 blake2b = blake2.blake2b
 
@@ -15,6 +17,8 @@ DIGEST_BYTES = 20
 # The checksum of a block is the beginning of its digest.
 SUM_BYTES = 4
 BLOCK_BYTES = 1 << 18
+# How the file with the checksums of a stream begins.
+MAGIC = b"tokcap blocks 1\n"
 
 
 def checksum(data: bytes) -> bytes:
@@ -75,3 +79,35 @@ class StreamDigest:
 
     def _block_digests(self) -> bytes:
         return bytes(self._complete) + (self._begun.digest() if self._begun else b"")
+
+
+class Checksums(Record):
+    """The checksums of all blocks of a stream, one after another; the last block may be shorter."""
+
+    # Of the stored bytes, and of those that followed and were not stored.
+    size: int
+    lost: int
+    sums: bytes
+
+    def packed(self) -> bytes:
+        """Return the content of the file."""
+        body = MAGIC + self.size.to_bytes(8, "little") + self.lost.to_bytes(8, "little") + self.sums
+        return body + checksum(body)
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Checksums | None:
+        """Read what `packed` wrote; None if it is damaged."""
+        body, seal = data[:-SUM_BYTES], data[-SUM_BYTES:]
+        numbers, sums = body[len(MAGIC) : len(MAGIC) + 16], body[len(MAGIC) + 16 :]
+        found = cls(int.from_bytes(numbers[:8], "little"), int.from_bytes(numbers[8:], "little"), sums)
+        is_whole = len(sums) == SUM_BYTES * -(-found.size // BLOCK_BYTES)
+        return found if body.startswith(MAGIC) and seal == checksum(body) and is_whole else None
+
+
+def checksums_file(stream: Stream, digest: StreamDigest, lost: int) -> tuple[str, bytes]:
+    """Return the name and the content of the file with the checksums of a stream of several blocks."""
+    return checksums_name(stream), Checksums(digest.size, lost, digest.checksums()).packed()
+
+
+def checksums_name(stream: Stream) -> str:
+    return "blocks" if stream == "out" else f"blocks-{stream}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tokcap.environment import one_line
 from tokcap.errors import TokcapError
-from tokcap.startup.record import TYPE_CHECKING, Record
-from tokcap.startup.table import Table
+from tokcap.startup.record import TYPE_CHECKING, Record, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,8 +5,7 @@ To add a filter, write a module with a `StreamFilter` and add one line to `FILTE
 
 from __future__ import annotations
 
-from tokcap.startup.record import TYPE_CHECKING
-from tokcap.startup.table import Table
+from tokcap.startup.record import TYPE_CHECKING, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

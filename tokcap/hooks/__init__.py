@@ -6,8 +6,7 @@ here. `manage.UNSUPPORTED` lists the agents that have no way in, each with the r
 
 from __future__ import annotations
 
-from tokcap.startup.record import TYPE_CHECKING
-from tokcap.startup.table import Table
+from tokcap.startup.record import TYPE_CHECKING, Table
 
 if TYPE_CHECKING:
     from tokcap.hooks.base import Agent

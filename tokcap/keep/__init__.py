@@ -5,8 +5,7 @@ To add one, write its module and add a line here. No other module tests for the 
 
 from __future__ import annotations
 
-from tokcap.startup.record import TYPE_CHECKING
-from tokcap.startup.table import Table
+from tokcap.startup.record import TYPE_CHECKING, Table
 
 if TYPE_CHECKING:
     from tokcap.keep.base import Keep

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tokcap.core.request import NAMING_LIMIT
-from tokcap.startup.record import TYPE_CHECKING
-from tokcap.startup.table import Table
+from tokcap.startup.record import TYPE_CHECKING, Table
 
 if TYPE_CHECKING:
     from tokcap.outputs.base import Form

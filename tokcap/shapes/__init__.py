@@ -7,8 +7,7 @@ shape of everything that no other member recognizes.
 from __future__ import annotations
 
 from tokcap.core.request import AUTO
-from tokcap.startup.record import TYPE_CHECKING
-from tokcap.startup.table import Table
+from tokcap.startup.record import TYPE_CHECKING, Table
 
 if TYPE_CHECKING:
     from tokcap.core.payload import Payload

@@ -18,7 +18,7 @@ from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.steps.answer import respond
 from tokcap.steps.capture import RunInput
 from tokcap.tokens import count_bytes
-from tokcap.usage.usage_log import UsageLine, append_line
+from tokcap.usage import UsageLine, append_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

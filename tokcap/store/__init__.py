@@ -6,8 +6,7 @@ class that follows `base.Store`, and add one line to `STORES`.
 
 from __future__ import annotations
 
-from tokcap.startup.record import TYPE_CHECKING
-from tokcap.startup.table import Table
+from tokcap.startup.record import TYPE_CHECKING, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

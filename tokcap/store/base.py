@@ -250,10 +250,6 @@ if TYPE_CHECKING:
             """Clean from time to time. Called after an output of `stored_bytes` was stored; never fails."""
             ...
 
-        def left_overs(self, now: float) -> Sequence[str]:
-            """Return the names of leftovers of interrupted runs."""
-            ...
-
         def local_path(self, handle: str) -> str | None:
             """Return the directory that has or will have the output's files; None if there is none."""
             ...

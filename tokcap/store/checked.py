@@ -6,10 +6,18 @@ of several blocks has a file with the checksum of each, so a window reads and ch
 
 from __future__ import annotations
 
-from tokcap.core.digest import BLOCK_BYTES, SUM_BYTES, StreamDigest, checksum, digest_of_output
+from tokcap.core.digest import (
+    BLOCK_BYTES,
+    SUM_BYTES,
+    Checksums,
+    StreamDigest,
+    checksums_file,
+    checksums_name,
+    digest_of_output,
+)
 from tokcap.core.seek_points import SeekPoints
 from tokcap.errors import DamagedOutput
-from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.store.handles import is_handle_of
 
 if TYPE_CHECKING:
@@ -35,41 +43,6 @@ if TYPE_CHECKING:
             ...
 
         def close(self) -> None: ...
-
-
-MAGIC = b"tokcap blocks 1\n"
-
-
-class Checksums(Record):
-    """The checksums of all blocks of a stream, one after another; the last block may be shorter."""
-
-    # Of the stored bytes, and of those that followed and were not stored.
-    size: int
-    lost: int
-    sums: bytes
-
-    def packed(self) -> bytes:
-        """Return the content of the file."""
-        body = MAGIC + self.size.to_bytes(8, "little") + self.lost.to_bytes(8, "little") + self.sums
-        return body + checksum(body)
-
-    @classmethod
-    def unpacked(cls, data: bytes) -> Checksums | None:
-        """Read what `packed` wrote; None if it is damaged."""
-        body, seal = data[:-SUM_BYTES], data[-SUM_BYTES:]
-        numbers, sums = body[len(MAGIC) : len(MAGIC) + 16], body[len(MAGIC) + 16 :]
-        found = cls(int.from_bytes(numbers[:8], "little"), int.from_bytes(numbers[8:], "little"), sums)
-        is_whole = len(sums) == SUM_BYTES * -(-found.size // BLOCK_BYTES)
-        return found if body.startswith(MAGIC) and seal == checksum(body) and is_whole else None
-
-
-def checksums_file(stream: Stream, digest: StreamDigest, lost: int) -> tuple[str, bytes]:
-    """Return the name and the content of the file with the checksums of a stream of several blocks."""
-    return checksums_name(stream), Checksums(digest.size, lost, digest.checksums()).packed()
-
-
-def checksums_name(stream: Stream) -> str:
-    return "blocks" if stream == "out" else f"blocks-{stream}"
 
 
 class CheckedStream:

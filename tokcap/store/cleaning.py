@@ -23,11 +23,6 @@ READ_SECONDS = 60 * 60
 # A younger directory without a lock may belong to a process that is about to lock it.
 LEFT_OVER_SECONDS = 60
 
-# Cleaning looks at every output. So it is done once in this time, or when this share of the total was stored.
-CLEAN_SECONDS = 10 * 60
-CLEAN_SHARE = 16
-CLEANED = ".cleaned"
-
 
 def split_by_retention(
     outputs: Iterable[ListedOutput], retention: Retention, now: float
@@ -64,33 +59,6 @@ def clean(layout: Layout, retention: Retention, now: float) -> Cleaned:
     remaining = [output for output in expired if output not in removed]
     total = sum(output.size_bytes for output in (*kept, *remaining))
     return Cleaned(tuple(removed), len(kept) + len(remaining), total, remove_left_overs(layout, now))
-
-
-def clean_if_due(layout: Layout, retention: Retention, stored_bytes: int, now: float) -> None:
-    """Clean from time to time, as a part of storing. After a failure, the next call tries again."""
-    path = os.path.join(layout.root, CLEANED)
-    try:
-        words = private.read_file(path, 100).split()
-        cleaned_at, since_bytes = int(words[0]), int(words[1])
-    except FileNotFoundError:
-        cleaned_at, since_bytes = int(now), 0
-    except (StoreError, ValueError, IndexError):
-        cleaned_at, since_bytes = 0, 0
-    since_bytes += stored_bytes
-    due = not 0 <= now - cleaned_at < CLEAN_SECONDS or since_bytes * CLEAN_SHARE > retention.total_bytes
-    try:
-        # Written first, so that other processes do not clean at the same time. Written in place: file systems
-        # write a renamed file to the disk at once, which takes longer than the rest of a small run.
-        line = b"%020d %020d\n" % ((int(now), 0) if due else (cleaned_at, since_bytes))
-        private.write_line(path, line, os.O_WRONLY)
-    except StoreError:
-        # Cleaning too often is better than never.
-        pass
-    try:
-        if due:
-            clean(layout, retention, now)
-    except StoreError:
-        pass
 
 
 def remove_unused(layout: Layout, output: ListedOutput, now: float) -> bool:

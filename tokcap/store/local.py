@@ -152,15 +152,14 @@ class LocalStore:
         )
 
     def clean_if_due(self, retention: Retention, stored_bytes: int, now: float) -> None:
-        from tokcap.store import cleaning
+        if self._target.is_cleaning_due(retention.total_bytes, stored_bytes, now):
+            from tokcap.store import cleaning
 
-        cleaning.clean_if_due(self._target, retention, stored_bytes, now)
-
-    def left_overs(self, now: float) -> list[str]:
-        from tokcap.store import cleaning
-
-        paths = (path for layout in self._layouts for path in cleaning.left_overs(layout, now))
-        return [os.path.basename(path) for path in paths]
+            try:
+                cleaning.clean(self._target, retention, now)
+            except StoreError:
+                # A later call tries again.
+                pass
 
     def local_path(self, handle: str) -> str:
         return self._target.directory_of(handle)

@@ -39,6 +39,11 @@ NO_SESSION = "-"
 LARGEST_RECORD_BYTES = 16 << 20
 COMPARED_BYTES = 1 << 20
 
+# Cleaning looks at every output. So it is done once in this time, or when this share of the total was stored.
+CLEAN_SECONDS = 10 * 60
+CLEAN_SHARE = 16
+CLEANED = ".cleaned"
+
 
 class Layout:
     """The directories of all stored outputs below one data directory."""
@@ -167,6 +172,28 @@ class Layout:
                 os.rename(path, os.path.join(self.root, OLDER))
         except (OSError, StoreError):
             pass
+
+    def is_cleaning_due(self, most_bytes: int, stored_bytes: int, now: float) -> bool:
+        """Return whether the outputs have to be cleaned, after another one of `stored_bytes` was stored."""
+        path = os.path.join(self.root, CLEANED)
+        try:
+            words = private.read_file(path, 100).split()
+            cleaned_at, since_bytes = int(words[0]), int(words[1])
+        except FileNotFoundError:
+            cleaned_at, since_bytes = int(now), 0
+        except (StoreError, ValueError, IndexError):
+            cleaned_at, since_bytes = 0, 0
+        since_bytes += stored_bytes
+        is_due = not 0 <= now - cleaned_at < CLEAN_SECONDS or since_bytes * CLEAN_SHARE > most_bytes
+        try:
+            # Before cleaning, so that other processes do not clean at the same time. In place: file systems
+            # write a renamed file to the disk at once, which takes longer than the rest of a small run.
+            line = b"%020d %020d\n" % ((int(now), 0) if is_due else (cleaned_at, since_bytes))
+            private.write_line(path, line, os.O_WRONLY)
+        except StoreError:
+            # Cleaning too often is better than never.
+            pass
+        return is_due
 
 
 class LocalDraft:

@@ -241,7 +241,7 @@ class Recorder:
             files[SEEK_POINTS] = seek_points.packed()
         for stream, digest in self._digests.items():
             if digest.has_blocks:
-                from tokcap.store.checked import checksums_file
+                from tokcap.core.digest import checksums_file
 
                 name, data = checksums_file(stream, digest, ticket.lost_bytes[stream])
                 files[name] = data

@@ -5,8 +5,7 @@ exported here. A short output is not counted, so indexes are imported when they 
 """
 
 from tokcap.errors import TokenizerUnavailable
-from tokcap.startup.record import TYPE_CHECKING
-from tokcap.startup.table import Table
+from tokcap.startup.record import TYPE_CHECKING, Table
 from tokcap.tokens.chunks import count_bytes as count_bytes
 from tokcap.tokens.chunks import safe_count as safe_count
 

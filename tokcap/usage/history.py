@@ -16,7 +16,7 @@ import orjson
 from tokcap.errors import StoreError
 from tokcap.startup.record import Record
 from tokcap.system import private_files as private
-from tokcap.usage.usage_log import DAY_SECONDS, DIRECTORY, SUFFIX, day_of
+from tokcap.usage import DAY_SECONDS, DIRECTORY, SUFFIX, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

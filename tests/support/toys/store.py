@@ -159,9 +159,6 @@ class ToyStore:
     def clean_if_due(self, retention, stored_bytes: int, now: float) -> None:
         self.clean(retention, now)
 
-    def left_overs(self, now: float) -> list[str]:
-        return []
-
     def local_path(self, handle: str) -> None:
         return None
 
