@@ -55,9 +55,10 @@ BESIDE = {
         "tokcap.cli.kinds",
         "tokcap.cli.arguments",
         "tokcap.cli.config",
+        "tokcap.cli.rules",
     ),
     "integrations": ("tokcap.api", "tokcap.cli.options", "tokcap.cli.kinds"),
-    "mcp": ("tokcap.api", "tokcap.cli.options"),
+    "mcp": ("tokcap.api", "tokcap.cli.options", "tokcap.cli.rules"),
     # The doctor examines the others.
     "doctor": ("tokcap.cli", "tokcap.hooks"),
     "pipeline": ("tokcap.steps",),

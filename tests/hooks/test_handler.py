@@ -282,3 +282,37 @@ def test_it_loads_nothing_that_is_slow_if_there_is_nothing_to_do():
 def test_an_answer_is_written_as_json_dumps_writes_it():
     answer = {"a": [1, 2.5, True, None, {}], "b": {"c": "é\ud800\n"}, "": []}
     assert handler.dumped(answer) == json.dumps(answer).encode()
+
+
+class TestRules:
+    """A rule of the config file decides about a tool by its name, about a shell by its command."""
+
+    @pytest.fixture(autouse=True)
+    def rules(self, tmp_path, monkeypatch):
+        path = tmp_path / "config.toml"
+        path.write_text(
+            "[[rule]]\nmatch = ['Grep', 'cat', 'gh/*']\npass = true\n"
+            "[[rule]]\nmatch = 'Read'\nlimit = 100\nmode = 'summary'\nfocus = '9'\n"
+            "[[rule]]\nmatch = 'make'\nlimit = 50\nkeep = 'tail'\nshape = 'text'\nclean = true\n"
+        )
+        monkeypatch.setenv("TOKCAP_CONFIG", str(path))
+
+    def test_pass_results_on_whole(self):
+        for name in ("Grep", "mcp__gh__search"):
+            assert handled(claude_event({"content": LINES}, name), "claude-code", "--tools", name)[1] == b""
+        assert handled(copilot_event(LINES, command="cd a && cat b"), "copilot")[1] == b""
+
+    def test_set_limit_and_policy_of_a_command_unless_the_hook_was_installed_with_others(self):
+        event = copilot_event("\x1b[1m" + LINES, command="cd a && make -j2")
+        shown = json.loads(handled(event, "copilot")[1])["modifiedResult"]["textResultForLlm"]
+        assert shown.endswith("line 2999")
+        assert recount(shown.encode()) <= 50
+        shown = json.loads(handled(event, "copilot", "-n", "90", "--keep", "head")[1])
+        assert "line 1\n" in shown["modifiedResult"]["textResultForLlm"]
+
+    def test_leave_the_lines_of_a_file_in_their_form(self):
+        file = {"file": {"content": LINES, "startLine": 1, "numLines": 3000}}
+        answer = json.loads(handled(claude_event(file), "claude-code", "--tools", "Read")[1])
+        shown = answer["hookSpecificOutput"]["updatedToolOutput"]["file"]["content"]
+        assert shown.startswith("line 0\nline 1\n")
+        assert recount(shown.encode()) <= 100

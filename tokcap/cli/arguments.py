@@ -1,7 +1,7 @@
 """Decide what a call is from its arguments: a request to run or to show, a subcommand, help or version.
 
 First the words are split into options and the rest; then every option gets its value from flag, variable,
-config file or default, in this order. No payload is read.
+rule, config file or default, in this order. No payload is read.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tokcap.cli.kinds import Kind
     from tokcap.cli.options import Form, Option
+    from tokcap.cli.rules import Rule
     from tokcap.cli.shell_flags import ShellFlags
     from tokcap.core.request import Output, TokenizerMatch, Value
     from tokcap.environment import Environment
@@ -73,7 +74,7 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
 
         command = shell_argv(words.rest, words.shell, env.variables)
     given = {option.key for option, _ in words.given}
-    return run_request(command, decide(words.given, "run", env), given)
+    return run_request(command, decide(words.given, "run", env, subject=command), given)
 
 
 def parse_show(argv: Sequence[str], env: Environment) -> ShowRequest | HelpWanted | VersionWanted:
@@ -364,6 +365,7 @@ class Config(Record):
 
     values: Mapping[str, Value]
     models: Mapping[str, Model]
+    rules: Sequence[Rule] = ()
 
 
 NO_CONFIG = Config({}, {})
@@ -374,10 +376,12 @@ def decide(
     form: Form,
     env: Environment,
     usual: Mapping[str, Value] | None = None,
+    subject: Sequence[str] = (),
 ) -> dict[str, Value]:
-    """Merge the four sources of values; `UsageError` for the first bad value.
+    """Merge the five sources of values; `UsageError` for the first bad value.
 
-    `usual` has values that a program uses instead of the defaults.
+    `usual` has values that a program uses instead of the defaults. `subject` has the words of the command, or
+    the name of the tool, for the rules.
     """
     from_flags = {option.key: read_value(option.kind, raw, option.flag) for option, raw in given}
     if from_flags.get("ledger"):
@@ -394,6 +398,12 @@ def decide(
                 chosen[option.key] = read_value(option.kind, decoded(raw), option.variable)
             elif option.key in config.values:
                 chosen[option.key] = config.values[option.key]
+    if config.rules and subject:
+        from tokcap.cli.rules import decisive
+
+        if rule := decisive(config.rules, subject):
+            set_by_variables = [key for key in chosen if BY_KEY[key].text_in(env.variables) is not None]
+            chosen |= rule.beside({*from_flags, *set_by_variables})
     return completed({**(usual or {}), **chosen, **from_flags}, form, config.models, env)
 
 
@@ -435,7 +445,7 @@ def config_of(env: Environment) -> Config:
     from tokcap.cli.config import read_file
 
     found = read_file(env)
-    return Config(found.values, found.models) if found else NO_CONFIG
+    return Config(found.values, found.models, found.rules) if found else NO_CONFIG
 
 
 def may_have_config(env: Environment) -> bool:

@@ -1,4 +1,4 @@
-"""Read the values and models of the user's `config.toml`, and tell what is wrong with it.
+"""Read the values, models and rules of the user's `config.toml`, and tell what is wrong with it.
 
 Loaded only if there is such a file. `tomllib` is the reader.
 """
@@ -9,8 +9,11 @@ import os
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+from tokcap.cli.arguments import with_focus
 from tokcap.cli.kinds import Duration, Fraction, Name, Switch, WholeNumber, shortened
 from tokcap.cli.options import BY_KEY, OPTIONS
+from tokcap.cli.rules import Rule
+from tokcap.core.request import DEFAULTS
 from tokcap.core.spelling import nearest
 from tokcap.errors import UsageError
 from tokcap.startup.record import Record
@@ -21,11 +24,18 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
 
 LARGEST_CONFIG_BYTES = 1 << 20
-MODELS = "models"
+MODELS, RULE = "models", "rule"
 MODEL_KINDS: dict[str, Kind] = {
     "context_window": WholeNumber(minimum=1),
     "tokenizer": Name(expected="the name of a tokenizer"),
 }
+# The keys of a rule besides `match` and `pass`, and their options.
+RULE_KEYS = {
+    "limit": "token_limit",
+    **{key: key for key in ("keep", "focus", "fields", "shape", "clean", "redact", "mode", "spill")},
+}
+# With `pass = true` the output is passed on whole.
+PASS: dict[str, Value] = {"token_limit": None, "fields": "", "mode": "raw"}
 SECTIONS = tuple(sorted({option.section for option in OPTIONS if option.section}))
 
 
@@ -35,6 +45,7 @@ class Contents(Record):
     values: dict[str, Value]
     models: dict[str, Model]
     problems: tuple[str, ...]
+    rules: tuple[Rule, ...] = ()
 
 
 def read_file(env: Environment) -> Contents | None:
@@ -94,10 +105,11 @@ def parsed(data: bytes, path: str) -> dict[str, object]:
 
 
 def contents_of(table: dict[str, object]) -> Contents:
-    """Return the values and models in a parsed file."""
+    """Return the values, models and rules in a parsed file."""
     problems: list[str] = []
     table = dict(table)
     models = models_in(table.pop(MODELS, {}), problems)
+    rules = rules_in(table.pop(RULE, []), problems)
     values: dict[str, Value] = {}
     for section in SECTIONS:
         entries = table.pop(section, {})
@@ -106,7 +118,7 @@ def contents_of(table: dict[str, object]) -> Contents:
         else:
             problems.append(f"{section}: expected a table [{section}]")
     values |= values_in(table, "", problems)
-    return Contents(values, models, tuple(problems))
+    return Contents(values, models, tuple(problems), rules)
 
 
 def values_in(entries: dict[str, object], section: str, problems: list[str]) -> dict[str, Value]:
@@ -170,6 +182,47 @@ def models_in(table: object, problems: list[str]) -> dict[str, Model]:
     return found
 
 
+def rules_in(tables: object, problems: list[str]) -> tuple[Rule, ...]:
+    """Return the rules of the file, in their order."""
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        problems.append(f"{RULE}: expected tables of the form [[{RULE}]]")
+        return ()
+    return tuple(rule_in(table, number, problems) for number, table in enumerate(tables, 1))
+
+
+def rule_in(table: dict[str, object], number: int, problems: list[str]) -> Rule:
+    """Return one rule of the file."""
+    where = f"{RULE} {number}"
+    values: dict[str, Value] = {}
+    match, passes = table.get("match"), table.get("pass", False)
+    patterns = tuple(match if isinstance(match, list) else [match])
+    if not patterns or not all(isinstance(pattern, str) and pattern.strip() for pattern in patterns):
+        problems.append(f"{where}: match: expected a pattern such as 'git diff', or a list of patterns")
+        patterns = ()
+    if not isinstance(passes, bool):
+        problems.append(f"{where}: pass: {shortened(passes)} is not one of true, false")
+    for key, value in table.items():
+        if key in ("match", "pass"):
+            continue
+        if key not in RULE_KEYS:
+            near = nearest(key.lower().replace("-", "_"), ("match", "pass", *RULE_KEYS))
+            hint = f"did you mean {near}?" if near else f"the keys are match, pass, {', '.join(RULE_KEYS)}"
+            problems.append(f"{where}: unknown key {shortened(key)}; {hint}")
+        elif passes is True:
+            problems.append(f"{where}: {key}: has no effect with pass = true; remove one of them")
+        else:
+            try:
+                values[RULE_KEYS[key]] = value_of(BY_KEY[RULE_KEYS[key]].kind, value)
+            except ValueError as error:
+                problems.append(f"{where}: {key}: {error}")
+    if values.get("focus"):
+        try:
+            values = {**values, **with_focus({"keep": DEFAULTS["keep"], **values})}
+        except UsageError as error:
+            problems.append(f"{where}: focus: {str(error).removeprefix('--focus').lstrip(': ')}")
+    return Rule(number, patterns, PASS if passes is True else values)
+
+
 def advice(key: str, section: str) -> str:
     """Return a hint for an unknown key."""
     option = BY_KEY.get(key)
@@ -178,10 +231,10 @@ def advice(key: str, section: str) -> str:
     if option:
         return f"; it belongs in [{option.section}]" if option.section else "; it belongs before all tables"
     known = {each.key: each.section for each in OPTIONS if each.ambient}
-    tables = () if section else (*SECTIONS, MODELS)
+    tables = () if section else (*SECTIONS, MODELS, RULE)
     near = nearest(key.lower().replace("-", "_"), [*known, *tables])
     if not near:
         return "; see man tokcap"
     if near in tables:
-        return f"; did you mean [{near}]?"
+        return f"; did you mean [[{near}]]?" if near == RULE else f"; did you mean [{near}]?"
     return f"; did you mean {near}{f' in [{known[near]}]' if known[near] not in ('', section) else ''}?"

@@ -63,6 +63,8 @@ class ShellWords(Record):
     is_login: bool
     # Whether a script is named. The string of `-c` is not one.
     has_script: bool
+    # Where the words after the flags begin.
+    position: int
 
     def is_interactive(self, *, at_terminal: bool) -> bool:
         """Return whether such a shell would talk to a person."""
@@ -93,4 +95,4 @@ def read_words(words: Sequence[str]) -> ShellWords:
         position += sum(letter in VALUE_LETTERS for letter in word)
     # With `-s` the words are arguments of what is read from standard input.
     has_script = position < len(words) and letters.isdisjoint("cs")
-    return ShellWords(frozenset(letters), is_login or "l" in letters, has_script)
+    return ShellWords(frozenset(letters), is_login or "l" in letters, has_script, position)

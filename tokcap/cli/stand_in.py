@@ -139,15 +139,14 @@ class StandingIn:
         """Return the request that runs the shell."""
         usual = {**USUAL, "stderr": "merge"} if writes_one_file(env) else USUAL
         ignored: tuple[Notice, ...] = ()
+        command = (self._shell.name, *self._words)
         try:
-            values = decide((), "run", env, usual)
+            values = decide((), "run", env, usual, command)
         except UsageError:
             from tokcap.cli.tolerance import decide_what_works
 
-            values, ignored = decide_what_works(env, usual)
-        request = run_request((self._shell.name, *self._words), values).replace(
-            as_shell=True, notices=ignored
-        )
+            values, ignored = decide_what_works(env, usual, command)
+        request = run_request(command, values).replace(as_shell=True, notices=ignored)
         if env.frame and request.token_limit:
             request = request.replace(token_limit=env.frame.left_of(request.token_limit))
         self._request = request

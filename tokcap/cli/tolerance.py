@@ -19,7 +19,7 @@ from tokcap.errors import (
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tokcap.core.request import Request, Value
     from tokcap.environment import Environment
@@ -28,13 +28,13 @@ CONFIG = "TOKCAP_CONFIG"
 
 
 def decide_what_works(
-    env: Environment, usual: Mapping[str, Value]
+    env: Environment, usual: Mapping[str, Value], command: Sequence[str]
 ) -> tuple[dict[str, Value], tuple[Notice, ...]]:
     """Return the value of every option, and what was left out: a variable, or all of the config file."""
     problems: list[str] = []
     while True:
         try:
-            return decide((), "run", env, usual), tuple(map(left_out, problems))
+            return decide((), "run", env, usual, command), tuple(map(left_out, problems))
         except UsageError as error:
             problems.append(str(error))
             env = without_setting(env, problems)

@@ -57,6 +57,9 @@ class Capping(Record):
     limit_tokens: int = 4000
     keep: str = "auto"
     tokenizer: str = "cl100k_base"
+    # What else a rule sets, as options of tokcap; and whether it passes the result on whole.
+    options: tuple[str, ...] = ()
+    passes: bool = False
 
 
 class Agent:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 EVENT = "PostToolUse"
 TIMEOUT_SECONDS = 20
+# What no rule can change about a file: its lines come without gaps, from the first on.
+FROM_THE_HEAD = ("--keep=head", "--shape=text", "--focus=", "--fields=", "--mode=raw")
 
 
 class ClaudeCode(ShellAgent):
@@ -93,7 +95,7 @@ def capped_file(result: Any, cap: Cap) -> dict[str, Any] | None:
     file = result["file"]
     lines = file["content"].split("\n")
     numbered = "".join(f"{number}\t{line}\n" for number, line in enumerate(lines, file["startLine"]))
-    capped = cap(numbered, "--keep", "head", "--shape", "text")
+    capped = cap(numbered, *FROM_THE_HEAD)
     if capped == numbered:
         return None
     shown = [without_number(line) for line in capped.removesuffix("\n").split("\n")]

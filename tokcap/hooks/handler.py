@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.hooks.base import Agent, Cap
 
-    # Takes options of tokcap and variables, and returns what applies; None if tokcap would refuse the call.
-    Decide = Callable[[Sequence[str], Mapping[str, str]], Capping | None]
+    # Takes options of tokcap, variables, and the command or tool, and returns what applies; None if tokcap
+    # would refuse the call.
+    Decide = Callable[[Sequence[str], Mapping[str, str], Sequence[str]], Capping | None]
 
 # Options that are for the hook itself.
 HOOK_OPTIONS = ("--tools",)
@@ -60,16 +61,30 @@ def answer_event(
 ) -> dict[str, Any] | None:
     """Return what an agent answers to an event, with the limit that applies."""
     options = launch_options(wanted)
-    capping = decide(options, variables)
+    subject = subject_of(event)
+    capping = decide(options, variables, subject)
     if capping is None:
         # A mistake in the configuration must not lift the limit.
         variables = without_settings(variables)
-        capping = decide(options, variables)
+        capping = decide(options, variables, subject)
     if capping is None:
         options, capping = (), Capping()
+    if capping.passes:
+        return None
     limit = str(Frame.read_from(agent.frame).left_of(capping.limit_tokens))
     words = (*options, "--token-limit", limit, "--keep", capping.keep)
-    return agent.answer(event, wanted.limited(limit), cap_by(wanted.program, words, variables))
+    return agent.answer(
+        event, wanted.limited(limit), cap_by(wanted.program, words, variables, capping.options)
+    )
+
+
+def subject_of(event: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what the rules see of an event: the line of a command in a shell, else the name of the tool."""
+    given = event.get("tool_input") or event.get("toolArgs")
+    if isinstance(given, dict) and isinstance(given.get("command"), str):
+        return ("sh", "-c", given["command"])
+    name = event.get("tool_name") or event.get("toolName") or event.get("tool")
+    return (str(name),) if name else ()
 
 
 def without_settings(variables: Mapping[str, str]) -> dict[str, str]:
@@ -90,7 +105,7 @@ def launch_options(wanted: Installation) -> tuple[str, ...]:
     )
 
 
-def cap_by(program: str, options: Sequence[str], variables: Mapping[str, str]) -> Cap:
+def cap_by(program: str, options: Sequence[str], variables: Mapping[str, str], of_rule: Sequence[str]) -> Cap:
     """Return a function that pipes a text through tokcap."""
 
     def cap(text: str, *more: str) -> str:
@@ -105,7 +120,7 @@ def cap_by(program: str, options: Sequence[str], variables: Mapping[str, str]) -
         world[INSIDE] = Inside(program=named).as_text()
         for words in (options, without_session(options)):
             done = subprocess.run(
-                [program, *words, *more],
+                [program, *words, *of_rule, *more],
                 input=text.encode("utf-8", "surrogatepass"),
                 capture_output=True,
                 env=world,

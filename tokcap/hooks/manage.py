@@ -14,7 +14,9 @@ from tokcap.errors import HookRefused, TokcapError
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import OF_AGENT, Installation, Place
 from tokcap.hooks.handler import answer_event, own_program
+from tokcap.hooks.own_files import source
 from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.system.private_files import change_file, contents_of
 from tokcap.system.quoting import quoted
 from tokcap.tokens import open_tokenizer
 
@@ -117,6 +119,22 @@ def how_to_start(agent: Agent, path: str) -> str:
     """Return how an agent must be started; empty if as usual."""
     _, variables = agent.shell_words(path, "")
     return agent.then.format(quoted(variables.get("BASH_ENV", "")))
+
+
+def add_rules(env: Environment) -> str:
+    """Add usual rules to the end of the user's config file, as comments, and return a message."""
+    path, rules = env.config_file(), source("rules.toml").encode()
+    try:
+        before = contents_of(path)
+        if before is not None and rules.splitlines()[0] in before:
+            return f"{path} has the rules already"
+        blank_line = b"\n" if before else b""
+        start = (before or b"") + (b"\n" if before and not before.endswith(b"\n") else b"")
+        if not change_file(path, before, start + blank_line + rules):
+            raise HookRefused(f"{path}: another program changes it; try again")
+    except OSError as error:
+        raise HookRefused(f"{path}: {error.strerror}; not changed") from None
+    return f"rules were added to {path} as comments; see tokcap doctor --rule 'git diff'"
 
 
 def remove(name: str, place: Place, *, project: bool) -> str | None:

@@ -16,6 +16,7 @@ from tokcap.cli.kinds import Name
 from tokcap.cli.reply import Reply
 from tokcap.core.request import flag_of
 from tokcap.environment import Environment, one_line
+from tokcap.errors import UsageError
 from tokcap.hooks import manage
 from tokcap.hooks.manage import prove
 from tokcap.hooks.own_files import bash_env
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 app = application("Cap what a coding agent sends to its model.")
 
+OptionalAgent = Annotated[
+    str | None, typer.Argument(metavar="AGENT", help="an agent listed by tokcap hook list")
+]
 Agent = Annotated[str, typer.Argument(metavar="AGENT", help="an agent listed by tokcap hook list")]
 Limit = Annotated[int | None, like("token_limit", "tokens per result; default: as configured, else 4000")]
 Keep = Annotated[
@@ -55,6 +59,11 @@ Project = Annotated[
     typer.Option("--project", help="use the settings of the current directory instead of the user's"),
 ]
 
+Rules = Annotated[
+    bool,
+    typer.Option("--rules", help="add rules for usual commands to config.toml, as comments to choose from"),
+]
+
 
 @app.command("list")
 def list_agents(context: typer.Context) -> int:
@@ -70,7 +79,7 @@ def list_agents(context: typer.Context) -> int:
 )
 def install(
     context: typer.Context,
-    name: Agent,
+    name: OptionalAgent = None,
     token_limit: Limit = None,
     keep: Keep = None,
     repeat: Repeat = None,
@@ -79,6 +88,7 @@ def install(
     model: Model = None,
     tools: Tools = None,
     project: Project = False,
+    rules: Rules = False,
 ) -> int:
     """Add the hook to the agent's settings; all other settings stay unchanged.
 
@@ -86,6 +96,12 @@ def install(
     """
     env: Environment = context.obj
     place = manage.place_here(env)
+    if rules:
+        env.tell(f"hook: {manage.add_rules(env)}")
+    if name is None:
+        if rules:
+            return exits.OK
+        raise UsageError("AGENT is missing; see tokcap hook list")
     chosen, remark = with_reader(name, place, options_in(context), env)
     message = manage.install(name, place, words_of(chosen), project=project)
     env.tell(f"hook: {message}{remark}")
@@ -151,7 +167,7 @@ def status(context: typer.Context) -> int:
 
 def options_in(context: typer.Context) -> "dict[str, Value]":
     """Return the options of tokcap that a call gives to a hook: all but where the hook is."""
-    given = {key: value for key, value in context.params.items() if key not in ("name", "project")}
+    given = {key: value for key, value in context.params.items() if key not in ("name", "project", "rules")}
     return {**given, "session": given["session"] and session_name(given["session"])}
 
 

@@ -17,7 +17,7 @@ export const TokcapPlugin = async () => ({
     // Tools of opencode have a text, those of MCP servers a list.
     const parts = Array.isArray(output?.content) ? output.content.filter((part) => part.type === "text") : []
     const text = typeof output?.output === "string" ? output.output : parts.map((part) => part.text).join("\n")
-    const event = { text, file: output?.metadata?.outputPath }
+    const event = { tool: input.tool, text, file: output?.metadata?.outputPath }
     const { stdout } = spawnSync(program, words, { input: JSON.stringify(event), maxBuffer: 1 << 28 })
     if (!stdout?.length) return
     const capped = JSON.parse(stdout.toString()).text

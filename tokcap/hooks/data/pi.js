@@ -8,7 +8,7 @@ export default function (pi) {
   pi.on("tool_result", (event) => {
     if (!tools.some((tool) => new RegExp(`^(?:${tool})$`).test(event.toolName))) return
     const texts = event.content.filter((part) => part.type === "text")
-    const input = JSON.stringify({ text: texts.map((part) => part.text).join("\n") })
+    const input = JSON.stringify({ tool: event.toolName, text: texts.map((part) => part.text).join("\n") })
     const { stdout } = spawnSync(program, words, { input, maxBuffer: 1 << 28 })
     if (!stdout?.length) return
     const { text } = JSON.parse(stdout.toString())
