@@ -5,10 +5,11 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 
-from tests.support.mcp_client import Answer, Wire
+from tests.support.mcp_client import ENVELOPE, Answer, Wire
 from tests.support.processes import wait_for
 
 LIMIT = 200
@@ -21,6 +22,7 @@ class RealServer:
         import uvicorn
         from mcp.server import MCPServer
         from mcp.server.mcpserver import Context
+        from pydantic import Field
 
         self.may_finish = threading.Event()
         self.headers: list[dict[str, str]] = []
@@ -30,6 +32,10 @@ class RealServer:
         @server.tool()
         def text(count: int = 3000) -> str:
             return "".join(f"line {number}\n" for number in range(count))
+
+        @server.tool()
+        def place(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]) -> str:
+            return region
 
         @server.tool()
         async def wait(context: Context) -> str:
@@ -83,7 +89,7 @@ class TestRealServer:
         with connected(tmp_path, real.url) as wire:
             assert wire.hello["serverInfo"]["name"] == "real"
             tools = wire.request("tools/list", {})["result"]["tools"]
-            assert [tool["name"] for tool in tools] == ["text", "wait", "tokcap_show"]
+            assert [tool["name"] for tool in tools] == ["text", "place", "wait", "tokcap_show"]
             assert not any("outputSchema" in tool for tool in tools)
             answer = wire.call("text")
             assert answer.tokens <= LIMIT
@@ -91,6 +97,17 @@ class TestRealServer:
             found = wire.call("tokcap_show", handle=answer.handle, pattern="^line 2345$")
             assert found.text.endswith(":line 2345\n")
         assert wire.server.returncode == 0
+
+    def test_modern_requests_are_repeated_in_headers(self, tmp_path, real):
+        with connected(tmp_path, real.url, hello=None) as wire:
+            for method in ("server/discover", "tools/list"):
+                assert wire.request(method, {"_meta": ENVELOPE})["result"]["resultType"] == "complete"
+            params = {"name": "place", "arguments": {"region": "naïve"}, "_meta": ENVELOPE}
+            result = wire.request("tools/call", params)["result"]
+            assert Answer.of_result(result).texts == ["naïve"]
+        last = real.headers[-1]
+        assert (last["mcp-method"], last["mcp-name"]) == ("tools/call", "place")
+        assert last["mcp-param-region"].startswith("=?base64?")
 
     def test_a_long_call_does_not_block_others_and_its_progress_arrives(self, tmp_path, real):
         with connected(tmp_path, real.url) as wire:

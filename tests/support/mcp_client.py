@@ -177,6 +177,11 @@ HELLO = {
 }
 
 
+# What every request of the newest revision says about itself.
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+ENVELOPE = {VERSION_KEY: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+
+
 class Wire:
     """A client without any package: it writes and reads lines, also those that no client would send."""
 

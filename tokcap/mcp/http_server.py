@@ -16,12 +16,22 @@ from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    NAME_BEARING_METHODS,
+    encode_header_value,
+    find_invalid_x_mcp_header,
+    mcp_param_headers,
+    x_mcp_header_map,
+)
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
-from mcp.types import JSONRPCResponse, jsonrpc_message_adapter
+from mcp.types import JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from tokcap import exits
 from tokcap.errors import UsageError
-from tokcap.mcp.messages import INTERNAL_ERROR
+from tokcap.mcp.messages import INTERNAL_ERROR, VERSION_KEY, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +39,6 @@ if TYPE_CHECKING:
 # Without a handler, Python writes warnings of the package, with tracebacks, to stderr.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
-VERSION = "mcp-protocol-version"
 CONNECT_SECONDS = 30.0
 # How long to wait at the end until the server has forgotten the session.
 END_SECONDS = 1.0
@@ -51,6 +60,8 @@ class HttpServer:
         self._url = url
         self._headers = headers
         self._version: str | None = None
+        # Which arguments of a tool a modern request repeats as headers, by the name of the tool.
+        self._parameters: dict[str, Any] = {}
         self._status = exits.OK
         self._loop = asyncio.new_event_loop()
         # Lines of the client; None: it has gone.
@@ -95,21 +106,41 @@ class HttpServer:
             async def pass_on() -> None:
                 async for found in source:
                     if not isinstance(found, Exception):
-                        self._note_version(found.message)
+                        self._note(found.message)
                         receive(found.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
 
             passing = asyncio.create_task(pass_on())
             while (line := await self._lines.get()) is not None:
                 for message in messages_in(line):
-                    headers = {VERSION: self._version} if self._version else None
-                    await sink.send(SessionMessage(message, ClientMessageMetadata(headers=headers)))
+                    metadata = ClientMessageMetadata(headers=self._headers_of(message))
+                    await sink.send(SessionMessage(message, metadata))
             passing.cancel()
 
-    def _note_version(self, message: Any) -> None:
-        """Note the version that was agreed on: every later request names it."""
-        if isinstance(message, JSONRPCResponse):
-            version = message.result.get("protocolVersion")
-            self._version = version if isinstance(version, str) else self._version
+    def _note(self, message: Any) -> None:
+        """Note what later requests repeat as headers: the version that was agreed on, and some arguments."""
+        if not isinstance(message, JSONRPCResponse):
+            return
+        version, tools = message.result.get("protocolVersion"), message.result.get("tools")
+        self._version = version if isinstance(version, str) else self._version
+        for tool in tools if isinstance(tools, list) else ():
+            schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+            if schema is not None and find_invalid_x_mcp_header(schema) is None:
+                self._parameters[str(tool.get("name"))] = x_mcp_header_map(schema)
+
+    def _headers_of(self, message: Any) -> dict[str, str] | None:
+        """Return what the headers of a request repeat of it. A modern request says all of it itself."""
+        params = (isinstance(message, JSONRPCRequest) and message.params) or {}
+        version = meta_of(params).get(VERSION_KEY)
+        if not isinstance(version, str):
+            return {MCP_PROTOCOL_VERSION_HEADER: self._version} if self._version else None
+        headers = {MCP_PROTOCOL_VERSION_HEADER: version, MCP_METHOD_HEADER: message.method}
+        name = params.get(NAME_BEARING_METHODS.get(message.method))
+        if isinstance(name, str):
+            headers[MCP_NAME_HEADER] = encode_header_value(name)
+        arguments = params.get("arguments")
+        if name in self._parameters and isinstance(arguments, dict):
+            headers |= mcp_param_headers(self._parameters[name], arguments)
+        return headers
 
 
 class Client(httpx2.AsyncClient):  # type: ignore[misc]  # the package is optional, so its types are not known

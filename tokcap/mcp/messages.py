@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0: read and make messages, and run the calls that they ask for. Nothing here knows a method."""
+"""JSON-RPC 2.0 as MCP uses it: read and make messages, and run the calls that they ask for."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+UNSUPPORTED_VERSION = -32022
+
+# In these revisions of the protocol, a handshake agrees on one. In modern ones, every request names its own.
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN_VERSIONS = ("2026-07-28",)
+# The members of `_meta` that every modern request has.
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 
 TOO_DEEP = "the message is nested too deeply, or has a number with too many digits"
 # JSON can write half of a surrogate pair, as `"\ud800"`, but nothing can be done with it.
@@ -38,10 +46,11 @@ PROGRESS_SECONDS = 2.0
 class BadMessage(Exception):
     """A message that cannot be answered as it asks. `number` is its id, if that is known."""
 
-    def __init__(self, code: int, message: str, number: Any = None) -> None:
+    def __init__(self, code: int, message: str, number: Any = None, data: Any = None) -> None:
         super().__init__(message)
         self.code = code
         self.number = number
+        self.data = data
 
 
 def read_line(line: bytes) -> Any:
@@ -85,12 +94,37 @@ def line_of(message: Message | list[Message]) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def result_message(number: Any, result: Message | None) -> Message:
+def meta_of(params: Any) -> Message:
+    """Return what a request says about itself."""
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta if isinstance(meta, dict) else {}
+
+
+def is_modern(params: Any) -> bool:
+    """Return whether a request names its revision itself; `BadMessage` if that one is not known."""
+    meta = meta_of(params)
+    if VERSION_KEY not in meta:
+        return False
+    version = meta[VERSION_KEY]
+    if not isinstance(version, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        raise BadMessage(INVALID_PARAMS, f"params._meta needs {VERSION_KEY} and {CAPABILITIES_KEY}")
+    if version not in MODERN_VERSIONS:
+        supported = [*HANDSHAKE_VERSIONS, *MODERN_VERSIONS]
+        data = {"supported": supported, "requested": version}
+        raise BadMessage(UNSUPPORTED_VERSION, "unsupported protocol version", data=data)
+    return True
+
+
+def result_message(number: Any, result: Message, stamp: Message | None = None) -> Message:
+    """Return a result as a message. That of a modern request has a type and a stamp."""
+    if stamp is not None:
+        result = {"resultType": "complete", **result, **stamp}
     return {"jsonrpc": "2.0", "id": number, "result": result}
 
 
-def error_message(number: Any, code: int, message: str) -> Message:
-    return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
+def error_message(number: Any, code: int, message: str, data: Any = None) -> Message:
+    error = {"code": code, "message": message}
+    return {"jsonrpc": "2.0", "id": number, "error": error if data is None else {**error, "data": data}}
 
 
 def is_identifier(number: Any) -> bool:

@@ -13,8 +13,9 @@ from tokcap import exits
 from tokcap.environment import STDIN, STDOUT
 from tokcap.errors import TokcapError
 from tokcap.mcp.connection import IncomingLines, OutgoingLines, RaisedSignals, SignalReceived
-from tokcap.mcp.messages import RunningCalls, head_of, key_of, line_of, result_message
+from tokcap.mcp.messages import VERSION_KEY, RunningCalls, head_of, key_of, line_of, meta_of, result_message
 from tokcap.mcp.tool_table import PROXY_TOOL
+from tokcap.startup.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,14 @@ CALLS = ("tools/call", "tasks/result")
 LIST = "tools/list"
 
 
+class Waiting(Record):
+    """A request of the client that waits for the answer of the server."""
+
+    method: str
+    # What an answer of the proxy needs; None before the modern revisions of the protocol.
+    stamp: Message | None
+
+
 def wrap(settings: ServerSettings, open_upstream: Callable[[], Upstream]) -> int:
     """Serve until the client or the server ends, or a signal arrives. Return the exit status."""
     incoming = IncomingLines(STDIN)
@@ -78,8 +87,8 @@ class Proxy:
         self._upstream = upstream
         self._outgoing = outgoing
         self._calls = RunningCalls(outgoing)
-        # The methods of requests that wait for an answer, by id.
-        self._waiting: dict[str, str] = {}
+        # By id.
+        self._waiting: dict[str, Waiting] = {}
         # Whether the server has a tool of the same name. Then it is left alone.
         self._is_shadowed = False
         self._loaded: tuple[ProxyTools, Capper] | None = None
@@ -121,18 +130,19 @@ class Proxy:
         given = params if isinstance(params, dict) else {}
         if method == "notifications/cancelled" and self._calls.cancel(given.get("requestId")):
             return True
-        if method == "initialize":
+        if method in ("initialize", "server/discover"):
             # While the server starts, load what the first result will need.
             threading.Thread(target=self._load, name="tokcap.mcp.load", daemon=True).start()
         if "id" not in message or method not in (*CALLS, LIST):
             return False
         number = message["id"]
+        stamp: Message | None = {} if VERSION_KEY in meta_of(given) else None
         if method == CALLS[0] and given.get("name") == PROXY_TOOL.name and not self._is_shadowed:
-            self._show(number, given)
+            self._show(number, given, stamp)
         elif method == CALLS[0] and (refusal := self._refusal()) is not None:
-            self._outgoing.send(line_of(result_message(number, refusal)))
+            self._outgoing.send(line_of(result_message(number, refusal, stamp)))
         else:
-            self._waiting[key_of(number)] = method
+            self._waiting[key_of(number)] = Waiting(method, stamp)
             return False
         return True
 
@@ -146,7 +156,7 @@ class Proxy:
             return error_result(error, self._settings.limit_tokens, self._settings)
         return None
 
-    def _show(self, number: Any, params: Message) -> None:
+    def _show(self, number: Any, params: Message, stamp: Message | None) -> None:
         """Answer a call of the tool of the proxy."""
         arguments = params.get("arguments")
         given = arguments if isinstance(arguments, dict) else {}
@@ -154,7 +164,7 @@ class Proxy:
         def work(cancellation: Cancellation) -> None:
             result = self._load()[0].call(PROXY_TOOL.name, given, cancellation)
             if result is not None:
-                self._outgoing.send(line_of(result_message(number, result)))
+                self._outgoing.send(line_of(result_message(number, result, stamp)))
 
         self._calls.start(number, None, work)
 
@@ -162,17 +172,17 @@ class Proxy:
         """Return what the client gets instead of a message of the server; None if it is passed on."""
         if not isinstance(message, dict) or "method" in message or "id" not in message:
             return None
-        method = self._waiting.pop(key_of(message["id"]), None)
-        if method is None:
+        waiting = self._waiting.pop(key_of(message["id"]), None)
+        if waiting is None:
             return None
         result, error = message.get("result"), message.get("error")
-        if method == LIST:
+        if waiting.method == LIST:
             listed = self._listed(result) if isinstance(result, dict) else None
             return None if listed is None else {**message, "result": listed}
         if "result" not in message and "error" not in message:
             # Too deep for Python, so that only its head was read. The whole line becomes text.
             whole = text_of(line)
-            return result_message(message["id"], self._load()[1].result(whole) or whole)
+            return result_message(message["id"], self._load()[1].result(whole) or whole, waiting.stamp)
         if isinstance(error, dict):
             shown = self._load()[1].error(error)
             return None if shown == error else {**message, "error": shown}

@@ -13,16 +13,20 @@ from tokcap.environment import STDIN, STDOUT
 from tokcap.mcp.connection import IncomingLines, OutgoingLines, RaisedSignals, SignalReceived
 from tokcap.mcp.messages import (
     GRACE_SECONDS,
+    HANDSHAKE_VERSIONS,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    MODERN_VERSIONS,
     STOPPED,
     BadMessage,
     RunningCalls,
     error_message,
     is_identifier,
+    is_modern,
     line_of,
+    meta_of,
     problem_in,
     read_line,
     result_message,
@@ -41,8 +45,16 @@ if TYPE_CHECKING:
     # Takes the answer to one request; None if it has none.
     Reply: TypeAlias = Callable[[Message | None], None]
 
-VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 INSTRUCTIONS = "Output that is cut has a mark with the next call, such as: show handle=lake917365018@464"
+# What a client is told about the server.
+ABOUT = {
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "tokcap", "version": __version__},
+    "instructions": INSTRUCTIONS,
+}
+# What a modern client is told with every result, and with those that it may keep because they never change.
+STAMP = {"_meta": {"io.modelcontextprotocol/serverInfo": ABOUT["serverInfo"]}}
+CACHED = {"ttlMs": 3_600_000, "cacheScope": "public"}
 
 
 def serve(settings: ServerSettings) -> int:
@@ -101,7 +113,7 @@ class Server:
         try:
             self._dispatch(message, number, reply)
         except BadMessage as error:
-            reply(error_message(number, error.code, str(error)))
+            reply(error_message(number, error.code, str(error), error.data))
         except Exception as error:
             reply(error_message(number, INTERNAL_ERROR, f"internal error: {type(error).__name__}: {error}"))
 
@@ -125,26 +137,28 @@ class Server:
         problem = problem_in(message)
         if method == "tools/call":
             self._call(number, params, problem, reply)
-        elif problem:
+            return
+        if problem:
             raise BadMessage(INVALID_REQUEST, problem)
-        elif method == "initialize":
-            reply(result_message(number, self._initialize(params)))
+        if method in ("initialize", "server/discover"):
+            # A client waits for the answer, and calls a tool soon.
+            threading.Thread(target=self._load, name="tokcap.mcp.load", daemon=True).start()
+        if method == "initialize":
+            asked = params.get("protocolVersion")
+            version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+            reply(result_message(number, {"protocolVersion": version, **ABOUT}))
+            return
+        stamp = STAMP if is_modern(params) else None
+        if method == "server/discover":
+            found = {"supportedVersions": [*HANDSHAKE_VERSIONS, *MODERN_VERSIONS], **ABOUT, **CACHED}
+            reply(result_message(number, found, STAMP))
         elif method == "ping":
-            reply(result_message(number, {}))
+            reply(result_message(number, {}, stamp))
         elif method == "tools/list":
-            reply(result_message(number, {"tools": [tool.listed() for tool in TOOLS]}))
+            listed = {"tools": [tool.listed() for tool in TOOLS]}
+            reply(result_message(number, {**listed, **CACHED} if stamp else listed, stamp))
         else:
             raise BadMessage(METHOD_NOT_FOUND, f"unknown method {method}")
-
-    def _initialize(self, params: Message) -> Message:
-        asked = params.get("protocolVersion")
-        threading.Thread(target=self._load, name="tokcap.mcp.load", daemon=True).start()
-        return {
-            "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": "tokcap", "version": __version__},
-            "instructions": INSTRUCTIONS,
-        }
 
     def _call(self, number: Any, params: Message, problem: str, reply: Reply) -> None:
         name, arguments = params.get("name"), params.get("arguments")
@@ -153,18 +167,17 @@ class Server:
             raise BadMessage(INVALID_PARAMS, "params.name must be the name of a tool")
         if not isinstance(given, dict):
             raise BadMessage(INVALID_PARAMS, "params.arguments must be an object")
-        meta = params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        stamp = STAMP if is_modern(params) else None
 
         def work(cancellation: Cancellation) -> None:
             # A problem is the result of the tool: a model reads it, and can do better.
             result = self._load().call(name, given, cancellation, problem)
             if result is not None:
-                reply(result_message(number, result))
+                reply(result_message(number, result, stamp))
             else:
                 reply(error_message(number, INTERNAL_ERROR, STOPPED) if cancellation.is_end else None)
 
-        self._calls.start(number, token, work)
+        self._calls.start(number, meta_of(params).get("progressToken"), work)
 
     def _load(self) -> ServerTools:
         """Load the tools, once. A call that comes early waits for it."""
