@@ -226,10 +226,10 @@ class TestGrants:
     def test_renewing_changes_no_number(self, session):
         work = session(1000)
         grant = work.reserve(100)
-        work.renew(grant)
+        work.announce(grant, 0)
         assert work.read() == grant.account
         work.settle(grant, 10)
-        work.renew(grant)
+        work.announce(grant, 0)
         assert (work.read().used, work.read().reserved) == (10, 0), "a grant that is gone stays gone"
 
     def test_what_was_announced_is_counted_if_the_grant_is_released(self, session):

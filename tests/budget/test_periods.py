@@ -81,8 +81,8 @@ class TestTheBorder:
         ledger.session("s").settle(None, 50)
         opened.set_time(NEW_YEAR_EVE + HOUR)
         for grant in grants:
-            ledger.session("s").renew(grant)
-        if ledger.lease_seconds is None:
+            ledger.session("s").announce(grant, 0)
+        if ledger.engine.lease_seconds is None:
             after = ledger.session("s").read()
             assert (after.used, after.reserved, after.remaining) == (0, 600, 400)
         assert ledger.session("s").settle(grants[0], 200).used == 200

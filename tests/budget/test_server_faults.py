@@ -74,7 +74,7 @@ def every_step(ledger) -> None:
     ledger.start("s", Settings(1000, 5000, parent="team", renew="week"))
     grants = [ledger.session("s").reserve(100, turn="t") for _ in range(3)]
     ledger.session("s").announce(grants[0], 10)
-    ledger.session("s").renew(grants[0])
+    ledger.session("s").announce(grants[0], 0)
     ledger.session("s").settle(grants[0], 20)
     ledger.session("s").release(grants[1])
     ledger.session("s").settle(grants[1], 5)

@@ -109,7 +109,7 @@ class TestLeases:
         for seconds in (400, 800, 1200):
             shift_clock(seconds, ledger)
             assert ledger.session("s").read().reserved == 100
-            ledger.session("s").renew(grant)
+            ledger.session("s").announce(grant, 0)
         shift_clock(1200 + 700, ledger)
         assert ledger.session("s").read().reserved == 0
 

@@ -561,7 +561,7 @@ class TestChoosingAStore:
             ("s3://", b"must name a bucket"),
             ("s3://someone:hunter2@bucket", b"must not contain a user or a password"),
             ("s3://bucket?speed=hunter2", b"unknown parameter; known are timeout, endpoint, region"),
-            ("gs://bucket?timeout=never", b"timeout must be seconds"),
+            ("gs://bucket?timeout=never", b"timeout must be a number of seconds"),
             ("file://shared/hunter2", b"must have an absolute path after file://"),
         ],
     )

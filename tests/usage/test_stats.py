@@ -1,4 +1,4 @@
-"""`tokcap stats` adds up exact counts, and says what is not exact."""
+"""`tokcap stats` adds up what calls showed and withheld, and says what is an estimate."""
 
 from __future__ import annotations
 
@@ -57,22 +57,18 @@ def test_sums_are_those_of_a_recount(tokcap, inside):
     assert (commands["(stdin)"]["shows"], commands["seq"]["shows"]) == (2, 0)
 
 
-def test_an_estimate_is_in_no_sum_until_somebody_has_counted(inside):
+def test_the_estimated_total_of_a_large_output_is_in_the_sums_and_called_so(inside):
     data = b"some words\n" * 9000
-    shown = recount(inside("-n", "50", stdin=data).out)
+    ran = inside("-n", "200", "-o", "json", stdin=data)
+    estimate = ran.json["meta"]["total_tokens_estimate"]
     page = recount(inside("show", "@last").out)
     (total,) = told(inside)["totals"]
-    assert (total["inexact_runs"], total["withheld_tokens"], total["saved_tokens"]) == (1, 0, 0)
-    assert total["shown_tokens"] == shown + page
-    assert b"not exact: 1 run" in inside("stats").out
-    number = recount(inside("show", "@last", "--token-count").out)
-    (total,) = told(inside)["totals"]
-    assert (total["inexact_runs"], total["withheld_tokens"]) == (0, recount(data) - shown)
-    assert total["saved_tokens"] == recount(data) - shown - page - number
-    # The second run of the same output has a known total at once.
-    inside("-n", "50", stdin=data)
-    (total,) = told(inside)["totals"]
-    assert (total["inexact_runs"], total["withheld_tokens"]) == (0, 2 * (recount(data) - shown))
+    assert (total["estimated_runs"], total["shown_tokens"]) == (1, recount(ran.out) + page)
+    assert total["withheld_tokens"] == estimate - recount(ran.out)
+    assert total["saved_tokens"] == total["withheld_tokens"] - page
+    text = inside("stats").out.decode()
+    assert f"withheld about {total['withheld_tokens']:,}, saved about {total['saved_tokens']:,}" in text
+    assert "estimated: the totals of 1 run with a large output" in text
 
 
 def test_sessions_have_their_own_rows(inside):
@@ -199,44 +195,28 @@ def test_without_matplotlib_a_plot_is_refused_with_the_line_that_helps(with_acco
 CALLS = st.lists(
     st.tuples(
         st.sampled_from(["run", "show"]),
-        st.sampled_from(["", "aaaa", "bbbb"]),
         st.none() | st.integers(0, 50),
+        st.none() | st.integers(0, 90),
         st.booleans(),
     ),
     max_size=25,
 )
-STDOUT = {"": 5, "aaaa": 30, "bbbb": 7}
-STDERR_TOKENS = 2
 
 
 @given(CALLS)
 @examples(100)
-def test_in_the_end_saved_is_what_there_was_less_what_was_paid(calls):
-    """For any order of runs, shows and counts, and wherever totals become known."""
+def test_saved_is_what_there_was_less_what_was_paid(calls):
+    """For any order of runs and shows."""
     sums = Sums("command", "")
-    counted_handles = set()
-    for kind, handle, shown, has_total in calls:
-        total = STDOUT[handle] + (STDERR_TOKENS if kind == "run" else 0)
-        sums.add(
-            LoggedCall(TODAY, kind, "t", "x", "", handle, shown, total if has_total else None, STDERR_TOKENS)
-        )
-        counted_handles |= {handle} if has_total and handle else set()
+    for kind, shown, total, is_estimated in calls:
+        sums.add(LoggedCall(TODAY, kind, "t", "x", "", "aaaa", shown, total, is_estimated))
     rows = sums.report().rows
     assert len(rows) == bool(calls)
-    known = [
-        (kind, handle, shown, has_total or handle in counted_handles)
-        for kind, handle, shown, has_total in calls
-        if shown is not None
-    ]
-    withheld = sum(
-        STDOUT[h] + STDERR_TOKENS - shown for kind, h, shown, exact in known if exact and kind == "run"
-    )
-    inexact = [handle for kind, handle, _, exact in known if kind == "run" and not exact]
-    if not rows:
-        return
-    assert rows[0].withheld_tokens == withheld
-    assert rows[0].shown_tokens == sum(shown for _, _, shown, _ in known)
-    assert rows[0].inexact_runs == len(inexact)
-    assert rows[0].uncounted_runs == sum(kind == "run" and shown is None for kind, _, shown, _ in calls)
-    if not inexact:
-        assert rows[0].saved_tokens == withheld - sum(shown for kind, _, shown, _ in known if kind == "show")
+    runs = [call for call in calls if call[0] == "run" and None not in call]
+    shows = [shown for kind, shown, _, _ in calls if kind == "show" and shown is not None]
+    for row in rows:
+        assert row.withheld_tokens == sum(total - shown for _, shown, total, _ in runs)
+        assert row.saved_tokens == row.withheld_tokens - sum(shows)
+        assert row.shown_tokens == sum(shown for _, shown, _, _ in runs) + sum(shows)
+        assert row.estimated_runs == sum(is_estimated for *_, is_estimated in runs)
+        assert row.uncounted_runs == sum(call[0] == "run" for call in calls) - len(runs)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokcap.budget.base import Grant
-    from tokcap.budget.server import LeaseKeeper
 
 DEFAULT_TOTAL = 100_000
 CHARACTERS_PER_TOKEN = 4
@@ -90,11 +89,6 @@ class BudgetManager:
             # Refuse an unknown name now, not at the first text.
             open_tokenizer(tokenizer)
         self._open: list[Grant] = []
-        self._keeper: LeaseKeeper | None = None
-        if (lease_seconds := self._session.lease_seconds) is not None:
-            from tokcap.budget.server import LeaseKeeper
-
-            self._keeper = LeaseKeeper(self._session, lease_seconds)
         self._turn: str | None = None
 
     def __repr__(self) -> str:
@@ -109,8 +103,7 @@ class BudgetManager:
         grant = self._session.reserve(requested, turn=self._turn)
         assert grant.tokens is not None, "a request is a limit"
         self._open.append(grant)
-        if self._keeper is not None:
-            self._keeper.add(grant)
+        self._session.keep(grant)
         return grant.tokens
 
     def record_usage(self, actual: int) -> None:
@@ -130,19 +123,13 @@ class BudgetManager:
             # The allocation stays open and can be settled later.
             if grant is not None:
                 self._open.insert(0, grant)
+                self._session.keep(grant)
             raise
-        self._drop_lease(grant)
 
     def release(self) -> None:
         """Free every open allocation without counting anything."""
         while self._open:
-            grant = self._open.pop()
-            self._drop_lease(grant)
-            self._session.release(grant)
-
-    def _drop_lease(self, grant: Grant | None) -> None:
-        if self._keeper is not None and grant is not None:
-            self._keeper.drop(grant)
+            self._session.release(self._open.pop())
 
     def turn(self, identifier: str | None = None) -> str:
         """Begin a turn; return its name, a new one if none is given.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tokcap.budget.arithmetic import Window
     from tokcap.budget.base import Change, Engine, Past, Recorded, Session, Shown, Texts
-    from tokcap.budget.server import Outbox
+    from tokcap.budget.server import LeaseKeeper, Outbox
 
     Answer = TypeVar("Answer")
     Values = ParamSpec("Values")
@@ -56,7 +56,7 @@ class Ledger:
         self.engine = engine
         self._patience_seconds = patience_seconds
         # What could not be settled because the server was away, and whether it was delivered since.
-        self._outbox = outbox
+        self.outbox = outbox
         self._is_delivered = outbox is None
         self._lock = thread.allocate_lock()
         self._process = os.getpid()
@@ -68,11 +68,6 @@ class Ledger:
     def session(self, name: str) -> SessionView:
         """Return a session, which does not have to exist yet."""
         return SessionView(self, name)
-
-    @property
-    def lease_seconds(self) -> float | None:
-        """How long a grant lives without `renew`; None if the ledger sees when its holder has ended."""
-        return self.engine.lease_seconds
 
     # Sessions
 
@@ -110,10 +105,6 @@ class Ledger:
         self._leave_parent()
         with self._lock:
             self.engine.close()
-
-    def defer(self, name: str, grant: Grant, actual: int) -> bool:
-        """Keep a settlement until the server is back; return False if it cannot be kept."""
-        return self._outbox is not None and self._outbox.keep(name, grant, actual)
 
     # How steps are taken
 
@@ -203,20 +194,20 @@ class Ledger:
 
     def _deliver(self) -> None:
         """After the first step that reaches the server, deliver what waits for it."""
-        if self._outbox is None or self._is_delivered:
+        if self.outbox is None or self._is_delivered:
             return
         # Set first: delivering takes steps too.
         self._is_delivered = True
         try:
-            self._outbox.deliver(lambda name, grant, tokens: self.session(name).settle(grant, tokens))
+            self.outbox.deliver(lambda name, grant, tokens: self.session(name).settle(grant, tokens))
         except (LedgerError, OSError):
             # The step itself was done. The next call tries again.
             self._is_delivered = False
 
     def _with_waiting(self, error: LedgerUnreachable) -> LedgerUnreachable:
         """Return the error with what waits for the server."""
-        self._is_delivered = self._outbox is None
-        waiting = self._outbox.waiting() if self._outbox else []
+        self._is_delivered = self.outbox is None
+        waiting = self.outbox.waiting() if self.outbox else []
         if not waiting:
             return error
         tokens = sum(entry.tokens for entry in waiting)
@@ -245,10 +236,7 @@ class SessionView:
     def __init__(self, ledger: Ledger, name: str) -> None:
         self._ledger = ledger
         self.name = session_name(name)
-
-    @property
-    def lease_seconds(self) -> float | None:
-        return self._ledger.lease_seconds
+        self._keeper: LeaseKeeper | None = None
 
     def end(self, *, tree: bool = False) -> Account:
         """End a session, free its name, and return its last numbers. What it used stays used above.
@@ -267,7 +255,7 @@ class SessionView:
         return self._change([f"done/{number}"], rules.reset, number)
 
     def read(self) -> Account:
-        return self._load([], rules.read)
+        return self._load([], lambda rows, name: rules.account_of(rules.chain(rows, name)))
 
     def reserve(
         self,
@@ -301,14 +289,21 @@ class SessionView:
         """
         tokens_of(tokens, "announced")
         if grant.sessions:
-            self._ledger.change(
-                grant_keys(grant), lambda rows: rules.announce(rows, grant, tokens, self.lease_seconds)
-            )
+            seconds = self._ledger.engine.lease_seconds
+            self._ledger.change(grant_keys(grant), lambda rows: rules.announce(rows, grant, tokens, seconds))
 
-    def renew(self, grant: Grant) -> None:
-        """Note that the holder of a grant still runs: it lives for another `lease_seconds`."""
-        if self.lease_seconds is not None:
-            self.announce(grant, 0)
+    def keep(self, grant: Grant) -> None:
+        """Renew a grant until it is settled or released, if it is a lease. This may start a thread."""
+        seconds = self._ledger.engine.lease_seconds
+        if seconds is not None:
+            from tokcap.budget.server import LeaseKeeper
+
+            self._keeper = self._keeper or LeaseKeeper(lambda grant: self.announce(grant, 0), seconds)
+            self._keeper.add(grant)
+
+    def _drop(self, grant: Grant | None) -> None:
+        if self._keeper is not None and grant is not None:
+            self._keeper.drop(grant)
 
     def settle(self, grant: Grant | None, actual: int) -> Account:
         """Count what was used, which may be more than the grant, and free the grant.
@@ -318,6 +313,7 @@ class SessionView:
         counted then.
         """
         tokens_of(actual, "actual")
+        self._drop(grant)
         mine = grant or free_grant()
         keys = [*grant_keys(mine), f"done/{mine.id}"]
         if mine.turn is not None:
@@ -336,10 +332,12 @@ class SessionView:
 
         Return False if it cannot be kept.
         """
-        return self._ledger.defer(self.name, grant or free_grant(), actual)
+        outbox = self._ledger.outbox
+        return outbox is not None and outbox.keep(self.name, grant or free_grant(), actual)
 
     def release(self, grant: Grant) -> Account:
         """Free a grant; count only what was announced. Releasing it again changes nothing."""
+        self._drop(grant)
         return self._change(grant_keys(grant), rules.release, grant)
 
     def record(self, input_tokens: int, output_tokens: int, key: str | None = None) -> Recorded:
@@ -371,7 +369,10 @@ class SessionView:
 
     def turn(self, turn: str) -> int:
         """Return what a turn has used and reserved; 0 for a new turn."""
-        return self._load([self._turn_key(turn)], rules.turn_of, turn)
+        return self._load(
+            [self._turn_key(turn)],
+            lambda rows, name: rules.turn_taken(rows, rules.chain(rows, name)[0], turn),
+        )
 
     def below(self, name: str | None, settings: Settings) -> SessionView:
         """Start a session that is a part of this one, if it does not exist; without a name, a new one."""

@@ -13,10 +13,11 @@ from tokcap.budget import title_of
 from tokcap.budget.base import LISTED, Engine
 from tokcap.budget.ledger import Ledger
 from tokcap.budget.libpq import PostgresConnection, PostgresError
-from tokcap.budget.server import LEASE, TIMEOUT, Outbox, opened, parameters_in, times_in, unquoted
+from tokcap.budget.server import LEASE, TIMEOUT, Outbox, opened, times_in
 from tokcap.errors import LedgerError, LedgerUnreachable, UsageError
 from tokcap.startup.plainjson import loads
 from tokcap.startup.record import TYPE_CHECKING
+from tokcap.system.urls import parameters_in, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

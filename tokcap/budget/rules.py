@@ -84,10 +84,6 @@ def sessions_of(rows: Rows, grant: Grant) -> list[State]:
     return found
 
 
-def read(rows: Rows, name: str) -> Account:
-    return account_of(chain(rows, name))
-
-
 def start(rows: Rows, name: str, settings: Settings, number: int) -> bool:
     """Start a session; return False if it exists with the same settings."""
     found = rows.session(name)
@@ -127,7 +123,6 @@ def new_state(rows: Rows, name: str, settings: Settings, above: tuple[str, ...],
 
 
 def end(rows: Rows, name: str, number: int, *, tree: bool) -> Account:
-    """End a session, or with `tree` all those below it too; return its last numbers."""
     done = rows.get(f"done/{number}")
     ended = rows.past(done) if isinstance(done, str) else None
     if ended is not None:
@@ -158,7 +153,6 @@ def end(rows: Rows, name: str, number: int, *, tree: bool) -> Account:
 
 
 def reset(rows: Rows, name: str, number: int) -> Account:
-    """End a session and start it again with its settings: nothing used, reserved or shown."""
     states = chain(rows, name)
     if rows.get(f"done/{number}") is None:
         rows.save(states[0].replace(ended=rows.now, how="reset"))
@@ -176,11 +170,7 @@ def reserve(
     window: Window | None,
     shares: Window | None,
 ) -> Grant:
-    """Reserve what `arithmetic.offer` allows; raise `BudgetExhausted` if that is nothing.
-
-    `lease` has everything but the tokens that are granted, and `until` as a number of seconds. For `window`
-    and `shares`, see `SessionView.reserve`.
-    """
+    """`lease` has everything but the tokens that are granted, and `until` as a number of seconds."""
     states = chain(rows, name)
     sessions = tuple([(state.name, state.id) for state in states])
     held = states[0].leases.get(str(number))
@@ -198,7 +188,6 @@ def reserve(
 
 
 def announce(rows: Rows, grant: Grant, tokens: int, lease_seconds: float | None) -> None:
-    """Note that up to `tokens` may be written, and renew the lease. A grant that is gone changes nothing."""
     for state in sessions_of(rows, grant):
         lease = state.leases.get(str(grant.id))
         if lease is not None:
@@ -208,10 +197,9 @@ def announce(rows: Rows, grant: Grant, tokens: int, lease_seconds: float | None)
 
 
 def settle(rows: Rows, name: str, grant: Grant, actual: int) -> tuple[Account, bool]:
-    """Count what was used, and free the grant; return also whether the session that made it still knew it.
+    """Return also whether the session that made the grant still knew it.
 
-    A grant is settled in the sessions that it belongs to, also if they have ended, and once. For usage
-    without a reservation, a grant without sessions brings only its id and turn.
+    For usage without a reservation, a grant without sessions brings only its id and turn.
     """
     if rows.get(f"done/{grant.id}") is not None:
         return account_of(chain(rows, name)), True
@@ -248,7 +236,6 @@ def settle_in(rows: Rows, state: State, grant: Grant, actual: int, *, is_own: bo
 
 
 def release(rows: Rows, name: str, grant: Grant) -> Account:
-    """Free a grant; count only what was announced. Releasing it again changes nothing."""
     chain(rows, name)
     for state in sessions_of(rows, grant):
         if str(grant.id) in state.leases:
@@ -257,7 +244,7 @@ def release(rows: Rows, name: str, grant: Grant) -> Account:
 
 
 def record(rows: Rows, name: str, number: int, tokens: int, place: str) -> Recorded:
-    """Count the tokens of a model call, and only once for each `place`: the key of a row.
+    """`place` is the key of a row, for which the tokens are counted only once.
 
     A call sends the whole context again. So its tokens are not added to what was shown before: after the
     call the context holds at least these.
@@ -276,7 +263,6 @@ def record(rows: Rows, name: str, number: int, tokens: int, place: str) -> Recor
 
 
 def compacted(rows: Rows, name: str, used: int) -> Account:
-    """Note that the context now holds `used` tokens, and forget what it was shown. The total stays."""
     states = chain(rows, name)
     compactions = states[0].compactions + 1
     states[0] = rows.save(states[0].replace(window_used=used, compactions=compactions))
@@ -284,14 +270,12 @@ def compacted(rows: Rows, name: str, used: int) -> Account:
 
 
 def shown(rows: Rows, name: str, keys: Sequence[str]) -> Shown:
-    """Return the handles that were noted under these keys for the present context."""
     state = chain(rows, name)[0]
     handles = handles_in(rows, state)
     return Shown(state.context, {key: handles[key] for key in keys if key in handles})
 
 
 def note_shown(rows: Rows, name: str, context: str, handles: Mapping[str, str]) -> bool:
-    """Note handles by their keys; return False if `context` is not the present one any more."""
     state = chain(rows, name)[0]
     if state.context != context:
         return False
@@ -308,11 +292,6 @@ def handles_in(rows: Rows, state: State) -> dict[str, str]:
         return dict(found[1]) if found is not None and found[0] == state.context else {}
     except (TypeError, ValueError, IndexError, KeyError):
         raise damaged_row(key) from None
-
-
-def turn_of(rows: Rows, name: str, turn: str) -> int:
-    """Return what a turn of a session has used and reserved; 0 for a new turn."""
-    return turn_taken(rows, chain(rows, name)[0], turn)
 
 
 def turn_taken(rows: Rows, state: State, turn: str) -> int:

@@ -7,16 +7,17 @@ import time
 
 from tokcap.budget.arithmetic import Account, Settings, tokens_of
 from tokcap.budget.base import Grant, session_name
-from tokcap.errors import SessionNotStarted, StoreError, TokcapError, UsageError
+from tokcap.errors import SessionNotStarted, StoreError, TokcapError
 from tokcap.startup.accelerators import thread
 from tokcap.startup.plainjson import compact, loads
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.system import private_files as private
+from tokcap.system.urls import seconds_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tokcap.budget.ledger import Ledger, SessionView
+    from tokcap.budget.ledger import Ledger
 
 TIMEOUT_SECONDS = 3.0
 LEASE_SECONDS = 20.0
@@ -32,40 +33,12 @@ def opened(name: str, make: Callable[[], Ledger]) -> Ledger:
     return _opened.get(name) or _opened.setdefault(name, make())
 
 
-# URLs. `urllib` would take as long to import as a step on a server takes.
-
-
-def parameters_in(query: str) -> dict[str, str]:
-    """Return the parameters of a URL, which are still quoted."""
-    return dict(part.partition("=")[::2] for part in query.split("&") if part)
-
-
 def times_in(parameters: Mapping[str, str]) -> tuple[float, float]:
     """Return how many seconds a step may take, and how many a lease lasts."""
     return (
-        seconds_in(parameters, TIMEOUT, TIMEOUT_SECONDS, least=0.1),
-        seconds_in(parameters, LEASE, LEASE_SECONDS, least=1.0),
+        seconds_in(parameters, TIMEOUT, TIMEOUT_SECONDS, whose="the ledger's URL"),
+        seconds_in(parameters, LEASE, LEASE_SECONDS, least=1.0, whose="the ledger's URL"),
     )
-
-
-def seconds_in(parameters: Mapping[str, str], name: str, default: float, least: float) -> float:
-    try:
-        seconds = float(parameters.get(name) or default)
-    except ValueError:
-        seconds = 0.0
-    # Not a number is not at least anything either.
-    if not least <= seconds <= 24 * 3600:
-        raise UsageError(f"the ledger's URL: {name} must be a number of seconds, at least {least:g}")
-    return seconds
-
-
-def unquoted(text: str) -> str:
-    """Replace `%41` by the character of that code, in a part of a sound URL."""
-    first, *rest = text.encode().split(b"%")
-    data = first
-    for part in rest:
-        data += bytes.fromhex(part[:2].decode()) + part[2:]
-    return data.decode("utf-8", "surrogateescape")
 
 
 # The outbox: what could not be settled because the server was away, in one small file each
@@ -173,8 +146,8 @@ class LeaseKeeper:
     only slow, what it settles later is counted.
     """
 
-    def __init__(self, session: SessionView, lease_seconds: float) -> None:
-        self._session = session
+    def __init__(self, renew: Callable[[Grant], object], lease_seconds: float) -> None:
+        self._renew_one = renew
         self._pause_seconds = lease_seconds / RENEWALS_OF_LEASE
         self._grants: dict[int, Grant] = {}
         self._guard = thread.allocate_lock()
@@ -211,6 +184,6 @@ class LeaseKeeper:
                 grants = [*self._grants.values()]
             for grant in grants:
                 try:
-                    self._session.renew(grant)
+                    self._renew_one(grant)
                 except Exception:  # noqa: S110  # the server may be back in time for the next attempt
                     pass

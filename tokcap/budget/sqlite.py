@@ -11,7 +11,8 @@ import time
 
 from tokcap.budget.base import Engine
 from tokcap.budget.ledger import Ledger
-from tokcap.errors import LedgerError, UsageError
+from tokcap.errors import LedgerError, StoreError, UsageError
+from tokcap.startup.accelerators import thread
 from tokcap.startup.record import TYPE_CHECKING
 from tokcap.system import private_files as private
 
@@ -109,14 +110,10 @@ class SqliteEngine(Engine):
         return self._transact("BEGIN", lambda found: dict(found.execute(SCAN, values)), seconds), now
 
     def hold(self) -> int:
-        from tokcap.budget import presence
-
-        return presence.hold(self._holders_path)
+        return hold(self._holders_path)
 
     def is_present(self, place: int) -> bool:
-        from tokcap.budget import presence
-
-        return presence.is_present(self._holders_path, place)
+        return is_present(self._holders_path, place)
 
     def _exists(self) -> bool:
         """Return whether the file exists; raise `StoreError` if it is not a file of ours."""
@@ -259,3 +256,97 @@ def primary_code(error: sqlite3.DatabaseError) -> int:
     """Return the kind of an error, without the details that SQLite adds in the higher bits."""
     # Errors that Python itself raises have no code.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+# Whether the holder of a reservation still runs. Process ids are reused, and mean nothing in another
+# container. So a process that holds reservations locks one byte of a file beside the ledger. The system
+# unlocks it when the process ends, however it ends, and all who share the directory can see that.
+
+# The byte is chosen at random among this many. Locks need no bytes in the file: it stays empty.
+PLACES = (1 << 31) - 1
+
+# By process and path: the descriptor through which this process has locked a byte, and that byte. It stays
+# open until the process ends, because closing any descriptor of the file would unlock the byte. A forked
+# process inherits the entries of its parent, but not the locks, so each process has its own.
+_present: dict[tuple[int, str], tuple[int, int]] = {}
+_guards: dict[int, thread.LockType] = {}
+
+
+def guard() -> thread.LockType:
+    """Return a lock that keeps the other threads of this process out."""
+    return _guards.setdefault(os.getpid(), thread.allocate_lock())
+
+
+def hold(path: str) -> int:
+    """Note that this process holds reservations; return the byte that it has locked as long as it runs."""
+    key = os.getpid(), path
+    with guard():
+        descriptor, place = _present.get(key, (-1, 0))
+        if descriptor >= 0 and not os.fstat(descriptor).st_nlink:
+            # The file was removed with its directory. Others look at a new one.
+            os.close(descriptor)
+            descriptor = -1
+        if descriptor < 0:
+            # 0 means that a reservation has no place.
+            place = 1 + int.from_bytes(os.urandom(4), "big") % PLACES
+            _present[key] = lock_byte(path, place), place
+        return place
+
+
+def lock_byte(path: str, place: int) -> int:
+    """Lock a byte of the file; return the descriptor that keeps it locked."""
+    descriptor = open_shared(path)
+    try:
+        os.lseek(descriptor, place, os.SEEK_SET)
+        os.lockf(descriptor, os.F_TLOCK, 1)
+    except OSError as error:
+        os.close(descriptor)
+        raise private.refused(path, error) from None
+    return descriptor
+
+
+def is_present(path: str, place: int) -> bool:
+    """Return whether the process that has locked this byte still runs."""
+    with guard():
+        own, own_place = _present.get((os.getpid(), path), (-1, 0))
+        if own >= 0:
+            return place == own_place or is_locked(own, place)
+        try:
+            descriptor = open_shared(path, flags=0)
+        except FileNotFoundError:
+            return False
+        try:
+            return is_locked(descriptor, place)
+        finally:
+            os.close(descriptor)
+
+
+def is_locked(descriptor: int, place: int) -> bool:
+    """Return whether another process has locked a byte."""
+    os.lseek(descriptor, place, os.SEEK_SET)
+    try:
+        os.lockf(descriptor, os.F_TEST, 1)
+    except OSError:
+        # If locks do not work at all, nothing says that the process has ended.
+        return True
+    return False
+
+
+def open_shared(path: str, flags: int = os.O_CREAT) -> int:
+    """Open the file that holders lock, and create it if that is wanted; else `FileNotFoundError`."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | flags | private.FOLLOW_NOTHING, private.FILE_MODE)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise private.refused(path, error) from None
+    try:
+        found = os.fstat(descriptor)
+        private.check_own_regular(path, found)
+        if found.st_mode & 0o777 != private.FILE_MODE:
+            # The umask may have taken more than others' rights.
+            os.fchmod(descriptor, private.FILE_MODE)
+    except StoreError:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -32,9 +32,8 @@ class Meant(Record):
 
     def view(self, env: Environment) -> SessionView:
         from tokcap.budget import open_ledger
-        from tokcap.budget.ledger import SessionView
 
-        return SessionView(open_ledger(env), self.name)
+        return open_ledger(env).session(self.name)
 
     def do(self, step: Callable[[], Found]) -> Found:
         """Do one step in the session. If it has not been started, that is an answer: exit status 1."""

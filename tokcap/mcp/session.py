@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from tokcap.api.manager import open_session
 from tokcap.budget import open_ledger
-from tokcap.budget.ledger import SessionView
-from tokcap.budget.server import LeaseKeeper
 from tokcap.errors import BudgetExhausted, LedgerError, TokcapError
 from tokcap.mcp.settings import Hold
 from tokcap.outputs import LEAST_TOKENS
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 
     from tokcap.budget.arithmetic import Account
     from tokcap.budget.base import Grant
+    from tokcap.budget.ledger import SessionView
     from tokcap.environment import Environment
 
 
@@ -28,8 +27,6 @@ class ChargedSession(Record):
 
     name: str
     storage: SessionView
-    # Renews what is held, if the ledger is on a server.
-    keeper: LeaseKeeper | None = None
 
     def read(self) -> Account:
         return self.storage.read()
@@ -45,8 +42,7 @@ class ChargedSession(Record):
                 f"the budget is exhausted: {grant.tokens} tokens are left,"
                 f" the smallest answer needs {LEAST_TOKENS}"
             )
-        if self.keeper:
-            self.keeper.add(grant)
+        self.storage.keep(grant)
         # Later answers keep their share.
         most = grant.account.most_for_one_answer(LEAST_TOKENS)
         tokens = grant.tokens if most is None else min(grant.tokens, most)
@@ -57,8 +53,6 @@ class ChargedSession(Record):
 
         What the client waits for is more important than a ledger that cannot be used now.
         """
-        if self.keeper:
-            self.keeper.drop(grant)
         try:
             self.storage.settle(grant, tokens)
         except LedgerError:
@@ -70,8 +64,6 @@ class ChargedSession(Record):
 
     def release(self, grant: Grant) -> None:
         """Free a reservation."""
-        if self.keeper:
-            self.keeper.drop(grant)
         with suppress(TokcapError):
             self.storage.release(grant)
 
@@ -91,9 +83,7 @@ def open_server_session(name: str, total: int | None, env: Environment) -> Itera
     name = name or f"mcp-{os.urandom(4).hex()}"
     try:
         with open_session(name, total=total):
-            storage = SessionView(ledger, name)
-            seconds = storage.lease_seconds
-            yield ChargedSession(name, storage, LeaseKeeper(storage, seconds) if seconds else None)
+            yield ChargedSession(name, ledger.session(name))
     finally:
         if ends_with_server and ledger.has(name):
             ledger.session(name).end()

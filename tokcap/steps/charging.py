@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tokcap.budget.arithmetic import Account
     from tokcap.budget.base import Grant, Shown
     from tokcap.budget.ledger import SessionView
-    from tokcap.budget.server import LeaseKeeper
     from tokcap.core.request import View
     from tokcap.environment import Environment
 
@@ -54,7 +53,6 @@ class Charge:
         self._account_at_end: Account | None = None
         self._grant: Grant | None = None
         self._ledger: SessionView | None = None
-        self._keeper: LeaseKeeper | None = None
         # What a later call settles.
         self._deferred: Grant | None = None
         # The ledger was away before the run, so nothing is reserved for what has to be charged.
@@ -90,12 +88,8 @@ class Charge:
 
     def keep_lease(self) -> None:
         """Renew the grant while the command runs, if the ledger wants that. This may start a thread."""
-        if self._ledger is None or self._grant is None or self._ledger.lease_seconds is None:
-            return
-        from tokcap.budget.server import LeaseKeeper
-
-        self._keeper = LeaseKeeper(self._ledger, self._ledger.lease_seconds)
-        self._keeper.add(self._grant)
+        if self._ledger is not None and self._grant is not None:
+            self._ledger.keep(self._grant)
 
     @property
     def is_tracked(self) -> bool:
@@ -181,7 +175,7 @@ class Charge:
             # A problem of the ledger must not withhold the output.
             return (Notice("NOT_CHARGED", f"{tokens} tokens were not charged to the session: {error}"),)
         finally:
-            self._drop_grant()
+            self._grant = None
         return ()
 
     def _defer(self, ledger: SessionView, tokens: int, problem: str) -> tuple[Notice, ...]:
@@ -203,12 +197,7 @@ class Charge:
         """Give the grant back if it was not settled."""
         if self._ledger is not None and self._grant is not None:
             self._release(self._ledger, self._grant)
-            self._drop_grant()
-
-    def _drop_grant(self) -> None:
-        if self._keeper is not None and self._grant is not None:
-            self._keeper.drop(self._grant)
-        self._grant = None
+            self._grant = None
 
     def _reserve(self, ledger: SessionView, view: View, env: Environment) -> Grant:
         """Ask for a grant. When the context is nearly full, run the hook once and ask again."""

@@ -169,7 +169,6 @@ def note_run(
         handle=meta.handle,
         total_tokens=(out_tokens or 0) + (err_tokens or 0) if is_known else None,
         estimated_tokens=None if is_known else meta.total_tokens_estimate,
-        stderr_tokens=None if is_known or given.out.lost or not was_counted else err_tokens,
     )
     append_line(line, env.data_dir(), env.now())
 
@@ -204,15 +203,12 @@ def note_show(
 ) -> None:
     """Log that a stored output was read. It is always counted, because it reduces what the run has saved."""
     command = stored.record.command
-    index = answer.indexes.get("out")
-    is_whole_stdout = index is not None and index.storable and asked.stream == "out"
     size_bytes = stored.streams[asked.stream].size
     line = line_about(asked, tokenizer, answer, size_bytes, is_counted=not failure).replace(
         kind="show",
         # If the store did not record the command, the line of the run has it.
         program=program_name(command) if command else None,
         handle=stored.handle,
-        total_tokens=exact_tokens(answer, 0, "out", tokenizer) if is_whole_stdout else None,
     )
     append_line(line, env.data_dir(), env.now())
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from tokcap.errors import UsageError
 from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.system.urls import parameters_in, seconds_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -75,7 +76,6 @@ def parts(size: int, read: Read) -> Iterator[bytes]:
 
 
 TIMEOUT_SECONDS = 10.0
-LEAST_SECONDS, MOST_SECONDS = 0.1, 3600.0
 # The parameters that every shared store takes.
 TIMEOUT = "timeout"
 
@@ -111,24 +111,10 @@ def parse(scheme: str, rest: str, known: tuple[str, ...] = ()) -> SharedUrl:
         )
     if not place and scheme != "file":
         raise UsageError(f"the store's URL must name a bucket: {scheme}://BUCKET or {scheme}://BUCKET/PREFIX")
-    parameters = dict(part.partition("=")[::2] for part in query.split("&") if part)
+    parameters = parameters_in(query)
     for name in parameters:
         if name not in (TIMEOUT, *known):
             names = ", ".join((TIMEOUT, *known))
             raise UsageError(f"the store's URL has an unknown parameter; known are {names}")
-    return SharedUrl(
-        scheme, place, prefix.strip("/"), seconds_of(parameters.pop(TIMEOUT, "")), parameters=parameters
-    )
-
-
-def seconds_of(text: str) -> float:
-    try:
-        seconds = float(text) if text else TIMEOUT_SECONDS
-    except ValueError:
-        seconds = 0.0
-    # NaN fails this comparison too.
-    if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
-        raise UsageError(
-            f"the store's URL: {TIMEOUT} must be seconds, from {LEAST_SECONDS:g} to {MOST_SECONDS:g}"
-        )
-    return seconds
+    seconds = seconds_in(parameters, TIMEOUT, TIMEOUT_SECONDS, whose="the store's URL")
+    return SharedUrl(scheme, place, prefix.strip("/"), seconds, parameters)

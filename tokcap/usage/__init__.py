@@ -40,9 +40,8 @@ class UsageLine(Record):
     session: str | None = None
     shown_tokens: int | None = None
     total_tokens: int | None = None
-    # Without an exact total: its estimate. With `stderr_tokens`, the total is known once stdout is counted.
+    # Without an exact total: its estimate.
     estimated_tokens: int | None = None
-    stderr_tokens: int | None = None
 
     def members(self) -> dict[str, int | str | None]:
         """Return the members of the line in the log, in order."""
@@ -54,7 +53,6 @@ class UsageLine(Record):
             "shown": self.shown_tokens,
             "total": self.total_tokens,
             "estimate": self.estimated_tokens,
-            "stderr": self.stderr_tokens,
             "bytes": self.output_bytes,
             "shown_bytes": self.shown_bytes,
             "session": self.session,

@@ -1,8 +1,7 @@
 """Read the usage log and add it up by day, command or session.
 
-Only exact numbers are added. A run withholds its total minus what it has shown. Each later `show` of its
-output reduces what the run has saved, so a saving can be below zero. The total of a run that was only
-estimated is known once any call has counted the same output to its end.
+A run withholds its total minus what it has shown; the total of a large output is an estimate. Each later
+`show` of its output reduces what the run has saved, so a saving can be below zero.
 """
 
 from __future__ import annotations
@@ -42,11 +41,10 @@ class LoggedCall(NamedTuple):
     command: str
     session: str
     handle: str
-    # None: not counted. For a `show`, the total is that of the stored stdout.
+    # None: not counted.
     shown_tokens: int | None
     total_tokens: int | None
-    # The tokens of stderr, if those of stdout may become known later.
-    stderr_tokens: int | None
+    is_estimated: bool
 
 
 class Row:
@@ -55,14 +53,14 @@ class Row:
     def __init__(self, tokenizer: str, name: str = "") -> None:
         self.tokenizer, self.name = tokenizer, name
         self.runs = self.shows = self.shown_tokens = self.withheld_tokens = self.saved_tokens = 0
-        # Runs whose output was passed on and never counted, and runs whose total is only an estimate.
-        self.uncounted_runs = self.inexact_runs = 0
+        # Runs whose output was passed on and never counted, and runs whose total is an estimate.
+        self.uncounted_runs = self.estimated_runs = 0
 
     def numbers(self) -> dict[str, int]:
         return {name: value for name, value in self.__dict__.items() if isinstance(value, int)}
 
-    def add(self, **amounts: int) -> None:
-        for name, amount in amounts.items():
+    def add(self, other: Row) -> None:
+        for name, amount in other.numbers().items():
             self.__dict__[name] += amount
 
 
@@ -84,84 +82,52 @@ class Sums:
     def __init__(self, by: By, since: str) -> None:
         self._by, self._since = by, since
         self._rows: dict[tuple[str, str], Row] = {}
-        # What is known of stored outputs, by handle and tokenizer: their total, that of their stdout alone,
-        # the command of the first run.
-        self._totals: dict[tuple[str, str], int] = {}
-        self._stdout_totals: dict[tuple[str, str], int] = {}
+        # The command of the first run of each stored output: the line of a `show` may not have it.
         self._commands: dict[str, str] = {}
-        # Runs with an unknown total, and `show` calls of their outputs.
-        self._waiting: list[LoggedCall] = []
-        self._inexact: set[tuple[str, str]] = set()
         self.broken_lines = 0
 
     def add(self, call: LoggedCall) -> None:
-        output = (call.handle, call.tokenizer)
         is_run = call.kind == "run"
-        if call.total_tokens is not None and call.handle:
-            (self._totals if is_run else self._stdout_totals)[output] = call.total_tokens
         if is_run:
             self._commands.setdefault(call.handle, call.command)
-        self._count(call, **({"runs": 1} if is_run else {"shows": 1}))
-        if call.shown_tokens is None:
-            self._count(call, uncounted_runs=int(is_run))
+        if call.day < self._since:
             return
-        self._count(call, shown_tokens=call.shown_tokens)
-        if is_run and call.total_tokens is None:
-            self._inexact.add(output)
-            self._waiting.append(call)
-        elif not is_run and output in self._inexact:
-            self._waiting.append(call)
-        else:
-            self._save(call, call.total_tokens if is_run else None)
+        row = self._row_of(call)
+        row.runs += is_run
+        row.shows += not is_run
+        if call.shown_tokens is None or (is_run and call.total_tokens is None):
+            row.uncounted_runs += is_run
+            return
+        row.shown_tokens += call.shown_tokens
+        if not is_run or call.total_tokens is None:
+            row.saved_tokens -= call.shown_tokens
+            return
+        row.withheld_tokens += call.total_tokens - call.shown_tokens
+        row.saved_tokens += call.total_tokens - call.shown_tokens
+        row.estimated_runs += call.is_estimated
 
     def report(self) -> Report:
         """Return the sums of all lines."""
-        for call in self._waiting:
-            total = self._total_of(call)
-            if total is not None:
-                self._save(call, total if call.kind == "run" else None)
-            elif call.kind == "run":
-                self._count(call, inexact_runs=1)
         totals: dict[str, Row] = {}
         for row in self._rows.values():
-            totals.setdefault(row.tokenizer, Row(row.tokenizer)).add(**row.numbers())
+            totals.setdefault(row.tokenizer, Row(row.tokenizer)).add(row)
         used = sorted(totals.values(), key=lambda row: (-row.runs, row.tokenizer))
         rows = sorted(self._rows.values(), key=lambda row: (row.name, row.tokenizer))
         if self._by != "day":
             rows.sort(key=lambda row: (-abs(row.saved_tokens), -row.runs))
         return Report(self._by, self._since, used, rows, self.broken_lines)
 
-    def _total_of(self, call: LoggedCall) -> int | None:
-        """Return the total of an output that a call before or after has counted."""
-        output = (call.handle, call.tokenizer)
-        if not call.handle or output in self._totals:
-            return self._totals.get(output)
-        stdout, stderr = self._stdout_totals.get(output), call.stderr_tokens
-        return None if stdout is None or (stderr is None and call.kind == "run") else stdout + (stderr or 0)
-
-    def _save(self, call: LoggedCall, total: int | None) -> None:
-        """Add what a run withholds, or what a `show` costs."""
-        assert call.shown_tokens is not None
-        withheld = 0 if total is None else total - call.shown_tokens
-        saved = -call.shown_tokens if total is None else withheld
-        self._count(call, withheld_tokens=withheld, saved_tokens=saved)
-
-    def _count(self, call: LoggedCall, **amounts: int) -> None:
-        if call.day < self._since:
-            return
+    def _row_of(self, call: LoggedCall) -> Row:
         name = {
             "day": call.day,
             "command": call.command or self._commands.get(call.handle) or UNKNOWN,
             "session": call.session or NO_SESSION,
         }[self._by]
-        row = self._rows.get((call.tokenizer, name))
-        if row is None:
-            row = self._rows[call.tokenizer, name] = Row(call.tokenizer, name)
-        row.add(**amounts)
+        return self._rows.setdefault((call.tokenizer, name), Row(call.tokenizer, name))
 
 
 def read_report(env: Environment, by: By, since: str) -> Report:
-    """Read all lines, and add up those from a day on. Earlier runs have the totals of later `show` calls."""
+    """Read all lines, and add up those from a day on. The commands of `show` calls may be in earlier runs."""
     directory = os.path.join(env.data_dir(), DIRECTORY)
     for path in (env.data_dir(), directory):
         if os.path.lexists(path) and not private.is_own_directory(path):
@@ -210,13 +176,17 @@ def read_line(day: str, raw: bytes) -> LoggedCall | None:
     if type(fields) is not dict:
         return None
     names = [fields.get(name, "") for name in ("kind", "tokenizer", "command", "session", "handle")]
-    counts = [fields.get(name) for name in ("shown", "total", "stderr")]
+    shown, total, estimate = counts = [fields.get(name) for name in ("shown", "total", "estimate")]
     if {*map(type, names)} != {str} or names[0] not in ("run", "show") or not names[1]:
         return None
     numbers = [number for number in counts if number is not None]
     if any(type(number) is not int or not 0 <= number < TOO_LARGE for number in numbers):
         return None
-    return LoggedCall(day, *names, *counts) if names[2] or names[0] == "show" else None
+    total, is_estimated = (estimate, True) if total is None else (total, False)
+    kind, tokenizer, command, session, handle = names
+    if not command and kind == "run":
+        return None
+    return LoggedCall(day, kind, tokenizer, command, session, handle, shown, total, is_estimated)
 
 
 def day_before(now: float, days: int) -> str:

@@ -40,11 +40,11 @@ def sentences(total: Row, report: Report) -> Iterator[str]:
     since = f" since {report.since}" if report.since else ""
     calls = f"{count_of(total.runs, 'run')}, {count_of(total.shows, 'show call')}{since}"
     yield f"{calls}, counted with {printable(total.tokenizer, LONGEST_TOKENIZER)}"
-    saved = f"saved {total.saved_tokens:,}"
-    yield f"shown {total.shown_tokens:,}, withheld {total.withheld_tokens:,}, {saved}"
-    if total.inexact_runs:
-        inexact = f"{count_of(total.inexact_runs, 'run')} with an estimated total"
-        yield f"not exact: {inexact}; not included in withheld and saved"
+    about = "about " if total.estimated_runs else ""
+    saved = f"withheld {about}{total.withheld_tokens:,}, saved {about}{total.saved_tokens:,}"
+    yield f"shown {total.shown_tokens:,}, {saved}"
+    if total.estimated_runs:
+        yield f"estimated: the totals of {count_of(total.estimated_runs, 'run')} with a large output"
     if total.uncounted_runs:
         yield f"not counted: {count_of(total.uncounted_runs, 'run')}; not included in any sum"
 

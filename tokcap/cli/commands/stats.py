@@ -45,8 +45,9 @@ def stats(
     """Show how many tokens were shown, withheld and saved, by day, command and session.
 
     Saved is what runs withheld, minus what reading it later with tokcap show has cost. It is negative if
-    reading cost more. Outputs that were not counted are listed as runs, but add no tokens to any sum. These
-    are the calls of this machine. If sessions are kept on a server, tokcap budget history has those of all.
+    reading cost more. The total of an output over 64 KiB is estimated. Outputs that were not counted are
+    listed as runs, but add no tokens to any sum. These are the calls of this machine. If sessions are kept on
+    a server, tokcap budget history has those of all.
     """
     env = context.obj
     reply = Reply(env, output)
