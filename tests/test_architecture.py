@@ -56,6 +56,8 @@ BESIDE = {
         "tokcap.cli.arguments",
         "tokcap.cli.config",
         "tokcap.cli.rules",
+        # The tool that reads on is described once.
+        "tokcap.mcp.tool_table",
     ),
     "integrations": ("tokcap.api", "tokcap.cli.options", "tokcap.cli.kinds"),
     "mcp": ("tokcap.api", "tokcap.cli.options", "tokcap.cli.rules"),

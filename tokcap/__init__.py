@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from tokcap.api.manager import open_session as open_session
     from tokcap.api.results import Capped as Capped
     from tokcap.api.results import Result as Result
+    from tokcap.api.show_tool import ShowTool as ShowTool
+    from tokcap.api.show_tool import show_tool as show_tool
     from tokcap.api.tool_budget import ToolBudget as ToolBudget
+    from tokcap.api.tool_results import acap_result as acap_result
+    from tokcap.api.tool_results import cap_result as cap_result
     from tokcap.budget.arithmetic import ResponseMode as ResponseMode
     from tokcap.core.response import Notice as Notice
     from tokcap.errors import BadNumber as BadNumber
@@ -46,7 +50,9 @@ else:
         "tokcap.api.calls": "cap count pages run show",
         "tokcap.api.manager": "BudgetManager TokenCounter open_session",
         "tokcap.api.results": "Capped Result",
+        "tokcap.api.show_tool": "ShowTool show_tool",
         "tokcap.api.tool_budget": "ToolBudget",
+        "tokcap.api.tool_results": "acap_result cap_result",
         "tokcap.budget.arithmetic": "ResponseMode",
         "tokcap.core.response": "Notice",
         "tokcap.errors": (

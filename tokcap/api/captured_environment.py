@@ -62,9 +62,9 @@ def cap_captured(
     return run_captured(request, environment or CapturedEnvironment(), lambda _request, _env: source)
 
 
-def show_captured(request: ShowRequest) -> CapturedCall:
+def show_captured(request: ShowRequest, environment: CapturedEnvironment | None = None) -> CapturedCall:
     """Show a stored output and collect what is written."""
-    with CapturedEnvironment() as environment:
+    with environment or CapturedEnvironment() as environment:
         return environment.collected(pipeline.show(request, environment.env), request)
 
 

@@ -88,6 +88,23 @@ class CapOptions(ViewOptions, total=False):
     spill_total: int | str
 
 
+class ResultOptions(TypedDict, total=False):
+    """What a model gets of the result of a tool."""
+
+    tokenizer: str
+    model: str
+    shape: Shape
+    keep: Keep
+    focus: str
+    fields: str | Sequence[str]
+    mode: Mode
+    clean: bool
+    redact: bool
+    spill: SpillMode
+    max_bytes: int | str
+    store: str
+
+
 class RunOptions(CapOptions, total=False):
     """How a command is run."""
 

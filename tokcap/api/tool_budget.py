@@ -12,7 +12,6 @@ from tokcap.api.calls import cap, decoded_like
 from tokcap.budget.arithmetic import Settings, Window, result_share, share_of, tokens_of
 from tokcap.errors import BudgetExhausted
 from tokcap.startup.record import Record
-from tokcap.tokens import count_bytes, open_tokenizer
 
 if TYPE_CHECKING:
     from tokcap.api.results import Capped
@@ -90,16 +89,8 @@ class ToolBudget(Record):
         A longer text is stored as a whole. The message is then what matters in it and the command that shows
         the rest, together at most `allowance` tokens. `keep` chooses another part.
         """
-        allowance = limit_tokens = self.allowance
-        if not allowance:
+        if not self.allowance:
             raise BudgetExhausted("the context is full: compact it first")
-        tokenizer = open_tokenizer(self.tokenizer)
-        while True:
-            shown = cap(text, limit_tokens, tokenizer=self.tokenizer, shape=shape, keep=keep, spill="auto")
-            # Where the mark has no room for the command that shows the rest, a line below the window has it.
-            is_apart = not shown.words or shown.data.endswith(b"\n")
-            message = shown.data + (b"" if is_apart else b"\n") + shown.words
-            surplus = count_bytes(message, tokenizer) - allowance
-            if surplus <= 0 or limit_tokens - surplus < 1:
-                return shown.replace(data=message, text=decoded_like(text, message))
-            limit_tokens -= surplus
+        found = cap(text, self.allowance, tokenizer=self.tokenizer, shape=shape, keep=keep, spill="auto")
+        message = found.data + found.words
+        return found.replace(data=message, text=decoded_like(text, message), words=b"")

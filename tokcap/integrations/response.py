@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import time
 import traceback
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokcap.api.captured_environment import CapturedEnvironment, cap_captured
 from tokcap.api.keywords import build_run_request
+from tokcap.api.values import as_json, is_structure
 from tokcap.core.response import DETAIL_CHARACTERS, Failure, Meta, Response, last_lines
 from tokcap.errors import TokcapError, TokenizerUnavailable, UsageError
 from tokcap.exits import OK
@@ -165,26 +163,4 @@ def printed(value: object) -> bytes:
     if isinstance(value, str):
         text = value if value.endswith("\n") or not value else f"{value}\n"
         return text.encode("utf-8", "surrogatepass")
-    is_record = dataclasses.is_dataclass(value) or hasattr(value, "model_dump")
-    if not isinstance(value, dict | list | tuple) and (not is_record or isinstance(value, type)):
-        return b""
-    try:
-        return as_json(value, ascii_only=False).encode()
-    except UnicodeEncodeError:
-        # A lone surrogate has no UTF-8 form, but it has a JSON escape.
-        return as_json(value, ascii_only=True).encode()
-
-
-def as_json(value: object, *, ascii_only: bool) -> str:
-    return json.dumps(value, default=to_json_type, ensure_ascii=ascii_only, separators=(",", ":")) + "\n"
-
-
-def to_json_type(value: Any) -> object:
-    """Convert a value that the JSON encoder does not support."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, set | frozenset):
-        return sorted(value, key=str)
-    return value.value if isinstance(value, Enum) else str(value)
+    return as_json(value) + b"\n" if is_structure(value) else b""

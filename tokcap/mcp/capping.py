@@ -9,10 +9,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tokcap.api.calls import cap, encoded
+from tokcap.api.charged_session import Hold
 from tokcap.core.payload import TextPayload
 from tokcap.errors import BudgetExhausted
 from tokcap.mcp.results import cost_of
-from tokcap.mcp.settings import Hold
 from tokcap.tokens import open_index, open_tokenizer
 
 if TYPE_CHECKING:

@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
+from tokcap.api.charged_session import Hold
 from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from tokcap.budget.base import Grant
-    from tokcap.mcp.session import ChargedSession
+    from tokcap.api.charged_session import ChargedSession
 
 # The limit of one result, unless the user sets another.
 DEFAULT_LIMIT_TOKENS = 4000
 # Which part of a large output is shown, unless a call or the user says otherwise.
 DEFAULT_KEEP = "auto"
-
-
-class Hold(Record):
-    """What one result may use. If a session pays, it is reserved before anything runs.
-
-    So calls that run at the same time never use more than the total together.
-    """
-
-    tokens: int
-    # The longest mode in which the result is shown.
-    mode: str = "raw"
-    session: ChargedSession | None = None
-    grant: Grant | None = None
-
-    def settle(self, tokens: int) -> None:
-        """Charge what the result costs, and free the rest."""
-        if self.session and self.grant:
-            self.session.settle(self.grant, tokens)
-
-    def release(self) -> None:
-        """Free all of it: there is no result."""
-        if self.session and self.grant:
-            self.session.release(self.grant)
 
 
 class ServerSettings(Record):

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypeAlias
 
+    from tokcap.api.charged_session import Hold
     from tokcap.mcp.messages import Cancellation
-    from tokcap.mcp.settings import Hold, ServerSettings
+    from tokcap.mcp.settings import ServerSettings
     from tokcap.mcp.tool_table import Argument, Tool
 
     Given: TypeAlias = dict[str, Any]
