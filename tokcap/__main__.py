@@ -117,10 +117,9 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
         return show(invocation, env).status
     if isinstance(invocation, HelpWanted):
         from tokcap.cli.help import full_help, show_help
-        from tokcap.system.screen import screen_of
 
         render = full_help if invocation.form == "run" else show_help
-        env.write_stdout(render(screen_of(env, env.stdout)).encode())
+        env.write_stdout(render(env.columns(env.stdout)).encode())
         return exits.OK
     if isinstance(invocation, VersionWanted):
         from tokcap import __version__
@@ -133,9 +132,8 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
         if FORMS[invocation.output].has_envelope:
             raise UsageError("no command was given, and standard input is a terminal; see tokcap --help")
         from tokcap.cli.help import short_help
-        from tokcap.system.screen import screen_of
 
-        env.write_stderr(short_help(screen_of(env, env.stderr)).encode())
+        env.write_stderr(short_help(env.columns(env.stderr)).encode())
         return exits.OWN_FAILURE
 
     from tokcap.pipeline import run

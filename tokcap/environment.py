@@ -11,7 +11,7 @@ import time
 
 from tokcap.errors import ReaderGone, StreamError
 from tokcap.startup.record import TYPE_CHECKING, Record
-from tokcap.system.descriptors import write_all
+from tokcap.system.descriptors import USUAL_COLUMNS, columns_of, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -244,6 +244,10 @@ class Environment(Record):
     def is_terminal(self, descriptor: int) -> bool:
         """Return whether a descriptor of this program is a terminal; no library call has one."""
         return self.is_program and descriptor not in self.closed and os.isatty(descriptor)
+
+    def columns(self, descriptor: int) -> int:
+        """Return the width that text is made for. A narrower terminal breaks lines itself."""
+        return max(columns_of(descriptor), USUAL_COLUMNS) if self.is_terminal(descriptor) else USUAL_COLUMNS
 
     def home(self) -> str:
         """Return the user's home directory."""

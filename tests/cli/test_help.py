@@ -13,7 +13,6 @@ from tests.support.terminal import report_on_a_terminal
 from tokcap.cli.catalog import RUN, all_commands
 from tokcap.cli.help import command_help, full_help, show_help, usage
 from tokcap.core.request import SUBCOMMANDS
-from tokcap.system.screen import Screen
 
 COMMANDS = all_commands()
 # `mcp` is a command itself.
@@ -22,22 +21,21 @@ GROUPS = sorted({command.path[0] for command in COMMANDS if len(command.path) > 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_no_line_is_wider_than_the_screen(columns):
-    screen = Screen(columns)
-    for text in (full_help(screen), *(command_help(command, screen) for command in COMMANDS[1:])):
+    for text in (full_help(columns), *(command_help(command, columns) for command in COMMANDS[1:])):
         for line in text.splitlines():
             # A call to be copied stays on one line, and so do the forms of a call.
             assert len(line) <= columns or "tokcap" in line, line
 
 
 def test_help_fits_a_screen():
-    assert len(full_help(Screen(80)).splitlines()) <= 64
-    assert len(full_help(Screen(120)).splitlines()) <= 64
+    assert len(full_help(80).splitlines()) <= 64
+    assert len(full_help(120).splitlines()) <= 64
 
 
 def test_a_wide_screen_shows_the_full_words():
     clean = next(option for option in RUN.options if option.key == "clean")
-    assert clean.brief in full_help(Screen(80))
-    assert clean.help in full_help(Screen(200))
+    assert clean.brief in full_help(80)
+    assert clean.help in full_help(200)
 
 
 def test_the_help_of_tokcap_has_a_line_for_every_subcommand():

@@ -11,7 +11,7 @@ import time
 
 from tokcap.budget.base import Engine
 from tokcap.budget.ledger import Ledger
-from tokcap.errors import LedgerError, StoreError, UsageError
+from tokcap.errors import LedgerError, UsageError
 from tokcap.startup.accelerators import thread
 from tokcap.startup.record import TYPE_CHECKING
 from tokcap.system import private_files as private
@@ -134,14 +134,13 @@ class SqliteEngine(Engine):
         temporary = os.path.join(directory, private.temporary_name())
         try:
             private.write_new_file(temporary, empty_database())
-            os.link(temporary, self._path)
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise private.refused(self._path, error) from None
+            with private.refusing(self._path):
+                try:
+                    os.link(temporary, self._path)
+                except FileExistsError:
+                    pass
         finally:
-            if os.path.lexists(temporary):
-                os.unlink(temporary)
+            private.remove_file(temporary)
 
     def _transact(self, begin: str, work: Callable[[sqlite3.Connection], Answer], seconds: float) -> Answer:
         """Do the work in a transaction, which happens completely or not at all.
@@ -295,14 +294,15 @@ def hold(path: str) -> int:
 
 def lock_byte(path: str, place: int) -> int:
     """Lock a byte of the file; return the descriptor that keeps it locked."""
-    descriptor = open_shared(path)
-    try:
-        os.lseek(descriptor, place, os.SEEK_SET)
-        os.lockf(descriptor, os.F_TLOCK, 1)
-    except OSError as error:
-        os.close(descriptor)
-        raise private.refused(path, error) from None
-    return descriptor
+    with private.refusing(path):
+        descriptor = private.open_file(path, os.O_RDWR | os.O_CREAT)
+        try:
+            os.lseek(descriptor, place, os.SEEK_SET)
+            os.lockf(descriptor, os.F_TLOCK, 1)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
 
 
 def is_present(path: str, place: int) -> bool:
@@ -312,7 +312,7 @@ def is_present(path: str, place: int) -> bool:
         if own >= 0:
             return place == own_place or is_locked(own, place)
         try:
-            descriptor = open_shared(path, flags=0)
+            descriptor = private.open_file(path, os.O_RDWR)
         except FileNotFoundError:
             return False
         try:
@@ -330,23 +330,3 @@ def is_locked(descriptor: int, place: int) -> bool:
         # If locks do not work at all, nothing says that the process has ended.
         return True
     return False
-
-
-def open_shared(path: str, flags: int = os.O_CREAT) -> int:
-    """Open the file that holders lock, and create it if that is wanted; else `FileNotFoundError`."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | flags | private.FOLLOW_NOTHING, private.FILE_MODE)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise private.refused(path, error) from None
-    try:
-        found = os.fstat(descriptor)
-        private.check_own_regular(path, found)
-        if found.st_mode & 0o777 != private.FILE_MODE:
-            # The umask may have taken more than others' rights.
-            os.fchmod(descriptor, private.FILE_MODE)
-    except StoreError:
-        os.close(descriptor)
-        raise
-    return descriptor

@@ -15,7 +15,6 @@ import typer
 from tokcap.cli.kinds import Choice
 from tokcap.cli.options import BY_KEY
 from tokcap.errors import UsageError
-from tokcap.system.screen import screen_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -136,7 +135,7 @@ def run_application(name: str, words: Sequence[str], env: Environment) -> int:
                 prog_name=f"tokcap {name}",
                 standalone_mode=False,
                 obj=env,
-                terminal_width=screen_of(env, env.stdout).columns,
+                terminal_width=env.columns(env.stdout),
             )
         except typer.Exit as ended:
             status = ended.exit_code

@@ -93,9 +93,8 @@ class Command(Record):
         if split.wants_help:
             from tokcap.cli.catalog import with_help
             from tokcap.cli.help import command_help
-            from tokcap.system.screen import screen_of
 
-            env.write_stdout(command_help(with_help(self), screen_of(env, env.stdout)).encode())
+            env.write_stdout(command_help(with_help(self), env.columns(env.stdout)).encode())
             return exits.OK
         if split.problems:
             raise UsageError(split.problems[0])

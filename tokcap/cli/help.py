@@ -9,7 +9,7 @@ from __future__ import annotations
 from tokcap.cli.catalog import HELP, RUN, SHOW, STRING, VERSION
 from tokcap.core.request import SUBCOMMANDS
 from tokcap.startup.record import TYPE_CHECKING
-from tokcap.system.screen import LEAST_COLUMNS, Screen
+from tokcap.system.descriptors import USUAL_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,17 +62,12 @@ def usage() -> str:
     return "usage: " + "\n       ".join(f"{form:{width}}{meaning}" for form, meaning in FORMS) + "\n"
 
 
-def short_help(screen: Screen) -> str:
+def short_help(columns: int) -> str:
     """Return what `tokcap` without a command prints on a terminal."""
-    return usage() + paragraph("To list all options and subcommands: tokcap --help", screen)
+    return usage() + paragraph("To list all options and subcommands: tokcap --help", columns)
 
 
-def usage_of(form: str, screen: Screen) -> str:
-    """Return the form of one call, and an empty line."""
-    return "\n".join(screen.wrapped(f"usage: {form}", "       ")) + "\n\n"
-
-
-def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are frozen
+def full_help(columns: int = USUAL_COLUMNS) -> str:
     """Return the text of `tokcap --help`."""
     flags = RUN.options
     main = [flag for flag in flags if flag.example]
@@ -81,29 +76,29 @@ def full_help(screen: Screen = Screen()) -> str:  # noqa: B008  # records are fr
         usage()
         + "Most used:\n"
         + "".join(map(with_example, main))
-        + option_groups(rest, screen)
+        + option_groups(rest, columns)
         + "Subcommands:\n"
         + subcommands()
-        + paragraph(CLOSING, screen)
+        + paragraph(CLOSING, columns)
     )
 
 
-def show_help(screen: Screen = Screen()) -> str:  # noqa: B008  # as above
+def show_help(columns: int = USUAL_COLUMNS) -> str:
     """Return the text of `tokcap show --help`."""
-    return command_help(SHOW, screen)
+    return command_help(SHOW, columns)
 
 
-def command_help(command: Command, screen: Screen) -> str:
+def command_help(command: Command, columns: int) -> str:
     """Return the text of `tokcap … --help` for one command."""
-    parts = [usage_of(command.usage, screen), paragraph(command.summary, screen)]
+    parts = [f"usage: {command.usage}\n\n", paragraph(command.summary, columns)]
     if command.details:
-        parts.append("\n" + paragraph(command.details, screen))
+        parts.append("\n" + paragraph(command.details, columns))
     if command.arguments:
         rows = [(argument.metavar, argument.help) for argument in command.arguments]
-        parts.append("\nArguments:\n" + "".join(columns(rows, screen)))
-    parts.append("\n" + option_groups(command.options, screen))
+        parts.append("\nArguments:\n" + "".join(in_columns(rows, columns)))
+    parts.append("\n" + option_groups(command.options, columns))
     if command.epilog:
-        parts.append("\n" + paragraph(command.epilog, screen))
+        parts.append("\n" + paragraph(command.epilog, columns))
     return "".join(parts)
 
 
@@ -117,21 +112,21 @@ def subcommands() -> str:
     """Return all subcommands, two in a line."""
     width = max(map(len, SUBCOMMANDS)) + GAP
     cells = [f"{name:{width}}{brief}" for name, brief in SUBCOMMANDS.items()]
-    half = (LEAST_COLUMNS - GAP) // 2
+    half = (USUAL_COLUMNS - GAP) // 2
     pairs = zip(cells[::2], [*cells[1::2], ""], strict=False)
     return "".join(f"  {left:{half}}{right}".rstrip() + "\n" for left, right in pairs)
 
 
-def option_groups(flags: Sequence[Option], screen: Screen) -> str:
+def option_groups(flags: Sequence[Option], columns: int) -> str:
     """Return options under the headings of their groups."""
     blocks = []
     for group in dict.fromkeys(flag.group for flag in flags):
-        rows = [option_row(flag, screen) for flag in flags if flag.group == group]
-        blocks.append(f"{group or OTHER}:\n" + "".join(columns(rows, screen, of_options=True)))
+        rows = [option_row(flag, columns) for flag in flags if flag.group == group]
+        blocks.append(f"{group or OTHER}:\n" + "".join(in_columns(rows, columns, of_options=True)))
     return "".join(blocks)
 
 
-def option_row(flag: Option, screen: Screen) -> tuple[str, str]:
+def option_row(flag: Option, columns: int) -> tuple[str, str]:
     """Return the left and right column, with the longest text that fits into one line."""
     left, values = flag.spelled, ""
     if len(left) > WIDEST and flag.choices:
@@ -141,22 +136,20 @@ def option_row(flag: Option, screen: Screen) -> tuple[str, str]:
     wordings = [f"{values}: {text}" if values else text for text in (flag.help, flag.brief)]
     if values:
         wordings.append(values)
-    room = screen.columns - WIDEST - 2 * GAP
+    room = columns - WIDEST - 2 * GAP
     texts = [text + default for text in wordings]
     return left, next((text for text in texts if len(text) <= room), texts[-1])
 
 
-def columns(
-    rows: Sequence[tuple[str, str]], screen: Screen, widest: int = WIDEST, *, of_options: bool = False
-) -> Iterator[str]:
+def in_columns(rows: Sequence[tuple[str, str]], columns: int, *, of_options: bool = False) -> Iterator[str]:
     """Return rows of two columns. If the left is too wide, the right starts below it."""
     import textwrap
 
     # Options use the same width everywhere, so that the groups of a page line up.
-    fitting = [len(left) for left, _ in rows if len(left) <= widest]
+    fitting = [len(left) for left, _ in rows if len(left) <= WIDEST]
     width = WIDEST if of_options else max(fitting, default=0)
     for left, right in rows:
-        lines = textwrap.wrap(right, screen.columns - width - 2 * GAP, break_on_hyphens=False)
+        lines = textwrap.wrap(right, columns - width - 2 * GAP, break_on_hyphens=False)
         indent = " " * (width + 2 * GAP)
         if len(left) > width:
             first, below = f"  {left}\n", lines
@@ -166,7 +159,7 @@ def columns(
         yield first + "".join(f"{indent}{line}\n" for line in below)
 
 
-def paragraph(text: str, screen: Screen) -> str:
+def paragraph(text: str, columns: int) -> str:
     import textwrap
 
-    return textwrap.fill(" ".join(text.split()), screen.columns, break_on_hyphens=False) + "\n"
+    return textwrap.fill(" ".join(text.split()), columns, break_on_hyphens=False) + "\n"

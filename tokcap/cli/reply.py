@@ -44,19 +44,15 @@ class Reply:
         return exits.OK
 
     def say_lines(self, lines: Iterable[str]) -> int:
-        """Write lines for people; on a terminal, break those that are too long for it."""
-        from tokcap.system.screen import screen_of
-
-        screen = screen_of(self.env, self.env.stdout)
-        return self.say("".join(f"{part}\n" for line in lines for part in screen.wrapped(line, "  ")))
+        """Write lines for people."""
+        return self.say("".join(f"{line}\n" for line in lines))
 
     def say_table(self, rows: Sequence[Sequence[str]], *, cut: bool = False) -> int:
-        """Write aligned columns for people. On a terminal, the last column is broken, or cut."""
+        """Write aligned columns for people. The last one may be cut to the width of the terminal."""
         from tokcap.core.units import printable
-        from tokcap.system.screen import screen_of
 
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-        room = max(screen_of(self.env, self.env.stdout).columns - sum(widths) - 2 * len(widths), LEAST_ROOM)
+        room = max(self.env.columns(self.env.stdout) - sum(widths) - 2 * len(widths), LEAST_ROOM)
         lines = []
         for *cells, last in rows:
             shown = [*map(str.ljust, cells, widths), printable(last, room) if cut else last]

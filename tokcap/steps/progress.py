@@ -10,7 +10,7 @@ import time
 from tokcap.core.units import size_of
 from tokcap.startup.accelerators import thread
 from tokcap.startup.record import TYPE_CHECKING
-from tokcap.system.screen import columns_of
+from tokcap.system.descriptors import columns_of
 
 if TYPE_CHECKING:
     from tokcap.core.payload import Spool

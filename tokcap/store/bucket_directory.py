@@ -13,13 +13,14 @@ import stat
 from tokcap.errors import StoreError, UsageError
 from tokcap.startup.record import TYPE_CHECKING
 from tokcap.store.bucket import StoredObject, parts
-from tokcap.system.private_files import refused, remove_file, write_temporary
+from tokcap.system.private_files import refusing, remove_file, write_temporary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokcap.store.bucket import Read, SharedUrl
 
+MISSING = (FileNotFoundError, NotADirectoryError)
 # File systems without links say one of these.
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 
@@ -51,12 +52,11 @@ class DirectoryBucket:
 
     def stat(self, key: str) -> StoredObject | None:
         self._check()
-        try:
-            found = os.lstat(self._path(key))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise refused(self._path(key), error) from None
+        with refusing(self._path(key)):
+            try:
+                found = os.lstat(self._path(key))
+            except MISSING:
+                return None
         return StoredObject(key, found.st_size, found.st_mtime)
 
     def create(self, key: str, size: int, read: Read) -> bool:
@@ -66,20 +66,19 @@ class DirectoryBucket:
             return False
         temporary = self._write_temporary(size, read)
         try:
-            return self._publish(temporary, path)
-        except OSError as error:
-            raise refused(path, error) from None
+            with refusing(path):
+                return self._publish(temporary, path)
         finally:
             remove_file(temporary)
 
     def replace(self, key: str, size: int, read: Read) -> None:
         temporary = self._write_temporary(size, read)
         try:
-            self._make_parent(key)
-            os.rename(temporary, self._path(key))
-        except OSError as error:
+            with refusing(self._path(key)):
+                self._make_parent(key)
+                os.rename(temporary, self._path(key))
+        finally:
             remove_file(temporary)
-            raise refused(self._path(key), error) from None
 
     def objects(self, directory: str, beginning: str = "") -> Iterator[StoredObject]:
         self._check()
@@ -90,13 +89,11 @@ class DirectoryBucket:
     def delete(self, keys: Sequence[str]) -> None:
         self._check()
         for key in keys:
-            path = self._path(key)
-            try:
-                os.unlink(path)
-            except (FileNotFoundError, NotADirectoryError):
-                pass
-            except OSError as error:
-                raise refused(path, error) from None
+            with refusing(self._path(key)):
+                try:
+                    os.unlink(self._path(key))
+                except MISSING:
+                    pass
         for directory in {os.path.dirname(key) for key in keys}:
             while directory:
                 try:
@@ -109,15 +106,14 @@ class DirectoryBucket:
     def _check(self) -> tuple[int, int]:
         """Return the modes of files and directories; `StoreError` if the directory cannot be used."""
         if self._modes is None:
-            try:
-                found = os.stat(self._root)
-            except FileNotFoundError:
-                # Not created: it would take the place of a file system that is not mounted.
-                raise StoreError(
-                    f"{self._root} does not exist; create it, or mount the file system"
-                ) from None
-            except OSError as error:
-                raise refused(self._root, error) from None
+            with refusing(self._root):
+                try:
+                    found = os.stat(self._root)
+                except FileNotFoundError:
+                    # Not created: it would take the place of a file system that is not mounted.
+                    raise StoreError(
+                        f"{self._root} does not exist; create it, or mount the file system"
+                    ) from None
             if not stat.S_ISDIR(found.st_mode):
                 raise StoreError(f"{self._root} is not a directory")
             if found.st_mode & stat.S_IWOTH:
@@ -132,22 +128,18 @@ class DirectoryBucket:
     def _read(self, key: str, start: int, stop: int) -> bytes | None:
         """Return a range of a file; None if there is no such file."""
         self._check()
-        path = self._path(key)
-        try:
-            with open(path, "rb", opener=open_regular) as file:
-                file.seek(start)
-                return file.read(stop - start)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise refused(path, error) from None
+        with refusing(self._path(key)):
+            try:
+                with open(self._path(key), "rb", opener=open_regular) as file:
+                    file.seek(start)
+                    return file.read(stop - start)
+            except MISSING:
+                return None
 
     def _write_temporary(self, size: int, read: Read) -> str:
         mode, _ = self._check()
-        try:
+        with refusing(self._root):
             return write_temporary(self._root, parts(size, read), mode, sync=True)
-        except OSError as error:
-            raise refused(self._root, error) from None
 
     def _publish(self, temporary: str, path: str) -> bool:
         """Give a file its name unless there is one; `OSError` if that fails."""
@@ -183,13 +175,12 @@ class DirectoryBucket:
                 continue
 
     def _below(self, directory: str) -> Iterator[StoredObject]:
-        try:
-            with os.scandir(self._path(directory)) as found:
-                entries = [*found]
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        except OSError as error:
-            raise refused(self._path(directory), error) from None
+        with refusing(self._path(directory)):
+            try:
+                with os.scandir(self._path(directory)) as found:
+                    entries = [*found]
+            except MISSING:
+                return
         for entry in entries:
             key = f"{directory}/{entry.name}" if directory else entry.name
             try:

@@ -16,6 +16,8 @@ PIPE_BYTES = 1 << 16
 # have 64 MiB in large pipes; beyond that, all new pipes of the user are small.
 ENLARGE_AFTER_BYTES = 1 << 20
 LARGE_PIPE_BYTES = 1 << 20
+# The width of a terminal that does not tell it.
+USUAL_COLUMNS = 80
 
 
 def write_all(descriptor: int, data: bytes | bytearray | memoryview) -> None:
@@ -54,6 +56,14 @@ def wait_for_any(descriptors: Sequence[int]) -> set[int]:
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
     return {descriptor for descriptor, _ in poll.poll()}
+
+
+def columns_of(terminal: int) -> int:
+    """Return the width of a terminal."""
+    try:
+        return os.get_terminal_size(terminal).columns or USUAL_COLUMNS
+    except OSError:
+        return USUAL_COLUMNS
 
 
 class DescriptorReader:

@@ -32,7 +32,7 @@ def make_directory(path: str, *, restrict: bool = True) -> None:
     restrict: if others can access an existing directory, change its mode. Use False for a directory that
     other programs may share.
     """
-    try:
+    with refusing(path):
         try:
             descriptor = open_directory(path)
         except FileNotFoundError:
@@ -48,8 +48,6 @@ def make_directory(path: str, *, restrict: bool = True) -> None:
                 os.fchmod(descriptor, DIRECTORY_MODE)
         finally:
             os.close(descriptor)
-    except OSError as error:
-        raise refused(path, error) from None
 
 
 def make_missing_directories(path: str) -> None:
@@ -60,7 +58,7 @@ def make_missing_directories(path: str) -> None:
     try:
         make_one_directory(path)
     except FileExistsError:
-        return
+        pass
 
 
 def make_one_directory(path: str) -> None:
@@ -92,29 +90,29 @@ def check_own_regular(path: str, found: os.stat_result) -> None:
 
 def create_file(path: str) -> int:
     """Create a private file and return its descriptor for reading and writing; refuse an existing one."""
-    try:
+    with refusing(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | FOLLOW_NOTHING, FILE_MODE)
         os.fchmod(descriptor, FILE_MODE)
-    except OSError as error:
-        raise refused(path, error) from None
-    return descriptor
+        return descriptor
 
 
-def open_file(path: str) -> int:
-    """Open an existing file of ours for reading; `FileNotFoundError` if it is missing."""
-    try:
+def open_file(path: str, flags: int = os.O_RDONLY) -> int:
+    """Open a file of ours, by default for reading; `FileNotFoundError` if it is missing.
+
+    One that may be written is made private, because the umask may have taken other rights.
+    """
+    with refusing(path, but_missing=True):
         # Without O_NONBLOCK, opening a named pipe would wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | FOLLOW_NOTHING)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise refused(path, error) from None
-    try:
-        check_own_regular(path, os.fstat(descriptor))
-    except StoreError:
-        os.close(descriptor)
-        raise
-    return descriptor
+        descriptor = os.open(path, flags | os.O_NONBLOCK | FOLLOW_NOTHING, FILE_MODE)
+        try:
+            found = os.fstat(descriptor)
+            check_own_regular(path, found)
+            if flags != os.O_RDONLY and stat.S_IMODE(found.st_mode) != FILE_MODE:
+                os.fchmod(descriptor, FILE_MODE)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
 
 
 def own_file(path: str) -> os.stat_result:
@@ -123,29 +121,24 @@ def own_file(path: str) -> os.stat_result:
     For files that a library opens by name. The file is not opened here: closing any descriptor of a file
     releases all POSIX locks that this process has on it.
     """
-    try:
+    with refusing(path, but_missing=True):
         found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
             raise StoreError(LINK.format(path))
         check_own_regular(path, found)
         if stat.S_IMODE(found.st_mode) != FILE_MODE:
             os.chmod(path, FILE_MODE)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise refused(path, error) from None
-    return found
+        return found
 
 
 def read_file(path: str, most_bytes: int) -> bytes:
     """Return the contents of a small file of ours; `FileNotFoundError` if it is missing."""
     descriptor = open_file(path)
     try:
-        data = b""
-        while len(data) <= most_bytes and (block := os.read(descriptor, READ_BYTES)):
-            data += block
-    except OSError as error:
-        raise refused(path, error) from None
+        with refusing(path):
+            data = b""
+            while len(data) <= most_bytes and (block := os.read(descriptor, READ_BYTES)):
+                data += block
     finally:
         os.close(descriptor)
     if len(data) > most_bytes:
@@ -157,9 +150,8 @@ def write_new_file(path: str, data: bytes) -> None:
     """Write a new private file. Readers may see a part of it, so use this only in a temporary directory."""
     descriptor = create_file(path)
     try:
-        write_all(descriptor, data)
-    except OSError as error:
-        raise refused(path, error) from None
+        with refusing(path):
+            write_all(descriptor, data)
     finally:
         os.close(descriptor)
 
@@ -205,15 +197,13 @@ def remove_file(path: str) -> None:
 
 def replace_file(path: str, data: bytes) -> None:
     """Write a file under a temporary name, then rename it, so that readers never see a part of it."""
-    try:
+    with refusing(path):
         temporary = write_temporary(os.path.dirname(path), [data])
         try:
             os.rename(temporary, path)
         except OSError:
             remove_file(temporary)
             raise
-    except OSError as error:
-        raise refused(path, error) from None
 
 
 def write_line(path: str, line: bytes, flags: int = os.O_WRONLY | os.O_APPEND) -> int:
@@ -223,20 +213,15 @@ def write_line(path: str, line: bytes, flags: int = os.O_WRONLY | os.O_APPEND) -
     the line is so short that it is written at once: readers never see a part of it, and it is never mixed
     with lines of other processes.
     """
-    try:
-        descriptor = os.open(path, flags | os.O_CREAT | os.O_NONBLOCK | FOLLOW_NOTHING, FILE_MODE)
+    with refusing(path):
+        descriptor = open_file(path, flags | os.O_CREAT)
         try:
-            found = os.fstat(descriptor)
-            check_own_regular(path, found)
-            if stat.S_IMODE(found.st_mode) != FILE_MODE:
-                os.fchmod(descriptor, FILE_MODE)
-            if not flags & os.O_APPEND and found.st_size not in (0, len(line)):
+            size = os.fstat(descriptor).st_size
+            if not flags & os.O_APPEND and size not in (0, len(line)):
                 os.ftruncate(descriptor, 0)
-            return (found.st_size if flags & os.O_APPEND else 0) + os.write(descriptor, line)
+            return (size if flags & os.O_APPEND else 0) + os.write(descriptor, line)
         finally:
             os.close(descriptor)
-    except OSError as error:
-        raise refused(path, error) from None
 
 
 def contents_of(path: str) -> bytes | None:
@@ -288,6 +273,22 @@ def is_temporary(name: str) -> bool:
     """Return whether `temporary_name` could have returned this name."""
     digits = name.removeprefix(TEMPORARY_PREFIX)
     return len(digits) == 16 and name != digits and set(digits) <= set("0123456789abcdef")
+
+
+class refusing:  # noqa: N801  # used as a function
+    """Raise errors of the system as a `StoreError` that names the path; a missing file may be passed on."""
+
+    def __init__(self, path: str, *, but_missing: bool = False) -> None:
+        self._path = path
+        self._but_missing = but_missing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        is_passed_on = self._but_missing and isinstance(error, FileNotFoundError)
+        if isinstance(error, OSError) and not is_passed_on:
+            raise refused(self._path, error) from None
 
 
 def refused(path: str, error: OSError) -> StoreError:

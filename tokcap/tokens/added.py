@@ -11,7 +11,7 @@ import os
 from tokcap.core.tokenizer import WholeTokens
 from tokcap.errors import TokenizerFailed, TokenizerUnavailable
 from tokcap.startup.record import TYPE_CHECKING, Record
-from tokcap.tokens.chunks import SafeCuts
+from tokcap.tokens.chunks import CutTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,19 +78,16 @@ def unpacked(data: bytes, form: str, fields: Sequence[str]) -> dict[str, str]:
     return values
 
 
-class AddedTokenizer(WholeTokens):
+class AddedTokenizer(CutTokenizer):
     """A tokenizer in a directory of the user, without a blank before the text."""
-
-    stable = True
-    cuts_anywhere = True
 
     def __init__(self, directory: str, described: Description) -> None:
         from tokcap.tokens.pre_splits import PRE_SPLITS
 
-        self.name, self.digest, self.described = described.name, described.digest, described
-        self._directory = directory
         self._pre_split = PRE_SPLITS[described.pre_split]
-        self._cuts = SafeCuts(self._pre_split.cuts)
+        super().__init__(described.name, self._pre_split.cuts)
+        self.digest, self.described = described.digest, described
+        self._directory = directory
         self.most_tokens_per_byte = MOST_GROWTH if described.normalizer == "nfc" else 1
         # One byte of normalized text can be several of the source.
         growth = 1 if described.normalizer == "none" else MOST_GROWTH
@@ -141,9 +138,6 @@ class AddedTokenizer(WholeTokens):
         normal = self._normalized(text)
         lengths = self.byte_pair.token_lengths(normal)
         return lengths if normal == text else self._normalization.lengths_in_source(text, lengths)
-
-    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
-        return self._cuts.first_after(data, search_from)
 
     def find_safe_cut(self, data: bytes) -> int | None:
         if data.isascii() or self.described.normalizer == "none":

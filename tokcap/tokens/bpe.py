@@ -9,10 +9,9 @@ from __future__ import annotations
 from array import array
 from functools import cached_property
 
-from tokcap.core.tokenizer import WholeTokens
 from tokcap.errors import TokenizerFailed
 from tokcap.startup.record import TYPE_CHECKING
-from tokcap.tokens.chunks import SafeCuts, as_text
+from tokcap.tokens.chunks import CutTokenizer, as_text
 from tokcap.tokens.replacement import in_source, whole_characters
 
 if TYPE_CHECKING:
@@ -91,11 +90,8 @@ class KitokenEngine:
         return found
 
 
-class BytePairTokenizer(WholeTokens):
+class BytePairTokenizer(CutTokenizer):
     """Counts with an engine. `pre_split` is None if it is not known: then there are no safe cuts."""
-
-    stable = True
-    cuts_anywhere = True
 
     def __init__(
         self,
@@ -105,13 +101,12 @@ class BytePairTokenizer(WholeTokens):
         pre_split: PreSplit | None,
         pattern: str = "",
     ) -> None:
-        self.name = name
+        super().__init__(name, pre_split.cuts if pre_split else ())
         self.longest_token_bytes = longest_token_bytes
         self._engine = engine
         self._pre_split = pre_split
         # The pattern of an engine whose pre-split is not known.
         self._pattern = pattern
-        self._cuts = SafeCuts(pre_split.cuts if pre_split else ())
         self._last = ("", 0)
         self._found_cuts: dict[bytes, int | None] = {}
 
@@ -126,9 +121,6 @@ class BytePairTokenizer(WholeTokens):
 
     def token_lengths(self, text: str) -> Sequence[int]:
         return list(map(self._engine.lengths.__getitem__, self.encode(text)))
-
-    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
-        return self._cuts.first_after(data, search_from)
 
     def find_safe_cut(self, data: bytes) -> int | None:
         """Find a cut between two pieces of the pre-split, or inside a long one."""

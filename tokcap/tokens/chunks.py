@@ -7,7 +7,7 @@ none, the chunk gets as long as it must.
 
 from __future__ import annotations
 
-from tokcap.core.tokenizer import after_cut, tokens_of
+from tokcap.core.tokenizer import WholeTokens, after_cut, tokens_of
 from tokcap.errors import TokenizerFailed
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -63,17 +63,20 @@ def byte_classes() -> bytes:
 BYTE_CLASSES = byte_classes()
 
 
-class SafeCuts:
-    """The safe cuts of one pre-split that can be seen: a cut is between two bytes of certain classes.
+class CutTokenizer(WholeTokens):
+    """The base of tokenizers with safe cuts that can be seen: between two bytes of certain classes.
 
     They hold for invalid input too. Searching needs no patterns, which most calls would import for it.
     """
 
-    def __init__(self, pairs: Sequence[str]) -> None:
-        self._pairs = [pair.encode() for pair in pairs]
+    stable = True
+    cuts_anywhere = True
 
-    def first_after(self, data: bytes | bytearray, search_from: int) -> int | None:
-        """Return the first safe cut after `search_from`; None if there is none."""
+    def __init__(self, name: str, cuts: Sequence[str]) -> None:
+        self.name = name
+        self._pairs = [pair.encode() for pair in cuts]
+
+    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
         for begin in range(search_from, len(data) - 1, SEARCHED_BYTES):
             classes = data[begin : begin + SEARCHED_BYTES + 1].translate(BYTE_CLASSES)
             nearest = len(classes)
@@ -100,6 +103,7 @@ class Chunks:
 
     def __iter__(self) -> Iterator[bytes]:
         tokenizer = self.tokenizer
+        following = after_cut(tokenizer)
         buffer = bytearray()
         # Never search the same bytes twice: a stretch without a cut may be very long.
         search_from = FIRST_CHUNK_BYTES
@@ -124,7 +128,7 @@ class Chunks:
                 if cut is None:
                     break
                 yield bytes(buffer[begin:cut])
-                tokenizer = self.tokenizer = after_cut(tokenizer)
+                tokenizer = self.tokenizer = following
                 begin = cut
                 stretch_bytes = LONG_STRETCH_BYTES
                 if seen is not None and seen < begin + CHUNK_BYTES:

@@ -18,9 +18,8 @@ import codecs
 import os
 import sys
 
-from tokcap.core.tokenizer import WholeTokens
 from tokcap.startup.record import TYPE_CHECKING
-from tokcap.tokens.chunks import WORDS_AND_LINES, SafeCuts
+from tokcap.tokens.chunks import WORDS_AND_LINES, CutTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,20 +116,17 @@ def classes_of(text: str) -> bytes | None:
 MOST_RECENT, RECENT_CHARACTERS = 16, 1 << 16
 
 
-class EmbeddedTokenizer(WholeTokens):
+class EmbeddedTokenizer(CutTokenizer):
     """One embedded encoding. Both ways to count give the same tokens."""
 
-    stable = True
-    cuts_anywhere = True
     # True for both vocabularies.
     longest_token_bytes = 128
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        super().__init__(name, WORDS_AND_LINES)
         self._table: mmap | None = None
         self._is_native_missing = False
         self._byte_pair: BytePairTokenizer | None = None
-        self._cuts = SafeCuts(WORDS_AND_LINES)
         # The lengths of the tokens of the last texts: most texts are counted first, and then asked for them.
         self._recent: dict[str, Sequence[int]] = {}
 
@@ -201,9 +197,6 @@ class EmbeddedTokenizer(WholeTokens):
         if classes is None:
             return None
         return token_lengths(self._table, self.name, classes, data)
-
-    def safe_cut(self, data: bytearray, begin: int, search_from: int) -> int | None:
-        return self._cuts.first_after(data, search_from)
 
     def find_safe_cut(self, data: bytes) -> int | None:
         return self.byte_pair.find_safe_cut(data)

@@ -75,7 +75,7 @@ class PreSplit(Record):
 
     # Applied one after the other, each to what the one before it has made. Empty: the text is one piece.
     patterns: tuple[str, ...]
-    # The two bytes around a safe cut, in classes (see `chunks.SafeCuts`).
+    # The two bytes around a safe cut, in classes (see `chunks.CutTokenizer`).
     cuts: tuple[str, ...]
     # Runs without the beginning of a piece inside, wherever their own piece began. Cuts are searched for in
     # them by encoding (see `long_runs`); empty: they are not.

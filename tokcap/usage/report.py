@@ -11,7 +11,6 @@ from tokcap.errors import PackageMissing, StreamError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokcap.system.screen import Screen
     from tokcap.usage.history import Report, Row
 
 COLUMNS = ("runs", "shown", "withheld", "saved")
@@ -24,11 +23,11 @@ MOST_BARS = 30
 LEAST_PLACES = 12
 
 
-def report_text(report: Report, screen: Screen) -> str:
+def report_text(report: Report) -> str:
     """Return the report as text: sentences and a table for each tokenizer."""
     lines: list[str] = []
     for total in report.totals:
-        lines += ["", *(part for line in sentences(total, report) for part in screen.wrapped(line)), ""]
+        lines += ["", *sentences(total, report), ""]
         lines += table([row for row in report.rows if row.tokenizer == total.tokenizer], report.by)
     if report.broken_lines:
         lines += ["", f"skipped in the usage log: {count_of(report.broken_lines, 'damaged line')}"]

@@ -8,7 +8,6 @@ from tokcap.cli.application import Output, application, reading
 from tokcap.cli.kinds import Choice, LineOfText
 from tokcap.cli.reply import Reply
 from tokcap.errors import UsageError
-from tokcap.system.screen import screen_of
 from tokcap.usage.history import By, day_before, is_day, read_report
 from tokcap.usage.report import draw, format_of, report_text
 
@@ -59,7 +58,7 @@ def stats(
         draw(found, plot)
     if reply.is_text:
         when = f" since {found.since}" if found.since else " yet"
-        text = report_text(found, screen_of(env, env.stdout))
+        text = report_text(found)
         text = text or f"no calls were logged{when} (see --account)\n"
         return reply.say(text)
     rows = [{by: row.name, "tokenizer": row.tokenizer, **row.numbers()} for row in found.rows]
