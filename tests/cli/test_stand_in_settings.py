@@ -155,7 +155,7 @@ class TestTheFrame:
         (tmp_path / "text").write_text('say "this" and "that"\n' * 3000)
         variables = {"TOKCAP_TOKEN_LIMIT": "300", "TOKCAP_FRAME": "20:json"}
         first = shell(f"cat {tmp_path}/text", **variables)
-        command = first.stdout.decode().rpartition(" tokens; ")[2].strip()
+        command = first.stdout.decode().rpartition("; ")[2].strip()
         page = shell(command, **variables)
         assert page.stdout.count(b"[TRUNCATED]") == 1
         assert recount(json.dumps(page.stdout.decode())[1:-1].encode()) <= 280

@@ -112,7 +112,7 @@ class TestClaudeCode:
         shown = answer["hookSpecificOutput"]["updatedToolOutput"]["file"]
         *lines, mark = shown["content"].split("\n")
         assert lines == [f"line {number}" for number in range(40, 40 + len(lines))]
-        assert re.match(r"\[TRUNCATED\] \d+/18803 tokens; \S+ show ", mark)
+        assert re.match(r"\[TRUNCATED\] \d+/18803 tokens; (?:…N lines: --gaps; )?\S+ show ", mark)
         numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate([*lines, mark], 40))
         assert 200 < recount(numbered.encode()) <= 305
         assert shown["numLines"] == len(lines) + 1

@@ -69,8 +69,10 @@ def test_repeated_lines_are_said_to_be_similar():
 def test_the_last_line_is_the_mark_with_the_command_for_the_first_gap():
     answer = focused(BUILD, 300)
     found = taken_apart(answer, BUILD)
-    first = found.hidden[0].tokens[0]
-    assert found.mark.endswith(f"/{recount(BUILD)} tokens; tokcap show lake917365018@{first}\n".encode())
+    first = found.hidden[0].token
+    assert found.mark.endswith(
+        f"/{recount(BUILD)} tokens; …N lines; tokcap show lake917365018@{first}\n".encode()
+    )
 
 
 @pytest.mark.parametrize("limit", [60, 100, 200, 500, 2000])
@@ -126,6 +128,27 @@ def test_it_works_on_what_is_stored(inside):
     shown = inside("show", "@last", "-n", "200", "--keep", "focus")
     assert ERROR.encode() in shown.out
     taken_apart(shown.out, BUILD)
+
+
+@pytest.mark.usefixtures("with_store")
+def test_the_gaps_of_the_last_answer_are_listed_with_their_lines_and_tokens(inside):
+    answer = inside("-n", "300", "--keep", "focus", stdin=BUILD)
+    assert b"; \xe2\x80\xa6N lines: --gaps; tokcap show " in answer.out
+    gaps = taken_apart(answer.out, BUILD).hidden
+    listed = inside("show", "@last", "--gaps").out.decode().splitlines()
+    assert len(listed) == len(gaps) > 1
+    for gap, line in zip(gaps, listed, strict=True):
+        number = 1 + BUILD.count(b"\n", 0, gap.byte)
+        assert line.startswith(f"{number}:{gap.token}:{gap.lines} lines, ")
+    assert recount(inside("show", "@last", "--gaps", "-n", "9").out) <= 9
+
+
+@pytest.mark.usefixtures("with_store")
+def test_an_output_without_such_an_answer_has_no_gaps_to_list(inside):
+    inside("-n", "60", stdin=BUILD)
+    ran = inside("show", "@last", "--gaps")
+    assert (ran.status, ran.out) == (1, b"")
+    assert b"no answer with --keep focus" in ran.err
 
 
 def test_auto_shows_what_matters_of_a_long_output(inside):

@@ -7,19 +7,17 @@ from typing import NamedTuple
 
 from tests.support.reference import reference
 
-GAP = re.compile(
-    rb"(?:(\d+) (similar )?(?:stderr )?lines? |stderr )?@(about )?([\d.]+[kMG]?)-([\d.]+[kMG]?)\.\.\.\n?"
-)
+GAP = re.compile(rb"\xe2\x80\xa6(?:(\d+)( similar)?)?\n?")
 MARK = b"[TRUNCATED]"
 
 
 class Hidden(NamedTuple):
-    """A gap: where it begins, how many lines and which tokens it says to hide."""
+    """A gap: where it begins, in bytes and tokens, and how many lines it says to hide."""
 
     byte: int
     lines: int | None
     similar: bool
-    tokens: tuple[int, int]
+    token: int
 
 
 class Focused(NamedTuple):
@@ -54,22 +52,22 @@ def taken_apart(answer: bytes, source: bytes, tokenizer: str = "cl100k_base") ->
     hidden: list[Hidden] = []
     *body, mark = lines_of(answer)
     assert mark.startswith(MARK), mark
-    for line in body:
+    for number, line in enumerate(body):
         text = line.removesuffix(b"\n")
         gap = GAP.fullmatch(line)
         if gap and not source.startswith(text, place):
-            count, similar, about, first, end = gap.groups()
-            assert not about
-            tokens = (int(first), int(end))
+            count, similar = gap.groups()
+            assert place in starts, (line, place)
             lines = None if count is None else int(count)
-            hidden.append(Hidden(place, lines, bool(similar), tokens))
-            assert starts[tokens[0]] == place, (line, place)
-            stop = starts[tokens[1]]
-            assert stop > place
-            if lines is not None:
+            hidden.append(Hidden(place, lines, bool(similar), starts.index(place)))
+            if lines is None:
+                # The next line that is shown is the rest of a line; a mark is at the end of everything.
+                following = next((each.removesuffix(b"\n") for each in body[number + 1 :]), None)
+                stop = len(source) if following is None else source.index(following, place + 1)
+            else:
                 assert place == 0 or source[place - 1 : place] == b"\n"
-                assert stop == len(source) or source[stop - 1 : stop] == b"\n"
-                assert len(lines_of(source[place:stop])) == lines
+                stop = place + sum(map(len, lines_of(source[place:])[:lines]))
+            assert stop > place
             place = stop
         else:
             assert source.startswith(text, place), (place, line, source[place : place + 80])

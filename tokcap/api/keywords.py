@@ -120,6 +120,7 @@ class ShowOptions(ViewOptions, total=False):
 
     stream: Stream
     pointer: str
+    gaps: bool
     grep: str
     context: int
     clean: bool

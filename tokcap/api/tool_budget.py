@@ -27,7 +27,7 @@ class ToolBudget(Record):
     (2000, 1000, 1000, False)
     >>> message = budget.apply("".join(f"line {number}\n" for number in range(1000)))
     >>> message.text.splitlines()[-1]
-    '[TRUNCATED] 968/4000 tokens; tokcap show extr221521846@516'
+    '[TRUNCATED] 964/4000 tokens; …N lines: --gaps; tokcap show extr221521846@512'
     >>> budget.after(message.returned_tokens).compact_first
     True
     """

@@ -391,6 +391,11 @@ OPTIONS = (
             default_text="none: show everything",
         ),
         Option(
+            "gaps",
+            Switch(),
+            "list the gaps of the last focus answer; each after its line number and token offset",
+        ),
+        Option(
             "grep",
             LineOfText(),
             "only matching lines; each after its line number and token offset",

@@ -214,6 +214,8 @@ class Ask(Record):
     remark: str = ""
     # False if bytes are counted instead of tokens.
     exact: bool = True
+    # The option of the command that lists gaps. Empty if there is none.
+    gaps_option: str = ""
     # Number of payload bytes already written: the window must start with them.
     passed: int = 0
     # Whether the answer can be written block by block, if it is all of the payload.
@@ -273,6 +275,10 @@ class Gap(Record):
     about: bool = False
     # Whether they were never stored because the store's limit was reached.
     lost: bool = False
+    # In a window with many gaps: the line in which it begins, from 1, and how many lines it hides; None if
+    # those are parts of lines.
+    line: int = 0
+    lines: int | None = None
 
 
 class Cut(Record):

@@ -25,6 +25,8 @@ FORMS: tuple[MarkForm, ...] = ("long", "command", "short", "none")
 NAMING_FORMS: tuple[MarkForm, ...] = ("long", "command")
 # From this limit on the payload gives way for the numbers in a mark too.
 ROOMY_LIMIT = 4 * NAMING_LIMIT
+# The beginning of a line that stands for hidden lines.
+ELLIPSIS = "…"
 
 
 def forms_of(ask: Ask) -> tuple[MarkForm, ...]:
@@ -51,6 +53,9 @@ def note_of(shown: Total, total: Total, gap: Gap, ask: Ask) -> str:
     else:
         amount = f"{words_of(shown, exact=ask.exact)} of {words_of(total, exact=ask.exact)}"
     remark = f"{ask.remark}; " if ask.remark and not gap.lost else ""
+    if gap.line:
+        # The legend of the lines that stand for gaps.
+        remark = f"{ELLIPSIS}N lines{ask.gaps_option and ': ' + ask.gaps_option}; {remark}"
     return f"{ask.label}{amount} tokens; {remark}{command_note(gap, ask)}"
 
 
@@ -91,16 +96,12 @@ def inner_note(gap: Gap, ask: Ask) -> str:
     return f"{ask.label}tokens {gap.first}-{end_of(gap)} hidden"
 
 
-def gap_line(gap: Gap, lines: int | None, label: str, *, similar: bool) -> str:
-    """Return the line that stands for hidden lines; None as their number: parts of lines are hidden.
+def gap_line(gap: Gap, *, similar: bool) -> str:
+    """Return the line that stands for hidden lines: `…293`; without a number for parts of lines.
 
-    The dots are at the end, where they are one token with the line end.
+    Without blanks it is three tokens, with its line end.
     """
-    kind = f"{'similar ' if similar else ''}{label}line{'' if lines == 1 else 's'} "
-    what = label if lines is None else f"{lines} {kind}"
-    first = f"about {rounded(gap.first)}" if gap.about else str(gap.first)
-    end = str(gap.end) if not gap.about or gap.end is None else rounded(gap.end)
-    return f"{what}@{first}-{end}..."
+    return ELLIPSIS if gap.lines is None else f"{ELLIPSIS}{gap.lines}{' similar' if similar else ''}"
 
 
 def end_of(gap: Gap) -> str:

@@ -117,6 +117,7 @@ class ShowRequest(View):
     handle: str = "@last"
     stream: Stream = "out"
     pointer: str = ""
+    gaps: bool = False
     grep: str = ""
     context: int = 0
     clean: bool = False

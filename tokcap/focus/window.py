@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # The tokens of every line of a smaller payload are found at once.
 SMALL_BYTES = 256 << 10
-# A gap is about this long: `412 lines @1840-6120...`.
-GAP_TOKENS = 9
+# A gap is about this long: `…412`.
+GAP_TOKENS = 4
 # In bytes per token of the limit: lines that are longer on average are divided, into pieces of this size, or
 # larger ones in a huge payload.
 LONG_LINE_BYTES, PIECE_BYTES = 0.5, 0.5
@@ -234,8 +234,7 @@ class SurveyWindow(SurveyMaterial):
         for first, end in (*shown, (lines.count, lines.count)):
             if gap is not None and gap[0] == place and place < first:
                 gaps.append(self._gap(*gap))
-                hidden_lines = lines.lines_between(place, first)
-                text = gap_line(gaps[-1], hidden_lines, ask.label, similar=place in choice.similar)
+                text = gap_line(gaps[-1], similar=place in choice.similar)
                 parts.append(Mark(text))
                 gap = next(hidden, None)
             if first < end:
@@ -253,7 +252,13 @@ class SurveyWindow(SurveyMaterial):
     def _gap(self, first: int, end: int) -> Gap:
         begin, begin_exact = self._lines.token_of(first)
         stop, stop_exact = self._lines.token_of(end)
-        return Gap(begin, stop, about=not (begin_exact and stop_exact))
+        return Gap(
+            begin,
+            stop,
+            about=not (begin_exact and stop_exact),
+            line=self._lines.number_of(first),
+            lines=self._lines.lines_between(first, end),
+        )
 
     def _findings(self, choice: Choice) -> tuple[Finding, ...]:
         return tuple(

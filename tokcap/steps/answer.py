@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tokcap.budget.base import Shown
-    from tokcap.core.cut import Cut, Finding
+    from tokcap.core.cut import Cut, Finding, Gap
     from tokcap.core.payload import LongText
     from tokcap.core.request import Stream, View
     from tokcap.core.tokenizer import Tokenizer
@@ -49,6 +49,8 @@ class Answer(Record):
     shape: str = AUTO
     total_count: int | None = None
     indexes: Mapping[Stream, PayloadIndex] = {}
+    # The gaps of each stream, if the answer has many.
+    gaps: Mapping[Stream, tuple[Gap, ...]] = {}
     # What its session notes once it is delivered (see `steps.repeats`).
     showing: Shown | None = None
     # Whether the output is stored even if nothing is withheld.
@@ -119,8 +121,9 @@ class ShownStderr(Record):
     tokens: int = 0
     # Whether its mark names the command that shows the rest.
     is_named: bool = False
-    # What a survey found in it.
+    # What a survey found in it, and what was left out.
     findings: tuple[Finding, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
 
 class Worded(Record):
@@ -268,6 +271,7 @@ class Cutting(Record):
             continuation.out,
             remark=continuation.remark("out"),
             exact=self.examined.tokenizer.name != BYTES,
+            gaps_option=continuation.gaps_option,
             passed=given.passed.out,
             pointer_command=continuation.pointer,
             text_command=continuation.text,
@@ -367,6 +371,7 @@ def cut(view: View, payload_limit: int | None, examined: Examined, continuation:
         mode=None if mode.shows_payload else view.mode,
         binary=True if not shown.index.valid_utf8 else None,
     )
+    all_gaps: Mapping[Stream, tuple[Gap, ...]] = {"out": window.gaps, "err": stderr.gaps}
     return Answer(
         respond(given, payload, meta, notices),
         stderr.shown,
@@ -377,6 +382,7 @@ def cut(view: View, payload_limit: int | None, examined: Examined, continuation:
         shape=shown.shape.name if shown.is_whole_stream else AUTO,
         total_count=shown.total_count if shown.is_whole_stream else None,
         indexes={**examined.indexes, **stderr.indexes},
+        gaps={name: gaps for name, gaps in all_gaps.items() if gaps and gaps[0].line},
     )
 
 

@@ -52,6 +52,12 @@ class Continuation(Record):
     # How the way is worded.
     reader: Reader = ShellReader()
 
+    @property
+    def gaps_option(self) -> str:
+        """The option of `show` that lists the gaps of this answer, for a reader who can give it."""
+        can_list = self.handle and isinstance(self.reader, ShellReader)
+        return "--gaps" if can_list else ""
+
     def arguments_at(self, offset: int) -> tuple[str, ...]:
         """Return the words after `tokcap` that show the window at an offset."""
         # Options may have braces too.

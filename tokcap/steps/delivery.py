@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import ParamSpec
 
+    from tokcap.core.cut import Gap
     from tokcap.core.payload import Payload
     from tokcap.core.request import Request, ShowRequest, Stream, View
     from tokcap.core.response import Response
@@ -294,4 +295,10 @@ def record_of(
         signal=ending.signal if ending else None,
         duration_ms=duration_ms,
         command=command,
+        gaps={stream: numbers_of(gaps) for stream, gaps in answered.gaps.items()} if answered else {},
     )
+
+
+def numbers_of(gaps: Sequence[Gap]) -> Sequence[Sequence[int]]:
+    """Return gaps as the record of a stored output has them."""
+    return [[gap.line, gap.first, gap.lines or 0, gap.end - gap.first] for gap in gaps if gap.end]

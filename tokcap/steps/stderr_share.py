@@ -161,6 +161,7 @@ def cut_stderr(
         continuation.err,
         label="stderr ",
         remark=continuation.remark("err"),
+        gaps_option=continuation.gaps_option,
         passed=passed,
     )
 
@@ -176,5 +177,6 @@ def cut_stderr(
         indexes=indexes,
         tokens=share,
         findings=tuple(finding.replace(stream="err") for finding in shown.findings),
+        gaps=shown.gaps,
         is_named=any(isinstance(part, Mark) and part.note for part in shown.parts),
     )

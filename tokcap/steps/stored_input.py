@@ -10,6 +10,7 @@ from tokcap.core.request import AUTO
 from tokcap.core.response import Notice
 from tokcap.core.seek_points import SeekPoints
 from tokcap.core.tokenizer import identity_of
+from tokcap.errors import NotFound
 from tokcap.exits import Ending
 from tokcap.filters import chain
 from tokcap.keep import KEEPS
@@ -17,6 +18,7 @@ from tokcap.outputs import FORMS
 from tokcap.shapes import FALLBACK, SHAPES, sniff
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.steps.capture import Input, Knowledge
+from tokcap.steps.delivery import numbers_of
 from tokcap.steps.destinations import filtered
 from tokcap.steps.fitting import check_limit
 from tokcap.steps.opening import open_budget, paying
@@ -86,15 +88,18 @@ class ShowCall(Record):
         if index and index.storable:
             size = entry.streams[stream].size
             entry.write_file(index_name(stream, index.identity), index.packed(size))
-        if stream != "out":
-            return
-        out = entry.streams["out"]
-        if out.seek_points.changed:
-            entry.write_file(SEEK_POINTS, out.seek_points.packed())
-        # A shape that the caller named may differ from the one that the next call detects.
-        found = answer.shape != AUTO and request.shape == AUTO and entry.is_whole("out")
-        if found and entry.record.digest and entry.record.shape == AUTO:
-            record = entry.record.replace(shape=answer.shape, total_count=answer.total_count)
+        record = entry.record
+        if answer.gaps:
+            record = record.replace(gaps={**record.gaps, stream: numbers_of(answer.gaps["out"])})
+        if stream == "out":
+            out = entry.streams["out"]
+            if out.seek_points.changed:
+                entry.write_file(SEEK_POINTS, out.seek_points.packed())
+            # A shape that the caller named may differ from the one that the next call detects.
+            found = answer.shape != AUTO and request.shape == AUTO and entry.is_whole("out")
+            if found and record.digest and record.shape == AUTO:
+                record = record.replace(shape=answer.shape, total_count=answer.total_count)
+        if record is not entry.record:
             entry.write_record(record)
 
 
@@ -163,6 +168,8 @@ def open_part(
     ending = None
     if entry.record.exit_status is not None:
         ending = Ending(entry.record.exit_status, entry.record.signal)
+    if request.gaps:
+        return list_of_gaps(entry, request.stream)
     part = Input(stored, err_to_summarize=entry.streams.get("err"), ending=ending, known=known)
     if filters := chain(request):
         part = filtered_part(part, request, filters, closing)
@@ -173,6 +180,18 @@ def open_part(
     if request.grep:
         part = matching_lines(part, request, tokenizer)
     return part
+
+
+def list_of_gaps(entry: StoredOutput, stream: Stream) -> Input:
+    """Return a line for each gap of the last answer with many: where it begins, as `--grep` writes it."""
+    gaps = entry.record.gaps.get(stream, ())
+    if not gaps:
+        raise NotFound(f"{entry.handle}: no answer with --keep focus has left out lines of it")
+    lines = (
+        f"{line}:{token}:{f'{count} lines' if count else 'parts of a line'}, {tokens} tokens\n"
+        for line, token, count, tokens in gaps
+    )
+    return Input(TextPayload("".join(lines).encode()), known=Knowledge(shape=FALLBACK), is_derived=True)
 
 
 def checkpoints_of(entry: StoredOutput, stream: Stream, tokenizer: Tokenizer) -> Checkpoints | None:

@@ -6,7 +6,7 @@ from tokcap.core.request import AUTO
 from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tokcap.core.request import Stream
 
@@ -38,6 +38,9 @@ class StoredRecord(Record):
     exit_status: int | None = None
     signal: int | None = None
     duration_ms: int = 0
+    # For each stream, where the gaps of the last answer with many gaps begin: line and token, and how many
+    # lines and tokens they hide.
+    gaps: Mapping[Stream, Sequence[Sequence[int]]] = {}
     # None if there was no command or its arguments must not be recorded.
     command: tuple[str, ...] | None = None
 
@@ -80,6 +83,7 @@ class StoredRecord(Record):
             tokens={**self.tokens, **newer.tokens},
             shape=newer.shape if has_shape else self.shape,
             total_count=newer.total_count if has_shape else self.total_count,
+            gaps={**self.gaps, **newer.gaps},
         )
 
 
