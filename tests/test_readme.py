@@ -20,6 +20,7 @@ from tests.support.program import ROOT
 from tests.support.tiers import nightly
 from tokcap.cli.catalog import HELP, all_commands
 from tokcap.cli.options import OPTIONS, options_of
+from tokcap.hooks import manage
 
 README = (ROOT / "README.md").read_text()
 
@@ -95,7 +96,16 @@ def command_table(commands) -> str:
     return "\n".join(re.sub(r"(?<=\w)\|(?=\w)", r"\\|", row) for row in rows) + "\n"
 
 
+def agent_table() -> str:
+    rows = ["| agent | way | whole | of more | what it passes on by itself |", "|---|---|---|---|---|"]
+    for agent in manage.agents():
+        limits = f"{agent.frame.whole:,} | {agent.frame.cut:,}"
+        rows.append(f"| `{agent.name}` | {agent.way} | {limits} | {agent.passes_on()} |")
+    return "\n".join(rows) + "\n"
+
+
 TABLES = {
+    "agents": agent_table(),
     "options": option_table(options_of("run")),
     "show options": option_table([option for option in OPTIONS if option.forms == ("show",)]),
     # The first two are the wrapper and `show`, which have tables of their own.

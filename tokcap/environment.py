@@ -67,27 +67,62 @@ class Inside(Record):
 
 
 class Frame(Record):
-    """What an agent puts around an output that it passes to its model, as `TOKCAP_FRAME` says: `34:json`."""
+    """How an agent passes an output to its model, as `TOKCAP_FRAME` says: `tokens=34 as_json=1 cut=1900`.
 
+    All of it is measured with the real agent.
+    """
+
+    # What the agent puts around an output.
     tokens: int = 0
-    # Whether the agent writes the output as a JSON string. The model then pays for the escapes.
-    is_json: bool = False
+    # 1: it writes the output as a JSON string. The model then pays for the escapes.
+    as_json: int = 0
+    # 1: it does not tell its model how a command ended, so a line does.
+    tells_status: int = 0
+    # If no limit is configured: what is passed on whole, and what is shown of a longer output.
+    whole: int = 4000
+    cut: int = 4000
+    # Where the agent itself cuts, in characters, in those of a command that failed, in bytes and lines.
+    characters: int = 0
+    failed: int = 0
+    size: int = 0
+    lines: int = 0
 
     @classmethod
     def read_from(cls, text: str) -> Frame:
         """Return what a variable says; a frame of nothing if that makes no sense."""
-        tokens, _, form = text.partition(":")
-        if not (tokens.isascii() and tokens.isdecimal() and form in ("", "json")):
-            return cls()
-        return cls(int(tokens), form == "json")
+        given = {}
+        for word in text.split():
+            name, _, number = word.partition("=")
+            if name not in cls._fields or not (number.isascii() and number.isdecimal()):
+                return cls()
+            given[name] = int(number)
+        return cls(**given)
+
+    def as_text(self) -> str:
+        """Return what `read_from` reads; empty if nothing is known."""
+        given = self.__dict__.items()
+        return " ".join(f"{name}={value}" for name, value in given if value != getattr(Frame, name))
+
+    def usual(self) -> dict[str, int | str]:
+        """Return what applies if nothing is configured."""
+        return {"token_limit": self.whole, "limit_if_cut": self.cut, "keep": "auto"}
 
     def left_of(self, limit_tokens: int) -> int:
         """Return what the frame leaves of a limit. It takes at most a quarter."""
         return limit_tokens - min(self.tokens, limit_tokens // 4)
 
+    def crowding(self, data: bytes, *, failed: bool) -> float:
+        """Return how large an output is beside what the agent itself passes on whole: 1 or less fits."""
+        if not (self.characters or self.size or self.lines):
+            return 0
+        text = data.decode("utf-8", "replace")
+        characters = self.failed or self.characters if failed else self.characters
+        pairs = ((len(text), characters), (len(data), self.size), (text.count("\n"), self.lines))
+        return max(size / most for size, most in pairs if most)
+
     def around(self, data: bytes) -> bytes:
         """Return an output as the agent writes it."""
-        if not self.is_json:
+        if not self.as_json:
             return data
         from tokcap.startup.accelerators import json
 

@@ -165,7 +165,7 @@ def answer_within(
     from tokcap.steps.examination import examine
 
     examined = examine(view, given, tokenizer)
-    continuation = call.continuation(needs_handle=may_withhold(view, examined))
+    continuation = call.continuation(needs_handle=may_withhold(view, examined, call.env.frame))
     return fit_answer(view, examined, continuation, bill)
 
 

@@ -126,11 +126,11 @@ class TestTheFrame:
     """TOKCAP_FRAME: what an agent puts around an output. The limit covers it."""
 
     def test_is_taken_off_the_limit(self, shell):
-        done = shell("seq 1 10000", TOKCAP_TOKEN_LIMIT="400", TOKCAP_FRAME="60")
+        done = shell("seq 1 10000", TOKCAP_TOKEN_LIMIT="400", TOKCAP_FRAME="tokens=60")
         assert 300 < recount(done.stdout) <= 340
 
     def test_takes_at_most_a_quarter_of_the_limit(self, shell):
-        done = shell("seq 1 10000", TOKCAP_TOKEN_LIMIT="100", TOKCAP_FRAME="60")
+        done = shell("seq 1 10000", TOKCAP_TOKEN_LIMIT="100", TOKCAP_FRAME="tokens=60")
         assert 50 < recount(done.stdout) <= 75
 
     def test_counts_escapes_if_the_agent_writes_json(self, shell, tmp_path):
@@ -139,7 +139,7 @@ class TestTheFrame:
         done = shell(
             f"cat {tmp_path}/rows.json; echo 'an \"error\"' >&2",
             TOKCAP_TOKEN_LIMIT="500",
-            TOKCAP_FRAME="20:json",
+            TOKCAP_FRAME="tokens=20 as_json=1",
         )
         escaped = json.dumps((done.stdout + done.stderr).decode())[1:-1]
         assert 380 < recount(escaped.encode()) <= 480
@@ -147,20 +147,61 @@ class TestTheFrame:
         assert b"tokcap show" in done.stderr
 
     def test_counts_escapes_of_output_that_would_fit_without_them(self, shell):
-        done = shell(r"""printf '"\\\t%.0s' {1..150}""", TOKCAP_TOKEN_LIMIT="200", TOKCAP_FRAME="0:json")
+        done = shell(r"""printf '"\\\t%.0s' {1..150}""", TOKCAP_TOKEN_LIMIT="200", TOKCAP_FRAME="as_json=1")
         escaped = json.dumps((done.stdout + done.stderr).decode())[1:-1]
         assert recount(escaped.encode()) <= 200
 
     def test_pages_are_cut_once_by_what_they_cost_in_the_frame(self, shell, tmp_path):
         (tmp_path / "text").write_text('say "this" and "that"\n' * 3000)
-        variables = {"TOKCAP_TOKEN_LIMIT": "300", "TOKCAP_FRAME": "20:json"}
+        variables = {"TOKCAP_TOKEN_LIMIT": "300", "TOKCAP_FRAME": "tokens=20 as_json=1"}
         first = shell(f"cat {tmp_path}/text", **variables)
         command = first.stdout.decode().rpartition("; ")[2].strip()
         page = shell(command, **variables)
         assert page.stdout.count(b"[TRUNCATED]") == 1
         assert recount(json.dumps(page.stdout.decode())[1:-1].encode()) <= 280
 
+    def test_passes_a_short_output_on_whole_and_cuts_a_long_one_to_less(self, shell):
+        frame = {"TOKCAP_FRAME": "whole=900 cut=200"}
+        assert shell("seq 1 400", **frame).stdout.endswith(b"\n400\n")
+        for command, more in (
+            ("seq 1 2000", {}),
+            ("seq 1 2000 >&2", {}),
+            ("seq 1 300; seq 1 300 >&2", {}),
+            ("seq 1 2000", {"TOKCAP_KEEP": "head"}),
+            ("seq 1 2000 | tr '\\n' ,", {}),
+        ):
+            done = shell(command, **frame, **more)
+            assert 100 < recount(done.stdout + done.stderr) <= 200, command
+        for more in ({"TOKCAP_TOKEN_LIMIT": "500"}, {"TOKCAP_TOKEN_LIMIT": "900"}):
+            done = shell("seq 1 2000", **frame, **more)
+            assert 400 < recount(done.stdout) <= int(more["TOKCAP_TOKEN_LIMIT"])
+
+    @pytest.mark.parametrize(
+        ("frame", "size_of", "most"),
+        [
+            ("characters=700", len, 700),
+            ("size=700", lambda text: len(text.encode()), 700),
+            ("lines=50", lambda text: text.count("\n"), 50),
+        ],
+    )
+    @pytest.mark.parametrize("line", ["the quick brown fox", r"x\n", "漢字 é", '{"a": [1, 2]}'])
+    def test_keeps_an_answer_below_what_the_agent_would_cut_again(self, frame, size_of, most, line, shell):
+        for limit in ("1000", "200"):
+            done = shell(f"yes $'{line}' | head -n 900", TOKCAP_FRAME=frame, TOKCAP_TOKEN_LIMIT=limit)
+            assert size_of(done.stdout.decode()) <= most
+            assert b"tokcap show" in done.stdout + done.stderr
+
+    def test_knows_that_less_is_passed_on_of_a_command_that_failed(self, shell):
+        frame = {"TOKCAP_FRAME": "characters=5000 failed=700"}
+        command = "yes 'the quick brown fox' | head -n 200"
+        assert len(shell(command, **frame).stdout) == 4000
+        assert len(shell(f"{command}; exit 3", **frame).stdout) <= 700
+
+    def test_says_the_exit_status_for_an_agent_that_does_not(self, shell):
+        for command, said in (("echo x", b"x\n"), ("echo x; exit 4", b"x\n[exit status 4]\n")):
+            assert shell(command, TOKCAP_FRAME="tells_status=1").stdout == said
+
     def test_that_makes_no_sense_is_no_frame(self):
-        for text in ("", "x", "-5", "5:xml", ":json", "²"):
+        for text in ("", "x", "-5", "tokens=-5", "tokens=5 x=1", "tokens=²"):
             assert Frame.read_from(text) == Frame()
-        assert Frame.read_from("34:json") == Frame(34, True)
+        assert Frame.read_from("tokens=34 as_json=1") == Frame(34, 1)

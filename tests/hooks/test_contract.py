@@ -13,7 +13,7 @@ from tokcap.doctor import agents
 from tokcap.environment import Environment
 from tokcap.errors import HookRefused
 from tokcap.hooks import AGENTS, manage
-from tokcap.hooks.base import RESULTS, Agent, Capping, Installation, ShellAgent
+from tokcap.hooks.base import RESULTS, Agent, Installation, ShellAgent
 
 # Files that people have before they install the hook, in the format of the agent's settings.
 BEFORE = {
@@ -39,8 +39,15 @@ BEFORE = {
     # Files of tokcap alone.
     ".sh": [],
 }
-NOT_VALID = {".json": "{", ".toml": "[", ".env": None, ".sh": None, ".yaml": "plugins: {enabled: [other]}\n"}
-OWN_FILES = ("copilot", "cline", "qwen")
+NOT_VALID = {
+    ".json": "{",
+    ".toml": "[",
+    ".env": None,
+    ".sh": None,
+    "": None,
+    ".yaml": "plugins: {enabled: [other]}\n",
+}
+OWN_FILES = ("copilot", "cline", "qwen", "goose", "continue")
 # Nothing is replaced in a list.
 LISTS = ("hermes", "vibe")
 # One for each way in.
@@ -217,6 +224,18 @@ def test_an_agent_is_either_supported_or_unsupported():
         assert "\n" not in reason
 
 
+def proven(agent, path, wanted, place) -> str:
+    """Return what `tokcap hook status` says about a hook that works."""
+    from tokcap.cli.hook_options import cap_for, request_of
+
+    env = Environment(place.variables)
+    proof = manage.prove(
+        agent, path, wanted, place, request_of(agent, wanted, env), cap_for(agent, wanted, (), env)
+    )
+    assert proof.works, proof.line
+    return proof.line
+
+
 class TestInstalledForReal:
     """What is installed runs on this machine, as the agent would run it."""
 
@@ -231,11 +250,10 @@ class TestInstalledForReal:
         return agent, path, wanted, place
 
     def test_status_proves_that_a_long_output_is_capped(self, installed):
-        from tokcap.hooks.manage import prove
-
-        proof = prove(*installed, Capping(500))
-        assert proof.works, proof.line
-        assert "of 500 tokens (cl100k_base)" in proof.line
+        agent, path, wanted, place = installed
+        for hook, limit in ((wanted, 500), (wanted.replace(options=()), agent.frame.cut)):
+            agent.install(path, hook)
+            assert f"of {agent.frame.left_of(limit)} tokens" in proven(agent, path, hook, place)
 
     def test_a_short_command_is_what_it_was(self, installed):
         agent, path, _, place = installed

@@ -404,7 +404,11 @@ def decide(
         if rule := decisive(config.rules, subject):
             set_by_variables = [key for key in chosen if BY_KEY[key].text_in(env.variables) is not None]
             chosen |= rule.beside({*from_flags, *set_by_variables})
-    return completed({**(usual or {}), **chosen, **from_flags}, form, config.models, env)
+    chosen |= from_flags
+    if usual and "token_limit" in chosen:
+        # What is usual for an output that is cut goes with the usual limit.
+        usual = {**usual, "limit_if_cut": None}
+    return completed({**(usual or {}), **chosen}, form, config.models, env)
 
 
 def completed(

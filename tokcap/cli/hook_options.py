@@ -1,68 +1,55 @@
-"""What applies to the results of a hook: its options, variables, the config file, or defaults of hooks."""
+"""Cap the results of tools as the shell of the agent caps the output of commands."""
 
 from __future__ import annotations
 
-from tokcap.cli.arguments import config_of, decide, run_request, take_apart
-from tokcap.core.request import flag_of
-from tokcap.errors import UsageError
-from tokcap.hooks.base import Capping
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokcap.cli.rules import Rule
-    from tokcap.core.request import Value
+    from tokcap.core.request import Request
     from tokcap.environment import Environment
-    from tokcap.hooks.base import Installation
-
-# Instead of the defaults of tokcap.
-APART = ("token_limit", "keep")
-USUAL: dict[str, Value] = {"token_limit": Capping.limit_tokens, "keep": Capping.keep}
+    from tokcap.hooks.base import Agent, Cap, Installation
 
 
-def capping_of(options: Sequence[str], env: Environment, subject: Sequence[str] = ()) -> Capping | None:
-    """Return what applies with these options of tokcap; None if tokcap would refuse the call.
-
-    `subject` has the words of the command, or the name of the tool, for the rules.
-    """
-    words = take_apart([*options, "--", "true"], "run")
-    if words.problems:
-        return None
-    try:
-        values = decide(words.given, "run", env, USUAL, subject)
-        request = run_request(words.rest, values)
-    except UsageError:
-        return None
-    rule: Rule | None = None
-    if subject and (rules := config_of(env).rules):
-        from tokcap.cli.rules import decisive
-
-        rule = decisive(rules, subject)
-    passes = bool(rule) and request.token_limit is None
-    # The limit and the policy are told apart.
-    own = () if rule is None else tuple((key, values[key]) for key in rule.values if key not in APART)
-    limit = request.token_limit or Capping.limit_tokens
-    return Capping(limit, request.keep, request.tokenizer, tuple(map(as_word, own)), passes)
+def world_of(agent: Agent, wanted: Installation, env: Environment) -> Environment:
+    """Return the environment in which an agent runs the shell that a hook installs for it."""
+    more = {**wanted.variables(), **agent.variables(wanted)}
+    return env.replace(variables={**env.variables, **more}).framed()
 
 
-def as_word(setting: tuple[str, Value]) -> str:
-    """Return a setting as an option of tokcap."""
-    key, value = setting
-    if isinstance(value, bool):
-        return flag_of(key) if value else f"--no-{key}"
-    return f"{flag_of(key)}={value}"
-
-
-def capping_for(found: Installation, env: Environment) -> Capping:
+def request_of(agent: Agent, wanted: Installation, env: Environment) -> Request:
     """Return what applies to the results of an installed hook."""
-    from tokcap.hooks.handler import launch_options
+    from tokcap.cli.stand_in import request_for
 
-    try:
-        return capping_of(launch_options(found), env) or Capping()
-    except ValueError:
-        # Somebody has edited the hook.
-        return Capping()
+    return request_for((), world_of(agent, wanted, env), {})
+
+
+def cap_for(agent: Agent, wanted: Installation, subject: Sequence[str], env: Environment) -> Cap:
+    """Return a function that caps a text. Only commands belong to the session of the agent."""
+    world = world_of(agent, wanted, env)
+
+    def cap(text: str, **changes: object) -> str:
+        from tokcap.cli.stand_in import program_for, request_for, run_tolerantly
+        from tokcap.environment import OWN_WORDS, ShellReader
+        from tokcap.source.given import GivenBytes
+
+        # The mark must name a command that works in the agent's shell.
+        reader = ShellReader(program_for((), world, wanted.program))
+        shown, words = bytearray(), bytearray()
+        inner = world.replace(
+            reader=reader, collect=lambda place, data: (words if place == OWN_WORDS else shown).extend(data)
+        )
+        data = text.encode("utf-8", "surrogatepass")
+        request = request_for(tuple(subject), inner, {}).replace(command=(), **changes)
+        run_tolerantly(request, inner, lambda *_: GivenBytes(data))
+        # The mark of JSON is there, because it would not be JSON.
+        marks = [line for line in words.splitlines() if line.startswith(b"[TRUNCATED]")]
+        if marks:
+            shown = bytearray(b"\n").join([shown.rstrip(b"\n"), *marks, b""])
+        return shown.decode("utf-8", "replace")
+
+    return cap
 
 
 class HookRun:
@@ -72,13 +59,7 @@ class HookRun:
         """Answer the event on standard input."""
         from tokcap.hooks.handler import run
 
-        return run(
-            words,
-            env,
-            lambda options, variables, subject: capping_of(
-                options, env.replace(variables=variables), subject
-            ),
-        )
+        return run(words, env, lambda agent, wanted, subject: cap_for(agent, wanted, subject, env))
 
 
 HOOK_RUN = HookRun()

@@ -13,7 +13,7 @@ from tokcap.__main__ import call
 from tokcap.cli.arguments import decide, run_request
 from tokcap.cli.shell_entry import become, is_interactive
 from tokcap.cli.shell_flags import read_words
-from tokcap.environment import INSIDE, PROGRAM, STDERR, STDOUT, Environment, Inside, ShellReader
+from tokcap.environment import INSIDE, PROGRAM, STDERR, STDOUT, Environment, Frame, Inside, ShellReader
 from tokcap.errors import TokcapError, UsageError
 from tokcap.exits import READER_GONE, SIGNAL_BASE
 from tokcap.startup.accelerators import signal
@@ -22,9 +22,10 @@ from tokcap.system.shell import Shell, find_shell, found_in, found_on, note_beco
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping, Sequence
+    from collections.abc import Callable, Mapping, MutableMapping, Sequence
     from typing import NoReturn
 
+    from tokcap.core.payload import Source
     from tokcap.core.request import Request, Value
     from tokcap.core.response import Notice
     from tokcap.pipeline import Done
@@ -40,9 +41,6 @@ OWN_PROGRAM = "TOKCAP_PROGRAM"
 
 # The name of the variable that has the session of the agent, whose commands are charged to it.
 SESSION_FROM = "TOKCAP_SESSION_FROM"
-
-# What applies if neither a variable nor the config file says something else.
-USUAL: dict[str, Value] = {"token_limit": 4000, "keep": "auto"}
 
 # If a command runs longer than this, its caller may look at what there is, or give it up.
 SHOW_AFTER_SECONDS = 5.0
@@ -114,7 +112,7 @@ def goes_nowhere() -> bool:
         return False
 
 
-def program_for(words: Sequence[str], env: Environment) -> str:
+def program_for(words: Sequence[str], env: Environment, path: str = "") -> str:
     """Return how a command in this shell can call tokcap: by its name, or by its path if that may fail."""
     if named := env.variables.get(OWN_PROGRAM):
         return named
@@ -122,7 +120,7 @@ def program_for(words: Sequence[str], env: Environment) -> str:
     found = found_in(LOGIN_DIRECTORIES, PROGRAM) if is_login else found_on(env.variables.get("PATH"), PROGRAM)
     if any(found):
         return PROGRAM
-    return own_program(PROGRAM, env.variables) or PROGRAM
+    return path or own_program(PROGRAM, env.variables) or PROGRAM
 
 
 class StandingIn:
@@ -137,45 +135,24 @@ class StandingIn:
 
     def read(self, env: Environment) -> Request:
         """Return the request that runs the shell."""
-        usual = {**USUAL, "stderr": "merge"} if writes_one_file(env) else USUAL
-        ignored: tuple[Notice, ...] = ()
-        command = (self._shell.name, *self._words)
-        try:
-            values = decide((), "run", env, usual, command)
-        except UsageError:
-            from tokcap.cli.tolerance import decide_what_works
-
-            values, ignored = decide_what_works(env, usual, command)
-        request = run_request(command, values).replace(as_shell=True, notices=ignored)
-        if env.frame and request.token_limit:
-            request = request.replace(token_limit=env.frame.left_of(request.token_limit))
-        self._request = request
-        return request
+        usual: dict[str, Value] = {"stderr": "merge"} if writes_one_file(env) else {}
+        self._request = request_for((self._shell.name, *self._words), env, usual)
+        return self._request
 
     def run(self, request: Request, env: Environment) -> int:
         """Run the shell and answer."""
-        from tokcap.pipeline import run
-
-        try:
-            if request.session:
-                # A session would pay for the refusal, and the shell would not start.
-                open_tokenizer(request.tokenizer)
-            self._done = run(request, env, self._open)
-        except TokcapError as error:
-            from tokcap.cli.tolerance import without_what_failed
-
-            workable = None if self._command else without_what_failed(request, error, env)
-            if workable is None:
-                raise
-            self._request = workable
-            return self.run(workable, env)
-        return self._done.status
+        self._done = run_tolerantly(request, env, self._open)
+        status = self._done.status
+        if env.frame and env.frame.tells_status and status:
+            env.write_stdout(b"[exit status %d]\n" % status)
+        return status
 
     def _open(self, request: Request, env: Environment) -> Command:
         from tokcap.source.command import StandIn
         from tokcap.steps.opening import open_command
 
         assert isinstance(env.reader, ShellReader)
+        self._request = request
         inside = Inside(request.token_limit or 0, program=env.reader.program)
         self._command = open_command(request, env, StandIn(self._shell.path, inside, SHOW_AFTER_SECONDS))
         return self._command
@@ -192,6 +169,50 @@ class StandingIn:
             from tokcap.cli.relay import leave_relay
 
             leave_relay(self._command.left_over, self._request, self._done, env)
+
+
+def request_for(command: tuple[str, ...], env: Environment, usual: Mapping[str, Value]) -> Request:
+    """Return what applies to an output that an agent passes to its model. A bad setting is left out."""
+    frame = env.frame or Frame()
+    usual = {**frame.usual(), **usual}
+    ignored: tuple[Notice, ...] = ()
+    try:
+        values = decide((), "run", env, usual, command)
+    except UsageError:
+        from tokcap.cli.tolerance import decide_what_works
+
+        values, ignored = decide_what_works(env, usual, command)
+    request = run_request(command, values).replace(as_shell=True, notices=ignored)
+    if not request.token_limit:
+        return request
+    if_cut = frame.left_of(request.limit_if_cut) if request.limit_if_cut else None
+    return request.replace(token_limit=frame.left_of(request.token_limit), limit_if_cut=if_cut)
+
+
+def run_tolerantly(
+    request: Request, env: Environment, open_source: Callable[[Request, Environment], Source]
+) -> Done:
+    """Run a request; if its settings make that impossible, run it without them."""
+    from tokcap.pipeline import run
+
+    opened = []
+
+    def open_once(request: Request, env: Environment) -> Source:
+        opened.append(source := open_source(request, env))
+        return source
+
+    try:
+        if request.session:
+            # A session would pay for the refusal, and nothing would run.
+            open_tokenizer(request.tokenizer)
+        return run(request, env, open_once)
+    except TokcapError as error:
+        from tokcap.cli.tolerance import without_what_failed
+
+        workable = None if opened else without_what_failed(request, error, env)
+        if workable is None:
+            raise
+    return run_tolerantly(workable, env, open_source)
 
 
 def writes_one_file(env: Environment) -> bool:

@@ -59,6 +59,8 @@ class View(Record):
     """How an output is shown."""
 
     token_limit: int | None = None
+    # A lower limit for an answer that leaves something out; not an option.
+    limit_if_cut: int | None = None
     token_offset: int = 0
     token_count: bool = False
     tokenizer: str = "cl100k_base"
@@ -128,7 +130,7 @@ DEFAULTS: dict[str, Value] = {
     key: getattr(record, key)
     for record in (ShowRequest, Request)
     for key in record._fields
-    if key not in ("command", "as_shell", "notices", "handle", "tokenizer_match")
+    if key not in ("command", "as_shell", "notices", "handle", "tokenizer_match", "limit_if_cut")
 }
 
 

@@ -23,5 +23,8 @@ AGENTS: Table[Agent] = Table(
         "cline": "tokcap.hooks.cline:CLINE",
         "hermes": "tokcap.hooks.hermes:HERMES",
         "vibe": "tokcap.hooks.vibe:VIBE",
+        "kilo": "tokcap.hooks.kilo:KILO",
+        "goose": "tokcap.hooks.goose:GOOSE",
+        "continue": "tokcap.hooks.continue_cli:CONTINUE",
     }
 )

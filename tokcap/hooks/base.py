@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from tokcap.environment import Frame
 from tokcap.errors import HookRefused
 from tokcap.startup.record import TYPE_CHECKING, Record
 
@@ -17,13 +18,21 @@ if TYPE_CHECKING:
     from tokcap.hooks.own_files import OwnFile
     from tokcap.hooks.settings import Addition
 
-    # Takes a text, and options of tokcap for it, and returns it within the limit.
+    # Takes a text, and changes of the request for it, and returns it within the limit.
     Cap = Callable[..., str]
 
 # The ways in.
 AS_SHELL = "its shell is tokcap-bash"
 START_UP_FILE = "BASH_ENV of its shell"
 RESULTS = "results are replaced after the run"
+# How tokcap gets the options of an installation.
+VARIABLES = {
+    "--token-limit": "TOKCAP_TOKEN_LIMIT",
+    "--session": "TOKCAP_SESSION",
+    "--repeat": "TOKCAP_REPEAT",
+    "--keep": "TOKCAP_KEEP",
+    "--tokenizer": "TOKCAP_TOKENIZER",
+}
 # For `--session`: a session for each session of the agent.
 OF_AGENT = "@agent"
 
@@ -46,20 +55,10 @@ class Installation(Record):
         """Return the value of an option; empty if it is not given."""
         return self.options[self.options.index(flag) + 1] if flag in self.options else ""
 
-    def limited(self, limit: str) -> Installation:
-        """Return the same installation with this limit."""
-        return self.replace(options=("--token-limit", limit, *self.options))
-
-
-class Capping(Record):
-    """What applies to the results of a hook: its own options, else variables and the config file."""
-
-    limit_tokens: int = 4000
-    keep: str = "auto"
-    tokenizer: str = "cl100k_base"
-    # What else a rule sets, as options of tokcap; and whether it passes the result on whole.
-    options: tuple[str, ...] = ()
-    passes: bool = False
+    def variables(self) -> dict[str, str]:
+        """Return the variables that tell tokcap the options."""
+        given = {VARIABLES[flag]: self.option(flag) for flag in VARIABLES}
+        return {name: value for name, value in given.items() if value and value != OF_AGENT}
 
 
 class Agent:
@@ -81,10 +80,12 @@ class Agent:
     tried: str
     # The names of tools whose results can be capped as well, for `--tools`.
     tools: Sequence[str] = ()
-    # What the agent puts around the output of a command: tokens, and `:json` if it escapes the output as JSON
-    # does. The limit covers this too. See `environment.Frame`. It is rounded up: people compare agents in one
-    # tokenizer, and cl100k_base has 5 to 9 % more tokens for random text than what some readers count with.
-    frame: str = ""
+    # How the agent passes the output of a command to its model. The tokens are rounded up: people compare
+    # agents in one tokenizer, and cl100k_base has 5 to 9 % more for random text than what some readers count
+    # with. `cut` is the least that the agent has sent of a long output (a build, one line, JSON), or 1,000.
+    frame: Frame = Frame()
+    # The least and the most tokens that the agent itself has sent of such outputs.
+    sent: tuple[int, int] = (0, 0)
     # Whether it gives its model both streams as one, as they arrive. Two pipes would lose their order.
     merges_streams: bool = False
     # The variable in which commands of the agent find the name of its session; empty if there is none.
@@ -118,6 +119,17 @@ class Agent:
         """Return the directory of the agent's settings, which it makes itself."""
         return os.path.dirname(self.user_settings(place))
 
+    def passes_on(self) -> str:
+        """Return how much of an output the agent itself passes on, in a few words."""
+        frame = self.frame
+        parts = [
+            f"{frame.characters} characters" if frame.characters else "",
+            f"{frame.failed} of a failure" if frame.failed else "",
+            f"{frame.size} bytes" if frame.size else "",
+            f"{frame.lines} lines" if frame.lines else "",
+        ]
+        return f"{', '.join(filter(None, parts))}; {self.sent[0]} to {self.sent[1]} tokens of more"
+
     def objections(self, place: Place) -> list[str]:
         """Return why an installed hook has no effect here, one line per reason."""
         return []
@@ -132,7 +144,10 @@ class Agent:
 
     def variables(self, wanted: Installation) -> dict[str, str]:
         """Return variables of tokcap besides the options of the installation."""
-        found = {"TOKCAP_FRAME": self.frame, "TOKCAP_STDERR": "merge" if self.merges_streams else ""}
+        found = {
+            "TOKCAP_FRAME": self.frame.as_text(),
+            "TOKCAP_STDERR": "merge" if self.merges_streams else "",
+        }
         if wanted.option("--session") == OF_AGENT:
             found["TOKCAP_SESSION_FROM"] = self.session_variable
         return {name: value for name, value in found.items() if value}

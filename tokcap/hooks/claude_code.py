@@ -6,6 +6,7 @@ a `PostToolUse` hook replaces results of other tools: `updatedToolOutput` must h
 
 from __future__ import annotations
 
+from tokcap.environment import Frame
 from tokcap.hooks.base import AS_SHELL, Installation, Place, ShellAgent
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 EVENT = "PostToolUse"
 TIMEOUT_SECONDS = 20
 # What no rule can change about a file: its lines come without gaps, from the first on.
-FROM_THE_HEAD = ("--keep=head", "--shape=text", "--focus=", "--fields=", "--mode=raw")
+FROM_THE_HEAD = {"keep": "head", "shape": "text", "focus": "", "fields": "", "mode": "raw"}
 
 
 class ClaudeCode(ShellAgent):
@@ -31,7 +32,8 @@ class ClaudeCode(ShellAgent):
     tried = "2.1.326"
     session_variable = "CLAUDE_CODE_SESSION_ID"
     # The exit status, and where the shell is.
-    frame = "12"
+    frame = Frame(tokens=12, cut=1000, characters=30_000, failed=10_000)
+    sent = (467, 5_671)
     tools = ("Read", "Grep", "Glob", "WebFetch", "mcp__.*")
     keys = ("env", "CLAUDE_CODE_SHELL")
     shells = ("bash", "zsh")
@@ -95,7 +97,7 @@ def capped_file(result: Any, cap: Cap) -> dict[str, Any] | None:
     file = result["file"]
     lines = file["content"].split("\n")
     numbered = "".join(f"{number}\t{line}\n" for number, line in enumerate(lines, file["startLine"]))
-    capped = cap(numbered, *FROM_THE_HEAD)
+    capped = cap(numbered, **FROM_THE_HEAD)
     if capped == numbered:
         return None
     shown = [without_number(line) for line in capped.removesuffix("\n").split("\n")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.environment import Frame
 from tokcap.hooks.base import START_UP_FILE, StartedWithAgent
 
 
@@ -13,7 +14,8 @@ class Cline(StartedWithAgent):
     effect = "caps every shell command if it was started with BASH_ENV set to the file"
     tried = "3.0.65"
     # A JSON document with the command, the output, the exit status twice, and the name of stderr.
-    frame = "34:json"
+    frame = Frame(tokens=34, as_json=1, cut=1500, characters=8_000, failed=7_950)
+    sent = (1_514, 5_785)
     then = "start it with BASH_ENV={} cline, for example by an alias"
     directory = ".cline"
 

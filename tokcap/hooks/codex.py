@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from tokcap.environment import Frame
 from tokcap.hooks.base import START_UP_FILE, Installation, Place, StartUpAgent
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -26,7 +27,8 @@ class Codex(StartUpAgent):
     tried = "0.169.0"
     session_variable = "CODEX_SESSION_ID"
     # An identifier, the time, the exit status, a count.
-    frame = "44"
+    frame = Frame(tokens=44, cut=1900, size=10_000)
+    sent = (1_917, 7_292)
     merges_streams = True
     usual_model = "gpt-5"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 
+from tokcap.environment import Frame
 from tokcap.hooks.base import RESULTS, Agent, Installation, Place
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -34,7 +35,8 @@ class Copilot(Agent):
     effect = "caps the result of every bash command"
     tried = "1.0.102"
     # The name of the shell, and the exit status.
-    frame = "30"
+    frame = Frame(tokens=30, cut=1000, characters=20_400)
+    sent = (218, 491)
     # Tools of MCP servers are named SERVER-TOOL.
     tools = ("view", "rg", "grep", "glob", "web_fetch", ".+-.+")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from tokcap.environment import Frame
 from tokcap.hooks.base import START_UP_FILE, Installation, Place, StartUpAgent
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -25,7 +26,8 @@ class Gemini(StartUpAgent):
     effect = "caps every shell command, in every approval mode"
     tried = "0.61.0"
     # Tags around it, the exit status, the process group.
-    frame = "48"
+    frame = Frame(tokens=48, characters=39_900)
+    sent = (7_510, 20_541)
     merges_streams = True
     usual_model = "gemini"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from tokcap.environment import Frame
 from tokcap.errors import HookRefused
 from tokcap.hooks.base import RESULTS, Agent, Installation, Place
 from tokcap.startup.record import TYPE_CHECKING
@@ -37,7 +38,8 @@ class Hermes(Agent):
     effect = "caps the result of every terminal command in the foreground"
     tried = "0.19.0"
     # A JSON document with the output, the exit status and an error.
-    frame = "20:json"
+    frame = Frame(tokens=20, as_json=1, characters=49_900)
+    sent = (9_274, 26_667)
 
     def user_settings(self, place: Place) -> str:
         base = place.variables.get("HERMES_HOME") or f"{place.home}/.hermes"

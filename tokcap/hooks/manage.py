@@ -13,7 +13,7 @@ from tokcap.core.spelling import nearest
 from tokcap.errors import HookRefused, TokcapError
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import OF_AGENT, Installation, Place
-from tokcap.hooks.handler import answer_event, own_program
+from tokcap.hooks.handler import own_program
 from tokcap.hooks.own_files import source
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.system.private_files import change_file, contents_of
@@ -23,8 +23,9 @@ from tokcap.tokens import open_tokenizer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokcap.core.request import Request
     from tokcap.environment import Environment
-    from tokcap.hooks.base import Agent, Capping
+    from tokcap.hooks.base import Agent, Cap
 
 # Parts of paths whose programs do not last: caches of `uvx` and `pipx run`, build environments.
 TEMPORARY = ("/.cache/", "/uv/archive", "/uv/cache", "/pipx/.cache/")
@@ -58,7 +59,7 @@ errors are kept. If the output is too long, the last line names the command that
 
 # What `status` runs.
 LINES, STATUS = 60_000, 7
-COMMAND = f"yes 'tokcap hook status' | head -n {LINES}; exit {STATUS}"
+COMMAND = f"seq 1 {LINES}; exit {STATUS}"
 TIMEOUT_SECONDS = 60
 MARK = "[TRUNCATED]"
 
@@ -72,6 +73,9 @@ def list_lines(place: Place) -> Iterator[str]:
         tried = f"tried with version {agent.tried}" if agent.tried else "not tried with the real agent"
         tools = f"; --tools: {', '.join(agent.tools)}" if agent.tools else ""
         yield f"{agent.name}: {where}; {agent.effect}; way: {agent.way}; {tried}{tools}"
+        frame = agent.frame
+        limits = f"up to {frame.whole} tokens whole, {frame.cut} of more"
+        yield f"{agent.name}: limits: {limits}; by itself it passes on {agent.passes_on()}"
         for objection in agent.objections(place):
             yield f"{agent.name}: {objection}"
     for name, reason in UNSUPPORTED.items():
@@ -117,8 +121,7 @@ def what_is_missing(agent: Agent, path: str, place: Place, wanted: Installation)
 
 def how_to_start(agent: Agent, path: str) -> str:
     """Return how an agent must be started; empty if as usual."""
-    _, variables = agent.shell_words(path, "")
-    return agent.then.format(quoted(variables.get("BASH_ENV", "")))
+    return agent.then and agent.then.format(quoted(agent.all_files(path)[0].path))
 
 
 def add_rules(env: Environment) -> str:
@@ -227,17 +230,17 @@ class Proof(Record):
     line: str
 
 
-def prove(agent: Agent, path: str, found: Installation, place: Place, capping: Capping) -> Proof:
-    """Run the agent's shell with a long output, or send an event with one. `capping` is what applies."""
-    limit, tokens, text, counts = capping.limit_tokens, 0, "", ""
+def prove(agent: Agent, path: str, found: Installation, place: Place, request: Request, cap: Cap) -> Proof:
+    """Run the agent's shell with a long output, or send an event with one. `request` is what applies."""
+    limit, tokens, text, counts = request.limit_if_cut or request.token_limit or 0, 0, "", ""
     try:
         if agent.shell_words(path, "")[0]:
             problem, text = by_shell(agent, path, place)
         else:
-            problem, text = by_event(agent, found, place, capping)
-        tokenizer = open_tokenizer(capping.tokenizer)
+            problem, text = by_event(agent, found, cap)
+        tokenizer = open_tokenizer(request.tokenizer)
         tokens = tokenizer.count(text)
-        counts = f"({capping.tokenizer}{', an estimate' if tokenizer.units_per_token > 1 else ''})"
+        counts = f"({request.tokenizer}{', an estimate' if tokenizer.units_per_token > 1 else ''})"
     except TokcapError as error:
         problem = str(error)
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
@@ -246,6 +249,8 @@ def prove(agent: Agent, path: str, found: Installation, place: Place, capping: C
         problem = "the output was not capped"
     if not problem and tokens > limit:
         problem = f"{tokens} tokens were shown, {limit} are allowed"
+    if not problem and agent.frame.crowding(text.encode(), failed=True) > 1:
+        problem = f"{agent.title} would cut it again: it passes on {agent.passes_on()}"
     objections = agent.objections(place)
     if problem:
         return Proof(False, f"{agent.name}: does not work: {problem}")
@@ -276,8 +281,7 @@ def by_shell(agent: Agent, path: str, place: Place) -> tuple[str, str]:
     return problem, done.stdout.decode("utf-8", "replace")
 
 
-def by_event(agent: Agent, found: Installation, place: Place, capping: Capping) -> tuple[str, str]:
-    event = agent.sample_event("tokcap hook status\n" * LINES)
-    wanted = found.replace(program=found.program or "tokcap")
-    answer = answer_event(agent, event, wanted, place.variables, lambda *_: capping)
+def by_event(agent: Agent, found: Installation, cap: Cap) -> tuple[str, str]:
+    event = agent.sample_event("".join(f"{number}\n" for number in range(LINES)))
+    answer = agent.answer(event, found, cap)
     return ("" if answer else "the result was not replaced"), agent.text_of_answer(answer or {})

@@ -10,7 +10,7 @@ import os
 
 from tokcap.errors import HookRefused
 from tokcap.hooks import settings
-from tokcap.hooks.base import OF_AGENT, Installation
+from tokcap.hooks.base import Installation
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.system.private_files import change_file, contents_of
 from tokcap.system.quoting import always_quoted, quoted
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MARK = "tokcap hook: "
-# How the stand-in for a shell and the start-up file get the options of an installation.
-VARIABLES = {
-    "--token-limit": "TOKCAP_TOKEN_LIMIT",
-    "--session": "TOKCAP_SESSION",
-    "--repeat": "TOKCAP_REPEAT",
-    "--keep": "TOKCAP_KEEP",
-    "--tokenizer": "TOKCAP_TOKENIZER",
-}
 EXECUTABLE, READABLE = 0o755, 0o644
 # The sources of what is written.
 DATA = os.path.join(os.path.dirname(__file__), "data")
@@ -101,12 +93,6 @@ def split_words(line: str) -> list[str]:
         return []
 
 
-def variables_of(wanted: Installation) -> dict[str, str]:
-    """Return the variables that tell tokcap the options."""
-    given = {VARIABLES[flag]: wanted.option(flag) for flag in VARIABLES}
-    return {name: value for name, value in given.items() if value and value != OF_AGENT}
-
-
 def beside(program: str, name: str) -> str:
     """Return another program of tokcap: in the directory of this one, or by its name."""
     return os.path.join(os.path.dirname(program), name) if "/" in program else name
@@ -118,7 +104,7 @@ def shell_file(path: str, shell: str, wanted: Installation, more: Mapping[str, s
     `more` are other variables of tokcap.
     """
     program = always_quoted(beside(wanted.program, f"tokcap-{shell}"))
-    variables = {**variables_of(wanted), **more}
+    variables = {**wanted.variables(), **more}
     lines = [
         "#!/bin/sh",
         f"# {marked(wanted)}",
@@ -135,7 +121,7 @@ def shell_file(path: str, shell: str, wanted: Installation, more: Mapping[str, s
 def start_up_file(path: str, wanted: Installation, more: Mapping[str, str]) -> OwnFile:
     """Return a start-up file for BASH_ENV with options, and with other variables of tokcap."""
     program = beside(wanted.program, "tokcap-bash")
-    text = bash_env(program, {**variables_of(wanted), **more})
+    text = bash_env(program, {**wanted.variables(), **more})
     return OwnFile(os.path.join(directory_for(path), "bash_env.sh"), f"# {marked(wanted)}\n{text}")
 
 
@@ -150,7 +136,7 @@ def bash_env(tokcap_bash: str, variables: Mapping[str, str] | None = None) -> st
     return source("bash_env.sh").replace(CALL, given + CALL).replace(PROGRAM, program)
 
 
-def plugin_file(path: str, name: str, wanted: Installation) -> OwnFile:
+def plugin_file(path: str, script: str, name: str, wanted: Installation) -> OwnFile:
     """Return a plug-in in JavaScript, which sends results of tools to `tokcap hook run NAME`.
 
     An event is `{"text": …}`, or with `file` the path of the whole result; the answer has the capped text.
@@ -159,9 +145,7 @@ def plugin_file(path: str, name: str, wanted: Installation) -> OwnFile:
 
     tools = [tool for tool in wanted.option("--tools").split(",") if tool]
     words = [wanted.program, "hook", "run", name, *wanted.options]
-    text = (
-        source(f"{name}.js").replace('"@tools@"', json.dumps(tools)).replace('"@words@"', json.dumps(words))
-    )
+    text = source(script).replace('"@tools@"', json.dumps(tools)).replace('"@words@"', json.dumps(words))
     return OwnFile(path, f"// {marked(wanted)}\n{text}")
 
 

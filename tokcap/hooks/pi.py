@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from tokcap.environment import Frame
 from tokcap.hooks.base import AS_SHELL, Installation, Place, ShellAgent
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -26,7 +27,8 @@ class Pi(ShellAgent):
     effect = "caps every shell command"
     tried = "0.87.1"
     # The exit status.
-    frame = "24"
+    frame = Frame(tokens=24, cut=1000, size=51_000, lines=1_990)
+    sent = (50, 20_627)
     tools = ("read", "grep", "find", "ls")
     keys = ("shellPath",)
 
@@ -45,7 +47,7 @@ class Pi(ShellAgent):
         files = [*super().files(path, wanted)]
         if wanted.option("--tools"):
             extension = os.path.join(os.path.dirname(path), "extensions", "tokcap.js")
-            files.append(plugin_file(extension, self.name, wanted))
+            files.append(plugin_file(extension, "pi.js", self.name, wanted))
         return files
 
     def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:

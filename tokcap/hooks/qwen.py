@@ -6,6 +6,7 @@ somebody else. So the user starts it with the variable.
 
 from __future__ import annotations
 
+from tokcap.environment import Frame
 from tokcap.hooks.base import START_UP_FILE, Place, StartedWithAgent
 
 
@@ -18,7 +19,8 @@ class Qwen(StartedWithAgent):
     tried = "0.24.4"
     session_variable = "QWEN_CODE_SESSION_ID"
     # Names of six fields, and the values of all but the command and the output.
-    frame = "36"
+    frame = Frame(tokens=36, cut=1000, characters=29_800)
+    sent = (908, 2_169)
     then = "start it with BASH_ENV={} qwen, for example by an alias"
     directory = ".qwen"
     usual_model = "qwen3-coder"

@@ -6,6 +6,7 @@ plain text in its place costs less. It saves a longer text in a file, and shows 
 
 from __future__ import annotations
 
+from tokcap.environment import Frame
 from tokcap.hooks.base import RESULTS, Agent, Installation, Place
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 EVENT = "post_tool"
 SHELL = "bash"
 TIMEOUT_SECONDS = 60
-MOST_CHARACTERS = 15_500
+# What is shorter stays as it is: JSON of this size has few tokens more.
+FEW_CHARACTERS = 300
 
 
 class Vibe(Agent):
@@ -31,7 +33,8 @@ class Vibe(Agent):
     effect = "caps the result of every bash command"
     tried = "3.0.2"
     # The exit status, and whether something is missing.
-    frame = "24"
+    frame = Frame(tokens=24, cut=1800, characters=15_500)
+    sent = (1_815, 5_943)
     # Tools of MCP servers are named SERVER_TOOL.
     tools = ("read_file", ".+_.+")
 
@@ -76,16 +79,10 @@ class Vibe(Agent):
             text, ending = str(event.get("tool_output_text") or ""), ""
         else:
             return None
-        limit = int(wanted.option("--token-limit"))
         given = event.get("tool_input")
-        if tool == SHELL and "tokcap show " in str(given):
-            # tokcap has capped it.
-            capped = text
-        else:
-            capped = cap(text)
-            if len(capped) > MOST_CHARACTERS:
-                capped = cap(text, "--token-limit", str(limit * MOST_CHARACTERS // (len(capped) + 500)))
-        if capped == text and len(str(result)) <= limit:
+        # tokcap has capped a page.
+        capped = text if tool == SHELL and "tokcap show " in str(given) else cap(text)
+        if capped == text and len(str(result)) <= FEW_CHARACTERS:
             # A text of few characters has few tokens, in any form.
             return None
         return {"decision": "deny", "reason": capped.rstrip("\n") + ending}

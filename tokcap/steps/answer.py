@@ -166,6 +166,8 @@ def certainly_fits(view: View, given: Input, tokenizer: Tokenizer, frame: Frame 
     # A character whose bytes are apart becomes several replacement characters.
     orders = [together] if together.isascii() else [together, err + out, given.passed.followed_by(out, err)]
     if frame:
+        if frame.crowding(together, failed=bool(given.status)) > 1:
+            return False
         orders.append(frame.around(together))
     return all(most_tokens(text, tokenizer) <= limit for text in orders)
 
@@ -189,14 +191,18 @@ def with_words(answer: Answer, given: Input, view: View) -> Answer:
     return answer.replace(words=words_within(notices, given.errors, answer.stderr or out, left))
 
 
-def may_withhold(view: View, examined: Examined) -> bool:
+def may_withhold(view: View, examined: Examined, frame: Frame | None) -> bool:
     """Return whether the answer may leave something out; False only if it is certainly all of stdout."""
     given = examined.given
     if is_changed(view) or view.token_count or view.token_offset:
         return True
     if given.out.lost or (given.err is not None and given.err.size):
         return True
-    return view.token_limit is not None and examined.index.reach(view.token_limit + 1) > view.token_limit
+    if view.token_limit is None:
+        return False
+    if examined.index.reach(view.token_limit + 1) > view.token_limit:
+        return True
+    return bool(frame and frame.crowding(given.out.read(0, given.out.size), failed=bool(given.status)) > 1)
 
 
 def make_answer(

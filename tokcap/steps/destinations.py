@@ -325,7 +325,8 @@ def rooms_of(call: Call, *, resets: bool) -> Rooms:
     """Return what a limit leaves for each stream beside its mark and the other stream."""
     request, limit = call.request, call.request.token_limit
     assert limit is not None
-    if call.env.frame and call.env.frame.is_json:
+    limit = min(limit, request.limit_if_cut or limit)
+    if call.env.frame and call.env.frame.as_json:
         # What is passed on costs more in its frame: often twice as much, rarely more.
         limit //= 2
     mark = MARK_TOKENS + tokens_of_words(request.sentinel)

@@ -101,6 +101,9 @@ class Bill(Record):
             # An agent may write it as a JSON string.
             written = form.write(answer.response) + answer.all_stderr
             price = max(price, safe_count(frame.around(written), tokenizer))
+            crowding = frame.crowding(written, failed=bool(answer.response.status))
+            if crowding > 1:
+                return max(price - limit, limit - int(price / crowding), 1)
         return price - limit
 
     def complete(self, answer: Answer, view: View, said: Callable[[Answer], Answer] | None = None) -> Answer:
@@ -165,6 +168,18 @@ def check_limit(view: View, tokenizer: Tokenizer) -> None:
 
 
 def fit_answer(view: View, examined: Examined, continuation: Continuation, bill: Bill) -> Answer:
+    """Return the largest answer whose final bytes cost at most the limit, or the lower one if it is cut."""
+    limit, if_cut = view.token_limit, view.limit_if_cut
+    if limit is None or if_cut is None or if_cut >= limit:
+        return fitted(view, examined, continuation, bill)
+    if examined.index.reach(limit + 1) <= limit:
+        answer = fitted(view, examined, continuation, bill)
+        if not answer.withheld:
+            return answer
+    return fitted(view.replace(token_limit=if_cut), examined, continuation, bill)
+
+
+def fitted(view: View, examined: Examined, continuation: Continuation, bill: Bill) -> Answer:
     """Return the largest answer whose final bytes cost at most the limit."""
     limit = view.token_limit
     for change, least_share in LEVELS[FORMS[view.output].has_envelope]:

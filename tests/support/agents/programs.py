@@ -130,6 +130,19 @@ provider = "fake"
 alias = "fake-model"
 """
 
+CONTINUE_SETTINGS = """\
+name: fake
+version: 1.0.0
+schema: v1
+models:
+  - name: fake
+    provider: openai
+    model: fake-model
+    apiBase: "{url}/v1"
+    apiKey: none
+    capabilities: [tool_use]
+"""
+
 PROGRAMS = (
     Program(
         "claude-code",
@@ -256,6 +269,55 @@ PROGRAMS = (
         {"FAKE_API_KEY": "none"},
         {".vibe/config.toml": VIBE_SETTINGS},
         python=12,
+    ),
+    Program(
+        "kilo",
+        "@kilocode/cli",
+        "7.7.7",
+        ".bin/kilo",
+        ("run", "--auto", "go"),
+        {"KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_MODELS_FETCH": "1", "KILO_DISABLE_LSP_DOWNLOAD": "1"},
+        {
+            ".config/kilo/kilo.json": {
+                "$schema": "https://app.kilo.ai/config.json",
+                "autoupdate": False,
+                "share": "disabled",
+                "model": "fake/fake-model",
+                "small_model": "fake/fake-model",
+                "provider": {"fake": OPENCODE_PROVIDER},
+                # Else it writes this itself.
+                "permission": {"bash": "allow"},
+            },
+            ".npmrc": "fetch-retries=0\n",
+        },
+    ),
+    Program(
+        "goose",
+        "@aaif/goose",
+        "0.20.1",
+        ".bin/goose",
+        ("run", "--no-session", "-t", "go"),
+        {
+            "GOOSE_PROVIDER": "openai",
+            "GOOSE_MODEL": "gpt-4o",
+            "GOOSE_MODE": "auto",
+            "GOOSE_DISABLE_KEYRING": "1",
+            "GOOSE_TELEMETRY_ENABLED": "false",
+            "OPENAI_API_KEY": "none",
+            "OPENAI_HOST": "{url}",
+        },
+        started_with=("GOOSE_SHELL", ".config/goose/tokcap/bash"),
+    ),
+    Program(
+        "continue",
+        "@continuedev/cli",
+        "1.5.47",
+        ".bin/cn",
+        ("-p", "go", "--auto"),
+        {"CONTINUE_TELEMETRY_ENABLED": "0"},
+        {".continue/config.yaml": CONTINUE_SETTINGS},
+        own_node=True,
+        started_with=("BASH_ENV", ".continue/tokcap/bash_env.sh"),
     ),
 )
 BY_NAME = {program.name: program for program in PROGRAMS}

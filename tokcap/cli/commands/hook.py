@@ -10,7 +10,7 @@ import typer
 from tokcap import exits
 from tokcap.budget.base import session_name
 from tokcap.cli.application import application, like, reading
-from tokcap.cli.hook_options import capping_for
+from tokcap.cli.hook_options import cap_for, request_of
 from tokcap.cli.hook_reader import with_reader
 from tokcap.cli.kinds import Name
 from tokcap.cli.reply import Reply
@@ -31,7 +31,9 @@ OptionalAgent = Annotated[
     str | None, typer.Argument(metavar="AGENT", help="an agent listed by tokcap hook list")
 ]
 Agent = Annotated[str, typer.Argument(metavar="AGENT", help="an agent listed by tokcap hook list")]
-Limit = Annotated[int | None, like("token_limit", "tokens per result; default: as configured, else 4000")]
+Limit = Annotated[
+    int | None, like("token_limit", "tokens per result; default: as configured, else by agent: see hook list")
+]
 Keep = Annotated[
     str | None, like("keep", "which part of an output to show; default: as configured, else auto")
 ]
@@ -155,7 +157,7 @@ def status(context: typer.Context) -> int:
     env: Environment = context.obj
     place = manage.place_here(env)
     proofs = [
-        prove(agent, path, found, place, capping_for(found, env))
+        prove(agent, path, found, place, request_of(agent, found, env), cap_for(agent, found, (), env))
         for agent, path, found in manage.installed_agents(place)
     ]
     if not proofs:
