@@ -168,7 +168,7 @@ def test_the_words_and_values_of_subcommands_are_completed(terminal):
         "tokcap show --stream err @last --poi": {"--pointer"},
         "tokcap show @last --keep=t": {"tail"},
         "tokcap spill path --stream ": {"out", "err"},
-        "tokcap hook install -n 500 g": {"gemini"},
+        "tokcap hook install -n 500 ge": {"gemini"},
         "tokcap --output=j": {"json", "jsonl"},
         "tokcap -o js": {"json", "jsonl"},
         "tokcap -n ": set(),
