@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tokcap import exits
-from tokcap.budget import FILE_VARIABLE, VARIABLE
+from tokcap.budget import FILE_VARIABLE, VARIABLE, has_password
 from tokcap.cli.arguments import config_of, wanted_output
 from tokcap.core.request import DEFAULTS
 from tokcap.errors import UsageError
@@ -138,8 +138,7 @@ def with_store(env: Environment, given: str | None = None) -> Environment:
 
 def refuse_password(url: str) -> None:
     """Refuse a URL with a password on the command line. The URL is not repeated in the message."""
-    login, at, _ = url.partition("://")[2].partition("/")[0].rpartition("@")
-    if (at and ":" in login) or "password=" in url:
+    if has_password(url):
         raise UsageError(
             "--ledger: every user can see a password in the list of processes; use TOKCAP_LEDGER, a file"
             " (--ledger-file), or the engine's own way: PGPASSFILE, REDISCLI_AUTH"
