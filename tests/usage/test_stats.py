@@ -17,7 +17,7 @@ from tests.support.reference import recount
 from tests.support.terminal import on_a_terminal
 from tests.support.tiers import as_nightly, examples
 from tests.support.usage_log import TODAY
-from tokcap.usage.history import LoggedCall, Sums
+from tokcap.usage.report import LoggedCall, Sums
 
 pytestmark = pytest.mark.usefixtures("with_account")
 

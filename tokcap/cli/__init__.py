@@ -4,7 +4,7 @@
 - config: read the config file
 - subcommand: run a subcommand, by the option table (`description`) or as a Typer application (`application`)
 - commands: one module per subcommand
-- reply, sessions, hook_options, hook_reader: what several subcommands share
+- reply, hook_options, hook_reader: what several subcommands share
 - catalog: all commands by name, for help, completion, the manifest and the man pages in `man/`
 - help, completion, scripts: help of what the option table parses; what can follow some words, and the
   scripts of the shells that ask it

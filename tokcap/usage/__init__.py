@@ -1,6 +1,6 @@
 """The usage log: what was run, shown, withheld and saved. Each day is a file, each call is a line.
 
-Lines have sizes, never content. `history` reads all lines and adds them up, `report` shows the sums.
+Lines have sizes, never content. `report` reads all lines, adds them up and shows the sums.
 Every call loads this module, so it imports almost nothing. Errors are raised; callers decide to ignore them.
 """
 

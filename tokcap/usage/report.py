@@ -1,17 +1,36 @@
-"""Show a report: as text, a few sentences and a table; or as a picture, with matplotlib."""
+"""Read the usage log, add it up by day, command or session, and show the sums: as text, or drawn.
+
+A run withholds its total minus what it has shown; the total of a large output is an estimate. Each later
+`show` of its output reduces what the run has saved, so a saving can be below zero.
+"""
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+import os
+import time
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import orjson
 
 from tokcap.core.units import count_of, printable
-from tokcap.errors import PackageMissing, StreamError, UsageError
+from tokcap.errors import PackageMissing, StoreError, StreamError, UsageError
+from tokcap.startup.record import Record
+from tokcap.system import private_files as private
+from tokcap.usage import DAY_SECONDS, DIRECTORY, SUFFIX, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokcap.usage.history import Report, Row
+    from tokcap.environment import Environment
+
+By: TypeAlias = Literal["day", "command", "session"]
+
+READ_BYTES = 8 << 20
+# No size or count comes near this number; a larger one is damage.
+TOO_LARGE = 1 << 60
+NO_SESSION = "(none)"
+UNKNOWN = "(unknown)"
 
 COLUMNS = ("runs", "shown", "withheld", "saved")
 LONGEST_NAME = 24
@@ -21,6 +40,181 @@ FORMATS = (".png", ".svg")
 MOST_BARS = 30
 # As much room as this many bars need, even for fewer.
 LEAST_PLACES = 12
+
+
+class LoggedCall(NamedTuple):
+    """One call as logged. Not a `Record`, because there may be many thousands."""
+
+    day: str
+    kind: str
+    tokenizer: str
+    # Empty for a `show` of an output whose command was not stored.
+    command: str
+    session: str
+    handle: str
+    # None: not counted.
+    shown_tokens: int | None
+    total_tokens: int | None
+    is_estimated: bool
+
+
+class Row:
+    """The sums of a day, a command or a session, counted with one tokenizer."""
+
+    def __init__(self, tokenizer: str, name: str = "") -> None:
+        self.tokenizer, self.name = tokenizer, name
+        self.runs = self.shows = self.shown_tokens = self.withheld_tokens = self.saved_tokens = 0
+        # Runs whose output was passed on and never counted, and runs whose total is an estimate.
+        self.uncounted_runs = self.estimated_runs = 0
+
+    def numbers(self) -> dict[str, int]:
+        return {name: value for name, value in self.__dict__.items() if isinstance(value, int)}
+
+    def add(self, other: Row) -> None:
+        for name, amount in other.numbers().items():
+            self.__dict__[name] += amount
+
+
+class Report(Record):
+    """What `tokcap stats` shows. Tokens of different tokenizers are never added up."""
+
+    by: By
+    since: str
+    # One for each tokenizer, the most used first.
+    totals: list[Row]
+    # Days in order, commands and sessions by how much they saved or lost.
+    rows: list[Row]
+    broken_lines: int
+
+
+class Sums:
+    """The rows of a report while lines are added to them."""
+
+    def __init__(self, by: By, since: str) -> None:
+        self._by, self._since = by, since
+        self._rows: dict[tuple[str, str], Row] = {}
+        # The command of the first run of each stored output: the line of a `show` may not have it.
+        self._commands: dict[str, str] = {}
+        self.broken_lines = 0
+
+    def add(self, call: LoggedCall) -> None:
+        is_run = call.kind == "run"
+        if is_run:
+            self._commands.setdefault(call.handle, call.command)
+        if call.day < self._since:
+            return
+        row = self._row_of(call)
+        row.runs += is_run
+        row.shows += not is_run
+        if call.shown_tokens is None or (is_run and call.total_tokens is None):
+            row.uncounted_runs += is_run
+            return
+        row.shown_tokens += call.shown_tokens
+        if not is_run or call.total_tokens is None:
+            row.saved_tokens -= call.shown_tokens
+            return
+        row.withheld_tokens += call.total_tokens - call.shown_tokens
+        row.saved_tokens += call.total_tokens - call.shown_tokens
+        row.estimated_runs += call.is_estimated
+
+    def report(self) -> Report:
+        """Return the sums of all lines."""
+        totals: dict[str, Row] = {}
+        for row in self._rows.values():
+            totals.setdefault(row.tokenizer, Row(row.tokenizer)).add(row)
+        used = sorted(totals.values(), key=lambda row: (-row.runs, row.tokenizer))
+        rows = sorted(self._rows.values(), key=lambda row: (row.name, row.tokenizer))
+        if self._by != "day":
+            rows.sort(key=lambda row: (-abs(row.saved_tokens), -row.runs))
+        return Report(self._by, self._since, used, rows, self.broken_lines)
+
+    def _row_of(self, call: LoggedCall) -> Row:
+        name = {
+            "day": call.day,
+            "command": call.command or self._commands.get(call.handle) or UNKNOWN,
+            "session": call.session or NO_SESSION,
+        }[self._by]
+        return self._rows.setdefault((call.tokenizer, name), Row(call.tokenizer, name))
+
+
+def read_report(env: Environment, by: By, since: str) -> Report:
+    """Read all lines, and add up those from a day on. The commands of `show` calls may be in earlier runs."""
+    directory = os.path.join(env.data_dir(), DIRECTORY)
+    for path in (env.data_dir(), directory):
+        if os.path.lexists(path) and not private.is_own_directory(path):
+            raise StoreError(f"{path} is a symlink or not owned by you; set TOKCAP_DATA_DIR to another")
+    sums = Sums(by, since)
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        names = []
+    for name in names:
+        day = name.removesuffix(SUFFIX)
+        if day != name and is_day(day):
+            for line in lines_in(os.path.join(directory, name)):
+                call = read_line(day, line)
+                if call is not None:
+                    sums.add(call)
+                elif day >= since:
+                    sums.broken_lines += 1
+    return sums.report()
+
+
+def lines_in(path: str) -> Iterator[bytes]:
+    """Yield the complete lines of a file. The last one may still be being written."""
+    try:
+        file = private.open_file(path)
+    except FileNotFoundError:
+        return
+    begin, rest = 0, b""
+    try:
+        while block := os.pread(file, READ_BYTES, begin):
+            begin += len(block)
+            *lines, rest = (rest + block).split(b"\n")
+            yield from filter(None, lines)
+    except OSError as error:
+        raise private.refused(path, error) from None
+    finally:
+        os.close(file)
+
+
+def read_line(day: str, raw: bytes) -> LoggedCall | None:
+    """Read one line; None if any of its values is missing or impossible."""
+    try:
+        fields: Any = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+    if type(fields) is not dict:
+        return None
+    names = [fields.get(name, "") for name in ("kind", "tokenizer", "command", "session", "handle")]
+    shown, total, estimate = counts = [fields.get(name) for name in ("shown", "total", "estimate")]
+    if {*map(type, names)} != {str} or names[0] not in ("run", "show") or not names[1]:
+        return None
+    numbers = [number for number in counts if number is not None]
+    if any(type(number) is not int or not 0 <= number < TOO_LARGE for number in numbers):
+        return None
+    total, is_estimated = (estimate, True) if total is None else (total, False)
+    kind, tokenizer, command, session, handle = names
+    if not command and kind == "run":
+        return None
+    return LoggedCall(day, kind, tokenizer, command, session, handle, shown, total, is_estimated)
+
+
+def day_before(now: float, days: int) -> str:
+    """Return the day that is this many days before today, not before 1970."""
+    today = time.localtime(now)
+    # By the calendar, because a day has 23 or 25 hours when clocks change.
+    back = min(days, int(max(now, 0) / DAY_SECONDS))
+    return day_of(time.mktime((today.tm_year, today.tm_mon, today.tm_mday - back, 12, 0, 0, 0, 0, -1)))
+
+
+def is_day(name: str) -> bool:
+    """Return whether a text is a day such as `2026-11-16`."""
+    try:
+        time.strptime(name, "%Y-%m-%d")
+    except ValueError:
+        return False
+    return len(name) == 10
 
 
 def report_text(report: Report) -> str:

@@ -9,10 +9,12 @@ from tokcap.budget.arithmetic import RENEWALS, Settings
 from tokcap.budget.base import session_name
 from tokcap.cli.application import Ledger, Output, Session, add_calls, application, like, reading
 from tokcap.cli.arguments import config_of
-from tokcap.cli.commands.budget_calls import CHECK, COMPACTED, RECORD, STATUS, TURN, tell
-from tokcap.cli.kinds import Choice, LineOfText, WholeNumber
-from tokcap.cli.reply import Reply, with_ledger
-from tokcap.cli.sessions import (
+from tokcap.cli.commands.budget_calls import (
+    CHECK,
+    COMPACTED,
+    RECORD,
+    STATUS,
+    TURN,
     account_numbers,
     bar_of,
     exported,
@@ -21,7 +23,10 @@ from tokcap.cli.sessions import (
     named,
     new_name,
     settings_numbers,
+    tell,
 )
+from tokcap.cli.kinds import Choice, LineOfText, WholeNumber
+from tokcap.cli.reply import Reply, with_ledger
 from tokcap.core.units import local_time, printable, utc_time
 from tokcap.tokens.models import find_model
 

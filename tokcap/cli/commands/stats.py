@@ -8,8 +8,7 @@ from tokcap.cli.application import Output, application, reading
 from tokcap.cli.kinds import Choice, LineOfText
 from tokcap.cli.reply import Reply
 from tokcap.errors import UsageError
-from tokcap.usage.history import By, day_before, is_day, read_report
-from tokcap.usage.report import draw, format_of, report_text
+from tokcap.usage.report import By, day_before, draw, format_of, is_day, read_report, report_text
 
 GROUPS: tuple[By, ...] = ("day", "command", "session")
 DAYS_OF_UNITS = {"d": 1, "w": 7}
