@@ -61,7 +61,11 @@ SEQUENCES: dict[bytes, Callable[[Screen, int, int], None]] = {
     b"d": lambda screen, _, count: screen.go_to(screen.counted_column(), count - 1),
     b"J": lambda screen, part, _: screen.erase(part),
     b"K": lambda screen, part, _: screen.erase_in_line(part),
+    b"L": lambda screen, _, count: screen.insert_rows(count),
+    b"M": lambda screen, _, count: screen.delete_rows(count),
+    b"P": lambda screen, _, count: screen.delete_columns(count),
     b"X": lambda screen, _, count: screen.erase_columns(count),
+    b"@": lambda screen, _, count: screen.insert_columns(count),
     b"s": lambda screen, *_: screen.save(),
     b"u": lambda screen, *_: screen.restore(),
 }

@@ -91,6 +91,24 @@ class Row:
         cells = self.at_columns
         cells += [b" "] * (column - len(cells))
 
+    def insert(self, column: int, blanks: int) -> None:
+        """Move the text from `column` on to the right."""
+        self._before_move(column)
+        self.at_columns[column:column] = [b" "] * max(min(blanks, COLUMNS - len(self.at_columns)), 0)
+
+    def delete(self, column: int, columns: int) -> None:
+        """Remove columns, and move what follows them to the left."""
+        self._before_move(column)
+        self._break_character(column + columns)
+        del self.at_columns[column : column + columns]
+
+    def _before_move(self, column: int) -> None:
+        """Turn a tab into blanks: on a screen it has a width of its own, and keeps it when it moves."""
+        self._break_character(column)
+        for place, cell in enumerate(self.at_columns[column:], column):
+            if cell == b"\t":
+                self.overwrite_with_blanks(place, place + 1)
+
     def put(self, column: int, text: bytes) -> tuple[int, int]:
         """Overwrite from `column` to the end of the row. Return how many bytes and columns were used."""
         self.pad(column)
@@ -238,6 +256,24 @@ class Screen:
         column = self.counted_column()
         self.rows[self.row].overwrite_with_blanks(column, column + columns)
         self.go_to(column)
+
+    def insert_columns(self, columns: int) -> None:
+        self.rows[self.row].insert(self.counted_column(), min(columns, EDGE))
+
+    def delete_columns(self, columns: int) -> None:
+        self.rows[self.row].delete(self.counted_column(), columns)
+
+    def insert_rows(self, rows: int) -> None:
+        """Move this row and those below it down. What moves off the screen is lost."""
+        self.rows[self.row : self.row] = [Row() for _ in range(min(rows, ROWS))]
+        del self.rows[ROWS:]
+        self.carriage_return()
+
+    def delete_rows(self, rows: int) -> None:
+        """Remove this row and others below it, and move the rest up."""
+        del self.rows[self.row : self.row + rows]
+        self.rows += [Row()] if self.row == len(self.rows) else []
+        self.carriage_return()
 
     def erase_in_line(self, part: int) -> None:
         """Erase in this row. 0: after the cursor, 1: before the cursor, 2: everything."""
