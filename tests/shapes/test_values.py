@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support import samples
 from tests.support.json_documents import (
     CONTAINERS,
     DOCUMENTS,
@@ -140,6 +141,18 @@ def test_a_value_of_many_bytes_and_few_tokens_is_shown_whole(keep):
     shown = cap(json.dumps(values if keep == "head" else values[::-1]), 80, keep=keep)
     assert values[0] in json.loads(shown.text)
     assert shown.warnings == ()
+
+
+@pytest.mark.parametrize("keep", ["tail", "ends"])
+@pytest.mark.parametrize("limit", [5, 30, 45])
+def test_an_end_that_fits_no_record_is_not_looked_for_in_the_rest(monkeypatch, keep, limit):
+    counts, count_bytes = [], samples.count_bytes
+    monkeypatch.setattr(samples, "count_bytes", lambda *given: counts.append(1) or count_bytes(*given))
+    records = [{"id": n, "name": f"record {n}", "body": "lorem ipsum dolor " * 20} for n in range(5000)]
+    source = Source("".join(json.dumps(record) + "\n" for record in records), lines=True)
+    page = source.window(limit, keep=keep)
+    assert page.gap.first == 0 if keep == "tail" else page.gap
+    assert len(counts) < 200
 
 
 def test_the_mark_takes_a_key_that_is_free():

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
     class LongValues(Protocol):
-        """All values of a payload, to be written block by block."""
+        """All of a payload, to be written block by block."""
+
+        def source(self) -> Iterator[bytes]:
+            """Yield it as it is."""
+            ...
 
         def document(self) -> Iterator[bytes]:
             """Yield one JSON document."""
@@ -218,8 +222,6 @@ class Ask(Record):
     gaps_option: str = ""
     # Number of payload bytes already written: the window must start with them.
     passed: int = 0
-    # Whether the answer can be written block by block, if it is all of the payload.
-    in_blocks: bool = False
 
 
 class Found(Record):
@@ -296,7 +298,7 @@ class Cut(Record):
     notices: tuple[Notice, ...] = ()
     # What a survey found; empty if there was none.
     findings: tuple[Finding, ...] = ()
-    # All of a long payload, instead of `parts`; only if `Ask.in_blocks` allows it.
+    # All of a long payload, instead of `parts`; only if there is no limit.
     long: LongValues | None = None
 
     @property

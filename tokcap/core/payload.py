@@ -116,6 +116,8 @@ TAIL_BYTES = 8 << 10
 UNLIMITED = 1 << 62
 # The size of a block when a long text is written; a multiple of the size of a page.
 WRITTEN_BYTES = 1 << 20
+# A payload of this size that is shown whole is written in blocks.
+LONG_BYTES = 2 << 20
 # The system may map this many bytes at once when one of them is read.
 MAPPED_BYTES = 2 << 20
 
@@ -327,6 +329,9 @@ class LongText:
 
     def __len__(self) -> int:
         return len(self._data)
+
+    def __getitem__(self, place: slice) -> bytes:
+        return self._data[place]
 
     def __bytes__(self) -> bytes:
         return self._data[:]

@@ -40,7 +40,7 @@ class Text:
     def compose_long(self, values: LongValues) -> LongText:
         from tokcap.outputs.json import in_blocks
 
-        return in_blocks(values.document())
+        return in_blocks(values.source())
 
     def compose_count(self, tokens: int) -> bytes:
         return b"%d\n" % tokens

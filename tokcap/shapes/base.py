@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mmap import mmap
     from typing import Protocol, TypeAlias
 
-    from tokcap.core.cut import Ask, Cost, Cut
+    from tokcap.core.cut import Ask, Cost, Cut, LongValues
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
     from tokcap.environment import Reader
@@ -45,6 +45,10 @@ if TYPE_CHECKING:
 
         def cut(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
             """Return the window that `ask` describes, within its limit."""
+            ...
+
+        def whole(self, payload: Payload) -> LongValues | None:
+            """Return all of a long payload, to be written block by block; None if it must be read at once."""
             ...
 
         def select(self, payload: Payload, paths: Sequence[FieldPath]) -> Selected | None:
@@ -94,6 +98,12 @@ class Changed(Record):
     shape: str
     # About values outside the records, if a document has become a table.
     notices: tuple[Notice, ...] = ()
+
+
+def unchanged(payload: Payload, shape: str) -> Changed:
+    """Return a payload as it is."""
+    payload.check(0, payload.size)
+    return Changed(payload.view(), shape)
 
 
 class RunFacts(Record):

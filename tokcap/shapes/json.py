@@ -16,7 +16,7 @@ from tokcap.startup.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokcap.core.cut import Ask, Cost, Cut
+    from tokcap.core.cut import Ask, Cost, Cut, LongValues
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
     from tokcap.shapes.base import FieldPath, RunFacts, Selected, Value
@@ -44,6 +44,15 @@ class Json:
         from tokcap.shapes.json_window import JsonWindow
 
         return JsonWindow(payload, tokens, ask, cost, lines=self.lines, shape=self.name).cut()
+
+    def whole(self, payload: Payload) -> LongValues | None:
+        from tokcap.shapes.json_parts import opened
+        from tokcap.shapes.long_values import LongDocument, LongJson
+
+        parts, main = opened(payload, lines=self.lines)
+        if main is not None:
+            return LongJson(main, parts)
+        return None if self.lines else LongDocument(payload)
 
     def select(self, payload: Payload, paths: Sequence[FieldPath]) -> Selected | None:
         from tokcap.shapes.json_fields import select_members

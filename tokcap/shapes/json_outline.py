@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tokcap.core.payload import LONG_BYTES
 from tokcap.shapes.json_parts import opened, values_of
 from tokcap.shapes.json_scanner import printable, string_text
 from tokcap.shapes.paths import as_step
@@ -105,6 +106,8 @@ def outline_of(payload: Payload, *, lines: bool) -> tuple[Place, int]:
     root = Place(0)
     if main is not None:
         return root, read_pieces(main, root, parts)
+    if payload.size >= LONG_BYTES:
+        raise ValueError("too long to be read at once")
     values = values_of(payload, parts, lines=lines)
     if lines:
         root.arrays, root.lengths = 1, (len(values), len(values))

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from itertools import islice
 
-from tokcap.core.payload import SCRATCH_BYTES, Spool
+from tokcap.core.payload import LONG_BYTES, SCRATCH_BYTES, Spool
 from tokcap.core.response import Notice
-from tokcap.shapes.base import Changed
+from tokcap.shapes.base import Changed, unchanged
 from tokcap.shapes.csv_text import TSV, quoted_cell
 from tokcap.shapes.json_parts import objects_of, opened, values_of
 from tokcap.shapes.json_scanner import NotJson, printable, string_text
@@ -47,6 +47,8 @@ def as_table(payload: Payload, name: str, *, lines: bool) -> Changed:
         if main is not None:
             batches, outside = records_of_pieces(main, parts)
             compacted = long_json(main, parts, lines=lines)
+        elif payload.size >= LONG_BYTES:
+            return unchanged(payload, name)
         else:
             values = values_of(payload, parts, lines=lines)
             batches, outside = (
@@ -61,7 +63,7 @@ def as_table(payload: Payload, name: str, *, lines: bool) -> Changed:
         pass
     except NotJson:
         # The end of a stored output may be lost.
-        return Changed(payload.view(), name)
+        return unchanged(payload, name)
     out = Spool(SCRATCH_BYTES)
     for block in compacted:
         out.write(block)

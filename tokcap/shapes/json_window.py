@@ -55,14 +55,6 @@ class JsonWindow(RecordWindow):
 
     def _whole(self) -> Cut:
         """Return all of it, even above the limit. Only values at the top are read one by one."""
-        if self._ask.in_blocks:
-            # Only an answer without a limit loads this.
-            from tokcap.shapes.json_parts import opened
-            from tokcap.shapes.long_values import LongJson
-
-            parts, main = opened(self._payload, lines=self._lines)
-            if main is not None:
-                return Cut((), self._first_token, long=LongJson(main, parts))
         reader = self._reader()
         self._root = reader.root
         reader.read_top()
@@ -189,16 +181,18 @@ class JsonWindow(RecordWindow):
 
     def _may_fit_more(self, shown: Ranges | None) -> bool:
         """Whether the units that were read are too few to say what fits."""
-        needs_tail = self._ask.keep.needs_tail
+        needs_head, needs_tail = self._ask.keep.needs_head, self._ask.keep.needs_tail
+        end = shown[0][1] if shown else 0
+        if needs_tail and (not shown or (len(shown) == 1 and not shown[0][0])):
+            # The last unit does not fit, and still will not if more is read.
+            return not self.tail_starts(end) or (needs_head and end >= self.head_count)
         if shown is None:
             # A single long and cheap value fits, but what follows it must be known.
-            return needs_tail or (self.count == 1 and not self._units[0].opaque)
-        first, end = shown[0]
+            return self.count == 1 and not self._units[0].opaque
+        first = shown[0][0]
         if len(shown) > 1:
             return False
-        if first:
-            return first <= self.head_count + 1
-        return needs_tail or end == self.count - 1
+        return first <= self.head_count + 1 if first else end == self.count - 1
 
     def _shown(self, shown: Ranges, position: Callable[[int], Total] | None = None) -> Cut:
         """Return the cut that shows these units. `position` finds where gaps begin, if not exactly."""

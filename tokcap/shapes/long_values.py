@@ -1,7 +1,8 @@
-"""All of a large payload as JSON values, written block by block. Implements `core.cut.LongValues`."""
+"""All of a large payload, written block by block: as it is, or as JSON. Implements `core.cut.LongValues`."""
 
 from __future__ import annotations
 
+from tokcap.shapes.json_scanner import start_of_text
 from tokcap.startup.plainjson import quoted
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -12,25 +13,43 @@ if TYPE_CHECKING:
     from tokcap.shapes.json_index import MainContainer
     from tokcap.shapes.json_parts import ScannedParts
 
-# Shorter texts are written at once.
-LONG_BYTES = 2 << 20
 BLOCK_BYTES = 1 << 18
 
 
-class LongString:
-    """A long text as one JSON string, or as one per line. Bytes that are not UTF-8 are replaced."""
+class LongDocument:
+    """A JSON document that cannot be read in pieces. Its line breaks, which are white space, are left out."""
 
     def __init__(self, payload: Payload) -> None:
         self._payload = payload
+
+    def source(self) -> Iterator[bytes]:
+        """Yield the payload as it is."""
+        size = self._payload.size
+        for place in range(0, size, BLOCK_BYTES):
+            yield self._payload.read(place, min(place + BLOCK_BYTES, size))
+
+    def document(self) -> Iterator[bytes]:
+        blocks = self.source()
+        first = next(blocks, b"")
+        yield first[start_of_text(first) :].translate(None, b"\r\n")
+        for block in blocks:
+            yield block.translate(None, b"\r\n")
+
+    def lines(self) -> Iterator[bytes]:
+        yield from self.document()
+        yield b"\n"
+
+
+class LongString(LongDocument):
+    """A long text as one JSON string, or as one per line. Bytes that are not UTF-8 are replaced."""
 
     def _texts(self) -> Iterator[str]:
         import codecs
 
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        size = self._payload.size
-        for place in range(0, size, BLOCK_BYTES):
-            end = min(place + BLOCK_BYTES, size)
-            yield decoder.decode(self._payload.read(place, end), final=end == size)
+        for block in self.source():
+            yield decoder.decode(block)
+        yield decoder.decode(b"", final=True)
 
     def document(self) -> Iterator[bytes]:
         """Yield an array with one string."""
@@ -41,18 +60,23 @@ class LongString:
 
     def lines(self) -> Iterator[bytes]:
         """Yield one string per line, each with its line end."""
-        begun = ""
+        is_begun = False
         for text in self._texts():
-            *ended, begun = (begun + text).split("\n")
-            yield b"".join([quoted(line + "\n") + b"\n" for line in ended])
-        if begun:
-            yield quoted(begun) + b"\n"
+            *ended, rest = text.split("\n")
+            # The first line may have begun in the block before.
+            out = b"".join([quoted(line + "\n") + b"\n" for line in ended])[is_begun and bool(ended) :]
+            is_begun = is_begun and not ended
+            yield out + (quoted(rest)[is_begun:-1] if rest else b"")
+            is_begun = is_begun or bool(rest)
+        if is_begun:
+            yield b'"\n'
 
 
-class LongJson:
+class LongJson(LongDocument):
     """All of a payload that has an index, without insignificant white space."""
 
     def __init__(self, main: MainContainer, parts: ScannedParts) -> None:
+        super().__init__(main.payload)
         self._main = main
         self._parts = parts
 

@@ -111,7 +111,7 @@ def json_lines(payload: Payload, facts: RunFacts, shape: Shape, *, lines: bool) 
     try:
         root, read_bytes = json_outline.outline_of(payload, lines=lines)
     except ValueError:
-        # The end of a stored output may be lost. What is left is not JSON.
+        # Too long to be read at once, or what is left of a stored output whose end was lost.
         yield from TextDigest(payload, facts.limit_tokens, failed=facts.failed).sections(
             succeeded=facts.succeeded
         )
@@ -159,7 +159,7 @@ def text_lines(payload: Payload, facts: RunFacts, shape: Shape) -> Iterator[str]
 
 
 def whole_text(payload: Payload) -> Iterator[str]:
-    text = folded(payload).decode("utf-8", "replace").strip("\n")
+    text = folded(payload)[:].decode("utf-8", "replace").strip("\n")
     if text:
         yield text
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from tokcap.core.payload import forget
 from tokcap.shapes import csv_text
-from tokcap.shapes.base import Changed, Sniffed, Value, treated_as_text
+from tokcap.shapes.base import Sniffed, Value, treated_as_text, unchanged
 from tokcap.shapes.beginning import is_name
 from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokcap.core.cut import Ask, Cost, Cut
+    from tokcap.core.cut import Ask, Cost, Cut, LongValues
     from tokcap.core.payload import Payload
     from tokcap.core.tokenizer import TokenMap
-    from tokcap.shapes.base import FieldPath, RunFacts, Selected
+    from tokcap.shapes.base import Changed, FieldPath, RunFacts, Selected
     from tokcap.shapes.csv_text import Dialect
 
 
@@ -43,6 +43,11 @@ class DelimitedTable(Record):
         from tokcap.shapes.table_window import TableWindow
 
         return TableWindow(payload, tokens, ask, cost, self.dialect, self.name).cut()
+
+    def whole(self, payload: Payload) -> LongValues:
+        from tokcap.shapes.long_values import LongString
+
+        return LongString(payload)
 
     def select(self, payload: Payload, paths: Sequence[FieldPath]) -> Selected | None:
         """Keep the columns with these names."""
@@ -107,8 +112,7 @@ class DelimitedTable(Record):
         raise NotFound(f"no value at {pointer}: {there}")
 
     def as_table(self, payload: Payload) -> Changed:
-        payload.check(0, payload.size)
-        return Changed(payload.view(), self.name)
+        return unchanged(payload, self.name)
 
     def summarize(self, payload: Payload, facts: RunFacts) -> Iterator[str]:
         from tokcap.shapes.summary import table_lines

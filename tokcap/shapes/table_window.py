@@ -62,12 +62,6 @@ class TableWindow(RecordWindow):
         self._rows: Sequence[Row] = ()
 
     def _whole(self) -> Cut:
-        if self._ask.in_blocks:
-            # Only an answer without a limit loads this.
-            from tokcap.shapes.long_values import LONG_BYTES, LongString
-
-            if len(self._data) >= LONG_BYTES:
-                return Cut((), 0, long=LongString(self._payload))
         self._check(0, len(self._data))
         return Cut((Kept(self._data[:]),) if self._data else (), 0)
 

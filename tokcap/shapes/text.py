@@ -17,13 +17,15 @@ from tokcap.core.mark import (
     names_command,
     note_of,
 )
+from tokcap.core.payload import SCRATCH_BYTES, Spool
 from tokcap.core.tokenizer import Total
 from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from mmap import mmap
 
-    from tokcap.core.cut import Ask, Cost, Part, Ranges
+    from tokcap.core.cut import Ask, Cost, LongValues, Part, Ranges
     from tokcap.core.mark import MarkForm
     from tokcap.core.payload import Payload
     from tokcap.core.request import Align
@@ -251,27 +253,35 @@ class Lines:
 
 
 BLOCK_BYTES = 1 << 20
+# A text with a line of this many blocks is not folded: equal lines are compared in memory.
+LONG_LINE_BLOCKS = 4
 
 
-def folded(payload: Payload) -> bytes:
-    """Return the text folded."""
-    out: list[bytes] = []
-    text = bytearray()
+def folded(payload: Payload) -> bytes | mmap:
+    """Fold equal lines and blank lines. A text with a very long line is returned as it is."""
+    out = Spool(SCRATCH_BYTES)
     last, times = b"", 0
-    for lines in lines_in_blocks(payload):
-        for line in lines:
-            stripped = line.rstrip(b" \t\r")
-            if stripped == last:
-                times += 1
-                continue
-            out += folded_run(last, times)
-            last, times = stripped, 1
-        text += b"".join(line + b"\n" for line in out)
-        out.clear()
-    text += b"".join(line + b"\n" for line in folded_run(last, times))
-    # Blank lines at either end separate nothing.
-    whole = bytes(text).strip(b"\n")
-    return whole + b"\n" if whole else b""
+    try:
+        for lines in lines_in_blocks(payload):
+            found: list[bytes] = []
+            for line in lines:
+                stripped = line.rstrip(b" \t\r")
+                if stripped == last:
+                    times += 1
+                    continue
+                # Blank lines at either end separate nothing.
+                found += folded_run(last, times) if last or found or out.size else ()
+                last, times = stripped, 1
+            out.write(b"".join([line + b"\n" for line in found]))
+    except LongLine:
+        payload.check(0, payload.size)
+        return payload.view()
+    out.write(b"".join([line + b"\n" for line in folded_run(last, times) if line]))
+    return out.into_text()
+
+
+class LongLine(Exception):
+    """A line is too long to be read at once."""
 
 
 def folded_run(line: bytes, times: int) -> Sequence[bytes]:
@@ -292,6 +302,8 @@ def lines_in_blocks(payload: Payload) -> Iterator[list[bytes]]:
             yield b"".join((*parts, block[:cut])).split(b"\n")
             parts = []
         parts.append(block[cut + 1 :])
+        if len(parts) == LONG_LINE_BLOCKS:
+            raise LongLine
     if any(parts):
         yield [b"".join(parts)]
 
@@ -314,6 +326,11 @@ class Text(Record):
     def cut(self, payload: Payload, tokens: TokenMap, ask: Ask, cost: Cost) -> Cut:
         return cut(payload, tokens, ask, cost)
 
+    def whole(self, payload: Payload) -> LongValues:
+        from tokcap.shapes.long_values import LongString
+
+        return LongString(payload)
+
     def select(self, payload: Payload, paths: Sequence[FieldPath]) -> Selected | None:
         return None
 
@@ -323,10 +340,10 @@ class Text(Record):
         raise NotFound("--pointer needs JSON or a table, and this stored output is text; use --grep")
 
     def as_table(self, payload: Payload) -> Changed:
-        from tokcap.shapes.base import Changed
+        from tokcap.shapes.base import Changed, unchanged
         from tokcap.shapes.beginning import kind_of
 
-        return Changed(payload.read(0, payload.size) if kind_of(payload) else folded(payload), self.name)
+        return unchanged(payload, self.name) if kind_of(payload) else Changed(folded(payload), self.name)
 
     def summarize(self, payload: Payload, facts: RunFacts) -> Iterator[str]:
         from tokcap.shapes.summary import text_lines

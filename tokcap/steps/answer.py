@@ -6,7 +6,8 @@ that cut are not loaded for it.
 
 from __future__ import annotations
 
-from tokcap.core.cut import Ask
+from tokcap.core.cut import Ask, Cut
+from tokcap.core.payload import LONG_BYTES
 from tokcap.core.request import AUTO
 from tokcap.core.response import Meta, Notice, Response
 from tokcap.core.tokenizer import BYTES, most_tokens
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tokcap.budget.base import Shown
-    from tokcap.core.cut import Cut, Finding, Gap
+    from tokcap.core.cut import Finding, Gap
     from tokcap.core.payload import LongText
     from tokcap.core.request import Stream, View
     from tokcap.core.tokenizer import Tokenizer
@@ -281,7 +282,6 @@ class Cutting(Record):
             passed=given.passed.out,
             pointer_command=continuation.pointer,
             text_command=continuation.text,
-            in_blocks=self.form.has_envelope and limit is None and not view.exact_total,
         )
         if limit is not None and given.err and given.err.size:
             from tokcap.steps.stderr_share import cut_both
@@ -297,15 +297,27 @@ class Cutting(Record):
         """Cut stdout to what stderr leaves, together with tokcap's own words if there are any."""
         form, shown, proof = self.form, self.shown, self.proof
         has_note = bool(ask.sentinel) and not shown.shape.mark_has_note
-        if not form.has_envelope and (has_note or shown.given.has_words(self.spoken)):
+        has_words = not form.has_envelope and (has_note or shown.given.has_words(self.spoken))
+        if has_words and ask.limit is not None:
             from tokcap.steps.own_words import WordedCut
 
-            return WordedCut(ask, shown, stderr, form, proof, self.spoken).best()
-        window = shown.shape.cut(
-            shown.payload, shown.index, ask, lambda parts: proof.cost(form.compose(parts), stderr)
-        )
-        payload = form.compose(window.parts) if window.long is None else form.compose_long(window.long)
-        return Worded(window, payload)
+            return WordedCut(ask, ask.limit, shown, stderr, form, proof, self.spoken).best()
+        is_long = ask.limit is None and not ask.offset and shown.payload.size >= LONG_BYTES
+        whole = shown.shape.whole(shown.payload) if is_long and not self.view.exact_total else None
+        payload: bytes | LongText
+        if whole:
+            window, payload = Cut((), 0, long=whole), form.compose_long(whole)
+        else:
+            window = shown.shape.cut(
+                shown.payload, shown.index, ask, lambda parts: proof.cost(form.compose(parts), stderr)
+            )
+            payload = form.compose(window.parts)
+        if not has_words:
+            return Worded(window, payload)
+        from tokcap.steps.own_words import words_next_to
+
+        notices = (*self.spoken, *window.notices)
+        return Worded(window, payload, words_next_to(payload, stderr, None, notices, shown.given, proof))
 
     def least_limit(self, limit: int) -> int | None:
         """Return the lowest limit that shows something, if this one shows nothing; None if it is large."""

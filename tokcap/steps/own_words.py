@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.cut import Ask, Cut, Part
     from tokcap.core.mark import MarkForm
+    from tokcap.core.payload import LongText
     from tokcap.core.response import Notice
     from tokcap.errors import StreamError
     from tokcap.outputs.base import Form
@@ -69,10 +70,6 @@ class Speech:
             b"",
         )
 
-    def all(self) -> bytes:
-        """Return every line in full."""
-        return self._wordings[0]
-
     def longest(self, fits: Callable[[bytes], bool]) -> bytes:
         """Return the longest wording that fits; nothing if none does."""
         return next((words for words in self._wordings if fits(words)), b"")
@@ -103,7 +100,7 @@ def short_line(lines: Sequence[Line]) -> bytes:
     return line_of(codes) if codes else b""
 
 
-def after(written: bytes, words: bytes) -> bytes:
+def after(written: bytes | LongText, words: bytes) -> bytes:
     """Return words that begin on a new line after what is written."""
     return b"\n" + words if words and written[-1:] not in (b"", b"\n") else words
 
@@ -120,12 +117,17 @@ def words_within(
 
 
 def words_next_to(
-    payload: bytes, stderr: bytes, limit: int | None, notices: Sequence[Notice], given: Input, proof: Proof
+    payload: bytes | LongText,
+    stderr: bytes,
+    limit: int | None,
+    notices: Sequence[Notice],
+    given: Input,
+    proof: Proof,
 ) -> bytes:
     """Return the words that fit next to a payload that is not cut for them."""
     before = stderr or payload
     words = Speech(notices, given.errors).longest(
-        lambda words: limit is None or proof.cost(payload, stderr + after(before, words)) <= limit
+        lambda words: limit is None or proof.cost(payload[:], stderr + after(before, words)) <= limit
     )
     return after(before, words)
 
@@ -140,9 +142,17 @@ class WordedCut:
     """One payload that is cut together with the words about it."""
 
     def __init__(
-        self, ask: Ask, shown: Examined, stderr: bytes, form: Form, proof: Proof, notices: Sequence[Notice]
+        self,
+        ask: Ask,
+        limit: int,
+        shown: Examined,
+        stderr: bytes,
+        form: Form,
+        proof: Proof,
+        notices: Sequence[Notice],
     ) -> None:
         self._ask = ask
+        self._limit = limit
         self._shown = shown
         self._stderr = stderr
         self._form = form
@@ -156,12 +166,7 @@ class WordedCut:
 
     def best(self) -> Worded:
         """Return the window with the most words: the payload gives way to what a reader must know."""
-        limit = self._ask.limit
-        if limit is None:
-            window = self._cut(lambda _parts: 0)
-            payload = self._form.compose(window.parts)
-            speech = Speech((*self._notices, *window.notices), self._errors)
-            return Worded(window, payload, self._after(payload, speech.all()))
+        limit = self._limit
         harmed: list[Worded] = []
         for form, reserve in self._attempts(limit):
             if form == "none" and harmed:
