@@ -24,6 +24,7 @@ ROOMS = {
     "kitoken": "tokens/",
     "msgspec": ("shapes/json_compiled.py",),
     "obstore": "store/bucket_obstore.py",
+    "pathspec": "cli/commands/count_tree.py",
     "sqlite3": "budget/sqlite.py",
     "platformdirs": "environment.py",
     # The protocol over stdio needs no package. Servers over HTTP are reached with the official client.

@@ -1,9 +1,10 @@
 """A model that says what a script says, over four protocols, and records every tool result it receives.
 
-The script is a list of shell commands, or of calls of other tools: `{"tool": NAME, "arguments": {…}}`. The
-answer to a request with N tool results is call N, or a final text if there are no more. `{next}` in a command
-is the command that the last result names for the rest of an output. A call that starts a subagent has its
-script in `within`, and its prompt tells the conversation of the subagent from the main one.
+The script is a list of shell commands, of calls of other tools (`{"tool": NAME, "arguments": {…}}`), or of
+functions that return one of these for the results so far. The answer to a request with N tool results is call
+N, or a final text if there are no more. `{next}` in a command is the command that the last result names for
+the rest of an output. A call that starts a subagent has its script in `within`, and its prompt tells the
+conversation of the subagent from the main one.
 """
 
 from __future__ import annotations
@@ -124,7 +125,9 @@ class ChatCompletions(Protocol):
     path_part = "/chat/completions"
 
     def results(self, body):
-        return [text_of(m.get("content")) for m in body["messages"] if m["role"] == "tool"]
+        texts = [(message["role"], text_of(message.get("content"))) for message in body["messages"]]
+        # smolagents sends results as messages of the user.
+        return [text for role, text in texts if role == "tool" or text.startswith("Observation:")]
 
     def tools(self, body):
         functions = [tool.get("function", {}) for tool in body.get("tools") or ()]
@@ -314,6 +317,8 @@ class FakeModel:
         if len(results) >= len(script):
             return protocol.events(body, FINAL_TEXT, None)
         step = script[len(results)]
+        if callable(step):
+            step = step(results)
         if isinstance(step, str) and "{next}" in step:
             named = NEXT.findall(results[-1]) if results else []
             step = step.replace("{next}", named[-1].strip() if named else "echo nothing is named")
@@ -389,11 +394,16 @@ class FakeModel:
 
 
 def whole(protocol: Protocol, events: list[tuple[str, object]]) -> object:
-    """Return the answer to a request that is not streamed. Agents ask so only for titles and summaries."""
+    """Return the answer to a request that is not streamed."""
     if isinstance(protocol, Messages):
-        message = events[0][1]["message"]
-        return {**message, "content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn"}
+        begun, block, delta, _, end, _ = (data for _, data in events)
+        content = {**block["content_block"], "text": delta["delta"].get("text", "")}
+        if content["type"] == "tool_use":
+            content = {**block["content_block"], "input": json.loads(delta["delta"]["partial_json"])}
+        return {**begun["message"], "content": [content], "stop_reason": end["delta"]["stop_reason"]}
     if isinstance(protocol, ChatCompletions):
-        choice = {"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}
-        return {**events[0][1], "object": "chat.completion", "choices": [choice]}
+        (_, begun), (_, end), (_, last), _ = events
+        message = begun["choices"][0]["delta"]
+        choice = {"index": 0, "message": message, "finish_reason": end["choices"][0]["finish_reason"]}
+        return {**last, "object": "chat.completion", "choices": [choice]}
     return events[-1][1] if isinstance(protocol, Gemini) else events[-1][1]["response"]

@@ -1,4 +1,4 @@
-"""`tokcap count FILE...`: count the tokens of files, like `wc`."""
+"""`tokcap count PATH...`: count the tokens of files, like `wc`, and of directories, like `du`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 
 from tokcap import exits
 from tokcap.cli.description import Argument, Command
-from tokcap.cli.options import row_like
+from tokcap.cli.kinds import WholeNumber
+from tokcap.cli.options import own_option, row_like
 from tokcap.cli.reply import Reply
 from tokcap.core.tokenizer import tokens_of
 from tokcap.core.units import printable
@@ -29,42 +30,65 @@ STANDARD_INPUT = "-"
 READ_BYTES = 1 << 20
 # The longest name that a system allows.
 LONGEST_NAME = 4096
-# What decides how tokens are counted.
-TOKENIZER_KEYS = ("tokenizer", "model", "tokenizer_match")
+# What decides how tokens are counted, and what they are compared with.
+VIEW_KEYS = ("tokenizer", "model", "tokenizer_match", "context_window")
+# Why a file in a directory has no number. Like git, look for a zero byte in the beginning.
+BINARY = "binary"
+BINARY_BYTES = 8000
 
 
 def count(
     env: Environment,
-    files: Sequence[str] = (),
+    paths: Sequence[str] = (),
     tokenizer: str | None = None,
     model: str | None = None,
+    context_window: int | None = None,
+    top: int | None = None,
     output: str | None = None,
 ) -> int:
     from tokcap.tokens import open_tokenizer
 
     reply, stopwatch = Reply(env, output), env.stopwatch()
-    view = view_of(tokenizer, model, env)
+    view = view_of(env, tokenizer=tokenizer, model=model, context_window=context_window)
     opened = open_tokenizer(view.tokenizer, env)
     notices = notices_of(view, opened)
-    is_exact = opened.units_per_token == 1 and view.tokenizer_match == "own"
-    counted = []
-    for path, found in count_all(files or (STANDARD_INPUT,), opened, env):
-        counted.append((path, found))
-        if reply.is_text and isinstance(found, str):
-            env.tell(f"count: {name_of(path)}: {found}")
-    total = sum(found.tokens for _, found in counted if not isinstance(found, str))
-    failed = sum(isinstance(found, str) for _, found in counted)
+    is_exact = opened.units_per_token == 1 and (not view.model or view.tokenizer_match == "own")
+    # A model of the configuration decides how to count, not what is asked.
+    window = view.context_window if model or context_window else None
+    rows: list[Row] = []
+    for path in paths or (STANDARD_INPUT,):
+        if path != STANDARD_INPUT and os.path.isdir(path):
+            from tokcap.cli.commands.count_tree import tree_of
+
+            rows += tree_of(path, opened, env)
+        else:
+            rows += (Row(*counted) for counted in count_all((path,), opened, env))
+    files = [row for row in rows if row.files is None]
+    failed = [row for row in files if row.has_failed]
+    total = sum(row.tokens for row in files)
+    if top is not None:
+        largest = sorted(files, key=lambda row: (-row.tokens, row.path))
+        rows = [row.replace(depth=0) for row in largest if not isinstance(row.found, str)][:top] + failed
     status = exits.NO if failed else exits.OK
     if reply.is_text:
-        reply.say(table(counted, total, named=bool(files)))
+        for row in failed:
+            env.tell(f"count: {name_of(row.path)}: {row.found}")
+        has_total = len(paths) > 1 or top is not None
+        counted = [row for row in rows if not row.has_failed]
+        reply.say(table(counted, total if has_total else None, named=bool(paths)))
+        if window:
+            reply.say(answer(total, window, exact=is_exact))
         for notice in notices:
             env.tell(f"warning: {notice.message}")
         return status
     from tokcap.core.response import Failure
 
-    problem = f"{failed} of {len(counted)} files could not be counted"
+    records = [record_of(row) for row in rows]
+    if window:
+        records.append({"tokens": total, "context_window": window, "fits": total <= window})
+    problem = f"{len(failed)} of {len(files)} files could not be counted"
     return reply.give(
-        [record_of(path, found) for path, found in counted],
+        records,
         notices,
         status=status,
         failure=Failure("NOT_FOUND", problem) if failed else None,
@@ -78,17 +102,24 @@ def count(
 
 COUNT = Command(
     path=("count",),
-    summary="Count the tokens of files: one line for each file, and the total of several.",
-    details="Nothing is stored, and no session is charged. Bytes that are not UTF-8 count as their"
-    " replacement text.",
+    summary="Count the tokens of files and directories: one line for each, and the total of several.",
+    details="A directory is shown as a tree, the largest parts first, and counted on all cores. Files that"
+    " git would ignore are left out, and so are links; one with zero bytes is named as binary, not counted."
+    " Nothing is stored, no session is charged. Bytes that are not UTF-8 count as their replacement text.",
     arguments=(
         Argument(
-            "FILES", "a file; - or none: standard input", required=False, repeatable=True, names="files"
+            "PATHS",
+            "a file or a directory; - or none: standard input",
+            required=False,
+            repeatable=True,
+            names="files",
         ),
     ),
     options=(
         row_like("tokenizer", "the tokenizer to count with"),
-        row_like("model", "the model whose tokenizer is used"),
+        row_like("model", "the model whose tokenizer and context window are used"),
+        row_like("context_window", "say in the last line whether all of it fits into N tokens"),
+        own_option("top", WholeNumber(1), "show only the N files with the most tokens, and the total", "N"),
         row_like("output"),
     ),
     epilog="Exit status 1: a file could not be counted; the others were. Example: git diff | tokcap count.",
@@ -96,16 +127,15 @@ COUNT = Command(
 )
 
 
-def view_of(tokenizer: str | None, model: str | None, env: Environment) -> View:
+def view_of(env: Environment, **given: str | int | None) -> View:
     """Return the tokenizer and the model that flags, variables, config file or default choose."""
     from tokcap.cli.arguments import decide
     from tokcap.cli.options import BY_KEY
     from tokcap.core.request import View
 
-    given = {"tokenizer": tokenizer, "model": model}
-    flags = [(BY_KEY[key], value) for key, value in given.items() if value is not None]
+    flags = [(BY_KEY[key], str(value)) for key, value in given.items() if value is not None]
     decided = decide(flags, "run", env)
-    return View().replace(**{key: decided[key] for key in TOKENIZER_KEYS if key in decided})
+    return View().replace(**{key: decided[key] for key in VIEW_KEYS if key in decided})
 
 
 def notices_of(view: View, tokenizer: Tokenizer) -> tuple[Notice, ...]:
@@ -117,11 +147,32 @@ def notices_of(view: View, tokenizer: Tokenizer) -> tuple[Notice, ...]:
     return notices_about_tokenizer(view.replace(token_count=True), tokenizer)
 
 
-def count_all(files: Sequence[str], tokenizer: Tokenizer, env: Environment) -> Iterator[Counted]:
+class Row(Record):
+    """A file or a directory, and its count, or why there is none."""
+
+    path: str
+    found: FileCount | str
+    # How many directories are above it in the tree that is shown.
+    depth: int = 0
+    # How many files are below a directory; None for a file.
+    files: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        return 0 if isinstance(self.found, str) else self.found.tokens
+
+    @property
+    def has_failed(self) -> bool:
+        return isinstance(self.found, str) and self.found != BINARY
+
+
+def count_all(
+    files: Sequence[str], tokenizer: Tokenizer, env: Environment, *, skips_binary: bool = False
+) -> Iterator[Counted]:
     """Count the files one after the other."""
     for path in files:
         try:
-            found: FileCount | str = count_file(path, tokenizer, env)
+            found = count_file(path, tokenizer, env, skips_binary=skips_binary)
         except OSError as error:
             from tokcap.system.shortage import shortage_of
 
@@ -133,24 +184,39 @@ def count_all(files: Sequence[str], tokenizer: Tokenizer, env: Environment) -> I
         yield path, found
 
 
-def table(counted: Sequence[Counted], total: int, *, named: bool) -> str:
-    """Return a line for each file that was counted, and the total of several."""
-    rows = [(found.tokens, name_of(path)) for path, found in counted if not isinstance(found, str)]
+def table(rows: Sequence[Row], total: int | None, *, named: bool) -> str:
+    """Return a line for each row, and the total of several."""
+    lines = [("-" if isinstance(row.found, str) else str(row.tokens), shown_name(row)) for row in rows]
     if not named:
-        return "".join(f"{tokens}\n" for tokens, _ in rows)
-    if len(counted) > 1:
-        rows.append((total, "total"))
-    width = max((len(str(tokens)) for tokens, _ in rows), default=0)
-    return "".join(f"{tokens:>{width}} {name}\n" for tokens, name in rows)
+        return "".join(f"{tokens}\n" for tokens, _ in lines)
+    if total is not None:
+        lines.append((str(total), "total"))
+    width = max((len(tokens) for tokens, _ in lines), default=0)
+    return "".join(f"{tokens:>{width}} {name}\n" for tokens, name in lines)
 
 
-def record_of(path: str, found: FileCount | str) -> dict[str, object]:
-    """Return a file for programs."""
+def shown_name(row: Row) -> str:
+    name = os.path.basename(row.path) if row.depth else row.path
+    ending = "/" if row.files is not None and not name.endswith("/") else ""
+    return f"{'  ' * row.depth}{name_of(name)}{ending}{f' ({BINARY})' if row.found == BINARY else ''}"
+
+
+def answer(tokens: int, window: int, *, exact: bool) -> str:
+    """Return the line that says whether everything fits into a context window."""
+    word, about = "fits" if tokens <= window else "does not fit", "" if exact else "about "
+    return f"{word}: {about}{tokens} of {window} tokens, {100 * tokens / window:.0f} %\n"
+
+
+def record_of(row: Row) -> dict[str, object]:
+    """Return a file or a directory for programs."""
     from tokcap.steps.continuation import readable
 
+    path, found = readable(row.path), row.found
     if isinstance(found, str):
-        return {"path": readable(path), "error": found}
-    record: dict[str, object] = {"path": readable(path), "tokens": found.tokens, "bytes": found.size_bytes}
+        return {"path": path, "error": found} if row.has_failed else {"path": path, "binary": True}
+    record: dict[str, object] = {"path": path, "tokens": found.tokens, "bytes": found.size_bytes}
+    if row.files is not None:
+        return {**record, "files": row.files}
     return record if found.valid_utf8 else {**record, "binary": True}
 
 
@@ -166,7 +232,7 @@ class FileCount(Record):
     valid_utf8: bool
 
 
-def count_file(path: str, tokenizer: Tokenizer, env: Environment) -> FileCount:
+def count_file(path: str, tokenizer: Tokenizer, env: Environment, *, skips_binary: bool) -> FileCount | str:
     """Count a file; `OSError` or `TokcapError` if it cannot be read."""
     if path == STANDARD_INPUT:
         from tokcap.source.given import StandardInput
@@ -174,6 +240,8 @@ def count_file(path: str, tokenizer: Tokenizer, env: Environment) -> FileCount:
         return count_blocks((block for _, block in StandardInput(env).blocks()), tokenizer)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
+        if skips_binary and b"\0" in os.pread(descriptor, BINARY_BYTES, 0):
+            return BINARY
         return count_blocks(blocks_of(descriptor), tokenizer)
     finally:
         os.close(descriptor)
