@@ -54,7 +54,7 @@ def test_the_answer_is_json_whatever_is_configured(inside):
             "hook install a -n x",
             "hook install: Invalid value for '--token-limit' / '-n': 'x' is",
         ),
-        ("budget compacted", "budget compacted: --used is missing: tokens that the context holds now"),
+        ("budget compacted s", "budget compacted: --used is missing: tokens that the context holds now"),
         ("budget check a b", "budget check: 'b' is an unexpected argument; see tokcap budget check --help"),
         ("budget check --need 0", "budget check: --need: '0' is not a whole number of at least 1"),
         ("budget check --need", "budget check: --need needs a value: a whole number of at least 1"),

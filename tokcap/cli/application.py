@@ -35,7 +35,7 @@ def application(summary: str = "") -> typer.Typer:
     )
 
 
-def reading(kind: Kind, *flags: str, text: str, metavar: str = "") -> Any:
+def reading(kind: Kind, flags: str, text: str, metavar: str = "") -> Any:
     """Return an option whose value is read by a kind."""
 
     def read(given: Any) -> Any:
@@ -47,15 +47,14 @@ def reading(kind: Kind, *flags: str, text: str, metavar: str = "") -> Any:
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
 
-    shown = metavar or ("|".join(kind.words) if isinstance(kind, Choice) else "")
-    return typer.Option(*flags, help=text, callback=read, metavar=shown or None)
+    shown = metavar or ("|".join(kind.words) if isinstance(kind, Choice) else kind.metavar)
+    return typer.Option(*flags.split(), help=text, callback=read, metavar=shown or None)
 
 
 def like(key: str, text: str = "", metavar: str = "") -> Any:
     """Return an option that takes the values of a row of the option table."""
     row = BY_KEY[key]
-    flags = (row.flag, f"-{row.short}") if row.short else (row.flag,)
-    return reading(row.kind, *flags, text=text or row.help, metavar=metavar or row.value_name)
+    return reading(row.kind, " ".join(reversed(row.spellings)), text or row.help, metavar or row.value_name)
 
 
 # What several applications take. A metavar also says what a shell completes the value with.

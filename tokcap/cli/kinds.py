@@ -1,6 +1,7 @@
 """Kinds of values. Each reads a text and returns the value, or raises `ValueError` with what is expected.
 
 Options, config keys and the options of subcommands all use these, so a mistake is worded the same everywhere.
+`metavar` is how help shows a value of which nothing else is known.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class WholeNumber(Record):
     """
 
     minimum: int
+    metavar = "N"
 
     def read(self, raw: str) -> int:
         plain = raw if raw.isascii() and raw.isdigit() else plain_digits(raw)
@@ -68,6 +70,7 @@ class Choice(Record):
 
     fixed: tuple[str, ...] = ()
     family: Collection[str] = ()
+    metavar = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -91,6 +94,7 @@ class Name(Record):
     """A word that is looked up later, but before anything runs."""
 
     expected: str
+    metavar = "NAME"
 
     def read(self, raw: str) -> str:
         if not raw.strip() or has_surrogates(raw):
@@ -102,6 +106,7 @@ class LineOfText(Record):
     """Any text on one line; it may be empty."""
 
     expected: str = "text without line breaks or control characters"
+    metavar = "TEXT"
 
     def read(self, raw: str) -> str:
         if any(ch < " " or ch in "\x7f\x85\u2028\u2029" for ch in raw) or has_surrogates(raw):
@@ -111,6 +116,8 @@ class LineOfText(Record):
 
 class ServerUrl(LineOfText):
     """The URL of a server. It may contain a password, so no message repeats it."""
+
+    metavar = "URL"
 
     def read(self, raw: str) -> str:
         try:
@@ -130,6 +137,7 @@ class Size(Record):
     """A number of bytes: `4096`, `64KiB`, `1.5G`. `KB` is 1,000 bytes; `K` and `KiB` are 1,024."""
 
     expected: str = "a size such as 4096, 64KiB, 100MB or 2G, of at least one byte"
+    metavar = "SIZE"
 
     def read(self, raw: str) -> int:
         number, unit = number_and_unit(raw, "BKMGTibkmgt")
@@ -154,6 +162,7 @@ class Fraction(Record):
     """A part of a whole: `0.25`."""
 
     expected: str = "a fraction above 0 and at most 1, such as 0.25"
+    metavar = "FRACTION"
 
     def read(self, raw: str) -> float:
         plain = raw.isascii() and raw.replace(".", "", 1).isdigit() and len(raw) <= 20
@@ -166,6 +175,7 @@ class Duration(Record):
     """A time in seconds: `90`, `1.5m`, `2h`, `500ms`."""
 
     expected: str = "a duration such as 500ms, 10s, 1.5m or 2h, of at least a millisecond"
+    metavar = "DURATION"
 
     def read(self, raw: str) -> float:
         number, unit = number_and_unit(raw, "msh")
@@ -180,6 +190,7 @@ class Switch(Record):
     """On or off. As a flag it takes no value, and `--no-NAME` turns it off."""
 
     expected: str = "one of true, false, yes, no, on, off, 1, 0"
+    metavar = ""
 
     def read(self, raw: str) -> bool:
         word = raw.lower()

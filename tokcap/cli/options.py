@@ -46,7 +46,8 @@ class Option(Record):
     help: str
     # The heading in help; empty for options of subcommands.
     group: str = ""
-    metavar: str = ""
+    # How help shows the value, if its kind does not say it.
+    name_of_value: str = ""
     short: str = ""
     # How help shows the default if the value itself is not clear.
     default_text: str = ""
@@ -116,6 +117,10 @@ class Option(Record):
         return DEFAULTS[self.key]
 
     @property
+    def metavar(self) -> str:
+        return self.name_of_value or self.kind.metavar
+
+    @property
     def value_name(self) -> str:
         """How the value is written in help and man page; empty for a switch."""
         return "|".join(self.choices) or self.metavar
@@ -146,18 +151,16 @@ OPTIONS = (
         WINDOW,
         Option(
             "token_limit",
-            WholeNumber(minimum=1),
+            WholeNumber(1),
             "at most N tokens; the mark is included",
-            metavar="N",
             short="n",
             default_text="none: show everything",
             example="tokcap -n 500 -- git log",
         ),
         Option(
             "token_offset",
-            WholeNumber(minimum=0),
+            WholeNumber(0),
             "start at token N; tokens of the full output are counted",
-            metavar="N",
             example="tokcap show @last --token-offset 464",
         ),
         Option(
@@ -171,7 +174,7 @@ OPTIONS = (
             "focus",
             LineOfText(),
             "show lines that match first; implies --keep focus",
-            metavar="REGEX",
+            name_of_value="REGEX",
             ambient=False,
         ),
         Option(
@@ -183,7 +186,6 @@ OPTIONS = (
             "sentinel",
             LineOfText(),
             "text of the mark, empty: no mark; each window then has exactly the limit",
-            metavar="TEXT",
         ),
         Option(
             "exact_total",
@@ -198,14 +200,13 @@ OPTIONS = (
             Name(expected="the name of a tokenizer"),
             "tokenizer, model name, or approx; cl100k_base, o200k_base, any tiktoken encoding, a vocabulary"
             " added by `tokcap tokenizer add`, approx (characters / 4), or a registered plug-in",
-            metavar="NAME",
             names="tokenizers",
         ),
         Option(
             "output",
             Choice(family=FORMS),
             "format of response; jsonl: one record a line, then the envelope",
-            metavar="FORM",
+            name_of_value="FORM",
             short="o",
             example="tokcap -n 500 -o json -- git diff",
         ),
@@ -214,7 +215,7 @@ OPTIONS = (
             "fields",
             LineOfText(),
             "only these keys or columns: a,b.c; they are selected before counting",
-            metavar="NAMES",
+            name_of_value="NAMES",
             default_text="all",
         ),
         Option(
@@ -240,15 +241,8 @@ OPTIONS = (
             "timeout",
             Duration(),
             "stop the command after this time: 90, 1.5m; its child processes are stopped too, exit 124",
-            metavar="DURATION",
         ),
-        Option(
-            "kill_after",
-            Duration(),
-            "time from the TERM signal to the KILL signal",
-            metavar="DURATION",
-            default_text="5s",
-        ),
+        Option("kill_after", Duration(), "time from the TERM signal to the KILL signal", default_text="5s"),
         Option(
             "kill_on_limit",
             Switch(),
@@ -263,21 +257,14 @@ OPTIONS = (
             Choice(("auto", "always", "never")),
             "store the full output; auto: if any of it was not shown",
         ),
-        Option(
-            "max_bytes",
-            Size(),
-            "store at most this much of one output",
-            metavar="SIZE",
-            default_text="256MiB",
-        ),
+        Option("max_bytes", Size(), "store at most this much of one output", default_text="256MiB"),
         Option("redact", Switch(), "mask what looks like a secret; in what is shown and in what is stored"),
         Option("record_arguments", Switch(), "store the command's arguments with its output"),
-        Option("spill_days", WholeNumber(minimum=1), "remove stored outputs older than N days", metavar="N"),
+        Option("spill_days", WholeNumber(1), "remove stored outputs older than N days"),
         Option(
             "spill_total",
             Size(),
             "remove the oldest over this total size; it is that of all stored outputs",
-            metavar="SIZE",
             default_text="2GiB",
         ),
         forms=RUN,
@@ -289,12 +276,9 @@ OPTIONS = (
             ServerUrl(),
             "bucket that all hosts read stored outputs from; s3://BUCKET, gs://BUCKET, az://CONTAINER, each"
             " with or without /PREFIX, or file:///DIRECTORY: the data directory then is a cache of it",
-            metavar="URL",
         ),
         Option(
-            "account",
-            Switch(),
-            "log this call for tokcap stats; sizes and the program's name, no arguments",
+            "account", Switch(), "log this call for tokcap stats; sizes and the program's name, no arguments"
         ),
     ),
     *in_group(
@@ -304,7 +288,6 @@ OPTIONS = (
             # Not an empty one: a script whose variable is empty would run uncharged.
             Name("the name of a session; to use none, unset TOKCAP_SESSION"),
             "charge this budget; see tokcap budget",
-            metavar="NAME",
             names="sessions",
             example="tokcap --session review -- make test",
         ),
@@ -313,13 +296,12 @@ OPTIONS = (
             ServerUrl(),
             "server that keeps sessions, for many machines; redis://HOST, rediss://HOST, unix://PATH or"
             " postgresql://HOST/DB: a password is refused here, where others can see it",
-            metavar="URL",
         ),
         Option(
             "ledger_file",
             LineOfText(),
             "file with the URL for --ledger; the URL may then contain a password",
-            metavar="FILE",
+            name_of_value="FILE",
             names="files",
         ),
         Option(
@@ -327,7 +309,7 @@ OPTIONS = (
             Choice(("closed", "open")),
             "refuse, or run uncharged; if the server of --ledger cannot be reached before the run: refuse"
             " with exit status 125, or (open) run with a warning, and charge the session later",
-            metavar="WHAT",
+            name_of_value="WHAT",
         ),
         Option(
             "repeat",
@@ -340,43 +322,33 @@ OPTIONS = (
             "turn",
             LineOfText(),
             "count this result toward a turn; a turn may take --turn-pct of the context window",
-            metavar="ID",
+            name_of_value="ID",
         ),
         Option(
             "model",
             LineOfText(),
             "model that reads it: gpt-4o, claude; it sets context window and tokenizer, and may be a name"
             " in config.toml",
-            metavar="NAME",
+            name_of_value="NAME",
             names="models",
         ),
         Option(
             "context_window",
-            WholeNumber(minimum=1),
+            WholeNumber(1),
             "size of the model's context window; in tokens. One result may take --result-pct of it",
-            metavar="N",
         ),
     ),
     *in_group(
         BUDGET,
-        Option("result_pct", Fraction(), "part of the context window for one result", metavar="FRACTION"),
-        Option("turn_pct", Fraction(), "part of the context window for one turn", metavar="FRACTION"),
-        Option(
-            "floor_tokens",
-            WholeNumber(minimum=0),
-            "tokens per result in a full window",
-            metavar="N",
-        ),
-        Option(
-            "compact_before_spill",
-            Switch(),
-            "when nearly full, run --compact-hook once; then retry",
-        ),
+        Option("result_pct", Fraction(), "part of the context window for one result"),
+        Option("turn_pct", Fraction(), "part of the context window for one turn"),
+        Option("floor_tokens", WholeNumber(0), "tokens per result in a full window"),
+        Option("compact_before_spill", Switch(), "when nearly full, run --compact-hook once; then retry"),
         Option(
             "compact_hook",
             LineOfText(),
             "shell command that compacts the context; it then runs tokcap budget compacted",
-            metavar="COMMAND",
+            name_of_value="COMMAND",
         ),
         section="budget",
     ),
@@ -387,7 +359,7 @@ OPTIONS = (
             "pointer",
             LineOfText(),
             "only the value at this JSON pointer; for example /items/3/body. A string is shown as plain text",
-            metavar="POINTER",
+            name_of_value="POINTER",
             default_text="none: show everything",
         ),
         Option(
@@ -399,14 +371,9 @@ OPTIONS = (
             "grep",
             LineOfText(),
             "only matching lines; each after its line number and token offset",
-            metavar="REGEX",
+            name_of_value="REGEX",
         ),
-        Option(
-            "context",
-            WholeNumber(minimum=0),
-            "with --grep: N lines before and after each match",
-            metavar="N",
-        ),
+        Option("context", WholeNumber(0), "with --grep: N lines before and after each match"),
         forms=("show",),
         ambient=False,
     ),
@@ -431,6 +398,6 @@ def row_like(key: str, text: str = "") -> Option:
     return row.replace(help=text or row.help, group="", default_text="", forms=(), ambient=False)
 
 
-def own_option(key: str, kind: Kind, text: str, metavar: str = "", default: str = "") -> Option:
+def own_option(key: str, kind: Kind, text: str, name_of_value: str = "", default: str = "") -> Option:
     """Return an option that is not in the table, for a subcommand."""
-    return Option(key, kind, text, metavar=metavar, default_text=default, forms=(), ambient=False)
+    return Option(key, kind, text, name_of_value=name_of_value, default_text=default, forms=(), ambient=False)

@@ -53,22 +53,20 @@ def start(
     ] = None,
     total: Annotated[
         int | None,
-        reading(
-            WholeNumber(1), "--total", text="the budget in tokens; without it nothing is refused", metavar="N"
-        ),
+        reading(WholeNumber(1), "--total", "the budget in tokens; without it nothing is refused"),
     ] = None,
     parent: Annotated[
         str | None,
         reading(
             LineOfText(),
             "--parent",
-            text="the session that this one is a part of: what it uses counts there too",
-            metavar="SESSION",
+            "the session that this one is a part of: what it uses counts there too",
+            "SESSION",
         ),
     ] = None,
     renew: Annotated[
         str | None,
-        reading(Choice(RENEWALS), "--renew", text="begin at 0 again in every period, by the clock in UTC"),
+        reading(Choice(RENEWALS), "--renew", "begin at 0 again in every period, by the clock in UTC"),
     ] = None,
     context_window: Annotated[int | None, like("context_window")] = None,
     model: Annotated[str | None, like("model", "the model that reads the output", "MODEL")] = None,

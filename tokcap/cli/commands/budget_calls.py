@@ -142,9 +142,9 @@ STATUS = call(
 RECORD = call(
     record,
     "Add tokens that the caller's own model used.",
-    own_option("input", WholeNumber(0), "tokens the model read", metavar="N", default="0"),
-    own_option("output", WholeNumber(0), "tokens the model wrote", metavar="N", default="0"),
-    own_option("id", LineOfText(), "record the tokens only once for this ID", metavar="ID"),
+    own_option("input", WholeNumber(0), "tokens the model read", default="0"),
+    own_option("output", WholeNumber(0), "tokens the model wrote", default="0"),
+    own_option("id", LineOfText(), "record the tokens only once for this ID", "ID"),
     form=FORM,
     details="Tokens above the total are recorded too; then the next run is refused.",
     epilog=f"Example: tokcap budget record --input 1200 --output 300 --id turn-7. {NO_SESSION}",
@@ -156,7 +156,6 @@ CHECK = call(
         "need",
         WholeNumber(1),
         "tokens that must be left; use 150 for runs with -o json",
-        metavar="N",
         default=str(LEAST_TOKENS),
     ),
     epilog="Example: tokcap budget check --need 500 || exit.",
@@ -172,7 +171,7 @@ TURN = call(
 COMPACTED = call(
     compacted,
     "Record that the model's context was compacted.",
-    own_option("used", WholeNumber(0), "tokens that the context holds now; required", metavar="N"),
+    own_option("used", WholeNumber(0), "tokens that the context holds now; required"),
     details="What the session has used of its total stays used.",
     epilog=f"Example: tokcap budget compacted --used 4000. {NO_SESSION}",
 )

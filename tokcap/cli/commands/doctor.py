@@ -21,8 +21,8 @@ RuleFor = Annotated[
     reading(
         LineOfText(),
         "--rule",
-        text="say which rule decides about this command, tool or SERVER/TOOL, and why",
-        metavar="LINE",
+        "say which rule decides about this command, tool or SERVER/TOOL, and why",
+        "LINE",
     ),
 ]
 

@@ -52,8 +52,8 @@ Tools = Annotated[
     reading(
         Name("a list of tools"),
         "--tools",
-        text="other tools whose results are capped too, with commas: Read,Grep",
-        metavar="LIST",
+        "other tools whose results are capped too, with commas: Read,Grep",
+        "LIST",
     ),
 ]
 Project = Annotated[

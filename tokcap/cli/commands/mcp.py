@@ -24,10 +24,7 @@ COMMON = (
     row_like("keep", "which part of an answer over the limit to show; default: auto"),
     row_like("session", "charge every answer to this session"),
     own_option(
-        "total",
-        WholeNumber(1),
-        "start the session with this total; without a name it ends here",
-        "N",
+        "total", WholeNumber(1), "start the session with this total; without a name it ends here", "N"
     ),
     row_like("tokenizer", "the tokenizer to count with"),
 )

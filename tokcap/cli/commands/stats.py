@@ -20,15 +20,10 @@ app = application()
 @app.command(epilog="Example: tokcap stats --by day -o json")
 def stats(
     context: typer.Context,
-    by: Annotated[By, reading(Choice(GROUPS), "--by", text="what the rows are")] = "command",
+    by: Annotated[By, reading(Choice(GROUPS), "--by", "what the rows are")] = "command",
     since: Annotated[
         str | None,
-        reading(
-            LineOfText(),
-            "--since",
-            text="from 2026-11-01 on, or the last 7d or 2w, including today",
-            metavar="DAY",
-        ),
+        reading(LineOfText(), "--since", "from 2026-11-01 on, or the last 7d or 2w, including today", "DAY"),
     ] = None,
     plot: Annotated[
         str | None,

@@ -52,8 +52,8 @@ def add(
         reading(
             Name(expected="the name of a pre-split"),
             "--pre-split",
-            text="the pattern of a .tiktoken table: cl100k_base, o200k_base, llama3, qwen2, gpt2, ...",
-            metavar="NAME",
+            "the pattern of a .tiktoken table: cl100k_base, o200k_base, llama3, qwen2, gpt2, ...",
+            "NAME",
         ),
     ] = None,
     output: Output = None,
@@ -136,15 +136,11 @@ def calibrate(
     ] = None,
     texts: Annotated[
         int,
-        reading(
-            WholeNumber(8), "--texts", text="count at most N texts of about 4,000 characters", metavar="N"
-        ),
+        reading(WholeNumber(8), "--texts", "count at most N texts of about 4,000 characters"),
     ] = DEFAULT_TEXTS,
     timeout: Annotated[
         float,
-        reading(
-            Duration(), "--timeout", text="how long the command may take for one text", metavar="DURATION"
-        ),
+        reading(Duration(), "--timeout", "how long the command may take for one text"),
     ] = DEFAULT_TIMEOUT_SECONDS,
     output: Output = None,
 ) -> int:
