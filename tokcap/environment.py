@@ -183,8 +183,10 @@ class FunctionReader(Record):
 
     def call(self, handle: str, options: Options = ()) -> str:
         handle, _, offset = handle.partition("@")
+        given = tool_arguments(options)
+        offset = given.pop("token-offset", offset)
         words = [f'handle="{handle}"', *([f"offset={offset}"] if offset else ())]
-        words += (f'{argument_of(key)}="{value}"' for key, value in tool_arguments(options).items())
+        words += (f'{argument_of(key)}="{value}"' for key, value in given.items())
         return f"call {self.name}({', '.join(words)})"
 
     def choice(self, option: str, value: str) -> str:
@@ -197,7 +199,7 @@ def tool_arguments(options: Options) -> dict[str, str]:
 
 
 def argument_of(option: str) -> str:
-    return "pattern" if option == "grep" else option
+    return {"grep": "pattern", "token-offset": "offset"}.get(option, option)
 
 
 def quoted(value: str) -> str:

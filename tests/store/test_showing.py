@@ -214,9 +214,17 @@ class TestGrep:
             pages += page[: page.rindex(b"[TRUNCATED]")] if way else page
             if not way:
                 break
-            assert way[2:] == ["--grep", "[02468] thing"]
+            assert way[2::2] == ["--token-offset", "--grep"]
+            assert way[-1] == "[02468] thing"
             args = [*way, "-n", "300"]
         assert pages == whole
+
+    @pytest.mark.parametrize("offset", ["0", "7", "78", "99999999"])
+    def test_all_of_the_output_is_searched_wherever_the_handle_points(self, offset, inside, stored):
+        handle = stored(self.LOG)
+        for options in (("--grep", "error"), ("--grep", "thing", "-n", "60"), ("--grep", "^7 ")):
+            found = inside("show", f"{handle}@{offset}", *options)
+            assert found.out == inside("show", handle, *options).out != b""
 
     def test_a_very_long_line_is_shown_around_its_matches(self, inside, stored):
         line = (

@@ -166,7 +166,7 @@ def show_request(name: str, values: Mapping[str, Value], given: Collection[str] 
     from tokcap.store.handles import split_offset
 
     handle, offset = split_offset(name)
-    if offset is not None:
+    if offset is not None and not values["grep"]:
         values = with_offset(name, offset, values, given)
     if values["context"] and not values["grep"]:
         raise UsageError("--context works only with --grep")

@@ -120,10 +120,12 @@ def next_calls(shown: Shown) -> Iterator[str]:
     """Yield words for the next call, the longest first; none if the text has them."""
     said = "".join(shown.texts)
     if shown.next_call:
-        place = at_offset(shown.next_call["handle"], shown.next_call["offset"])
-        if f"handle={place}" not in said:
-            yield "next: " + call_words(shown.next_call)
-            yield f"handle={place}"
+        tool, *words = call_words(shown.next_call).split(" ")
+        # A search has its offset apart.
+        place = " ".join(words[: 2 if "grep" in shown.next_call else 1])
+        if place not in said:
+            yield " ".join(("next:", tool, *words))
+            yield place
     elif shown.handle and shown.truncated and shown.handle not in said:
         yield f"handle={shown.handle}"
 
@@ -131,7 +133,8 @@ def next_calls(shown: Shown) -> Iterator[str]:
 def call_words(found: Mapping[str, Any]) -> str:
     """Return a call as a mark words it: `show handle=lake917365018@464`, or `grep` if there is a pattern."""
     given = {name: str(found[name]) for name in NEXT_ARGUMENTS if name in found}
-    given["handle"] = at_offset(given["handle"], int(given.pop("offset")))
+    if "grep" not in given:
+        given["handle"] = at_offset(given["handle"], int(given.pop("offset")))
     tool = "grep" if "grep" in given else "show"
     words = [f"{'pattern' if name == 'grep' else name}={quoted(value)}" for name, value in given.items()]
     return " ".join((tool, *words))

@@ -108,13 +108,19 @@ def continuation_of(
     `token_limit` is the limit of the next page, if it is not that of the run.
     """
     handle = ticket.handle
-    place = at_offset(handle, OFFSET)
+    # A search reads all of the output wherever a handle points, so its pages have an offset of their own.
+    is_search = bool(getattr(view, "grep", ""))
+    place = handle if is_search else at_offset(handle, OFFSET)
+    offset = [("token-offset", OFFSET)] if is_search else []
     # Then the view has other pointers.
     differs = view.fields or view.mode != View.mode or getattr(view, "pointer", "")
     return Continuation(
-        arguments=("show", place, *option_words(view, token_limit)),
-        out=reader.call(place, position_options(view, "out")),
-        err=reader.call(place, position_options(view, "err")),
+        arguments=(
+            *("show", place, *(("--token-offset", OFFSET) if is_search else ())),
+            *option_words(view, token_limit),
+        ),
+        out=reader.call(place, [*offset, *position_options(view, "out")]),
+        err=reader.call(place, [*offset, *position_options(view, "err")]),
         pointer="" if differs else reader.call(handle, [("pointer", "{}")]),
         text=reader.call(handle, [("shape", "text")]),
         handle=handle,
