@@ -250,7 +250,8 @@ class Environment(Record):
             except OSError:
                 closed.add(descriptor)
                 os.open(os.devnull, os.O_RDWR)
-        env = cls(variables=os.environ, closed=frozenset(closed))
+        reader = ShellReader(own_name(os.environ))
+        env = cls(variables=os.environ, closed=frozenset(closed), reader=reader)
         return env.replace(**env._surroundings()) if os.environ.get(INSIDE) else env
 
     def _surroundings(self) -> dict[str, object]:
@@ -362,6 +363,16 @@ class Environment(Record):
             raise ReaderGone(f"the reader of {name} is gone") from None
         except OSError as error:
             raise StreamError(f"cannot write {name}: {error.strerror}") from None
+
+
+def own_name(variables: Mapping[str, str]) -> str:
+    """Return how a shell with these variables can call this program: by its name, or else by its path."""
+    path = sys.argv[0]
+    if os.path.basename(path) != PROGRAM or "/" not in path:
+        return PROGRAM
+    directories = (variables.get("PATH") or os.defpath).split(os.pathsep)
+    is_found = any(os.access(os.path.join(directory, PROGRAM), os.X_OK) for directory in directories)
+    return PROGRAM if is_found else os.path.abspath(path)
 
 
 def line_of(message: str) -> bytes:

@@ -89,6 +89,28 @@ PROMISES = (
 )
 
 
+@pytest.mark.parametrize("agent", [as_nightly(program.name) for program in PROGRAMS])
+def test_every_page_names_a_command_that_works_if_tokcap_is_not_on_path(agent, tmp_path):
+    if reason := box.reason_to_skip(agent):
+        pytest.skip(reason)
+    script = ["seq 1 20000", *["{next}"] * 3]
+    install = ("--token-limit", "300", "--keep", "head")
+    results = box.run(agent, script, tmp_path / "home", install, is_on_path=False).results
+    assert len(results) == len(script)
+    pages = [lines_of_numbers(text) for text in results]
+    last = 0
+    for page in pages:
+        assert len(page) > 20, results
+        assert page == list(range(page[0], page[-1] + 1))
+        # Some agents write something else in the first line.
+        assert page[0] - last in (1, 2)
+        last = page[-1]
+
+
+def lines_of_numbers(text: str) -> list[int]:
+    return [int(line) for line in text.replace("\\n", "\n").splitlines() if line.strip().isdigit()]
+
+
 @pytest.mark.parametrize(
     "agent",
     [program.name if program.name in EVERYDAY else as_nightly(program.name) for program in PROGRAMS],

@@ -92,6 +92,37 @@ class TestABrokenSetting:
 OF_AGENT = {"TOKCAP_SESSION_FROM": "AGENT_ID", "TOKCAP_REPEAT": "mark"}
 
 
+class TestTheWayToTheRest:
+    """A command named in a mark works where the reader of the mark runs it, on every page."""
+
+    @pytest.mark.parametrize("named", ["", "tokcap"])
+    def test_has_a_path_if_tokcap_is_not_on_path_or_may_not_be(self, named, programs, monkeypatch):
+        if named:
+            # An agent changes PATH for its commands later, and the hook says so by the bare name.
+            monkeypatch.setenv("TOKCAP_PROGRAM", named)
+        else:
+            monkeypatch.setenv("PATH", "/usr/bin:/bin")
+        monkeypatch.setenv("TOKCAP_TOKEN_LIMIT", "200")
+        words, texts = [f"{programs}/tokcap-bash", "-c", "seq 1 3000"], []
+        for _ in range(3):
+            texts.append(subprocess.run(words, capture_output=True, check=True).stdout.decode())
+            command = texts[-1].splitlines()[-1].rpartition("; ")[2]
+            assert command.startswith(f"{programs}/tokcap show "), texts
+            # As in an agent whose hook sees results only: nothing surrounds the page.
+            monkeypatch.setenv("PATH", "/usr/bin:/bin")
+            words = command.split()
+        assert len({*texts}) == 3
+
+    def test_runs_the_command_again_if_nothing_can_be_stored(self, shell):
+        shown = shell("seq 1 3000", TOKCAP_TOKEN_LIMIT="200", TOKCAP_KEEP="head", TOKCAP_SPILL="never")
+        *lines, mark = shown.stdout.decode().splitlines()
+        command = mark.rpartition("; ")[2]
+        assert "tokcap --token-offset " in command
+        page = shell(command.replace("COMMAND", "seq 1 3000"), TOKCAP_TOKEN_LIMIT="200")
+        assert page.stdout.decode().splitlines()[0] == str(len(lines) + 1)
+        assert recount(page.stdout) <= 200
+
+
 class TestTheSessionOfAnAgent:
     """TOKCAP_SESSION_FROM: the variable in which an agent names its own session."""
 

@@ -157,3 +157,8 @@ def test_installing_says_what_the_hook_still_needs(place, monkeypatch):
         said = manage.install("claude-code", place, options, project=False)
         assert ("--repeat has an effect only while TOKCAP_SESSION names a session" in said) == is_missing
     assert said.endswith("; tokcap is not on PATH: the hook has no effect until it is")
+    monkeypatch.setattr("sys.argv", [os.path.join(os.path.dirname(sys.executable), "tokcap")])
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: os.path.dirname(sys.executable))
+    said = manage.install("codex", place, (), project=False)
+    assert "may be removed with its directory: the hook calls the tokcap that is on PATH then" in said

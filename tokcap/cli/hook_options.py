@@ -41,7 +41,7 @@ def cap_for(agent: Agent, wanted: Installation, subject: Sequence[str], env: Env
             reader=reader, collect=lambda place, data: (words if place == OWN_WORDS else shown).extend(data)
         )
         data = text.encode("utf-8", "surrogatepass")
-        request = request_for(tuple(subject), inner, {}).replace(command=(), **changes)
+        request = request_for(tuple(subject), inner, {}).replace(command=(), as_shell=False, **changes)
         run_tolerantly(request, inner, lambda *_: GivenBytes(data))
         # The mark of JSON is there, because it would not be JSON.
         marks = [line for line in words.splitlines() if line.startswith(b"[TRUNCATED]")]

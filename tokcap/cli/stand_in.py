@@ -114,11 +114,12 @@ def goes_nowhere() -> bool:
 
 def program_for(words: Sequence[str], env: Environment, path: str = "") -> str:
     """Return how a command in this shell can call tokcap: by its name, or by its path if that may fail."""
-    if named := env.variables.get(OWN_PROGRAM):
+    named = env.variables.get(OWN_PROGRAM)
+    if named and named != PROGRAM:
         return named
     is_login = read_words(words).is_login
     found = found_in(LOGIN_DIRECTORIES, PROGRAM) if is_login else found_on(env.variables.get("PATH"), PROGRAM)
-    if any(found):
+    if any(found) and not named:
         return PROGRAM
     return path or own_program(PROGRAM, env.variables) or PROGRAM
 

@@ -116,6 +116,10 @@ def what_is_missing(agent: Agent, path: str, place: Place, wanted: Installation)
         text += "; --repeat has an effect only while TOKCAP_SESSION names a session"
     if wanted.program == "tokcap" and shutil.which("tokcap") is None:
         text += "; tokcap is not on PATH: the hook has no effect until it is"
+    elif wanted.program == "tokcap" and "/" in (program := own_program(sys.argv[0])):
+        text += (
+            f"; {program} may be removed with its directory: the hook calls the tokcap that is on PATH then"
+        )
     return text
 
 

@@ -132,9 +132,14 @@ def continuation_of(
     )
 
 
-def not_stored(view: View) -> Continuation:
+def not_stored(view: View, reader: Reader) -> Continuation:
     """Return the way to the rest of an output that is not stored: the same call with another offset."""
-    return Continuation(arguments=("--token-offset", OFFSET, *option_words(view, view.token_limit)))
+    arguments = ("--token-offset", OFFSET, *option_words(view, view.token_limit))
+    if not getattr(view, "as_shell", False):
+        return Continuation(arguments=arguments)
+    # Who calls a shell does not call tokcap, and gets all of the command.
+    again = f"{reader.name} --token-offset {OFFSET} -c 'COMMAND'"
+    return Continuation(arguments=arguments, out=again, err=again)
 
 
 def option_words(view: View, token_limit: int | None) -> tuple[str, ...]:

@@ -91,10 +91,10 @@ class Call(Record):
         always = self.always_names_handle
         again = self.request.replace(token_limit=self.asked.token_limit)
         if self.recorder is None or not (needs_handle or always):
-            return not_stored(again)
+            return not_stored(again, self.env.reader)
         ticket = self.recorder.reserve()
         if not ticket:
-            return not_stored(again)
+            return not_stored(again, self.env.reader)
         return continuation_of(ticket, self.request, self.env.reader, always=always)
 
     @property

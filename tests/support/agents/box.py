@@ -76,6 +76,8 @@ def run(
     install: tuple[str, ...] | None = None,
     arguments: tuple[str, ...] = (),
     files: dict[str, str] | None = None,
+    *,
+    is_on_path: bool = True,
 ) -> Run:
     """Let an agent run a script of shell commands and calls of other tools in a new project. `PROJECT` in
     the arguments of a call is the directory of the project, `URL` the address of the model, and `SECURE`
@@ -83,6 +85,7 @@ def run(
 
     `install`: options for `tokcap hook install`; None: without tokcap. `arguments` replace those of the
     program, and `files` are more files below the home directory; `{url}` in them is the address of the model.
+    `is_on_path`: whether the PATH of the agent has tokcap.
     """
     home.mkdir(parents=True, exist_ok=True)
     order = {
@@ -92,6 +95,7 @@ def run(
         "install": install,
         "arguments": list(arguments),
         "files": files or {},
+        "is_on_path": is_on_path,
     }
     done = subprocess.run(
         [*unshare_words(), sys.executable, "-m", __name__],
@@ -133,7 +137,7 @@ def main() -> None:
     for path, text in project_files().items():
         (project / path).write_text(text)
     subprocess.run(["git", "init", "-q", str(project)], check=False)
-    world = {**world_in(home, program, url), **trusted}
+    world = {**world_in(home, program, url, is_on_path=order["is_on_path"]), **trusted}
     before = [word.replace("{url}", url) for word in program.before]
     if before:
         subprocess.run(
@@ -201,9 +205,9 @@ def left_below(home: Path, name: str) -> list[str]:
     return [str(path.relative_to(home)) for path in found]
 
 
-def world_in(home: Path, program, url: str) -> dict[str, str]:
+def world_in(home: Path, program, url: str, *, is_on_path: bool) -> dict[str, str]:
     """Return the whole environment of the agent."""
-    path = [os.path.dirname(own("tokcap")), "/usr/local/bin", "/usr/bin", "/bin"]
+    path = [*([os.path.dirname(own("tokcap"))] if is_on_path else ()), "/usr/local/bin", "/usr/bin", "/bin"]
     if program.own_node:
         path.insert(0, os.path.join(DIRECTORY, "node", NODE))
     node = shutil.which("node")

@@ -41,7 +41,7 @@ FILLERS = {
     "array": [],
     "object": {},
 }
-NEXT = re.compile(r"(?:\[TRUNCATED\]|;) (\S*tokcap show [a-z]{4}\d+[^\n\"\]\\]*)")
+NEXT = re.compile(r"(?:\[TRUNCATED\]|;) (\S*tokcap (?:show [a-z]{4}\d+|--token-offset \d+ -c)[^\n\"\]\\]*)")
 
 
 def text_of(value) -> str:
@@ -321,7 +321,9 @@ class FakeModel:
             step = step(results)
         if isinstance(step, str) and "{next}" in step:
             named = NEXT.findall(results[-1]) if results else []
-            step = step.replace("{next}", named[-1].strip() if named else "echo nothing is named")
+            named = named[-1].strip() if named else "echo nothing is named"
+            # A command that is run again is the one before, which is not always a text.
+            step = step.replace("{next}", named.replace("COMMAND", str(script[len(results) - 1])))
         try:
             return protocol.events(body, "", call_of(tools, step))
         except LookupError as error:
