@@ -12,10 +12,12 @@ import sys
 import sysconfig
 import threading
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from tests.support.program import ROOT
+from tokcap.steps import calibrating
 
 GUIDE = (ROOT / "docs" / "calibrating.md").read_text()
 # Counts in quarters of characters, and adds three, as the frame of a message would.
@@ -37,7 +39,9 @@ def test_calibrate_stores_a_profile_with_its_error(inside, with_store, files):
     ran = inside("tokenizer", "calibrate", "mine", "--counter", COUNTER, "--texts", "12", *files)
     assert (ran.status, ran.err) == (0, b"")
     assert b" x o200k_base, off by about " in ran.out
-    assert b"; calibrated with 12 texts of files; 3 subtracted from each count\n" in ran.out
+    assert re.search(
+        rb"; calibrated on 20..-..-.. with 12 texts of files; 3 subtracted from each count\n", ran.out
+    )
     shown = inside("tokenizer", "show", "mine", "-o", "json").json["data"]
     assert shown["calibrated_here"] is True
     assert 0 < shown["mean_error_percent"] < 20
@@ -89,8 +93,19 @@ def test_a_profile_of_the_user_comes_before_a_shipped_one(inside, with_store, fi
 class Providers(http.server.BaseHTTPRequestHandler):
     """Answers like the count endpoints in the guide: a token for each word."""
 
+    # Statuses that are answered before a count.
+    failing: ClassVar[list[int]] = []
+
     def do_POST(self):
         given = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.failing:
+            self.send_response(self.failing.pop(0))
+            self.send_header("location", self.path)
+            data = b'{"type": "error", "error": {"type": "x", "message": "no\\u001b such model"}}'
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+            return
         if self.path == "/v1/messages/count_tokens":
             assert self.headers["x-api-key"] == "secret"
             assert self.headers["anthropic-version"]
@@ -131,14 +146,55 @@ def providers():
 
 
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("jq")), reason="curl and jq are needed")
-@pytest.mark.parametrize(("script", "extra"), [("count-claude", 7), ("count-gemini", 0)])
-def test_the_commands_of_the_guide_count_with_servers_that_answer_so(providers, tmp_path, script, extra):
-    block = re.search(rf"^`{script}` .*?```sh\n(.*?)```", GUIDE, re.DOTALL | re.MULTILINE)[1]
-    path = tmp_path / script
+def test_the_command_of_the_guide_counts_with_a_server_that_answers_so(providers, tmp_path):
+    block = re.search(r"^`--counter COMMAND` .*?```sh\n(.*?)```", GUIDE, re.DOTALL | re.MULTILINE)[1]
+    path = tmp_path / "count-gemini"
     path.write_text(block)
-    bases = dict.fromkeys(("ANTHROPIC_BASE_URL", "GEMINI_BASE_URL"), providers)
-    env = {**os.environ, **bases, "ANTHROPIC_API_KEY": "secret", "GEMINI_API_KEY": "secret", "no_proxy": "*"}
+    env = {**os.environ, "GEMINI_BASE_URL": providers, "GEMINI_API_KEY": "secret", "no_proxy": "*"}
     done = subprocess.run(
         ["sh", path], input=b'four "quoted" words\nhere \\n', env=env, capture_output=True, check=False
     )
-    assert (done.stdout, done.stderr) == (b"%d\n" % (5 + extra), b"")
+    assert (done.stdout, done.stderr) == (b"5\n", b"")
+
+
+def test_a_provider_counts_with_the_key_of_the_user(inside, with_store, files, providers, monkeypatch):
+    monkeypatch.setattr(calibrating, "PAUSES_SECONDS", (0.0, 0.0))
+    Providers.failing[:] = [429, 529]
+    line = ("tokenizer", "calibrate", "claude", "--with", "anthropic", "--endpoint", providers, *files)
+    ran = inside(*line, env={"ANTHROPIC_API_KEY": "secret"})
+    assert (ran.status, ran.err, Providers.failing) == (0, b"", [])
+    source = inside("tokenizer", "show", "claude", "-o", "json").json["data"]["source"]
+    pattern = (
+        r"calibrated on 20..-..-.. with \d+ texts of files, counted by claude-opus-4-7; 7 subtracted from .*"
+    )
+    assert re.fullmatch(pattern, source)
+    words_in_files = sum(words(Path(path).read_text()) for path in files)
+    text = "".join(Path(path).read_text() for path in files)
+    counted = int(inside("--tokenizer", "claude", "--token-count", stdin=text.encode()).out)
+    assert counted == pytest.approx(words_in_files, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("words", "failing", "key", "message"),
+    [
+        ((), [404], "secret", b"the provider answered 404: no? such model; nothing was stored"),
+        # The key is not sent where an answer points to.
+        ((), [307], "secret", b"the provider answered 307"),
+        ((), [500] * 9, "secret", b"the provider answered 500"),
+        ((), [], "", b"set ANTHROPIC_API_KEY to your key"),
+        (("--endpoint", "http://example.com"), [], "secret", b"does not begin with https://"),
+        (("--endpoint", "file:///etc/passwd"), [], "secret", b"does not begin with https://"),
+        (("--endpoint", "http://127.0.0.1:1"), [], "secret", b"the provider did not answer with a count: "),
+        (("--endpoint", "nowhere"), [], "secret", b"does not begin with https://"),
+    ],
+)
+def test_a_provider_that_fails_is_reported_in_one_line(
+    inside, with_store, files, providers, monkeypatch, words, failing, key, message
+):
+    monkeypatch.setattr(calibrating, "PAUSES_SECONDS", (0.0, 0.0))
+    Providers.failing[:] = failing
+    env = {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": providers}
+    ran = inside("tokenizer", "calibrate", "claude", "--with", "anthropic", *words, *files, env=env)
+    assert (ran.status, message in ran.err, ran.err.count(b"\n")) == (1, True, 1), ran.err
+    assert b"secret" not in ran.err
+    assert inside("tokenizer", "show", "claude", "-o", "json").json["data"]["calibrated_here"] is False

@@ -33,7 +33,8 @@ def test_a_shipped_profile_says_where_it_comes_from_and_how_far_it_is_off(inside
     assert shown["exact"] is False
     assert shown["base"] == "o200k_base"
     assert len(shown["source"]) > 50
-    assert 0 < shown["mean_error_percent"] <= shown["most_above_percent"]
+    assert 0 < shown["mean_error_percent"] < 30
+    assert shown["most_above_percent"] >= 0
     assert shown["factor"] > 1
     assert name in inside("tokenizer", "list").out.decode()
     refused = inside("tokenizer", "remove", name)

@@ -1,17 +1,23 @@
-"""Count texts with a command of the user's, and measure the factor of a profile with its counts.
+"""Count texts with a command of the user's or with a provider, and measure the factor of a profile.
 
-The command gets each text on standard input and prints a number. Nothing else is run, and nothing is sent.
+A command gets each text on standard input and prints a number. Texts are sent only to the provider that is
+asked for, over HTTPS or to this machine, and redirections are not followed: the key goes nowhere else.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
+import time
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from tokcap.core.units import count_of, printable
 from tokcap.errors import TokcapError, TokenizerRefused
-from tokcap.startup.record import TYPE_CHECKING
+from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.store import open_store
 from tokcap.tokens import FAMILIES
 from tokcap.tokens.adding import check_name
@@ -19,8 +25,11 @@ from tokcap.tokens.profiles import BASE, LARGEST_FACTOR, LEAST_FACTOR, UNITS_PER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from tokcap.environment import Environment
+
+    Counter: TypeAlias = "CommandCounter | ProviderCounter"
 
 # Texts of this many characters are counted. A window of an ordinary limit has about as many.
 TEXT_CHARACTERS = 4096
@@ -34,70 +43,161 @@ MOST_BYTES = 1 << 20
 # One token in every vocabulary. What its count has more is added to every text by the counter.
 LETTER = "a"
 LONGEST_SHOWN = 200
+LONGEST_ANSWER = 1 << 16
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# Answers that ask for patience, and how long to wait.
+BUSY, PAUSES_SECONDS = (429, 500, 502, 503, 529), (1.0, 4.0, 16.0)
+
+
+class Provider(Record):
+    """Where a provider counts tokens."""
+
+    base: str
+    path: str
+    model: str
+    key_variable: str
+    base_variable: str
+
+
+PROVIDERS = {
+    "anthropic": Provider(
+        "https://api.anthropic.com",
+        "/v1/messages/count_tokens",
+        "claude-opus-4-7",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+    )
+}
 
 
 def calibrated(
-    name: str,
-    command: str,
-    files: Sequence[str],
-    env: Environment,
-    *,
-    timeout_seconds: float,
-    most_texts: int,
+    name: str, counter: Counter, files: Sequence[str], env: Environment, *, most_texts: int
 ) -> Profile:
-    """Return a profile of the counts that a command prints, for texts of files or of stored outputs."""
+    """Return a profile of true counts, for texts of files or of stored outputs."""
     check_name(name, env, replacing="profiles")
     texts = texts_of(files, env, most_texts)
-    extra = counted(LETTER, command, timeout_seconds, env) - 1
+    extra = counter.count(LETTER) - 1
     if extra < 0:
         raise refused(f"the counter printed 0 for the text {LETTER!r}")
     counts = []
     for text in texts:
-        tokens = counted(text, command, timeout_seconds, env) - extra
+        tokens = counter.count(text) - extra
         if not 0 < tokens <= 4 * len(text.encode()):
             size = count_of(len(text), "character")
             raise refused(f"the counter printed {tokens + extra} for a text of {size}")
         counts.append(tokens)
     more = f"; {extra} subtracted from each count" if extra else ""
     kind = "files" if files else "stored outputs"
-    return measured(name, f"calibrated with {len(texts)} texts of {kind}{more}", texts, counts)
+    day = time.strftime("%Y-%m-%d", time.gmtime(env.now()))
+    source = f"calibrated on {day} with {len(texts)} texts of {kind}{counter.source}{more}"
+    return measured(name, source, texts, counts)
 
 
 def refused(reason: str) -> TokenizerRefused:
     return TokenizerRefused(f"{reason}; nothing was stored")
 
 
-def counted(text: str, command: str, timeout_seconds: float, env: Environment) -> int:
-    """Return what the command prints for a text."""
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=dict(env.variables),
-        # So that everything that the command has started can be stopped.
-        start_new_session=True,
-    )
-    try:
-        printed, errors = process.communicate(text.encode(), timeout=timeout_seconds)
-    except BaseException as error:
+class CommandCounter:
+    """Counts with a shell command."""
+
+    source = ""
+
+    def __init__(self, command: str, timeout_seconds: float, env: Environment) -> None:
+        self._command = command
+        self._timeout_seconds = timeout_seconds
+        self._env = env
+
+    def count(self, text: str) -> int:
+        """Return what the command prints for a text."""
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", self._command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(self._env.variables),
+            # So that everything that the command has started can be stopped.
+            start_new_session=True,
+        )
         try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise refused(f"the counter did not answer within {timeout_seconds:g} s (--timeout)") from None
-        raise
-    lines = errors.decode("utf-8", "replace").strip().splitlines()
-    reason = f": {printable(lines[-1], LONGEST_SHOWN)}" if lines else ""
-    if process.returncode:
-        raise refused(f"the counter exited with status {process.returncode}{reason}")
-    number = printed.strip()
-    if not number.isdigit() or len(number) > 12:
-        shown = printable(printed.decode("utf-8", "replace").strip(), LONGEST_SHOWN)
-        raise refused(f"the counter printed {shown!r} instead of a number{reason}")
-    return int(number)
+            printed, errors = process.communicate(text.encode(), timeout=self._timeout_seconds)
+        except BaseException as error:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.communicate()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise refused(
+                    f"the counter did not answer within {self._timeout_seconds:g} s (--timeout)"
+                ) from None
+            raise
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        reason = f": {printable(lines[-1], LONGEST_SHOWN)}" if lines else ""
+        if process.returncode:
+            raise refused(f"the counter exited with status {process.returncode}{reason}")
+        number = printed.strip()
+        if not number.isdigit() or len(number) > 12:
+            shown = printable(printed.decode("utf-8", "replace").strip(), LONGEST_SHOWN)
+            raise refused(f"the counter printed {shown!r} instead of a number{reason}")
+        return int(number)
+
+
+class NoRedirection(HTTPRedirectHandler):
+    """Reports a redirection as an error."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+class ProviderCounter:
+    """Counts with the endpoint of a provider, with the key of the user."""
+
+    def __init__(
+        self, provider: str, model: str | None, endpoint: str | None, timeout_seconds: float, env: Environment
+    ) -> None:
+        """Refuse a missing key, and an endpoint that would get the key without encryption."""
+        known = PROVIDERS[provider]
+        self._model = model or known.model
+        self._timeout_seconds = timeout_seconds
+        self._key = env.variables.get(known.key_variable, "")
+        if not self._key:
+            raise refused(f"set {known.key_variable} to your key")
+        base = endpoint or env.variables.get(known.base_variable) or known.base
+        parts = urlsplit(base)
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
+            raise refused(f"--endpoint {printable(base, LONGEST_SHOWN)!r} does not begin with https://")
+        self._url = base.rstrip("/") + known.path
+        self.source = f", counted by {self._model}"
+
+    def count(self, text: str) -> int:
+        """Return the provider's count. Wait and ask again if it is busy."""
+        message = {"model": self._model, "messages": [{"role": "user", "content": text}]}
+        headers = {
+            "x-api-key": self._key,
+            "anthropic-version": "2023-06-01",
+            "content-type": "application/json",
+        }
+        request = Request(self._url, json.dumps(message).encode(), headers)  # noqa: S310  # checked
+        for pause in (*PAUSES_SECONDS, None):
+            try:
+                with build_opener(NoRedirection).open(request, timeout=self._timeout_seconds) as answer:
+                    return int(json.loads(answer.read(LONGEST_ANSWER))["input_tokens"])
+            except HTTPError as error:
+                if pause is None or error.code not in BUSY:
+                    raise refused(f"the provider answered {error.code}{reason_in(error)}") from None
+                time.sleep(pause)
+            except (URLError, OSError, ValueError, KeyError, TypeError) as error:
+                reason = printable(str(getattr(error, "reason", error)), LONGEST_SHOWN)
+                raise refused(f"the provider did not answer with a count: {reason}") from None
+        raise AssertionError
+
+
+def reason_in(error: HTTPError) -> str:
+    """Return what an answer says about its error."""
+    try:
+        return ": " + printable(json.loads(error.read(LONGEST_ANSWER))["error"]["message"], LONGEST_SHOWN)
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def measured(name: str, source: str, texts: Sequence[str], counts: Sequence[int]) -> Profile:

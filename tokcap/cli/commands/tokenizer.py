@@ -5,12 +5,12 @@ from typing import Annotated, Any
 import typer
 
 from tokcap.cli.application import Output, application, reading
-from tokcap.cli.kinds import Duration, Name, WholeNumber
+from tokcap.cli.kinds import Choice, Duration, Name, WholeNumber
 from tokcap.cli.reply import Reply
 from tokcap.core.units import printable
 from tokcap.environment import Environment
 from tokcap.errors import TokcapError
-from tokcap.steps.calibrating import calibrated
+from tokcap.steps.calibrating import PROVIDERS, CommandCounter, ProviderCounter, calibrated
 from tokcap.tokens import profiles
 from tokcap.tokens.added import names
 from tokcap.tokens.adding import add as compile_file
@@ -114,25 +114,34 @@ def remove(context: typer.Context, name: Added, output: Output = None) -> int:
 
 
 @app.command(
-    epilog="Exit status 1: the command failed, or there is too little text: nothing was stored."
-    " Example: tokcap tokenizer calibrate claude --counter 'sh count-claude'"
+    epilog="Exit status 1: the counter failed, or there is too little text: nothing was stored."
+    " Example: tokcap tokenizer calibrate claude --with anthropic"
 )
 def calibrate(
     context: typer.Context,
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="the name for --tokenizer: a new one, or that of a profile")
     ],
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE", help="a text to count; none: the outputs that were stored last"),
+    ] = None,
     counter: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--counter",
             metavar="COMMAND",
             help="a shell command that reads a text and prints its number of tokens",
         ),
-    ],
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="FILE", help="a text to count; none: the outputs that were stored last"),
+    ] = None,
+    provider: Annotated[
+        str | None, reading(Choice(tuple(PROVIDERS)), "--with", text="ask the count endpoint of a provider")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option("--endpoint", metavar="URL", help="where the provider is reached")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="the model for which the provider counts")
     ] = None,
     texts: Annotated[
         int,
@@ -144,13 +153,23 @@ def calibrate(
     ] = DEFAULT_TIMEOUT_SECONDS,
     output: Output = None,
 ) -> int:
-    """Measure a profile with the counts that a command of yours prints; --tokenizer NAME then uses it.
+    """Measure a profile with true counts, of a provider or of a command; --tokenizer NAME then uses it.
 
-    COMMAND is run by sh for each text. It decides what becomes of the texts: nothing is sent anywhere unless
-    it does that. The factor and how far it is off are printed and kept.
+    With --with anthropic, each text is sent to the provider, with the key in ANTHROPIC_API_KEY; it counts
+    without billing. COMMAND is run by sh for each text, and decides what becomes of it. The factor, how far
+    it is off and the day are printed and kept.
     """
     env: Environment = context.obj
-    profile = calibrated(name, counter, files or (), env, timeout_seconds=timeout, most_texts=texts)
+    if (counter is None) == (provider is None):
+        raise typer.BadParameter("give either --counter or --with")
+    if provider is None and (endpoint or model):
+        raise typer.BadParameter("--endpoint and --model need --with")
+    ways: CommandCounter | ProviderCounter
+    if counter is not None:
+        ways = CommandCounter(counter, timeout, env)
+    else:
+        ways = ProviderCounter(provider or "", model, endpoint, timeout, env)
+    profile = calibrated(name, ways, files or (), env, most_texts=texts)
     profiles.save(profile, env)
     reply, record = Reply(env, output), record_of(name, env)
     if not reply.is_text:
