@@ -46,7 +46,7 @@ class Stopwatch(Record):
 class Inside(Record):
     """The tokcap that caps what this process writes, as `TOKCAP_INSIDE` describes it: `4000:81023:tokcap`."""
 
-    # Its limit; 0 if it has none.
+    # The limit of that tokcap; 0 if it has none.
     limit_tokens: int = 0
     # The inode of the pipe that it reads.
     pipe: int = 0

@@ -207,7 +207,7 @@ class PostgresEngine(Engine):
         return template.format(schema=self._schema, **words)
 
     def _problem(self, error: PostgresError) -> LedgerError:
-        # Its own words may have the name of the user.
+        # The words of the server may have the name of the user.
         problem = f"the server answers with error {error.code}"
         if error.code.startswith(PASSING):
             return LedgerUnreachable(f"{self.title} cannot be used now: {problem}")

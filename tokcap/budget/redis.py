@@ -214,7 +214,7 @@ class RedisEngine(Engine):
         advice = ADVICE.get(error.code)
         if advice:
             return LedgerError(f"{self.title}: {advice}")
-        # Its own words may repeat what it was sent, a password too.
+        # The words of the server may repeat what was sent, a password too.
         problem = f"the server answers with error {error.code}"
         if error.code in PASSING_CODES:
             return LedgerUnreachable(f"{self.title} cannot be used now: {problem}")

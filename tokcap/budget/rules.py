@@ -220,7 +220,7 @@ def settle_in(rows: Rows, state: State, grant: Grant, actual: int, *, is_own: bo
     if late is None:
         add_to_turn(rows, state, turn, actual)
         return rows.save(state.without(number).using(actual, shown=is_own)), number in state.leases
-    # Its holder seemed dead, or gave up. The true number replaces what was counted then, in that period.
+    # The holder seemed dead, or gave up. The true number replaces what was counted then, in that period.
     rows.put(late_key, None)
     announced, period = values_in(late_key, late, int, int)
     add_to_turn(rows, state, turn, actual - announced)

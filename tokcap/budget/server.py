@@ -98,7 +98,7 @@ class Outbox:
             try:
                 settle(waiting.session, waiting.grant, waiting.tokens)
             except SessionNotStarted:
-                # Its session may be started again. `tokcap doctor` lists it.
+                # The session may be started again. Until then `tokcap doctor` lists what waits.
                 continue
             os.unlink(self._path(waiting.id))
 

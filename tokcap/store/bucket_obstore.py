@@ -177,7 +177,7 @@ def in_thread(work: Callable[[], Found]) -> Found:
         try:
             found.append(work())
         except BaseException as error:
-            # It is raised where the caller waits.
+            # The error is raised where the caller waits.
             failures.append(error)
 
     try:

@@ -156,7 +156,7 @@ class Layout:
             raise private.refused(directory, error) from None
         now = self.listed(hidden)
         if now is not None and unless is not None and unless(now):
-            # It was used between the two checks, so it goes back.
+            # The output was used between the two checks, so it goes back.
             return not self.publish(hidden, directory)
         remove_all(hidden)
         return True

@@ -142,7 +142,7 @@ class SharedStore(LocalStore):
         except NotFound:
             near = self.examine(handle)
             if near is not None:
-                # It has no such stream.
+                # The output is here, and has no such stream.
                 near.close()
                 raise
         entry = self.entry(handle)
@@ -151,7 +151,7 @@ class SharedStore(LocalStore):
             entry = self.entry(self.find(handle, caller))
         if entry is None:
             raise NotFound(f"{handle} has just been removed from {self.shared.title}")
-        # It is read again by the next page, which other hosts may have prepared.
+        # The next page reads the entry again, because other hosts may have prepared that page.
         self._looked_up = None
         directory, open_draft = self.local_path(entry.handle), lambda: LocalStore.draft(self, FOR_THE_CACHE)
         output = SharedOutput(entry, self.shared.bucket, directory, open_draft)

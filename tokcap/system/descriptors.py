@@ -91,6 +91,6 @@ class DescriptorReader:
             if fcntl(self._descriptor, F_GETPIPE_SZ) < LARGE_PIPE_BYTES:
                 fcntl(self._descriptor, F_SETPIPE_SZ, LARGE_PIPE_BYTES)
         except (ImportError, OSError):
-            # It is not a pipe, or the system has no such call, or the user has too many large pipes.
+            # This is not a pipe, or the system has no such call, or the user has too many large pipes.
             return
         self._block_bytes = LARGE_PIPE_BYTES

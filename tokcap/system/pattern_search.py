@@ -49,7 +49,7 @@ class PatternSearch:
         self._widths = long_characters, apart_characters
 
     def __enter__(self) -> Self:
-        # It takes half as long to import as Python takes to start.
+        # This import takes half as long as Python takes to start.
         import subprocess
 
         try:

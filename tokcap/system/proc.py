@@ -78,7 +78,7 @@ class ProcessStatus(Record):
 
     identity: ProcessIdentity
     parent: int
-    # It has ended, and its parent has not reaped it yet.
+    # The process has ended, and its parent has not reaped it yet.
     has_ended: bool
 
 
@@ -179,5 +179,5 @@ def die_with_parent(parent: int) -> None:
         # Another C library, or a Python without it: the command ends when it writes next.
         return
     if os.getppid() != parent:
-        # It has died before.
+        # The parent died before the call.
         os._exit(KILL)

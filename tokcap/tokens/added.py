@@ -218,7 +218,7 @@ _opened: dict[str, tuple[bytes, Tokenizer]] = {}
 class AddedFamily:
     """The names of the directories in `tokenizers` of the data directory."""
 
-    # They are different on every machine.
+    # The names are different on every machine.
     names = ()
 
     def open(self, name: str, env: Environment | None = None) -> Tokenizer | None:

@@ -41,7 +41,7 @@ def add(name: str, path: str, env: Environment, pre_split: str = "") -> Descript
     described = Description(
         name=name,
         source_format=published.format,
-        # It may have any bytes, and a line for it must not end early.
+        # A path may have any bytes, and its line in the description must not end early.
         source_path=quote_from_bytes(os.fsencode(os.path.abspath(path))),
         source_sha256=sha256,
         pre_split=published.pre_split,

@@ -52,7 +52,7 @@ MOST_FOUND_CUTS = 8
 class TiktokenEngine:
     """An encoding of tiktoken."""
 
-    # Its regular expressions give up near a million blanks.
+    # The regular expressions of tiktoken give up near a million blanks.
     most_characters = 1 << 17
     of_characters = False
 

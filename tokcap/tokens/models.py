@@ -88,7 +88,8 @@ MODELS = {
 # What may follow the name of an entry. Claude Code writes `claude-opus-4-6[1m]` for a million tokens.
 SEPARATORS = "-.:@["
 LARGE_WINDOW, LARGE_WINDOW_TOKENS = "[1m]", 1_000_000
-MOST_SUGGESTIONS = 3
+# Names of models are long, and differ in a few letters.
+LEAST_SIMILARITY = 0.5
 
 
 def find_model(name: str, own: Mapping[str, Model]) -> Model:
@@ -104,9 +105,12 @@ def find_model(name: str, own: Mapping[str, Model]) -> Model:
                 model = table[max(named, key=len)]
                 is_large = spelling.endswith(LARGE_WINDOW)
                 return model.replace(context_window=LARGE_WINDOW_TOKENS) if is_large else model
+    from tokcap.core.spelling import nearest
+
+    near = nearest([*spellings_of(name)][-1], {**own, **MODELS}, LEAST_SIMILARITY)
+    question = f"did you mean {near}? If not, " if near else ""
     raise UsageError(
-        f"--model: {name[:60]!r} is not a known model; {suggestion(name, own)}"
-        "add [models.NAME] to the config file"
+        f"--model: {name[:60]!r} is not a known model; {question}add [models.NAME] to the config file"
     )
 
 
@@ -118,15 +122,6 @@ def spellings_of(name: str) -> Iterator[str]:
     _, provider, rest = plain.rpartition("anthropic.")
     if provider:
         yield rest
-
-
-def suggestion(name: str, own: Mapping[str, Model]) -> str:
-    """Return a question with the known names that are most like this one, or nothing."""
-    import difflib
-
-    plain = [*spellings_of(name)][-1]
-    near = difflib.get_close_matches(plain, {**own, **MODELS}, n=MOST_SUGGESTIONS, cutoff=0.5)
-    return f"did you mean {' or '.join(near)}? If not, " if near else ""
 
 
 def is_here(model: Model, env: Environment | None) -> bool:

@@ -64,7 +64,7 @@ def append_line(line: UsageLine, data_dir: str, now: float) -> None:
     """Append a line to the file of today."""
     members = {"at": int(now), **line.members()}
     texts = [f'"{name}":{json_text(value)}' for name, value in members.items() if value is not None]
-    # It starts with a newline, so that a line that a full disk cut off does not damage this one.
+    # The line starts with a newline, so that one that a full disk cut off does not damage it.
     append_bytes(data_dir, day_of(now) + SUFFIX, f"\n{{{','.join(texts)}}}\n".encode(), now)
 
 
