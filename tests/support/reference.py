@@ -41,8 +41,7 @@ def gpt2_like() -> tiktoken.Encoding:
 @functools.cache
 def gpt2_tokenizer() -> BytePairTokenizer:
     """The same as a tokenizer of tokcap."""
-    lengths = [len(gpt2_like().decode_single_token_bytes(rank)) for rank in range(20_000)]
-    return BytePairTokenizer("gpt2", TiktokenEngine(gpt2_like(), lengths), 128, PRE_SPLITS["gpt2"])
+    return BytePairTokenizer("gpt2", TiktokenEngine(gpt2_like()), 128, PRE_SPLITS["gpt2"])
 
 
 def recount(data: bytes, name: str = "cl100k_base") -> int:

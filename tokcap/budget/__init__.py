@@ -31,19 +31,24 @@ FILE_VARIABLE = "TOKCAP_LEDGER_FILE"
 DEFAULT_URL = "sqlite:"
 LONGEST_URL_BYTES = 10_000
 READABLE_BY_OTHERS = 0o044
+HEX = frozenset("0123456789abcdefABCDEF")
 
 
-def ledger_url(env: Environment, chosen: str = "", file: str = "") -> str:
-    """Return the chosen URL, or that in the chosen file, or what the variables say, or the default."""
-    if not chosen and not file:
-        chosen, file = env.variables.get(VARIABLE, ""), env.variables.get(FILE_VARIABLE, "")
-    return chosen or (url_in(file) if file else DEFAULT_URL)
+def chosen_ledger(env: Environment, url: str, file: str) -> tuple[str, str]:
+    """Return the URL or the file that a call chooses, or what the variables say."""
+    variables = env.variables
+    return (url, file) if url or file else (variables.get(VARIABLE, ""), variables.get(FILE_VARIABLE, ""))
 
 
-def exposed_file(env: Environment, chosen: str = "", file: str = "") -> str:
+def ledger_url(env: Environment, url: str = "", file: str = "") -> str:
+    """Return the URL of the ledger of a call; the default if nothing chooses one."""
+    url, file = chosen_ledger(env, url, file)
+    return url or (url_in(file) if file else DEFAULT_URL)
+
+
+def exposed_file(env: Environment, url: str = "", file: str = "") -> str:
     """Return the file with the ledger's password that other users can read; empty if there is none."""
-    if not chosen and not file:
-        chosen, file = env.variables.get(VARIABLE, ""), env.variables.get(FILE_VARIABLE, "")
+    chosen, file = chosen_ledger(env, url, file)
     if chosen:
         # A flag takes no password, and a variable has no file.
         file = "" if chosen == env.variables.get(VARIABLE) else env.config_file()
@@ -77,6 +82,7 @@ def is_sound(url: str) -> bool:
     before, _, query = rest.partition("?")
     place, _, path = before.partition("/")
     login, _, hosts = place.rpartition("@")
+    codes = [code[:2] for code in rest.split("%")[1:]]
     ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts.split(",")]
     return (
         bool(colon)
@@ -85,12 +91,8 @@ def is_sound(url: str) -> bool:
         and not any(ch in url for ch in " \"'#<>\\^`")
         and not any(ch in part for part in (login, path, query) for ch in "@[]")
         and all(not port or (port.isascii() and port.isdecimal()) for port in ports)
-        and all(len(code) > 1 and is_hex(code[:2]) and code[:2] != "00" for code in rest.split("%")[1:])
+        and all(len(code) > 1 and HEX.issuperset(code) and code != "00" for code in codes)
     )
-
-
-def is_hex(text: str) -> bool:
-    return all(ch in "0123456789abcdefABCDEF" for ch in text)
 
 
 def title_of(url: str) -> str:

@@ -56,8 +56,12 @@ class TiktokenEngine:
     most_characters = 1 << 17
     of_characters = False
 
-    def __init__(self, encoding: tiktoken.Encoding, lengths: Sequence[int]) -> None:
-        self.lengths = lengths
+    def __init__(self, encoding: tiktoken.Encoding) -> None:
+        ranks = encoding._mergeable_ranks
+        lengths = [0] * (max(ranks.values()) + 1)
+        for token, rank in ranks.items():
+            lengths[rank] = len(token)
+        self.lengths: Sequence[int] = lengths
         self.encode = encoding.encode_ordinary
         self.merge = encoding._encode_single_piece
 

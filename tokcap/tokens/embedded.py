@@ -144,15 +144,11 @@ class EmbeddedTokenizer(CutTokenizer):
         from tokcap.tokens.bpe import BytePairTokenizer, TiktokenEngine
         from tokcap.tokens.pre_splits import PRE_SPLITS
 
-        ranked = ranks(self.name)
-        lengths = bytearray(len(ranked))
-        for token, rank in ranked.items():
-            lengths[rank] = len(token)
         pre_split = PRE_SPLITS[self.name]
         (pattern,) = pre_split.patterns
-        encoding = tiktoken.Encoding(self.name, pat_str=pattern, mergeable_ranks=ranked, special_tokens={})
-        engine = TiktokenEngine(encoding, bytes(lengths))
-        return BytePairTokenizer(self.name, engine, self.longest_token_bytes, pre_split)
+        table = ranks(self.name)
+        encoding = tiktoken.Encoding(self.name, pat_str=pattern, mergeable_ranks=table, special_tokens={})
+        return BytePairTokenizer(self.name, TiktokenEngine(encoding), self.longest_token_bytes, pre_split)
 
     def count(self, text: str) -> int:
         lengths = self._native_lengths(text)

@@ -61,13 +61,9 @@ def load(encoding_name: str) -> Tokenizer:
             f"--tokenizer: tiktoken cannot load {encoding_name!r} here ({type(error).__name__}); "
             "cl100k_base, o200k_base and approx need no download"
         ) from error
-    ranks = encoding._mergeable_ranks
-    lengths = [0] * (max(ranks.values()) + 1)
-    for token, rank in ranks.items():
-        lengths[rank] = len(token)
     pre_split = PRE_SPLITS.get(SAME.get(encoding_name, encoding_name))
-    engine = TiktokenEngine(encoding, lengths)
-    return BytePairTokenizer(encoding_name, engine, max(lengths), pre_split, encoding._pat_str)
+    engine = TiktokenEngine(encoding)
+    return BytePairTokenizer(encoding_name, engine, max(engine.lengths), pre_split, encoding._pat_str)
 
 
 FAMILY = TiktokenFamily()
