@@ -13,7 +13,14 @@ from tokcap.outputs import FORMS
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.steps.answer import answer_with_everything, certainly_fits, may_withhold
 from tokcap.steps.capture import capture
-from tokcap.steps.delivery import deliver, note_run, note_show, report_passed_output, unreported
+from tokcap.steps.delivery import (
+    deliver,
+    note_run,
+    note_show,
+    note_wait,
+    report_passed_output,
+    unreported,
+)
 from tokcap.steps.destinations import may_repeat, open_destinations
 from tokcap.steps.fitting import Bill, fit_answer
 from tokcap.steps.opening import Call, Closing, open_call, open_source
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tokcap.core.payload import Source
-    from tokcap.core.request import Request, ShowRequest, View
+    from tokcap.core.request import Request, ShowRequest, View, WaitRequest
     from tokcap.core.response import Response
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
@@ -33,6 +40,7 @@ if TYPE_CHECKING:
     from tokcap.steps.capture import Input, RunInput
     from tokcap.steps.rescue import Attempt
     from tokcap.steps.stored_input import ShowCall
+    from tokcap.steps.waiting import WaitCall
 
 
 class Done(Record):
@@ -56,6 +64,8 @@ def run(
             call.charge.keep_lease()
         destinations = open_destinations(call, source, closing)
         captured = capture(source, destinations.sinks)
+        if call.recorder:
+            call.recorder.status = captured.status
         if captured.ending and captured.ending.unread:
             return unread(captured.ending)
         has_error = FORMS[call.request.output].has_envelope
@@ -94,6 +104,25 @@ def show(asked: ShowRequest, env: Environment) -> Done:
         return finish(delivered.response, delivered.failure, env, (delivered.failure,))
 
 
+def wait(asked: WaitRequest, env: Environment) -> Done:
+    """Wait for a running command, and answer with what is new to this reader."""
+    from tokcap.steps.waiting import open_wait
+
+    with Closing() as closing:
+        waited = open_wait(asked, env, closing)
+        bill = Bill(waited.paying, waited.tokenizer, waited.stopwatch, env)
+        for call in waited.attempts():
+            answer = answer_for(call, call.given, bill)
+            if not answer.withheld:
+                break
+        answer = pay(answer, call, call.given, bill)
+        delivered = deliver(answer, call.given, call.request, env)
+        if not delivered.failure:
+            call.save_place()
+        note_wait(call.request, call.tokenizer, answer, call.output.running, delivered.failure, env)
+        return finish(delivered.response, delivered.failure, env, (delivered.failure,))
+
+
 def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
     """Make the answer, and store what it withholds before the answer shows the handle."""
     answer = answer_for(call, given, bill)
@@ -107,7 +136,8 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
 
             given = given.replace(notices=(*given.notices, repeat_failed(error)))
             answer = answer_for(call, given, bill)
-    if call.recorder is None or not (answer.withheld or answer.is_kept or call.request.spill == "always"):
+    is_kept = answer.withheld or answer.is_kept or call.request.spill == "always"
+    if call.recorder is None or not (is_kept or call.recorder.is_read):
         return answer
     try:
         call.recorder.commit(call.record_of(given.captured, answer), answer.indexes)
@@ -121,7 +151,7 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
     return answer_for(call, given.replace(notices=given.notices + notices), bill)
 
 
-def pay(answer: Answer, call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
+def pay(answer: Answer, call: Call | ShowCall | WaitCall, given: Input, bill: Bill) -> Answer:
     """Charge the session before the answer is written: a call that is killed in between has paid for it.
 
     If charging fails, the answer has to say so.
@@ -137,7 +167,7 @@ def pay(answer: Answer, call: Call | ShowCall, given: Input, bill: Bill) -> Answ
     )
 
 
-def answer_for(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
+def answer_for(call: Call | ShowCall | WaitCall, given: Input, bill: Bill) -> Answer:
     """Make the answer. After the command has run, a failure leads to a simpler attempt, not to an error."""
     attempt: Attempt | None = None
     while True:
@@ -156,7 +186,7 @@ def answer_for(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
 
 
 def answer_within(
-    call: Call | ShowCall, view: View, given: Input, tokenizer: Tokenizer, bill: Bill
+    call: Call | ShowCall | WaitCall, view: View, given: Input, tokenizer: Tokenizer, bill: Bill
 ) -> Answer:
     """Make the answer within its limit. An output that certainly fits is not counted."""
     if certainly_fits(view, given, tokenizer, call.env.frame):

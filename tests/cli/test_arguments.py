@@ -38,7 +38,7 @@ def test_the_fields_of_a_request_are_the_rows_of_the_table():
     # Found out from the options, and not one of them.
     derived = {"tokenizer_match", "limit_if_cut"}
     # Set by the programs that stand in for a shell.
-    called = {"command", "as_shell", "notices"}
+    called = {"command", "as_shell", "running", "notices"}
     assert set(Request._fields) == {*called, *derived, *(option.key for option in options_of("run"))}
     assert set(ShowRequest._fields) == {"handle", *derived, *(option.key for option in options_of("show"))}
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         def blocks(self) -> Iterator[tuple[Stream, bytes]]:
             """Yield what arrives. An empty block means that the source waits: show what there is.
 
-            `RUNS_LONG` says that the source runs long.
+            `RUNS_LONG` says that the source runs long, and `RUNS_ON`, before that, that it goes on.
             """
             ...
 
@@ -104,6 +104,8 @@ class Silence(bytes):
 
 
 RUNS_LONG = Silence()
+# The source goes on, and gets a name by which others can read what it has written so far.
+RUNS_ON = Silence()
 
 
 # A spool moves to a file when it has more bytes.
@@ -173,6 +175,7 @@ class Spool(OwnBytes):
     # See `steps.destinations.Destination`: a spool passes nothing on.
     is_out = False
     passed = 0
+    words = b""
 
     def __init__(
         self,
@@ -224,6 +227,13 @@ class Spool(OwnBytes):
             self._memory = bytearray(self._memory) + block
         if len(self._memory) > self._memory_bytes:
             self.move_to_file()
+
+    def write_through(self) -> None:
+        """Write what comes to the file at once, so that others can read it there."""
+        if not self.failure:
+            self._memory_bytes = 0
+            if self._memory:
+                self.move_to_file()
 
     def finish(self) -> None:
         """Do nothing: a spool holds nothing back."""

@@ -42,6 +42,7 @@ NAMING_LIMIT = 40
 # named `show`.
 SUBCOMMANDS = {
     "show": "read a stored output",
+    "wait": "what a command writes now",
     "spill": "list, find, remove outputs",
     "budget": "one budget for many calls",
     "tokenizer": "add a model's vocabulary",
@@ -97,6 +98,8 @@ class Request(View):
     command: tuple[str, ...] = ()
     # Whether the caller takes tokcap for the shell that it runs; not an option.
     as_shell: bool = False
+    # The name of the output while it is running, if the caller has reserved one; not an option.
+    running: str = ""
     # What is known before the call; not an option.
     notices: tuple[Notice, ...] = ()
     stderr: StderrMode = "separate"
@@ -125,12 +128,20 @@ class ShowRequest(View):
     clean: bool = False
 
 
+class WaitRequest(ShowRequest):
+    """One call of `wait`: what a command has written since its reader looked last."""
+
+    until: str = ""
+    since: str = ""
+    timeout: float | None = None
+
+
 # The default of every option by its key. The class values of a record are the defaults of its fields.
 DEFAULTS: dict[str, Value] = {
     key: getattr(record, key)
     for record in (ShowRequest, Request)
     for key in record._fields
-    if key not in ("command", "as_shell", "notices", "handle", "tokenizer_match", "limit_if_cut")
+    if key not in ("command", "as_shell", "running", "notices", "handle", "tokenizer_match", "limit_if_cut")
 }
 
 

@@ -56,6 +56,7 @@ MEANINGS = {
     "SPILL_TRUNCATED": "only the beginning of the output is stored",
     "STDERR_HIDDEN": "there was no room for standard error",
     "STDERR_TRUNCATED": "standard error was cut",
+    "STILL_RUNNING": "the command may still run: this is what it has written so far",
     "STORE_DAMAGED": "a stored record, index or file is damaged; what is shown was checked and is right",
     "TIMED_OUT": "in text form: the command or the input was stopped by --timeout",
     "TOKENIZER_FAILED": "the tokenizer failed on this output; each byte was counted as one token",

@@ -6,6 +6,7 @@ import os
 import select
 import time
 
+from tokcap.core.payload import RUNS_LONG, RUNS_ON
 from tokcap.environment import INSIDE
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
@@ -31,6 +32,9 @@ DRAIN_SECONDS = 0.3
 HAND_OVER_SECONDS = 0.1
 
 KILL_AFTER_SECONDS = 5.0
+
+# A command that runs longer gets a name. Most have ended by then, and are not slowed down.
+NAMED_AFTER_SECONDS = 0.3
 
 # When to check after output whether the command waits for input. The time doubles with each check.
 FIRST_CHECK_SECONDS = 0.05
@@ -66,6 +70,7 @@ class Command:
         reader: int | None = None,
         tells_waiting: bool = False,
         stand_in: StandIn | None = None,
+        named_after_seconds: float = NAMED_AFTER_SECONDS,
     ) -> None:
         """Start the command.
 
@@ -79,7 +84,11 @@ class Command:
         """
         self._stand_in = stand_in
         self.left_over: dict[int, Stream] = {}
-        self._show_at = time.monotonic() + stand_in.show_after_seconds if stand_in else None
+        # What to yield when the command has run for a time, the earliest first.
+        started = time.monotonic()
+        self._moments = [(started + named_after_seconds, RUNS_ON)]
+        if stand_in:
+            self._moments.append((started + stand_in.show_after_seconds, RUNS_LONG))
         self._reader = reader
         self._env = env
         self._left_open = self._unread = False
@@ -139,7 +148,7 @@ class Command:
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
         """Yield what the command writes as it arrives, until the command and its output have ended.
 
-        An empty block means that the command waits for input, or runs long (`RUNS_LONG`).
+        An empty block means that the command waits for input, or one of the `Silence`s of `core.payload`.
         """
         streams = self._connections.streams
         readers = {descriptor: DescriptorReader(descriptor) for descriptor in streams}
@@ -213,12 +222,8 @@ class Command:
         """Yield the empty block that says why nothing is written, if there is something to say."""
         if waits:
             yield b""
-        elif self._show_at is not None and time.monotonic() >= self._show_at:
-            from tokcap.core.payload import RUNS_LONG
-
-            # Only once.
-            self._show_at = None
-            yield RUNS_LONG
+        elif self._moments and time.monotonic() >= self._moments[0][0]:
+            yield self._moments.pop(0)[1]
 
     def _waits_for_input(self) -> bool:
         from tokcap.source.waiting import input_file, waits_for_input
@@ -231,7 +236,8 @@ class Command:
         return os.isatty(self._env.stdin) if waits is None else waits
 
     def _wait_milliseconds(self) -> int | None:
-        moments = [moment for moment in (self._check_at, self._show_at) if moment is not None]
+        moments = [moment for moment, _ in self._moments[:1]]
+        moments += [self._check_at] if self._check_at is not None else []
         waits = [max(round((moment - time.monotonic()) * 1000), 1) for moment in moments]
         if self._process.exit_descriptor is None or self._signals.has_no_thread:
             waits.append(round(POLL_SECONDS * 1000))
@@ -309,6 +315,8 @@ class LeftOver:
         if self._reader is not None:
             self._poll.register(self._reader, 0)
         readers = {descriptor: DescriptorReader(descriptor) for descriptor in self._streams}
+        for stream in {*self._streams.values()}:
+            yield stream, RUNS_ON
         while self._streams:
             ready = {descriptor for descriptor, _ in self._poll.poll()}
             for descriptor in ready.intersection(self._streams):

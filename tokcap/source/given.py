@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from tokcap.core.payload import RUNS_ON
 from tokcap.errors import StreamError
 from tokcap.exits import TIMED_OUT, Ending
 from tokcap.startup.record import TYPE_CHECKING
@@ -24,6 +25,8 @@ FILE_BLOCK_BYTES = 1 << 20
 # From this block on, check for each whether the answer still has a reader. Most inputs are shorter. A large
 # block counts as the blocks of a pipe that it would be.
 FIRST_CHECKED_BLOCK = 16
+# An input that lasts longer gets a name.
+NAMED_AFTER_SECONDS = 0.3
 # On a terminal somebody watches: after such a pause, show what there is.
 PAUSE_SECONDS = 0.2
 
@@ -45,8 +48,11 @@ class StandardInput:
         self._is_watched = env.is_terminal(env.stdout)
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
-        number = 0
+        number, named_at = 0, self._clock() + NAMED_AFTER_SECONDS
         while not self._stopped and self._wait_for_more() and (block := self._read()):
+            if number and named_at and self._clock() > named_at:
+                yield "out", RUNS_ON
+                named_at = 0.0
             yield "out", block
             number += -(-len(block) // PIPE_BYTES)
             if self._pauses():

@@ -104,6 +104,8 @@ class Proof:
         """Return the most tokens that a reader can count if this is written to stdout and stderr."""
         if stderr != self._stderr:
             self._stderr, self._stderr_tokens = stderr, self._count(stderr, self._tokenizer)
+        if self._passed.words:
+            payload = self._passed.with_words(payload)
         apart = self._count(payload, self._tokenizer) + self._stderr_tokens
         if not stderr or not self._joined:
             return apart
@@ -156,7 +158,7 @@ def certainly_fits(view: View, given: Input, tokenizer: Tokenizer, frame: Frame 
         return False
     if limit is None or view.token_offset or view.token_count or given.size > limit or given.out.lost:
         return False
-    if given.has_words(given.notices):
+    if given.has_words(given.notices) or given.passed.words:
         # What is said about it has to fit too.
         return False
     out, err = given.whole()

@@ -93,6 +93,7 @@ class Passing:
     """Passes everything on at once, remembers the end of it, and keeps all of it if it has a spool."""
 
     is_out = True
+    words = b""
 
     def __init__(self, write: Callable[[bytes], None], spool: Spool | None = None) -> None:
         self._write = write
@@ -101,10 +102,10 @@ class Passing:
         self.tail = b""
 
     def write(self, block: bytes) -> None:
-        if not block:
-            return
         if self.spool:
             self.spool.write(block)
+        if not block:
+            return
         self.passed += len(block)
         self.tail = (self.tail + block)[-TAIL_BYTES:]
         self._write(block)
@@ -158,6 +159,12 @@ class Passed(Record):
     err: int = 0
     # The bytes of both in the order in which they were written; empty unless both have some.
     together: bytes = b""
+    # A line of tokcap's own after those of stdout; it is no part of the answer, but is read with it.
+    words: bytes = b""
+
+    def with_words(self, out: bytes) -> bytes:
+        """Return stdout as its reader gets it."""
+        return out[: self.out] + self.words + out[self.out :]
 
     def followed_by(self, out: bytes, err: bytes) -> bytes:
         """Return all bytes in the order in which they are written, if these are the whole streams."""

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
         is_out: bool
         # Bytes that are already written: all of them, or the beginning.
         passed: int
+        # tokcap's own line after them.
+        words: bytes
 
         @property
         def spool(self) -> Spool | None:
@@ -66,6 +68,10 @@ PROMPT_SHARE = 4
 PROMPT_TOKENS = 16
 # If a command runs long, this part of a limit is used for its beginning.
 LATE_SHARE = 4
+# From this limit on, a line may name the way to what is written while the command runs.
+ROOMY_LIMIT = 160
+# The most tokens of that line.
+WAY_TOKENS = 24
 # The most tokens of what undoes colours and modes of a terminal, except unusual ones.
 RESET_TOKENS = 64
 
@@ -102,7 +108,7 @@ class Destinations(Record):
             err_to_summarize=self.err.spool,
             ending=captured.ending,
             notices=notices,
-            passed=Passed(self.out.passed, self.err.passed, together),
+            passed=Passed(self.out.passed, self.err.passed, together, self.out.words),
             captured=captured,
             err_tail=self.err.tail,
         )
@@ -176,10 +182,14 @@ class HeldAndLive(Held):
         elif request.as_shell and keep.needs_head:
             # Who calls a shell may poll it, or kill it before it ends. The rest of the limit is for what
             # matters in the whole output.
-            out_room = min(out_room, rooms.limit // LATE_SHARE)
+            out_room = min(out_room, rooms.limit // LATE_SHARE - WAY_TOKENS)
         else:
             out_room = err_room = 0
-        order = WriteOrder(call.tokenizer)
+        order, recorder = WriteOrder(call.tokenizer), call.recorder
+
+        def way_on(byte: int) -> str:
+            return call.env.reader.waiting(recorder.name, byte) if recorder and recorder.name else ""
+
         is_text = always if request.shape == FALLBACK else certainly_text
         kept_out, write_out = out
         kept_err, write_err = err
@@ -197,6 +207,7 @@ class HeldAndLive(Held):
                 room=Room(out_room, out_room),
                 prompt_room=Room(out_prompt, out_prompt, certainly=False),
                 is_late=not is_window,
+                way_on=way_on if request.as_shell and rooms.limit >= ROOMY_LIMIT else None,
             )
         else:
             out_prompt = 0

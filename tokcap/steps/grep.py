@@ -50,13 +50,13 @@ class Line(Record):
         return self.data.decode("utf-8", "surrogateescape")
 
 
-def check(pattern: str) -> None:
+def check(pattern: str, option: str = "show: --grep") -> None:
     """Raise `UsageError` if a pattern is not a regular expression."""
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(
-            f"show: --grep: {pattern!r} is not a valid regular expression: {error}", of_a_subcommand=True
+            f"{option}: {pattern!r} is not a valid regular expression: {error}", of_a_subcommand=True
         ) from None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from tokcap.core.payload import RUNS_LONG, TextPayload
+from tokcap.core.payload import RUNS_LONG, RUNS_ON, TextPayload
 from tokcap.core.tokenizer import after_cut, most_tokens, tokens_of
 from tokcap.shapes.beginning import BEGINNING_BYTES
 from tokcap.startup.record import TYPE_CHECKING, Record
@@ -201,13 +201,14 @@ class LiveSink:
         room: Room,
         prompt_room: Room,
         is_late: bool = False,
+        way_on: Callable[[int], str] | None = None,
     ) -> None:
         """`is_text` returns whether a beginning is certain to be text; nothing is passed on before that.
 
         An exception is what a command has written before it waits for input. `prompt_room` is for that.
 
         With `is_late`, nothing is passed on before the first empty block. If there is no `room`, only prompts
-        are passed on.
+        are passed on. `way_on` returns how a reader gets what follows a byte, for a line of tokcap's own.
         """
         self.spool = spool
         self._write = write
@@ -217,6 +218,9 @@ class LiveSink:
         self._order = order
         self._room = room
         self._prompt_room = prompt_room
+        self._way_on = way_on
+        # That line: it is not a part of the output.
+        self.words = b""
         # No token is longer, so a block of more bytes does not fit.
         self._most_bytes = (max(room.alone, prompt_room.alone) + 1) * tokenizer.longest_token_bytes
         self._is_certainly_text = False
@@ -231,6 +235,8 @@ class LiveSink:
     def write(self, block: bytes) -> None:
         """Keep a block, and pass on what is certain to be shown. If it is empty, the command waits."""
         self.spool.write(block)
+        if block is RUNS_ON:
+            return
         if not self._passes_on or not (self._has_begun or self._begin(block)):
             return
         if len(block) > self._most_bytes:
@@ -239,9 +245,13 @@ class LiveSink:
             self._tokens.add(block)
             if self._pass_on(is_prompt=not block and block is not RUNS_LONG):
                 return
+            if block is RUNS_LONG and self._room.alone > 0 and self._has_begun_as_text():
+                # More than fits is there already.
+                self._note_full()
         if self._is_full and (not block or time.monotonic() > self._full_since + FULL_SECONDS):
             self._passes_on = False
             self._pass_on_lines()
+            self._tell_way_on()
 
     def _begin(self, block: bytes) -> bool:
         """Begin to pass on what has been kept so far. Return whether to go on with this block."""
@@ -290,6 +300,13 @@ class LiveSink:
         ends = [start for start in starts if start > self.passed and data[start - 1] == NEWLINE]
         if ends:
             self._pass_up_to(ends[-1], self._room)
+
+    def _tell_way_on(self) -> None:
+        """Say where the rest can be read while it is written: nothing more is passed on before the end."""
+        way = self._way_on(self.passed) if self._way_on else ""
+        if way and (not self.passed or self.spool.read(self.passed - 1, self.passed) == b"\n"):
+            self.words = f"[RUNNING] {way}\n".encode()
+            self._write(self.words)
 
     def _pass_up_to(self, end: int, room: Room) -> bool:
         data = self.spool.read(self.passed, end)

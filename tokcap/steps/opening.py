@@ -155,7 +155,7 @@ def open_source(request: Request, env: Environment) -> Source:
 
 def open_command(request: Request, env: Environment, stand_in: StandIn | None = None) -> Command:
     """Start the command, or the shell that tokcap stands in for."""
-    from tokcap.source.command import Command
+    from tokcap.source.command import NAMED_AFTER_SECONDS, Command
 
     return Command(
         request.command,
@@ -167,4 +167,5 @@ def open_command(request: Request, env: Environment, stand_in: StandIn | None = 
         reader=env.stdout if env.is_program else None,
         tells_waiting=env.is_program and request.token_limit is not None,
         stand_in=stand_in,
+        named_after_seconds=0.0 if request.running else NAMED_AFTER_SECONDS,
     )

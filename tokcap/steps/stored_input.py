@@ -29,6 +29,7 @@ from tokcap.tokens.index import Checkpoints, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeVar
 
     from tokcap.core.request import ShowRequest, Stream
     from tokcap.core.tokenizer import Tokenizer
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from tokcap.steps.continuation import Continuation
     from tokcap.steps.opening import Closing
     from tokcap.store.base import StoredOutput
+
+    Asked = TypeVar("Asked", bound=ShowRequest)
 
 
 # The age of an output that was stored less than this ago is not worth a number.
@@ -113,16 +116,7 @@ def open_show(asked: ShowRequest, env: Environment, closing: Closing) -> ShowCal
     which: tuple[Notice, ...] = ()
     if is_relative(asked.handle) and env.is_terminal(env.stdout) and env.is_terminal(env.stderr):
         which = (which_output(stored, asked, env),)
-    request = asked
-    if asked.token_limit is None and stored.record.token_limit is not None:
-        # The command in a mark names no limit, so the limit of the run applies. An envelope may need more.
-        least = FORMS[asked.output].least_tokens if FORMS[asked.output].has_envelope else 1
-        request = asked.replace(token_limit=max(stored.record.token_limit, least))
-    if env.outer_limit_tokens:
-        # The tokcap that reads this answer would cut it again.
-        request = request.replace(
-            token_limit=min(request.token_limit or env.outer_limit_tokens, env.outer_limit_tokens)
-        )
+    request = limited(asked, stored.record.token_limit, env)
     check_limit(asked, tokenizer)
     charge = open_budget(request, env, closing)
     if charge:
@@ -131,8 +125,22 @@ def open_show(asked: ShowRequest, env: Environment, closing: Closing) -> ShowCal
     on_screen = is_plain and env.is_terminal(env.stdout)
     given = open_part(stored, request, tokenizer, closing, on_screen=on_screen)
     damage = tuple(Notice("STORE_DAMAGED", message) for message in stored.damage)
+    if stored.is_growing:
+        which += (Notice("STILL_RUNNING", f"the command may still run; see tokcap wait {stored.handle}"),)
     given = given.replace(notices=given.notices + (charge.notices if charge else ()) + damage + which)
     return ShowCall(request, env, stopwatch, tokenizer, charge, stored, given, asked.token_limit)
+
+
+def limited(asked: Asked, limit_of_run: int | None, env: Environment) -> Asked:
+    """Return the request with the limit that applies: the command in a mark names none."""
+    limit = asked.token_limit
+    if limit is None and limit_of_run is not None:
+        # An envelope may need more.
+        limit = max(limit_of_run, FORMS[asked.output].least_tokens if FORMS[asked.output].has_envelope else 1)
+    if env.outer_limit_tokens:
+        # The tokcap that reads this answer would cut it again.
+        limit = min(limit or env.outer_limit_tokens, env.outer_limit_tokens)
+    return asked.replace(token_limit=limit)
 
 
 def is_relative(name: str) -> bool:

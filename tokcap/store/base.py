@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tokcap.core.request import Stream
     from tokcap.store.checked import StoredBytes
     from tokcap.store.record import StoredRecord
+    from tokcap.store.running import Announced, Running
     from tokcap.store.shared_outputs import SharedOutputs
 
 # The name of the output that was stored last; `@last-1` is the one before.
@@ -108,6 +109,9 @@ class StoredOutput:
     Damage is reported, and the undamaged parts can still be read.
     """
 
+    # Whether its command may still run. Then there is nothing yet with which its bytes can be compared.
+    is_growing = False
+
     def __init__(
         self, handle: str, record: StoredRecord | None, found: Mapping[Stream, StoredBytes], damage: list[str]
     ) -> None:
@@ -178,6 +182,10 @@ if TYPE_CHECKING:
 
         def open_file(self, stream: Stream) -> int:
             """Return the descriptor of a new file for a stream that is too long for memory."""
+            ...
+
+        def announce(self, running: Running) -> Announced:
+            """Let others read the output while it is running."""
             ...
 
         def commit(

@@ -66,7 +66,7 @@ class CheckedStream:
         self.seek_points = SeekPoints()
         # None until the first byte is wanted; then the checksums, unless the whole stream was compared.
         self._checksums: Checksums | None = None
-        self._is_intact = False
+        self._is_intact = output.is_growing
         self._intact_blocks: set[int] = set()
 
     def read(self, start: int, stop: int) -> bytes:

@@ -6,6 +6,7 @@ import os
 
 from tokcap.errors import StoreError
 from tokcap.startup.record import TYPE_CHECKING
+from tokcap.store import running
 from tokcap.store.base import Cleaned
 from tokcap.store.local_layout import lock_directory, names_in, remove_all
 from tokcap.system import private_files as private
@@ -93,7 +94,11 @@ def remove_left_overs(layout: Layout, now: float) -> int:
 
 def left_overs(layout: Layout, now: float) -> Iterator[str]:
     """Yield old temporary paths whose writer is gone. A directory is locked until the next one is wanted."""
+    needed = running.clean(layout.root, now)
     for path in [*temporary_paths(layout)]:
+        if path in needed:
+            # Its writer was killed. What it has written can be read for a while.
+            continue
         try:
             if abs(now - os.lstat(path).st_mtime) < LEFT_OVER_SECONDS:
                 continue

@@ -30,15 +30,17 @@ from tokcap.store.local_layout import (
     session_key,
 )
 from tokcap.store.record import StoredRecord
+from tokcap.store.running import find, is_name
 from tokcap.system import private_files as private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from mmap import mmap
 
     from tokcap.core.request import Stream
     from tokcap.environment import Environment
     from tokcap.store.base import Caller, Draft, ListedOutput, Retention
+    from tokcap.store.running import Running
     from tokcap.store.shared_outputs import SharedOutputs
 
 # A call that starts a new file `last` may be late, so a file can be a little larger.
@@ -91,6 +93,10 @@ class LocalStore:
             if not private.is_own_directory(self._directory_of(handle)):
                 raise removed(name, handle, self._latest_handles())
             return handle
+        if is_name(name):
+            found = find([layout.root for layout in self._layouts], name, caller)
+            found.note_read()
+            return found.running.handle or found.running.name
         layouts, refusal = self._layouts_to_read()
         handles = {os.path.basename(one) for layout in layouts for one in layout.directories(name[:2])}
         if refusal and not any(handle.startswith(name) for handle in handles):
@@ -101,7 +107,11 @@ class LocalStore:
         return self._open_here(self.find(name, caller), stream)
 
     def _open_here(self, handle: str, stream: Stream) -> StoredOutput:
-        output = LocalOutput(self._directory_of(handle))
+        if is_name(handle):
+            found = find([layout.root for layout in self._layouts], handle, ANYBODY)
+            output = LocalOutput(found.running.draft, writable=False, running=found.running)
+        else:
+            output = LocalOutput(self._directory_of(handle))
         if stream not in output.streams:
             output.close()
             raise missing_stream(output, stream)
@@ -207,10 +217,12 @@ def stored_at(directory: str) -> float:
 class LocalFile:
     """One stream of a stored output as a file, open. It stays readable when the output is removed."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, most_bytes: int | None = None) -> None:
         self._descriptor = private.open_file(path)
         self._path = path
         self.size = os.fstat(self._descriptor).st_size
+        self.lost = 0 if most_bytes is None else max(self.size - most_bytes, 0)
+        self.size -= self.lost
 
     def read(self, start: int, stop: int) -> bytes:
         parts = []
@@ -241,24 +253,30 @@ class LocalOutput(StoredOutput):
     """A stored output in a directory.
 
     writable: additional files may be written, which counts as reading the output.
+    running: the command still runs, and this is what it has written so far.
     """
 
-    def __init__(self, directory: str, *, writable: bool = True) -> None:
+    def __init__(self, directory: str, *, writable: bool = True, running: Running | None = None) -> None:
         self._directory = directory
         self._writable = writable
-        handle = os.path.basename(directory)
+        self.is_growing = running is not None
+        handle = running.name if running else os.path.basename(directory)
         damage: list[str] = []
         files: dict[Stream, LocalFile] = {}
         for stream in ("out", "err"):
             try:
-                files[stream] = LocalFile(os.path.join(directory, stream))
+                most = running.max_bytes if running else None
+                files[stream] = LocalFile(os.path.join(directory, stream), most)
             except FileNotFoundError:
                 continue
             except StoreError as error:
                 damage.append(f"{stream} of {handle} cannot be read: {error}")
         record = None
         try:
-            record = StoredRecord.unpacked(self._read(RECORD, LARGEST_RECORD_BYTES))
+            if running:
+                record = record_of(running, files)
+            else:
+                record = StoredRecord.unpacked(self._read(RECORD, LARGEST_RECORD_BYTES))
         except FileNotFoundError:
             damage.insert(0, f"{RECORD} of {handle} is missing")
         except (ValueError, RecursionError, StoreError) as error:
@@ -289,6 +307,18 @@ class LocalOutput(StoredOutput):
 
     def _read(self, name: str, most_bytes: int) -> bytes:
         return private.read_file(os.path.join(self._directory, name), most_bytes)
+
+
+def record_of(running: Running, files: Mapping[Stream, LocalFile]) -> StoredRecord:
+    """Return what is known about an output that still grows."""
+    return StoredRecord(
+        running.name,
+        stored_at=int(running.started_at),
+        stored_bytes={stream: file.size for stream, file in files.items()},
+        lost_bytes={stream: file.lost for stream, file in files.items() if file.lost},
+        token_limit=running.token_limit,
+        command=tuple(running.command) or None,
+    )
 
 
 class Stored(Record):

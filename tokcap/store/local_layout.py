@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tokcap.core.payload import Spool
     from tokcap.core.request import Stream
     from tokcap.store.base import Caller
+    from tokcap.store.running import Announced, Running
 
 SPILL = "spill"
 # One line for each storing: the handle, the time, the process session (a shell in a terminal has one), the
@@ -234,6 +235,14 @@ class LocalDraft:
         except StoreError as error:
             self._failure = str(error)
             raise
+
+    def announce(self, running: Running) -> Announced:
+        from tokcap.store.running import Announced
+
+        caller = self._caller
+        session = session_key(caller.session)
+        found = running.replace(draft=self.make_directory(), terminal=caller.terminal, session=session)
+        return Announced.begin(self._layout.root, found)
 
     def commit(
         self, record: StoredRecord, streams: Mapping[Stream, Spool], files: Mapping[str, bytes]

@@ -6,10 +6,11 @@ store is opened when it is needed, because most outputs are short and are never 
 
 from __future__ import annotations
 
-from tokcap.core.payload import Spool, open_nameless_file
+from tokcap.core.payload import RUNS_ON, Spool, open_nameless_file
 from tokcap.core.request import AUTO
 from tokcap.core.response import Notice
 from tokcap.errors import StoreError
+from tokcap.exits import OWN_FAILURE
 from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.store.base import Caller, Draft, Store, Ticket
     from tokcap.store.record import StoredRecord
+    from tokcap.store.running import Announced, Running
 
     class Checkpoints(Protocol):
         @property
@@ -47,6 +49,8 @@ class RecorderSettings(Record):
     window_bytes: int
     retention_days: int
     retention_bytes: int
+    # What others learn about the output while it is running, given the time; None: nothing.
+    running: Callable[[float], Running] | None = None
 
 
 def settings_of(request: Request, tokenizer: Tokenizer) -> RecorderSettings:
@@ -56,20 +60,41 @@ def settings_of(request: Request, tokenizer: Tokenizer) -> RecorderSettings:
         window_bytes=(window_tokens + 1) * tokenizer.longest_token_bytes,
         retention_days=request.spill_days,
         retention_bytes=request.spill_total,
+        running=lambda now: running_of(request, now),
     )
+
+
+def running_of(request: Request, now: float) -> Running:
+    """Return what others learn about the output of a request while it is running."""
+    from tokcap.store.running import Running
+
+    command = request.command if request.record_arguments and not request.redact else ()
+    return Running(request.running, now, command, request.token_limit, request.max_bytes)
 
 
 class HashedSpool(Spool):
     """A spool that hashes its bytes when they move to a file, and the rest when the digest is wanted."""
 
     def __init__(
-        self, hashed_bytes: int, open_file: Callable[[], int], needed_bytes: int, **bounds: int
+        self,
+        hashed_bytes: int,
+        open_file: Callable[[], int],
+        announce: Callable[[], None],
+        needed_bytes: int,
+        **bounds: int,
     ) -> None:
         super().__init__(open_file=open_file, needed_bytes=needed_bytes, **bounds)
+        self._announce = announce
         self._hashed_bytes = hashed_bytes
         self._digest: StreamDigest | None = None
         self._hashed_to = 0
         self._is_complete = False
+
+    def write(self, block: bytes) -> None:
+        if block is RUNS_ON:
+            self._announce()
+        elif block:
+            super().write(block)
 
     def complete_digest(self) -> StreamDigest:
         """Return the digest of the whole stream. All its bytes must have been written."""
@@ -115,6 +140,9 @@ class Recorder:
         self._digests: dict[Stream, StreamDigest] = {}
         self._ticket: Ticket | None = None
         self._is_stored = False
+        # What others know about the output while it is running, if that is long; and how it ends.
+        self._announced: Announced | None = None
+        self.status = OWN_FAILURE
         # Why nothing can be stored; empty if nothing went wrong.
         self.failure = ""
         # Why other hosts cannot read what was stored; empty if nothing went wrong.
@@ -125,10 +153,36 @@ class Recorder:
         settings = self._settings
         bounds = {} if whole else {"keep_bytes": max(settings.max_bytes, settings.window_bytes)}
         spool = HashedSpool(
-            settings.max_bytes, lambda: self._open_file(stream), settings.window_bytes, **bounds
+            settings.max_bytes,
+            lambda: self._open_file(stream),
+            self.announce,
+            settings.window_bytes,
+            **bounds,
         )
         self._spools[stream] = spool
         return spool
+
+    def announce(self) -> None:
+        """Let others read the output while it is running, under a name of its own, if there is a store."""
+        if self._announced or self.failure or not self._settings.running:
+            return
+        try:
+            self._announced = self._open()[1].announce(self._settings.running(self._now()))
+        except StoreError:
+            # Storing reports it, if that is needed.
+            return
+        for spool in self._spools.values():
+            spool.write_through()
+
+    @property
+    def name(self) -> str:
+        """The name of the output while it is running; empty if it has none yet."""
+        return self._announced.running.name if self._announced else ""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether somebody has read the output while it was running."""
+        return self._announced is not None and self._announced.is_read
 
     def reserve(self) -> Ticket | None:
         """Complete the digest and choose the handle; None, with `failure` set, if nothing can be stored.
@@ -205,6 +259,8 @@ class Recorder:
         if self._opened is None:
             return
         store, draft = self._opened
+        if self._announced:
+            self._announced.end(self._ticket.handle if self._is_stored and self._ticket else "", self.status)
         draft.close()
         if self._is_stored and self._ticket:
             from tokcap.store.base import Retention

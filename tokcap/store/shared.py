@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tokcap.store.base import Caller, Draft, Store
     from tokcap.store.bucket import Bucket, SharedUrl
     from tokcap.store.record import StoredRecord
+    from tokcap.store.running import Announced, Running
     from tokcap.store.shared_outputs import Entry
 
 # More local outputs that start with the same four characters are not compared with those of other hosts.
@@ -210,6 +211,9 @@ class SharedDraft:
 
     def open_file(self, stream: Stream) -> int:
         return self._draft.open_file(stream)
+
+    def announce(self, running: Running) -> Announced:
+        return self._draft.announce(running)
 
     def commit(
         self, record: StoredRecord, streams: Mapping[Stream, Spool], files: Mapping[str, bytes]

@@ -14,9 +14,11 @@ from tokcap.errors import NotFound, UsageError
 from tokcap.steps.continuation import readable
 from tokcap.store import caller_of, open_store
 from tokcap.store.base import ListedOutput, Retention
+from tokcap.store.running import SIGN, outputs, roots_of
 
 if TYPE_CHECKING:
     from tokcap.store.base import Store
+    from tokcap.store.running import Running
     from tokcap.store.shared_outputs import SharedOutputs
 
 app = application("List, find and remove stored outputs.")
@@ -45,19 +47,21 @@ def list_entries(
     """List stored outputs, the latest first: handle, age, size, tokens, exit status, command.
 
     Tokens are those of standard output, or `-` if they have not all been counted yet. A `+` after the size
-    means that the output was longer than what is stored.
+    means that the output was longer than what is stored. Outputs of commands that still run come first.
     """
     env: Environment = context.obj
     reply = Reply(env, output)
     opened = opened_store(env, store)
     listed = shared_part(opened).outputs() if shared else opened.outputs()
     entries = sorted(listed, key=lambda entry: -entry.stored_at)
+    now, named = env.now(), [] if shared else outputs(roots_of(env))
+    growing = [one.running for one in named if one.running.runs]
     if not reply.is_text:
-        return reply.give([entry_numbers(entry, None if shared else opened) for entry in entries])
-    if not entries:
+        running = [{"handle": one.name, "command": one.command, "running": True} for one in growing]
+        return reply.give([*running, *(entry_numbers(one, None if shared else opened) for one in entries)])
+    if not (entries or growing):
         return reply.say("nothing is stored\n")
-    now = env.now()
-    rows = [HEAD, *(row_of(entry, now) for entry in entries)]
+    rows = [HEAD, *(row_of_running(one, now) for one in growing), *(row_of(one, now) for one in entries)]
     return reply.say_table(rows, cut=True)
 
 
@@ -121,6 +125,8 @@ def remove(
         removed = [*dict.fromkeys(entry.handle for entry in listed)]
     else:
         removed = [*dict.fromkeys(opened.find(handle, caller) for handle in handles or ())]
+        if running := next((name for name in removed if name.startswith(SIGN)), None):
+            raise UsageError(f"the command of {running} still runs; nothing was removed")
     # Without --shared, --all must not touch what other hosts have stored.
     remove_one = opened.remove if shared or not everything else opened.remove_here
     for handle in removed:
@@ -209,6 +215,11 @@ def entry_numbers(entry: ListedOutput, store: "Store | None") -> dict[str, objec
             "command": command,
         }
     return found
+
+
+def row_of_running(entry: "Running", now: float) -> tuple[str, ...]:
+    command = printable(" ".join(entry.command) or NO_COMMAND, LONGEST_COMMAND_CHARACTERS)
+    return (entry.name, age_of(now - entry.started_at), "-", "-", "runs", command)
 
 
 def row_of(entry: ListedOutput, now: float) -> tuple[str, ...]:
