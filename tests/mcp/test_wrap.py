@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 
 from tests.support import fake_mcp_server as fake
-from tests.support.mcp_client import SERVER, TIMEOUT_SECONDS, Answer, Wire, variables
+from tests.support.mcp_client import SERVER, TIMEOUT_SECONDS, Answer, Wire, read_by_model, variables
 from tests.support.processes import state_of, wait_for
 from tests.support.reference import recount
 
@@ -67,8 +68,8 @@ def test_what_fits_passes_byte_for_byte(wire):
     assert wire.receive_line() == json.dumps(expected).encode() + b"\n"
 
 
-@pytest.mark.parametrize("method", ["resources/read", "prompts/get", "completion/complete", "x/y", "ping"])
-def test_results_that_are_not_those_of_tools_pass_byte_for_byte(wire, method):
+@pytest.mark.parametrize("method", ["resources/list", "completion/complete", "x/y", "ping"])
+def test_what_does_not_reach_a_model_passes_byte_for_byte(wire, method):
     number = wire.begin(method, {"name": "x"})
     result = {"method": method, "params": {"name": "x"}, "lines": fake.lines(3000)}
     assert (
@@ -76,18 +77,76 @@ def test_results_that_are_not_those_of_tools_pass_byte_for_byte(wire, method):
     )
 
 
-def test_images_and_embedded_resources_are_not_touched(wire):
-    answer = wire.call("mixed")
-    assert [block["type"] for block in answer.content] == [
-        *("text", "image", "text", "audio", "resource", "resource_link", "text")
-    ]
+def test_what_is_not_cut_of_a_result_stays_as_it_is(tmp_path):
+    with wrapped(tmp_path, "-n", "700", stderr=subprocess.DEVNULL) as wire:
+        result = wire.request("tools/call", {"name": "mixed"})["result"]
+    answer = Answer.of_result(result)
+    assert read_by_model(result) <= 700
+    assert [block["type"] for block in answer.content] == ["text", "image", "text", "text"]
     assert answer.content[0] == fake.text("before\n", annotations={"priority": 1})
-    assert answer.content[1] == fake.IMAGE
-    assert answer.content[3:6] == [fake.AUDIO, fake.RESOURCE, fake.LINK]
-    assert answer.content[6] == fake.text("after\n")
+    assert answer.content[1] == fake.image(50, 40)
     assert answer.content[2]["_meta"] == {"a": 1.5}
-    assert answer.tokens <= LIMIT
+    assert answer.content[3] == fake.text("after\n")
     assert rest_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "rest"),
+    [
+        ("resource", "embedded", ""),
+        ("link", "file:///y", "linked"),
+        ("long_name", "resource_link", "file:///yyy"),
+        ("image", "[image/png 9000x100, 20 KB, about", ""),
+        ("audio", "[audio/wav, 200 KB, about 3126 tokens; ", ""),
+        ("binary", "[application/octet-stream, 5.0 KB; ", ""),
+    ],
+)
+def test_content_of_every_kind_is_capped_and_the_rest_can_be_read(wire, name, shown, rest):
+    result = wire.request("tools/call", {"name": name})["result"]
+    written = json.dumps(result)
+    assert read_by_model(result) <= LIMIT
+    assert shown in written
+    handle = re.findall(r"tokcap_show handle=(\w+)", written)[-1]
+    assert wire.call("tokcap_show", handle=handle, pattern=rest).text
+
+
+def test_an_image_that_did_not_fit_is_shown_by_a_call_of_its_own(tmp_path):
+    with wrapped(tmp_path, "-n", "700", stderr=subprocess.DEVNULL) as wire:
+        assert wire.call("image", side=150).content == [fake.image(150, 100)]
+        first, second = wire.call("image", side=700, images=2).content
+        assert first == fake.image(700, 100)
+        page = wire.call("tokcap_show", handle=re.findall(r"handle=(\w+)", second["text"])[0])
+        assert page.content == [fake.image(700, 100)]
+
+
+def test_resources_and_prompts_are_capped(wire):
+    result = wire.request("resources/read", {"uri": "text"})["result"]
+    assert read_by_model(result, "contents") <= LIMIT
+    [found] = result["contents"]
+    assert (found["uri"], result["ttlMs"]) == ("file:///x", 5)
+    assert "tokcap_show handle=" in found["text"]
+    [found] = wire.request("resources/read", {"uri": "image"})["result"]["contents"]
+    assert found["text"].startswith("[image/png 9000x9000, ")
+    error = wire.request("resources/read", {"uri": "none"})["error"]
+    assert recount(error["message"].encode()) <= LIMIT
+    result = wire.request("prompts/get", {"name": "x"})["result"]
+    messages = result["messages"]
+    assert read_by_model(result, "messages") <= LIMIT
+    assert messages[0]["content"]["text"].startswith("line 0\n")
+    assert "[image/png 9000x9000" in json.dumps(messages)
+
+
+def test_base64_in_a_result_that_is_too_large_becomes_a_line(wire):
+    answer = wire.call("blob")
+    image = "[base64 of image/png 640x480, 20 KB, about 425 tokens; tokcap_show handle="
+    handle = re.findall(r"handle=(\w+)", answer.text)[0]
+    # The rest of the document is as the server has written it.
+    assert answer.text == json.dumps({"a/b": [1.50, f"{image}{handle} pointer='/a~1b/1']"], "c": 1e3})
+    found = wire.call("tokcap_show", handle=handle, pointer="/a~1b/1")
+    assert found.text.startswith(fake.base64(fake.png(640, 480))[:50])
+    answer = wire.call("line_blob")
+    assert answer.text.startswith(f"see ![]({image}")
+    assert answer.text.endswith("]) here")
 
 
 def test_an_error_stays_an_error(wire):
@@ -107,28 +166,42 @@ def test_a_long_message_of_a_protocol_error_is_cut(wire):
 
 
 @pytest.mark.parametrize("name", ["structured", "only_structured", "other_structured", "wrapped"])
-def test_structured_content_goes_when_the_text_is_cut_and_nothing_of_it_is_lost(wire, name):
-    answer = wire.call(name)
-    assert answer.structured is None
-    assert answer.tokens <= LIMIT
-    handle = rest_of(answer)["handle"]
-    if name == "wrapped":
-        assert wire.call("tokcap_show", handle=handle, pattern="^line 2345$").text.endswith(":line 2345\n")
-    else:
-        row = wire.call("tokcap_show", handle=handle, pointer="/rows/2345/name")
-        assert row.text == "item 2345"
-    assert ("3000 rows\n" in answer.texts) == (name == "other_structured")
+def test_structured_content_stays_valid_and_nothing_of_it_is_lost(wire, name):
+    for _ in range(2):
+        result = wire.request("tools/call", {"name": name})["result"]
+        assert read_by_model(result) <= LIMIT
+        answer = Answer.of_result(result)
+        rows = (answer.structured or {}).get("rows", [])
+        assert rows == fake.document(len(rows))
+        jsonschema.validate(answer.structured or {}, fake.SCHEMA if rows else {})
+        handle = re.findall(r"tokcap_show handle=(\w+)", answer.text)[-1]
+        if name == "wrapped":
+            found = wire.call("tokcap_show", handle=handle, pattern="^line 2345$")
+            assert found.text.endswith(":line 2345\n")
+        else:
+            assert rows
+            assert wire.call("tokcap_show", handle=handle, pointer="/rows/2345/name").text == "item 2345"
+        assert ("3000 rows\n" in answer.texts) == (name == "other_structured")
+        # Before the tools are listed, no schema is known.
+        listed(wire)
+    assert answer.structured is None or name != "wrapped"
 
 
-def test_no_tool_has_an_output_schema_and_the_last_page_has_one_tool_more(wire):
+def listed(wire: Wire) -> list[dict]:
     found, cursor = [], {}
     while cursor is not None:
         result = wire.request("tools/list", cursor)["result"]
         found += result["tools"]
-        assert not any("outputSchema" in tool for tool in result["tools"])
         cursor = {"cursor": result["nextCursor"]} if "nextCursor" in result else None
+    return found
+
+
+def test_the_last_page_has_one_tool_more_and_claude_code_may_show_all_that_is_left(wire):
+    found = listed(wire)
     assert [tool["name"] for tool in found] == [*fake.TOOLS, "tokcap_show"]
-    assert all(tool["inputSchema"] == fake.SCHEMA for tool in found[:-1])
+    assert all(tool["_meta"] == {"anthropic/maxResultSizeChars": 500_000} for tool in found)
+    schemas = {tool["name"]: tool["outputSchema"] for tool in found if "outputSchema" in tool}
+    assert schemas == dict.fromkeys(["structured", "only_structured", "other_structured"], fake.SCHEMA)
     assert recount(json.dumps({**found[-1], "annotations": {}}).encode()) < 200
 
 
@@ -275,9 +348,9 @@ def test_a_proxy_that_cannot_start_says_why_in_one_line(tmp_path, words, status,
 def test_secrets_are_masked_in_text_and_structured_content(tmp_path):
     with wrapped(tmp_path, "--redact", stderr=subprocess.DEVNULL) as wire:
         answer = wire.call("secret")
-        assert answer.structured is None
-        assert "ghp_a1B2" not in json.dumps(answer.content)
+        assert "ghp_a1B2" not in json.dumps([answer.content, answer.structured])
         assert "token" in answer.text
+        assert answer.structured == {"token": "[REDACTED]"}
 
 
 def test_results_are_charged_until_the_session_is_exhausted(tmp_path, inside):

@@ -8,12 +8,43 @@ from __future__ import annotations
 import json
 import os
 import sys
+from base64 import b64encode
+from random import Random
 
-IMAGE = {"type": "image", "data": "iVBORw0KGgo=" * 2000, "mimeType": "image/png"}
-AUDIO = {"type": "audio", "data": "UklGRg==" * 2000, "mimeType": "audio/wav"}
-RESOURCE = {"type": "resource", "resource": {"uri": "file:///x", "text": "embedded " * 2000}}
-LINK = {"type": "resource_link", "uri": "file:///y", "name": "y"}
-SCHEMA = {"type": "object"}
+
+def base64(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+def png(width: int, height: int, size: int = 20_000) -> bytes:
+    """The header of an image, and something behind it."""
+    sizes = width.to_bytes(4) + height.to_bytes(4)
+    return b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + sizes + Random(size).randbytes(size)
+
+
+def image(width: int, height: int) -> dict:
+    return {"type": "image", "data": base64(png(width, height)), "mimeType": "image/png"}
+
+
+AUDIO = {"type": "audio", "data": base64(b"RIFF" + Random(1).randbytes(200_000)), "mimeType": "audio/wav"}
+RESOURCE = {"type": "resource", "resource": {"uri": "file:///x", "text": "embedded \n" * 2000}}
+BINARY = {"type": "resource", "resource": {"uri": "file:///z", "blob": base64(Random(2).randbytes(5000))}}
+LINK = {"type": "resource_link", "uri": "file:///y", "name": "y", "description": "linked " * 2000}
+# What each content is in the results of resources and prompts.
+READ = {"text": RESOURCE["resource"], "image": {"uri": "file:///i", "blob": base64(png(9000, 9000))}}
+SCHEMA = {
+    "type": "object",
+    "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/row"}}},
+    "required": ["rows"],
+    "additionalProperties": False,
+    "$defs": {
+        "row": {
+            "type": "object",
+            "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
+            "required": ["id"],
+        }
+    },
+}
 
 
 def text(value: str, **more: object) -> dict:
@@ -40,15 +71,20 @@ def result_of(name: str, arguments: dict) -> dict:
         "mixed": {
             "content": [
                 text("before\n", annotations={"priority": 1}),
-                IMAGE,
+                image(50, 40),
                 text(lines(count), _meta={"a": 1.5}),
-                AUDIO,
-                RESOURCE,
-                LINK,
                 text("after\n"),
             ],
             "_meta": {"kept": True},
         },
+        "image": {"content": [image(arguments.get("side", 9000), 100)] * arguments.get("images", 1)},
+        "audio": {"content": [AUDIO]},
+        "resource": {"content": [RESOURCE]},
+        "binary": {"content": [BINARY]},
+        "link": {"content": [LINK]},
+        "long_name": {"content": [{**LINK, "uri": "file:///" + "y" * 9000, "mimeType": "m" * 9000}]},
+        "blob": {"content": [text(json.dumps({"a/b": [1.50, base64(png(640, 480))], "c": 1e3}))]},
+        "line_blob": {"content": [text(f"see ![](data:image/png;base64,{base64(png(640, 480))}) here")]},
         "structured": {
             "content": [text(json.dumps({"rows": rows}))],
             "structuredContent": {"rows": rows},
@@ -69,6 +105,7 @@ def result_of(name: str, arguments: dict) -> dict:
 TOOLS = (
     *("text", "json", "echo", "blocks", "mixed", "structured", "only_structured", "other_structured"),
     *("wrapped", "failing", "secret", "strange", "ask", "notify", "crash", "error", "deep"),
+    *("image", "audio", "resource", "binary", "link", "long_name", "blob", "line_blob"),
 )
 PAGE = 7
 
@@ -85,7 +122,11 @@ def answer(number: object, result: object) -> None:
 def listed(cursor: str | None) -> dict:
     first = int(cursor or 0)
     tools = [
-        {"name": name, "inputSchema": SCHEMA, **({"outputSchema": SCHEMA} if "structured" in name else {})}
+        {
+            "name": name,
+            "inputSchema": {"type": "object"},
+            **({"outputSchema": SCHEMA} if "structured" in name else {}),
+        }
         for name in TOOLS[first : first + PAGE]
     ]
     more = {"nextCursor": str(first + PAGE)} if first + PAGE < len(TOOLS) else {}
@@ -135,6 +176,15 @@ def take(message: dict) -> None:
         answer(number, listed(params.get("cursor")))
     elif method in ("tools/call", "tasks/result"):
         call(number, params["name"], params.get("arguments") or {})
+    elif method == "resources/read" and params.get("uri") in READ:
+        answer(number, {"contents": [READ[params["uri"]]], "ttlMs": 5})
+    elif method == "resources/read":
+        send({"jsonrpc": "2.0", "id": number, "error": {"code": -32002, "message": "missing " * 3000}})
+    elif method == "prompts/get":
+        messages = [
+            {"role": "user", "content": each} for each in (text(lines(3000)), RESOURCE, image(9000, 9000))
+        ]
+        answer(number, {"messages": messages, "description": "described " * 3000})
     elif "id" in message and method:
         # Whatever it is: the same again, so that a test sees whether it was changed on the way.
         answer(number, {"method": method, "params": params, "lines": lines(3000)})

@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import threading
+from base64 import b64decode
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from tests.support.marks import HANDLE
 from tests.support.program import IMPORT_PATH
 from tests.support.reference import recount
 from tests.support.tiers import as_nightly
+from tokcap.mcp.media import image_in, image_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,6 +88,32 @@ class Answer:
         """The most tokens of all text that tiktoken counts: in each block, or in all of them joined."""
         apart = sum(recount(text.encode()) for text in self.texts)
         return max(apart, recount(self.text.encode()))
+
+
+def read_by_model(result: Mapping, key: str = "content") -> int:
+    """Count all that a model may read of a result: each piece, written in whatever way, and images."""
+    tokens = 0
+    for item in result[key]:
+        block = item["content"] if key == "messages" and isinstance(item, dict) else item
+        inner = block.get("resource", block) if isinstance(block, dict) else {}
+        data = inner.get("data", inner.get("blob", ""))
+        found = image_in(b64decode(data)) if data else None
+        if found:
+            tokens += image_tokens(*found[1], "cl100k_base")
+        elif data and block.get("type") == "audio":
+            tokens += len(data) * 3 // 4 // 64
+        elif "text" in inner:
+            tokens += recount(inner["text"].encode())
+        else:
+            tokens += recount_of_json(block)
+    return tokens + sum(
+        recount_of_json(result[key]) for key in ("structuredContent", "description") if key in result
+    )
+
+
+def recount_of_json(value: object) -> int:
+    written = (json.dumps(value, ensure_ascii=False, separators=each) for each in (None, (",", ":")))
+    return max(recount(text.encode()) for text in written)
 
 
 class Agent:

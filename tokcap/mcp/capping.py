@@ -1,6 +1,7 @@
-"""Cap the result of a tool of any server: its text blocks together, and its structured content.
+"""Cap what an answer of any server brings into a model's context, whatever kind of content it is.
 
-Images, audio, links and embedded resources stay as they are. A result that fits is not touched at all.
+What fits is not touched at all. Of the rest, text is cut, images that still fit are kept, other bytes are
+stored and described, and structured content is shortened within its schema.
 """
 
 from __future__ import annotations
@@ -9,87 +10,189 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tokcap.api.calls import cap, encoded
-from tokcap.api.charged_session import Hold
+from tokcap.api.values import with_part
 from tokcap.core.payload import TextPayload
-from tokcap.errors import BudgetExhausted
-from tokcap.mcp.results import cost_of
+from tokcap.mcp.media import blobs_in, media_in
+from tokcap.mcp.structured import shortened
+from tokcap.mcp.tool_table import PROXY_READER
+from tokcap.shapes.paths import as_step
+from tokcap.startup.record import Record
 from tokcap.tokens import open_index, open_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from tokcap.api.charged_session import Hold
+    from tokcap.mcp.media import Media
     from tokcap.mcp.settings import ServerSettings
 
-# A block that is cut needs at least this much: its mark alone has half of it. With less for each, all text
-# blocks are joined to one.
+# Where a text, or bytes in base64, can be in a block of content.
+PLACES = (("text",), ("resource", "text"), ("data",), ("blob",), ("resource", "blob"))
+# These members of a block are for the client.
+UNSEEN = ("type", "_meta", "annotations")
+# A text that is cut needs at least this much: its mark alone has half of it. With less for each, all texts
+# are joined to one.
 LEAST_SHARE_TOKENS = 80
-# Shown of a result that a session can no longer pay for: what it is, and its handle.
-LAST_LIMIT_TOKENS = 60
+# Enough to say what a stored output is.
+NOTE_TOKENS, MARK_TOKENS = 60, 24
+LONGEST_URI_CHARACTERS = 200
 MOST_ATTEMPTS = 4
 
 
+class Part(Record):
+    """One block of content: a text that can be cut, or bytes, and what else a model may read of the block."""
+
+    item: Any
+    # Where the text is in the item; none: it stands for the whole item.
+    place: tuple[str, ...]
+    text: str
+    frame: str = ""
+    media: Media | None = None
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """What is counted as text. Bytes that are not shown as image or audio may be shown in base64."""
+        return self.frame, "" if self.media and self.media.tokens else self.text
+
+
 class Capper:
-    """Caps results within the limits of a proxy, and charges them to its session."""
+    """Caps answers within the limits of a proxy."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         # Filters change text that fits, too.
         self._filters = settings.clean or settings.redact
 
-    def result(self, result: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the capped result; None if it needs no change."""
-        try:
-            hold = self._settings.hold()
-        except BudgetExhausted:
-            # The tool has run, so its result is not withheld altogether.
-            hold = Hold(min(self._settings.limit_tokens, LAST_LIMIT_TOKENS), "handle_only")
-        try:
-            changed, cost = self._within(result, hold.tokens, hold.mode)
-        except BaseException:
-            hold.release()
-            raise
-        hold.settle(cost)
-        return changed
+    def result(
+        self, key: str, result: dict[str, Any], hold: Hold, schema: Any = False
+    ) -> tuple[dict[str, Any] | None, int]:
+        """Return the capped result, or None if it needs no change, and what it costs.
 
-    def error(self, error: dict[str, Any]) -> dict[str, Any]:
-        """Return the error of a call: its message within the limit, and its data if they fit."""
-        text, data, limit = error.get("message"), error.get("data"), self._settings.limit_tokens
-        if not isinstance(text, str):
-            return error
-        if self._tokens(text, limit) > limit or self._filters:
-            error = {**error, "message": "".join(self._cut(text, limit, "raw"))}
-        if data is not None and (self._filters or self._tokens(as_json(data), limit) > limit):
-            error = {name: value for name, value in error.items() if name != "data"}
-        return error
-
-    def _within(self, result: dict[str, Any], limit: int, mode: str) -> tuple[dict[str, Any] | None, int]:
-        """Return the result within `limit` tokens, or None if it is, and what it costs."""
-        content = result.get("content")
-        blocks: list[Any] = content if isinstance(content, list) else []
-        texts = [block["text"] for block in blocks if is_text(block)]
-        structured = result.get("structuredContent")
-        written = "" if structured is None else as_json(structured)
-        changes = self._filters or mode != "raw"
-        if not changes and all(self._tokens(text, limit) <= limit for text in (*texts, written)):
-            cost = max(self._cost(texts), self._tokens(written, limit))
-            if cost <= limit:
-                return None, cost
-        if structured is not None and not has_value(texts, structured):
-            blocks = [*blocks, {"type": "text", "text": written}]
-            texts.append(written)
-        pieces = iter(self._fitted(texts, limit, mode, changes=changes))
-        shown: list[Any] = []
-        for block in blocks:
-            if is_text(block):
-                shown += [{**block, "text": piece} for piece in next(pieces)]
+        `key` names the list of its content. `schema` is that of the structured content: False if there is
+        none, None if it is not known.
+        """
+        items, structured = result.get(key), result.get("structuredContent")
+        if not isinstance(items, list):
+            if structured is None:
+                return None, 0
+            items = []
+        parts = [self._part(item, key) for item in items]
+        about = result.get("description") if key == "messages" else None
+        cost = self._cost(parts, *(as_json(each) for each in (structured, about) if each is not None))
+        if cost <= hold.tokens and not self._filters and hold.mode == "raw":
+            return None, cost
+        capped = without(result, "structuredContent", "description")
+        written = ""
+        if structured is not None:
+            written = as_json(structured)
+            is_said = has_value([part.text for part in parts], structured)
+            if schema is False or result.get("isError"):
+                parts += [] if is_said else [text_part(written)]
+                written = ""
+            elif found := self._shortened(written, schema, parts, hold):
+                capped["structuredContent"], note = found
+                parts += [] if is_said or not note else [text_part(f"[structured content was cut; {note}]\n")]
+                written = as_json(capped["structuredContent"])
             else:
-                shown.append(block)
-        capped = {name: value for name, value in result.items() if name != "structuredContent"}
-        return {**capped, "content": shown}, self._cost([block["text"] for block in shown if is_text(block)])
+                # A client accepts a result without its structured content only if it is an error.
+                problem = f"the tool has run, but its result does not fit in {hold.tokens} tokens"
+                capped["isError"], parts, written = True, [text_part(f"{problem}\n{written}")], ""
+        shown = capped[key] = self._fitted(parts, key, written, hold)
+        return capped, self._cost([self._part(item, key) for item in shown], written)
 
-    def _fitted(self, texts: Sequence[str], limit: int, mode: str, *, changes: bool) -> list[list[str]]:
+    def error(self, error: dict[str, Any], limit: int) -> tuple[dict[str, Any], int]:
+        """Return the error of a request, its message within the limit, and what it costs."""
+        text, data = error.get("message"), error.get("data")
+        message = text if isinstance(text, str) else as_json(text)
+        cost = self._cost((), message, "" if data is None else as_json(data))
+        if cost <= limit and not self._filters:
+            return error, cost
+        if self._filters or self._cost((), message) > limit:
+            message = "".join(self._cut(message, limit, "raw"))
+        return {**without(error, "data"), "message": message}, self._cost((), message)
+
+    def _part(self, item: Any, key: str) -> Part:
+        """Divide a block of content into what can be cut and what is around it."""
+        before: tuple[str, ...] = ("content",) if key == "messages" else ()
+        block = value_at(item, before)
+        if not isinstance(block, dict):
+            return Part(item, (), as_json(item))
+        for place in PLACES:
+            text = value_at(block, place)
+            if isinstance(text, str):
+                around = without(with_part(block, place, ""), *UNSEEN)
+                frame = "" if around == {"text": ""} else as_json(around)
+                named = value_at(block, (*place[:-1], "mimeType"))
+                known, is_text = named if isinstance(named, str) else "", place[-1] == "text"
+                media = None if is_text else media_in(text, known, self._settings.tokenizer)
+                if media and not media.tokens:
+                    return Part(item, (), as_json(block), "", media)
+                if self._tokens(frame) > LEAST_SHARE_TOKENS or not (is_text or media):
+                    break
+                return Part(item, (*before, *place), text, frame, media)
+        return Part(item, (), as_json(without(block, "_meta", "annotations")))
+
+    def _shortened(
+        self, written: str, schema: Any, parts: Sequence[Part], hold: Hold
+    ) -> tuple[Any, str] | None:
+        """Return structured content that is valid and fits, and a note if something of it is left out."""
+        if self._filters:
+            written = self._cut(written, None, "raw")[0]
+        whole, cost = value_in(written), self._cost((), written)
+        share = shares_of([*(self._cost([part]) for part in parts), cost], hold.tokens)[-1]
+        if cost <= share:
+            return whole, ""
+        handle = self._stored(written)
+        note = PROXY_READER.call(handle) if handle else ""
+        _, lines = self._folded(written)
+        # Texts can do with a mark, if nothing shorter is valid.
+        most = hold.tokens - MARK_TOKENS
+        for limit, mark in ((min(share, most), note), (most, note), (most, "")):
+
+            def fits(value: Any, limit: int = limit) -> bool:
+                return self._cost((), as_json(value)) <= limit
+
+            if (shown := shortened(whole, schema, fits, lines, mark)) is not None:
+                return shown, note or "not stored"
+        return None
+
+    def _fitted(self, parts: list[Part], key: str, structured: str, hold: Hold) -> list[Any]:
+        """Return blocks that are within the limit together with the structured content."""
+        room = hold.tokens - self._cost((), structured)
+        # What is cut of a text can be read later, and bytes cannot be cut. So bytes are kept if the texts
+        # have some room next to them.
+        left = room - sum(
+            NOTE_TOKENS if part.media else min(self._cost([part]), LEAST_SHARE_TOKENS) for part in parts
+        )
+        for number, part in enumerate(parts):
+            if not part.media:
+                text = (
+                    part.text if self._cost(parts, structured) <= hold.tokens else self._folded(part.text)[0]
+                )
+                parts[number] = part.replace(text=text)
+            elif self._cost([part]) <= left + NOTE_TOKENS:
+                left += NOTE_TOKENS - self._cost([part])
+            else:
+                parts[number] = Part(part.item, (), self._described(part.media))
+        texts = [part.text for part in parts if not part.media]
+        room -= self._cost([part if part.media else part.replace(text="") for part in parts])
+        for _ in range(MOST_ATTEMPTS):
+            pieces = iter(self._fitted_texts(texts, room, hold.mode) if room > 0 else [[]] * len(texts))
+            shown = [
+                item
+                for part in parts
+                for item in ([part.item] if part.media else items_of(part, key, next(pieces)))
+            ]
+            excess = self._cost([self._part(item, key) for item in shown], structured) - hold.tokens
+            if excess <= 0:
+                return shown
+            room -= excess
+        return []
+
+    def _fitted_texts(self, texts: Sequence[str], limit: int, mode: str) -> list[list[str]]:
         """Return for each text the texts that are shown instead. Together they cost at most `limit`."""
-        costs = [self._tokens(text, limit) for text in texts]
+        changes = self._filters or mode != "raw"
+        costs = [self._tokens(text) for text in texts]
         allowed = limit
         for attempt in range(MOST_ATTEMPTS):
             shares = shares_of(costs, allowed)
@@ -99,7 +202,7 @@ class Capper:
                 self._cut(text, share, mode, is_logged=not attempt) if changes or cost > share else [text]
                 for text, cost, share in zip(texts, costs, shares, strict=True)
             ]
-            total = self._cost([piece for each in pieces for piece in each])
+            total = self._cost((), *(piece for each in pieces for piece in each))
             if total <= limit:
                 return pieces
             allowed -= total - limit + 1
@@ -108,7 +211,7 @@ class Capper:
             joined += text if not joined or joined.endswith("\n") else f"\n{text}"
         return [self._cut(joined, limit, mode), *([] for _ in texts[1:])]
 
-    def _cut(self, text: str, limit: int, mode: str, *, is_logged: bool = True) -> list[str]:
+    def _cut(self, text: str, limit: int | None, mode: str, *, is_logged: bool = True) -> list[str]:
         """Return a window of a text, and the way to the rest if the window cannot have it."""
         settings = self._settings
         options: dict[str, Any] = {
@@ -120,20 +223,99 @@ class Capper:
         }
         shown = cap(text, limit, tokenizer=settings.tokenizer, spill="auto", **options)
         pieces = [piece for piece in (shown.text, shown.words.decode("utf-8", "replace")) if piece]
-        return pieces if self._cost(pieces) <= limit else pieces[:1]
+        return pieces if limit is None or self._cost((), *pieces) <= limit else pieces[:1]
 
-    def _tokens(self, text: str, limit: int) -> int:
-        """Return the tokens of a text, or `limit` + 1 if it has more, without counting a large one."""
-        return open_index(TextPayload(encoded(text)), open_tokenizer(self._settings.tokenizer)).reach(
-            limit + 1
-        )
+    def _stored(self, data: str | bytes) -> str | None:
+        """Store bytes, or a text as the filters leave it, and return the handle; None if that failed."""
+        options: dict[str, Any] = self._settings.filter_options()
+        if isinstance(data, bytes):
+            options |= {"clean": False, "redact": False}
+        return cap(encoded(data), NOTE_TOKENS, spill="always", mode="handle_only", **options).handle
 
-    def _cost(self, texts: Sequence[str]) -> int:
-        return cost_of(texts, self._settings.tokenizer)
+    def _described(self, media: Media) -> str:
+        """Store bytes, and return a line about them."""
+        handle = self._stored(media.data)
+        return f"[{media.words()}; {PROXY_READER.call(handle) if handle else 'could not be stored'}]\n"
+
+    def _folded(self, text: str) -> tuple[str, dict[str, str]]:
+        """Return a text with a line instead of each blob in it, and what became of the strings of JSON."""
+        value = value_in(text)
+        is_json = isinstance(value, dict | list)
+        strings = strings_in(value) if is_json else [("", text)]
+        tokenizer = self._settings.tokenizer
+        found = [(place, string, blob) for place, string in strings for blob in blobs_in(string, tokenizer)]
+        lines: dict[str, str] = {}
+        if not found or not (handle := self._stored(text)):
+            return text, lines
+        for pointer, string, (blob, media) in found:
+            call = PROXY_READER.call(handle, (("pointer", pointer),) if is_json else ())
+            line = f"[base64 of {media.words()}; {call}]"
+            lines[string] = lines.get(string, string).replace(blob, line)
+            # The rest of a document stays as it was written.
+            before, after = (as_json(blob)[1:-1], as_json(line)[1:-1]) if is_json else (blob, line)
+            text = text.replace(before, after)
+        return text, lines
+
+    def _cost(self, parts: Sequence[Part], *others: str) -> int:
+        """Return what a model reads at most: in each text, or in all of them joined; and of images.
+
+        Of what is above the limit anyway, not everything is counted.
+        """
+        media = sum(part.media.tokens or 0 for part in parts if part.media)
+        texts = [text for text in (*(text for part in parts for text in part.texts), *others) if text]
+        apart = sum(self._tokens(text) for text in texts)
+        if apart > self._settings.limit_tokens or len(texts) < 2:
+            return apart + media
+        return max(apart, self._tokens("".join(texts))) + media
+
+    def _tokens(self, text: str) -> int:
+        """Return the tokens of a text, or one more than the limit if there are more."""
+        index = open_index(TextPayload(encoded(text)), open_tokenizer(self._settings.tokenizer))
+        return index.reach(self._settings.limit_tokens + 1)
 
 
-def is_text(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+def text_part(text: str) -> Part:
+    return Part({}, (), text)
+
+
+def items_of(part: Part, key: str, texts: Sequence[str]) -> list[Any]:
+    """Return a block of content with another text, and the texts behind it as blocks of their own."""
+    is_same = bool(part.place)
+    return [
+        with_part(part.item, part.place, text)
+        if is_same and (not number or key == "content")
+        else text_item(part.item, key, text)
+        for number, text in enumerate(texts)
+    ]
+
+
+def text_item(item: Any, key: str, text: str) -> dict[str, Any]:
+    """Return a text in the form of the items of a list of this name, in place of one of them."""
+    given = item if isinstance(item, dict) else {}
+    if key == "contents":
+        uri = str(given.get("uri", ""))[:LONGEST_URI_CHARACTERS]
+        return {"uri": uri, "mimeType": "text/plain", "text": text}
+    block = {"type": "text", "text": text}
+    return block if key == "content" else {"role": given.get("role", "user"), "content": block}
+
+
+def value_at(value: Any, place: Sequence[str]) -> Any:
+    for name in place:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def without(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: each for name, each in value.items() if name not in names}
+
+
+def strings_in(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the strings of a JSON value, each with its pointer."""
+    if isinstance(value, str):
+        yield pointer, value
+    elif isinstance(value, dict | list):
+        for name, member in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from strings_in(member, f"{pointer}/{as_step(str(name))}")
 
 
 def shares_of(costs: Sequence[int], limit: int) -> list[int]:
@@ -165,4 +347,5 @@ def value_in(text: str) -> Any:
 
 
 def as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Return a value as the dearer kind of clients writes it, with blanks."""
+    return json.dumps(value, ensure_ascii=False)

@@ -10,11 +10,22 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tokcap import exits
+from tokcap.api.charged_session import Hold
 from tokcap.environment import STDIN, STDOUT
 from tokcap.errors import TokcapError
 from tokcap.mcp.connection import IncomingLines, OutgoingLines, RaisedSignals, SignalReceived
-from tokcap.mcp.messages import VERSION_KEY, RunningCalls, head_of, key_of, line_of, meta_of, result_message
-from tokcap.mcp.tool_table import PROXY_TOOL
+from tokcap.mcp.messages import (
+    INTERNAL_ERROR,
+    VERSION_KEY,
+    RunningCalls,
+    error_message,
+    head_of,
+    key_of,
+    line_of,
+    meta_of,
+    result_message,
+)
+from tokcap.mcp.tool_table import LARGEST_RESULT, PROXY_TOOL
 from tokcap.startup.record import Record
 
 if TYPE_CHECKING:
@@ -46,15 +57,25 @@ if TYPE_CHECKING:
             ...
 
 
-# Their results are those of tools. The second one fetches the result of a call that was made as a task.
-CALLS = ("tools/call", "tasks/result")
-LIST = "tools/list"
+CALL, LIST = "tools/call", "tools/list"
+# What reaches the context of a model: the member of a result, by method. The second one fetches the result
+# of a call that was made as a task.
+CONTENT_OF = {
+    CALL: "content",
+    "tasks/result": "content",
+    "resources/read": "contents",
+    "prompts/get": "messages",
+}
 
 
 class Waiting(Record):
     """A request of the client that waits for the answer of the server."""
 
     method: str
+    # The name of the tool, if it is one.
+    name: Any
+    # What it may use, reserved before the server gets it.
+    hold: Hold | None
     # What an answer of the proxy needs; None before the modern revisions of the protocol.
     stamp: Message | None
 
@@ -89,6 +110,8 @@ class Proxy:
         self._calls = RunningCalls(outgoing)
         # By id.
         self._waiting: dict[str, Waiting] = {}
+        # The output schemas of the tools that were listed; False: it has none.
+        self._schemas: dict[Any, Any] = {}
         # Whether the server has a tool of the same name. Then it is left alone.
         self._is_shadowed = False
         self._loaded: tuple[ProxyTools, Capper] | None = None
@@ -108,7 +131,7 @@ class Proxy:
         self._upstream.send(line)
 
     def from_server(self, line: bytes) -> None:
-        """Pass on a line of the server, changed if it is the result of a tool or the list of tools."""
+        """Pass on a line of the server, changed if it is too large for a model, or the list of tools."""
         message = value_of(line)
         if isinstance(message, list):
             changed = [self._changed(each, b"") or each for each in message]
@@ -119,8 +142,11 @@ class Proxy:
             self._outgoing.send(line if answer is None else line_of(answer))
 
     def close(self) -> None:
-        """Stop the calls that are answered here."""
+        """Stop the calls that are answered here, and free what the others hold."""
         self._calls.close()
+        for waiting in [*self._waiting.values()]:
+            if waiting.hold:
+                waiting.hold.release()
 
     def _takes(self, message: Any) -> bool:
         """Return whether a message of the client is answered here, and note what others wait for."""
@@ -128,33 +154,43 @@ class Proxy:
             return False
         method, params = message.get("method"), message.get("params")
         given = params if isinstance(params, dict) else {}
-        if method == "notifications/cancelled" and self._calls.cancel(given.get("requestId")):
-            return True
+        if method == "notifications/cancelled":
+            if self._calls.cancel(given.get("requestId")):
+                return True
+            # The server need not answer it any more. If it does, the client does not wait for it.
+            self._release(given.get("requestId"))
         if method in ("initialize", "server/discover"):
             # While the server starts, load what the first result will need.
             threading.Thread(target=self._load, name="tokcap.mcp.load", daemon=True).start()
-        if "id" not in message or method not in (*CALLS, LIST):
+        if "id" not in message or method not in (*CONTENT_OF, LIST):
             return False
-        number = message["id"]
+        number, name = message["id"], given.get("name")
         stamp: Message | None = {} if VERSION_KEY in meta_of(given) else None
-        if method == CALLS[0] and given.get("name") == PROXY_TOOL.name and not self._is_shadowed:
+        if method == CALL and name == PROXY_TOOL.name and not self._is_shadowed:
             self._show(number, given, stamp)
-        elif method == CALLS[0] and (refusal := self._refusal()) is not None:
-            self._outgoing.send(line_of(result_message(number, refusal, stamp)))
-        else:
-            self._waiting[key_of(number)] = Waiting(method, stamp)
-            return False
-        return True
-
-    def _refusal(self) -> Message | None:
-        """Return the answer to a call that the session cannot pay for; None if it can."""
+            return True
         try:
-            self._settings.hold().release()
+            hold = None if method == LIST else self._settings.hold()
         except TokcapError as error:
-            from tokcap.mcp.results import error_result
+            self._outgoing.send(line_of(self._refusal(number, method, error, stamp)))
+            return True
+        self._waiting[key_of(number)] = Waiting(method, name if method == CALL else None, hold, stamp)
+        return False
 
-            return error_result(error, self._settings.limit_tokens, self._settings)
-        return None
+    def _refusal(self, number: Any, method: str, error: TokcapError, stamp: Message | None) -> Message:
+        """Return the answer to a request that the session cannot pay for."""
+        from tokcap.mcp.results import error_result
+
+        result = error_result(error, self._settings.limit_tokens, self._settings)
+        if CONTENT_OF[method] == "content":
+            return result_message(number, result, stamp)
+        return error_message(number, INTERNAL_ERROR, result["content"][0]["text"])
+
+    def _release(self, number: Any) -> None:
+        waiting = self._waiting.get(key_of(number))
+        if waiting and waiting.hold:
+            self._waiting[key_of(number)] = waiting.replace(hold=None)
+            waiting.hold.release()
 
     def _show(self, number: Any, params: Message, stamp: Message | None) -> None:
         """Answer a call of the tool of the proxy."""
@@ -172,38 +208,58 @@ class Proxy:
         """Return what the client gets instead of a message of the server; None if it is passed on."""
         if not isinstance(message, dict) or "method" in message or "id" not in message:
             return None
-        waiting = self._waiting.pop(key_of(message["id"]), None)
+        number = message["id"]
+        waiting = self._waiting.pop(key_of(number), None)
+        try:
+            return self._answer(message, waiting, line)
+        except Exception as error:
+            if waiting and waiting.hold:
+                waiting.hold.release()
+            return error_message(number, INTERNAL_ERROR, f"internal error: {type(error).__name__}: {error}")
+
+    def _answer(self, message: Message, waiting: Waiting | None, line: bytes) -> Message | None:
+        result, error = message.get("result"), message.get("error")
+        if isinstance(error, dict):
+            hold = (waiting and waiting.hold) or Hold(self._settings.limit_tokens)
+            shown, cost = self._load()[1].error(error, hold.tokens)
+            hold.settle(cost)
+            return None if shown == error else {**message, "error": shown}
         if waiting is None:
             return None
-        result, error = message.get("result"), message.get("error")
         if waiting.method == LIST:
             listed = self._listed(result) if isinstance(result, dict) else None
             return None if listed is None else {**message, "result": listed}
-        if "result" not in message and "error" not in message:
+        from tokcap.mcp.capping import text_item
+
+        capper = self._load()[1]
+        key, hold = CONTENT_OF[waiting.method], waiting.hold or Hold(self._settings.limit_tokens)
+        schema = self._schemas.get(waiting.name) if isinstance(waiting.name, str) else None
+        if isinstance(result, dict):
+            capped, cost = capper.result(key, result, hold, schema)
+            answer = None if capped is None else {**message, "result": capped}
+        else:
             # Too deep for Python, so that only its head was read. The whole line becomes text.
-            whole = text_of(line)
-            return result_message(message["id"], self._load()[1].result(whole) or whole, waiting.stamp)
-        if isinstance(error, dict):
-            shown = self._load()[1].error(error)
-            return None if shown == error else {**message, "error": shown}
-        capped = self._load()[1].result(result) if isinstance(result, dict) else None
-        return None if capped is None else {**message, "result": capped}
+            whole = {key: [text_item({}, key, line.decode("utf-8", "replace"))]}
+            capped, cost = capper.result(key, whole, hold)
+            answer = result_message(message["id"], capped or whole, waiting.stamp)
+        hold.settle(cost)
+        return answer
 
     def _listed(self, result: Message) -> Message | None:
-        """Return the list of tools without output schemas, and with the tool of the proxy at its end.
-
-        A client refuses a result without structured content if the tool has an output schema, and a result
-        that is cut has none.
-        """
+        """Return the list of tools with the tool of the proxy at its end, and note their output schemas."""
         tools = result.get("tools")
         if not isinstance(tools, list):
             return None
-        listed = [without(tool, "outputSchema") if isinstance(tool, dict) else tool for tool in tools]
-        if any(isinstance(tool, dict) and tool.get("name") == PROXY_TOOL.name for tool in listed):
-            self._is_shadowed = True
+        listed = []
+        for tool in tools:
+            if isinstance(tool, dict):
+                self._schemas[str(tool.get("name"))] = tool.get("outputSchema", False)
+                self._is_shadowed |= tool.get("name") == PROXY_TOOL.name
+                tool = {**tool, "_meta": {**(tool.get("_meta") or {}), **LARGEST_RESULT}}
+            listed.append(tool)
         if not self._is_shadowed and not result.get("nextCursor"):
             listed.append(PROXY_TOOL.listed())
-        return None if listed == tools else {**result, "tools": listed}
+        return {**result, "tools": listed}
 
     def _load(self) -> tuple[ProxyTools, Capper]:
         """Load what shows and what cuts, once. A result that comes early waits for it."""
@@ -223,12 +279,3 @@ def value_of(line: bytes) -> Any:
     except (ValueError, RecursionError):
         # Servers write other things to stdout, too.
         return head_of(line) if line.lstrip()[:1] == b"{" else None
-
-
-def text_of(line: bytes) -> Message:
-    """Return a line as the result of a tool."""
-    return {"content": [{"type": "text", "text": line.decode("utf-8", "replace")}]}
-
-
-def without(message: Message, name: str) -> Message:
-    return {key: value for key, value in message.items() if key != name}

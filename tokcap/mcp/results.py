@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokcap.api.calls import cap, count
+from tokcap.mcp.media import media_in
 from tokcap.startup.record import Record
 from tokcap.store.handles import at_offset
 from tokcap.system.quoting import quoted
@@ -172,6 +173,8 @@ def tool_result(blocks: Sequence[str]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text} for text in blocks]}
 
 
-def texts_of(result: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a result."""
-    return [block["text"] for block in result["content"]]
+def cost_of_result(result: Mapping[str, Any], tokenizer: str) -> int:
+    """Return what a result of tokcap itself costs: texts, and images."""
+    images = [media_in(block["data"], "", tokenizer) for block in result["content"] if "data" in block]
+    texts = [block["text"] for block in result["content"] if "text" in block]
+    return cost_of(texts, tokenizer) + sum(image.tokens or 0 for image in images if image)

@@ -6,6 +6,7 @@ The model reads all of it on every turn, so every word is paid for again and aga
 from __future__ import annotations
 
 from tokcap.cli.options import BY_KEY
+from tokcap.environment import ToolReader
 from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 # With "pass", a command would write to the streams of the server.
 UNUSABLE_VALUES = {"stderr": ("pass",)}
+# Claude Code keeps a result with more characters than this in a file, although it is within a limit already.
+LARGEST_RESULT = {"anthropic/maxResultSizeChars": 500_000}
 
 
 class Argument(Record):
@@ -63,6 +66,7 @@ class Tool(Record):
             "description": self.description,
             "inputSchema": schema,
             "annotations": hints,
+            "_meta": LARGEST_RESULT,
         }
 
 
@@ -144,3 +148,4 @@ PROXY_TOOL = Tool(
         MODE,
     ),
 )
+PROXY_READER = ToolReader(PROXY_TOOL.name, PROXY_TOOL.name)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 from tokcap.api.calls import command_environment, count, run_command, show
 from tokcap.api.captured_environment import CapturedEnvironment, Interrupted, StoppableCommand
-from tokcap.environment import ToolReader
+from tokcap.environment import Environment, ToolReader
 from tokcap.errors import CommandNotFound, TokcapError, UsageError
+from tokcap.mcp.media import image_in, media_in
 from tokcap.mcp.results import (
-    cost_of,
+    cost_of_result,
     error_result,
     room_tokens,
     shown_by_run,
     shown_by_show,
     status_result,
     text_result,
-    texts_of,
 )
-from tokcap.mcp.tool_table import BY_NAME, PROXY_TOOL
+from tokcap.mcp.tool_table import BY_NAME, PROXY_READER, PROXY_TOOL
 from tokcap.shapes import terser
+from tokcap.store import open_store
 from tokcap.store.handles import split_offset
 from tokcap.system.shell import shell_argv
 
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 # A client kills the server two seconds after it has closed the connection. Commands must have ended by then.
 KILL_AFTER_SECONDS = 1.0
+# Where the width and the height of an image are, behind all that a camera may say about itself.
+HEADER_BYTES = 1 << 20
 AS_SHELL = "pass a command line as shell"
 
 
@@ -90,7 +94,7 @@ class StoredTools:
         if result is None or cancellation.is_requested:
             hold.release()
             return None
-        hold.settle(cost_of(texts_of(result), settings.tokenizer))
+        hold.settle(cost_of_result(result, settings.tokenizer))
         return result
 
     def work(self, name: str, given: Given, hold: Hold, _: Cancellation) -> ToolResult:
@@ -115,8 +119,24 @@ class ProxyTools(StoredTools):
     """The tool of the proxy, which shows and searches."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        name = PROXY_TOOL.name
-        super().__init__(settings, ToolReader(name, name), {name: PROXY_TOOL})
+        super().__init__(settings, PROXY_READER, {PROXY_TOOL.name: PROXY_TOOL})
+
+    def work(self, name: str, given: Given, hold: Hold, cancellation: Cancellation) -> ToolResult:
+        """Return the result of `tokcap_show`. A stored image that fits is shown as one."""
+        handle, offset = split_offset(given["handle"])
+        if not offset and not given.keys() & {"pattern", "pointer", "offset"}:
+            stored = open_store(Environment(os.environ)).open(handle)
+            try:
+                payload = stored.streams["out"]
+                head = payload.read(0, min(payload.size, HEADER_BYTES))
+                data = payload.read(0, payload.size) if image_in(head) else b""
+            finally:
+                stored.close()
+            block = {"type": "image", "data": b64encode(data).decode()}
+            media = media_in(block["data"], "", self._settings.tokenizer)
+            if media and media.tokens and media.tokens <= hold.tokens:
+                return {"content": [{**block, "mimeType": media.type}]}
+        return super().work(name, given, hold, cancellation)
 
 
 class ServerTools(StoredTools):
