@@ -153,14 +153,18 @@ class SqliteEngine(Engine):
         deadline = time.monotonic() + seconds
         try:
             # Mode `rw` never creates the file: SQLite's would be empty and readable for others.
+            path = self._path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
             connection = sqlite3.connect(
-                sqlite_uri(self._path, "rw"), timeout=RETRY_SECONDS, isolation_level=None, uri=True
+                f"file:{path}?mode=rw", timeout=RETRY_SECONDS, isolation_level=None, uri=True
             )
             try:
                 # The first statement that reads can meet a lock.
                 for statement in ("PRAGMA synchronous = OFF", begin, "PRAGMA user_version"):
                     execute_patiently(connection, statement, deadline)
-                check_size(connection, private.own_file(self._path), self._path)
+                ((page_bytes,),) = connection.execute("PRAGMA page_size")
+                if private.own_file(self._path).st_size % page_bytes:
+                    # SQLite would read zeros for the missing part of the last page.
+                    raise LedgerError(damaged(self._path, "its end is missing"))
                 found = work(connection)
                 execute_patiently(connection, "COMMIT", deadline)
                 return found
@@ -198,17 +202,6 @@ def execute_patiently(connection: sqlite3.Connection, statement: str, deadline: 
         except sqlite3.OperationalError as error:
             if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                 raise
-
-
-def check_size(connection: sqlite3.Connection, found: os.stat_result, path: str) -> None:
-    ((page_bytes,),) = connection.execute("PRAGMA page_size")
-    if found.st_size % page_bytes:
-        # SQLite would read zeros for the missing part of the last page.
-        raise LedgerError(damaged(path, "its end is missing"))
-
-
-def sqlite_uri(path: str, mode: str) -> str:
-    return "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + f"?mode={mode}"
 
 
 def ledger_error(

@@ -84,16 +84,8 @@ def correct_times(layout: Layout, output: ListedOutput, now: float) -> ListedOut
 
 
 def remove_left_overs(layout: Layout, now: float) -> int:
-    """Remove directories and files whose writer is gone. Return how many there were."""
+    """Remove old directories and files whose writer is gone. Return how many there were."""
     removed = 0
-    for path in left_overs(layout, now):
-        remove_all(path)
-        removed += not os.path.lexists(path)
-    return removed
-
-
-def left_overs(layout: Layout, now: float) -> Iterator[str]:
-    """Yield old temporary paths whose writer is gone. A directory is locked until the next one is wanted."""
     needed = running.clean(layout.root, now)
     for path in [*temporary_paths(layout)]:
         if path in needed:
@@ -104,11 +96,14 @@ def left_overs(layout: Layout, now: float) -> Iterator[str]:
                 continue
         except OSError:
             continue
-        if os.path.islink(path) or not os.path.isdir(path):
-            yield path
-        elif (lock := lock_directory(path)) >= 0:
-            yield path
+        is_directory = os.path.isdir(path) and not os.path.islink(path)
+        lock = lock_directory(path) if is_directory else -1
+        if lock >= 0 or not is_directory:
+            remove_all(path)
+            removed += not os.path.lexists(path)
+        if lock >= 0:
             os.close(lock)
+    return removed
 
 
 def temporary_paths(layout: Layout) -> Iterator[str]:

@@ -177,7 +177,12 @@ class SharedOutputs:
         for handle, objects in self._groups():
             old = [found for found in objects if now - found.modified > LEFT_OVER_SECONDS]
             if not handle:
-                probes = [found.key for found in old if is_own_left_over(found.key)]
+                probes = [
+                    # What else belongs to no output was not made by tokcap.
+                    found.key
+                    for found in old
+                    if found.key.startswith(f"{PROBES}/") or is_temporary(found.key)
+                ]
                 left_overs += len(probes)
                 self.bucket.delete(probes)
                 continue
@@ -255,8 +260,3 @@ def handle_of(key: str) -> str:
 
 def probe_key() -> str:
     return f"{PROBES}/{os.urandom(8).hex()}"
-
-
-def is_own_left_over(key: str) -> bool:
-    """Return whether an object that belongs to no output was made by tokcap."""
-    return key.startswith(f"{PROBES}/") or is_temporary(key)
