@@ -9,6 +9,7 @@ from tests.support.engines import PASSWORD, RedisServer, free_port, need, new_sp
 from tests.support.tiers import nightly
 from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
+from tokcap.budget.redis_connection import Address, RedisConnection
 from tokcap.environment import Environment
 from tokcap.errors import LedgerError, UsageError
 
@@ -129,3 +130,14 @@ def test_a_server_of_another_kind_is_recognized(space):
     with pytest.raises(LedgerError, match="is not a Redis server"):
         opened(f"redis://127.0.0.1:{listener.getsockname()[1]}").session("s").read()
     listener.close()
+
+
+def test_a_connection_that_nobody_accepts_leaves_no_socket_open(tmp_path):
+    """An open socket is reported when it is collected, and a report fails the test."""
+    import gc
+
+    for path in (tmp_path / "nobody", tmp_path / ("long" * 100)):
+        address = Address("unix", "", 0, str(path), 0, "", "", False, "")
+        with pytest.raises(LedgerError):
+            RedisConnection(address, 1.0)
+    gc.collect()

@@ -91,13 +91,15 @@ class RedisConnection:
     def _opened(self, address: Address) -> socket.socket:
         if address.path:
             plain = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            plain.settimeout(self._left_seconds())
-            plain.connect(address.path)
-            return plain
-        # As text, the name would go through a codec that loads `re` and tables: a fifth of the whole call.
-        host = address.host.encode() if address.host.isascii() else address.host
-        plain = socket.create_connection((host, address.port), self._left_seconds())  # type: ignore[arg-type]  # bytes work
+        else:
+            # As text, the name would go through a codec that loads `re` and tables: a fifth of a call.
+            host = address.host.encode() if address.host.isascii() else address.host
+            plain = socket.create_connection((host, address.port), self._left_seconds())  # type: ignore[arg-type]  # bytes work
         try:
+            if address.path:
+                plain.settimeout(self._left_seconds())
+                plain.connect(address.path)
+                return plain
             # A step is one small packet, which must not wait for a second one.
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return self._encrypted(plain, address) if address.is_encrypted else plain
