@@ -219,7 +219,7 @@ def environment() -> Iterator[str]:
     for option in OPTIONS:
         if option.ambient:
             yield f".It Ev {option.variable}"
-            yield f".Fl -{option.name}"
+            yield f".Fl -{option.name}" if option.has_name else f"{option.brief}.".capitalize()
     yield ".El"
 
 

@@ -79,7 +79,7 @@ def test_no_line_to_copy_has_a_comment(guide):
 def option_table(options) -> str:
     rows = ["| option | meaning | default |", "|---|---|---|"]
     for option in options:
-        name = option.spelled.replace("|", r"\|").replace(", --", "`, `--")
+        name = (option.spelled or option.variable).replace("|", r"\|").replace(", --", "`, `--")
         shown = option.shown_default
         default = shown if option.default_text or shown == "none" else f"`{shown}`"
         rows.append(f"| `{name}` | {option.brief} | {default} |")

@@ -28,8 +28,9 @@ from tokcap.system.shortage import free_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Protocol
 
-    from tokcap.core.payload import Source
+    from tokcap.core.payload import Source, Spool
     from tokcap.core.request import Request, ShowRequest, View, WaitRequest
     from tokcap.core.response import Response
     from tokcap.core.tokenizer import Tokenizer
@@ -42,6 +43,11 @@ if TYPE_CHECKING:
     from tokcap.steps.stored_input import ShowCall
     from tokcap.steps.waiting import WaitCall
 
+    class HasStages(Protocol):
+        """Has kept what stages of pipelines have read (see `steps.stages`)."""
+
+        def notices(self, call: Call, out: Spool | None) -> tuple[Notice, ...]: ...
+
 
 class Done(Record):
     """The result of a call: its exit status, and the response that was written."""
@@ -53,7 +59,10 @@ class Done(Record):
 
 
 def run(
-    asked: Request, env: Environment, open_source: Callable[[Request, Environment], Source] = open_source
+    asked: Request,
+    env: Environment,
+    open_source: Callable[[Request, Environment], Source] = open_source,
+    stages: HasStages | None = None,
 ) -> Done:
     """Run a command or read another source, and answer. Refusals are raised before anything runs."""
     with Closing() as closing:
@@ -70,6 +79,8 @@ def run(
             return unread(captured.ending)
         has_error = FORMS[call.request.output].has_envelope
         notices = destinations.notices + call.notices + captured.notices(has_error=has_error)
+        if stages:
+            notices += stages.notices(call, destinations.out.spool)
         if destinations.out.is_out:
             # There is nothing left to answer.
             response = report_passed_output(call, destinations, captured, notices)

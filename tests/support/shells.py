@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from tests.support.nasty_lines import Line
 
 
+# What tokcap says about pipelines. No shell says anything like it.
+ABOUT_PIPELINES = re.compile(
+    rb"^\[[^\]\n]*(?:tokens before|stage \d+ exited|more pipelines)[^\]\n]*\]\n", re.MULTILINE
+)
+
+
 class Outcome(NamedTuple):
     out: bytes
     err: bytes
@@ -51,6 +57,10 @@ def fill_directory(directory: Path) -> Path:
     return directory
 
 
+def without_lines_about_pipelines(text: bytes) -> bytes:
+    return ABOUT_PIPELINES.sub(b"", text)
+
+
 def run_line(
     program: str,
     line: Line,
@@ -84,9 +94,12 @@ def run_line(
         )
     finally:
         os.close(read)
+    out, err = done.stdout, done.stderr or b""
+    if one_pipe:
+        out = without_lines_about_pipelines(out)
+    elif err != (err := without_lines_about_pipelines(err)) and not out.endswith(b"\n"):
+        # They begin on a new line.
+        err = err.removesuffix(b"\n")
     # bash names the process group if it cannot have the terminal.
-    out, err = (
-        re.sub(rb"process group \(-?\d+\)", b"process group", text or b"")
-        for text in (done.stdout, done.stderr)
-    )
+    out, err = (re.sub(rb"process group \(-?\d+\)", b"process group", text) for text in (out, err))
     return Outcome(out, err, done.returncode)

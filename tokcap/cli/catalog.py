@@ -40,7 +40,8 @@ RUN = Command(
             "COMMAND [ARG]...", "the command and its arguments; none: read standard input", required=False
         ),
     ),
-    options=(*options_of("run"), STRING, HELP, VERSION),
+    # An option without a spelling is only a variable and a key.
+    options=(*[option for option in options_of("run") if option.spellings], STRING, HELP, VERSION),
     exit_codes=(120, 124, 125, 126, 127),
 )
 # What only `show` has comes first.

@@ -51,7 +51,7 @@ class Option(Record):
     short: str = ""
     # How help shows the default if the value itself is not clear.
     default_text: str = ""
-    # Whether it has a long spelling. `-c STRING` has none.
+    # Whether it has a long spelling. `-c STRING` has none, nor what is only for the shells.
     has_name: bool = True
     # Which forms of a call take it; none: an option of subcommands.
     forms: tuple[Form, ...] = ("run", "show")
@@ -89,7 +89,7 @@ class Option(Record):
     @property
     def negation(self) -> str:
         """The flag that turns a switch of `tokcap` or `tokcap show` off; else empty."""
-        return f"--no-{self.name}" if self.forms and isinstance(self.kind, Switch) else ""
+        return f"--no-{self.name}" if self.forms and self.has_name and isinstance(self.kind, Switch) else ""
 
     @property
     def takes_value(self) -> bool:
@@ -243,6 +243,13 @@ OPTIONS = (
             "stop the command after this time: 90, 1.5m; its child processes are stopped too, exit 124",
         ),
         Option("kill_after", Duration(), "time from the TERM signal to the KILL signal", default_text="5s"),
+        Option(
+            "pipes",
+            Switch(),
+            "store what the last stage of a pipeline reads; in tokcap-bash and tokcap-zsh, if that is head,"
+            " tail, grep, sed, awk, wc or sort",
+            has_name=False,
+        ),
         Option(
             "kill_on_limit",
             Switch(),

@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 
 from tokcap.environment import STDERR, STDIN, STDOUT
+from tokcap.source.command import LeftOver
 from tokcap.startup.record import TYPE_CHECKING
 from tokcap.tokens import open_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tokcap.core.request import Request, Stream
     from tokcap.environment import Environment
     from tokcap.pipeline import Done
+    from tokcap.source.pipes import StagePipes
 
 # With fewer tokens nothing can be shown that names where the rest is.
 LEAST_TOKENS = 40
@@ -26,7 +28,13 @@ JOINT_TOKENS = 8
 MOST_DESCRIPTORS = 1 << 20
 
 
-def leave_relay(streams: Mapping[int, Stream], request: Request, done: Done | None, env: Environment) -> None:
+def leave_relay(
+    streams: Mapping[int, Stream],
+    request: Request,
+    done: Done | None,
+    env: Environment,
+    pipes: StagePipes | None = None,
+) -> None:
     """Fork, and return in the process that the caller waits for."""
     left = tokens_left(request, done, env)
     try:
@@ -45,8 +53,8 @@ def leave_relay(streams: Mapping[int, Stream], request: Request, done: Done | No
     env = env.replace(process_session=lambda: session)
     try:
         # This closes `ready`.
-        detach(streams)
-        pass_on(streams, request, left, env)
+        detach((*streams, *(pipes.descriptors if pipes else ())))
+        pass_on(LeftOver(streams, STDOUT, pipes), request, left, env)
     finally:
         os._exit(0)
 
@@ -62,26 +70,24 @@ def tokens_left(request: Request, done: Done | None, env: Environment) -> int | 
     return max(request.token_limit - used - JOINT_TOKENS, 0)
 
 
-def detach(streams: Mapping[int, Stream]) -> None:
+def detach(needed: Iterable[int]) -> None:
     """Leave the session, directory and descriptors of the caller, except those that are needed."""
     os.setsid()
     os.chdir("/")
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, STDIN)
     first = STDERR + 1
-    for descriptor in sorted(streams):
+    for descriptor in sorted(needed):
         os.closerange(first, descriptor)
         first = descriptor + 1
     os.closerange(first, MOST_DESCRIPTORS)
 
 
-def pass_on(streams: Mapping[int, Stream], request: Request, left: int | None, env: Environment) -> None:
+def pass_on(source: LeftOver, request: Request, left: int | None, env: Environment) -> None:
     """Pass on what fits, and read the rest all the same."""
     from tokcap.outputs import FORMS
     from tokcap.pipeline import run
-    from tokcap.source.command import LeftOver
 
-    source = LeftOver(streams, STDOUT)
     if (left is not None and left < LEAST_TOKENS) or FORMS[request.output].has_envelope:
         # There is no room, or the answer is a document that has ended.
         nowhere = os.open(os.devnull, os.O_WRONLY)

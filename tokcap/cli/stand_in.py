@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping, Sequence
     from typing import NoReturn
 
-    from tokcap.core.payload import Source
+    from tokcap.cli.pipelines import Pipelines
+    from tokcap.core.payload import Source, Spool
     from tokcap.core.request import Request, Value
     from tokcap.core.response import Notice
-    from tokcap.pipeline import Done
+    from tokcap.pipeline import Done, HasStages
     from tokcap.source.command import Command
+    from tokcap.steps.opening import Call
 
 # The first of four words that the start-up file for BASH_ENV puts before the arguments of the shell. The
 # others are the file of the shell, its `$0` and its `$_` (see `hooks.own_files.bash_env`).
@@ -47,6 +49,9 @@ SHOW_AFTER_SECONDS = 5.0
 
 # What a login shell has on its PATH at least. What else it has depends on files that it reads later.
 LOGIN_DIRECTORIES = ("/usr/local/bin", "/usr/bin", "/bin")
+
+# Without one of these, a string has no pipeline, and reads no file that may have one.
+PIPE_OR_SOURCE = ("|", ". ", "source ")
 
 # These write a core file, and the shell has written its own.
 DUMPING = (
@@ -133,6 +138,7 @@ class StandingIn:
         self._command: Command | None = None
         self._request: Request | None = None
         self._done: Done | None = None
+        self._pipelines: Pipelines | None = None
 
     def read(self, env: Environment) -> Request:
         """Return the request that runs the shell."""
@@ -142,11 +148,21 @@ class StandingIn:
 
     def run(self, request: Request, env: Environment) -> int:
         """Run the shell and answer."""
-        self._done = run_tolerantly(request, env, self._open)
+        self._done = run_tolerantly(request, env, self._open, self)
         status = self._done.status
         if env.frame and env.frame.tells_status and status:
             env.write_stdout(b"[exit status %d]\n" % status)
         return status
+
+    def _watch_pipelines(self, request: Request, env: Environment) -> Pipelines | None:
+        words = read_words(self._words)
+        string = "".join(self._words[words.position : words.position + 1]) if "c" in words.letters else "|"
+        # Most strings have no pipeline, and nothing is loaded for them.
+        if not request.pipes or not any(word in string for word in PIPE_OR_SOURCE):
+            return None
+        from tokcap.cli.pipelines import watch_pipelines
+
+        return watch_pipelines(self._shell, self._words, request, env)
 
     def _open(self, request: Request, env: Environment) -> Command:
         from tokcap.source.command import StandIn
@@ -154,9 +170,17 @@ class StandingIn:
 
         assert isinstance(env.reader, ShellReader)
         self._request = request
+        self._pipelines = self._watch_pipelines(request, env)
         inside = Inside(request.token_limit or 0, program=env.reader.program)
-        self._command = open_command(request, env, StandIn(self._shell.path, inside, SHOW_AFTER_SECONDS))
+        shell = StandIn(self._shell.path, inside, SHOW_AFTER_SECONDS)
+        if self._pipelines:
+            shell = shell.replace(variables=self._pipelines.variables, pipes=self._pipelines.pipes)
+        self._command = open_command(request, env, shell)
         return self._command
+
+    def notices(self, call: Call, out: Spool | None) -> tuple[Notice, ...]:
+        """Return what is to be said about pipelines of the shell."""
+        return self._pipelines.stages.notices(call, out) if self._pipelines else ()
 
     @property
     def signal(self) -> int:
@@ -166,10 +190,13 @@ class StandingIn:
 
     def hand_over(self, env: Environment) -> None:
         """Leave a process that passes on what background processes write later, if there are any."""
-        if self._command and self._command.left_over and self._request:
+        pipes = self._pipelines.pipes if self._pipelines else None
+        if self._command and self._request and (self._command.left_over or (pipes and pipes.descriptors)):
             from tokcap.cli.relay import leave_relay
 
-            leave_relay(self._command.left_over, self._request, self._done, env)
+            leave_relay(self._command.left_over, self._request, self._done, env, pipes)
+        if self._pipelines:
+            self._pipelines.stages.close()
 
 
 def request_for(command: tuple[str, ...], env: Environment, usual: Mapping[str, Value]) -> Request:
@@ -191,7 +218,10 @@ def request_for(command: tuple[str, ...], env: Environment, usual: Mapping[str, 
 
 
 def run_tolerantly(
-    request: Request, env: Environment, open_source: Callable[[Request, Environment], Source]
+    request: Request,
+    env: Environment,
+    open_source: Callable[[Request, Environment], Source],
+    stages: HasStages | None = None,
 ) -> Done:
     """Run a request; if its settings make that impossible, run it without them."""
     from tokcap.pipeline import run
@@ -206,14 +236,14 @@ def run_tolerantly(
         if request.session:
             # A session would pay for the refusal, and nothing would run.
             open_tokenizer(request.tokenizer)
-        return run(request, env, open_once)
+        return run(request, env, open_once, stages)
     except TokcapError as error:
         from tokcap.cli.tolerance import without_what_failed
 
         workable = None if opened else without_what_failed(request, error, env)
         if workable is None:
             raise
-    return run_tolerantly(workable, env, open_source)
+    return run_tolerantly(workable, env, open_source, stages)
 
 
 def writes_one_file(env: Environment) -> bool:

@@ -106,6 +106,7 @@ class Request(View):
     timeout: float | None = None
     kill_after: float = 5.0
     kill_on_limit: bool = False
+    pipes: bool = True
     spill: SpillMode = "auto"
     repeat: Repeat = "full"
     max_bytes: int = 256 << 20

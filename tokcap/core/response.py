@@ -48,6 +48,7 @@ MEANINGS = {
     "OUTPUT_OPEN": "a process in the background still has the output open; what it writes later is lost",
     "PASSWORD_EXPOSED": "other users can read the file that contains the password of the ledger",
     "PATTERN_TOO_SLOW": "the pattern of --focus takes too long and was stopped; it had no effect",
+    "PIPELINE": "in a shell for agents: how the stages of a pipeline ended, and where their output is",
     "REPEAT_FAILED": "the output could not be compared with what was shown before; it is shown as usual",
     "RESERVATION_LOST": "the server of the ledger has lost this reservation, and maybe other usage too",
     "SECRETS_MASKED": "--redact masked this many secrets",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import StderrMode, Stream
     from tokcap.environment import Environment, Inside
+    from tokcap.source.pipes import StagePipes
     from tokcap.source.process import Process
 
 
@@ -54,6 +55,9 @@ class StandIn(Record):
     inside: Inside
     # After this time the sinks are asked to show what there is.
     show_after_seconds: float
+    # Variables for its start-up file, and what answers that; None if there is none.
+    variables: Mapping[str, str | None] = {}  # never changed
+    pipes: StagePipes | None = None
 
 
 class Command:
@@ -143,7 +147,9 @@ class Command:
         if self._stand_in is None:
             return variables
         pipe = os.fstat(next(iter(self._connections.streams))).st_ino
-        return {**variables, INSIDE: self._stand_in.inside.replace(pipe=pipe).as_text()}
+        inside = self._stand_in.inside.replace(pipe=pipe).as_text()
+        given = {**variables, INSIDE: inside, **self._stand_in.variables}
+        return {name: value for name, value in given.items() if value is not None}
 
     def blocks(self) -> Iterator[tuple[Stream, bytes]]:
         """Yield what the command writes as it arrives, until the command and its output have ended.
@@ -161,13 +167,19 @@ class Command:
         # Left for reading after the command has ended.
         drain_seconds = HAND_OVER_SECONDS if self._stand_in else DRAIN_SECONDS
         ended = False
-        while streams and drain_seconds > 0:
+        pipes = self._stand_in.pipes if self._stand_in else None
+        if pipes:
+            pipes.begin(self._process.pid, self._poll)
+        # A shell that has closed its output still has pipelines.
+        while (streams or (pipes and not ended)) and drain_seconds > 0:
             if self._signals.has_no_thread:
                 self._termination.act()
             # Only reading counts as draining time: the consumer of the blocks may be slow.
             started = time.monotonic()
             events = self._poll.poll(drain_seconds * 1000 if ended else self._wait_milliseconds())
             ready = {descriptor for descriptor, _ in events}
+            if pipes:
+                pipes.act(dict(events))
             blocks = [(descriptor, readers[descriptor].read()) for descriptor in ready.intersection(streams)]
             if ended:
                 drain_seconds -= time.monotonic() - started
@@ -198,6 +210,8 @@ class Command:
                         yield name, last
                 self.stop("out")
                 self._unread = self._stand_in is not None and is_reader_gone(self._env.stderr)
+        if pipes:
+            pipes.end()
         if self._stand_in:
             self.left_over = self._connections.release()
         else:
@@ -300,11 +314,14 @@ class Command:
 class LeftOver:
     """Reads pipes until their last writer has closed them. There is no exit status."""
 
-    def __init__(self, streams: Mapping[int, Stream], reader: int | None) -> None:
+    def __init__(
+        self, streams: Mapping[int, Stream], reader: int | None, pipes: StagePipes | None = None
+    ) -> None:
         """`reader` is the descriptor to which the answer is written. If its reader is gone, stop reading.
 
         Then the background processes get a broken pipe, as they would without tokcap.
         """
+        self._pipes = pipes
         self._streams = dict(streams)
         self._reader = reader
         self._poll = select.poll()
@@ -317,8 +334,13 @@ class LeftOver:
         readers = {descriptor: DescriptorReader(descriptor) for descriptor in self._streams}
         for stream in {*self._streams.values()}:
             yield stream, RUNS_ON
-        while self._streams:
-            ready = {descriptor for descriptor, _ in self._poll.poll()}
+        if self._pipes:
+            self._pipes.go_on(self._poll)
+        while self._streams or (self._pipes and self._pipes.descriptors):
+            events = dict(self._poll.poll())
+            ready = set(events)
+            if self._pipes:
+                self._pipes.act(events)
             for descriptor in ready.intersection(self._streams):
                 block = readers[descriptor].read()
                 if not block:
@@ -326,7 +348,8 @@ class LeftOver:
                 elif descriptor in self._streams:
                     yield self._streams[descriptor], block
             if self._reader in ready:
-                return
+                self._poll.unregister(self._reader)
+                self.close()
 
     def stop(self, stream: Stream) -> None:
         for descriptor in [number for number, name in self._streams.items() if name == stream]:

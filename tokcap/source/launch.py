@@ -148,15 +148,15 @@ def execute(launch: Launch, variables: Mapping[str, str]) -> None:
 def restored_signals() -> tuple[int, ...]:
     """Return what Python ignores and this process did not ignore when it started, as far as that is known."""
     parent = os.getppid()
-    ignored = ignored_by(parent)
+    ignored = signals_in(parent, b"SigIgn")
     inherited = {number for number in RESTORED_SIGNALS if ignored >> (number - 1) & 1}
     if not inherited or not passes_on(parent):
         return RESTORED_SIGNALS
     return tuple(number for number in RESTORED_SIGNALS if number not in inherited)
 
 
-def ignored_by(pid: int) -> int:
-    """Return the signals that a process ignores, as bits; none if that is unknown."""
+def signals_in(pid: int, name: bytes) -> int:
+    """Return the signals in a line of `/proc/PID/status`, as bits; none if that is unknown."""
     try:
         status = os.open(f"/proc/{pid}/status", os.O_RDONLY)
     except OSError:
@@ -165,7 +165,7 @@ def ignored_by(pid: int) -> int:
         lines = os.read(status, STATUS_BYTES)
     finally:
         os.close(status)
-    return int(lines.partition(b"\nSigIgn:\t")[2].partition(b"\n")[0] or b"0", 16)
+    return int(lines.partition(b"\n%b:\t" % name)[2].partition(b"\n")[0] or b"0", 16)
 
 
 def passes_on(pid: int) -> bool:

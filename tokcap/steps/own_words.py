@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 # A cut answer leaves room for warnings: at most one part in this many of its limit, more for an urgent one.
 WORDS_SHARE, URGENT_SHARE = 4, 2
 # These show values of the output that are nowhere else.
-CONTENT_CODES = ("BESIDE_TABLE",)
+CONTENT_CODES = ("BESIDE_TABLE", "PIPELINE")
 # These change what a reader can do with the answer.
-URGENT_CODES = ("NOT_STORED", "TOKENIZER_FAILED", "CUT_FAILED", "NOT_CHARGED")
+URGENT_CODES = ("NOT_STORED", "TOKENIZER_FAILED", "CUT_FAILED", "NOT_CHARGED", "PIPELINE")
+# These are lines of their own, which begin with a bracket.
+BARE_CODES = ("PIPELINE",)
 # These are not warnings, and their code alone says nothing.
 PLAIN_CODES = ("LAST_OUTPUT",)
 # Stands for a structured payload if not even the sentinel fits: an empty container would read as no results.
@@ -85,6 +87,9 @@ class Speech:
 
 def spoken(message: str, code: str, kind: str = "", *, is_urgent: bool) -> Line:
     """Return a message as a line. What follows the first colon is the reason."""
+    if code in BARE_CODES:
+        line = message.encode("utf-8", "surrogateescape") + b"\n"
+        return Line(line, line, code.lower(), is_urgent)
     brief = message.partition(": ")[0]
     words = "" if code in PLAIN_CODES else code.replace("_", " ").lower()
     return Line(line_of(kind + message), line_of(kind + brief), words, is_urgent)

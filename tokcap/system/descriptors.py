@@ -80,17 +80,19 @@ class DescriptorReader:
         block = os.read(self._descriptor, self._block_bytes)
         if self._bytes_until_enlarged > 0:
             self._bytes_until_enlarged -= len(block)
-            if self._bytes_until_enlarged <= 0:
-                self._enlarge()
+            if self._bytes_until_enlarged <= 0 and enlarge_pipe(self._descriptor):
+                self._block_bytes = LARGE_PIPE_BYTES
         return block
 
-    def _enlarge(self) -> None:
-        try:
-            from fcntl import F_GETPIPE_SZ, F_SETPIPE_SZ, fcntl
 
-            if fcntl(self._descriptor, F_GETPIPE_SZ) < LARGE_PIPE_BYTES:
-                fcntl(self._descriptor, F_SETPIPE_SZ, LARGE_PIPE_BYTES)
-        except (ImportError, OSError):
-            # This is not a pipe, or the system has no such call, or the user has too many large pipes.
-            return
-        self._block_bytes = LARGE_PIPE_BYTES
+def enlarge_pipe(descriptor: int) -> bool:
+    """Make a pipe large, if the system allows it; return whether that is so."""
+    try:
+        from fcntl import F_GETPIPE_SZ, F_SETPIPE_SZ, fcntl
+
+        if fcntl(descriptor, F_GETPIPE_SZ) < LARGE_PIPE_BYTES:
+            fcntl(descriptor, F_SETPIPE_SZ, LARGE_PIPE_BYTES)
+    except (ImportError, OSError):
+        # It is not a pipe, or the system has no such call, or the user has too many large pipes.
+        return False
+    return True
