@@ -7,7 +7,7 @@ none, the chunk gets as long as it must.
 
 from __future__ import annotations
 
-from tokcap.core.tokenizer import WholeTokens, after_cut, tokens_of
+from tokcap.core.tokenizer import WholeTokens, tokens_of
 from tokcap.errors import TokenizerFailed
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -103,7 +103,6 @@ class Chunks:
 
     def __iter__(self) -> Iterator[bytes]:
         tokenizer = self.tokenizer
-        following = after_cut(tokenizer)
         buffer = bytearray()
         # Never search the same bytes twice: a stretch without a cut may be very long.
         search_from = FIRST_CHUNK_BYTES
@@ -128,7 +127,8 @@ class Chunks:
                 if cut is None:
                     break
                 yield bytes(buffer[begin:cut])
-                tokenizer = self.tokenizer = following
+                if tokenizer.continued:
+                    tokenizer = self.tokenizer = tokenizer.continued
                 begin = cut
                 stretch_bytes = LONG_STRETCH_BYTES
                 if seen is not None and seen < begin + CHUNK_BYTES:
