@@ -13,12 +13,11 @@ from tokcap.core.digest import checksum
 from tokcap.environment import Environment
 from tokcap.errors import DamagedOutput, NotFound, StoreError
 from tokcap.store import STORES, open_store
-from tokcap.store.base import Retention, index_name
+from tokcap.store.base import LAST_MEMBER, LAST_MEMBER_END, Retention, StoredRecord, index_name
 from tokcap.store.bucket import reader_of
 from tokcap.store.checked import digest_now
 from tokcap.store.cleaning import DAY_SECONDS, READ_SECONDS
 from tokcap.store.handles import is_handle_of
-from tokcap.store.record import LAST_MEMBER, LAST_MEMBER_END, StoredRecord
 from tokcap.store.recorder import Recorder, RecorderSettings
 from tokcap.store.shared_outputs import ENTRY, key_of, packed
 

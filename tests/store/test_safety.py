@@ -16,11 +16,10 @@ from tests.support.tiers import times
 from tokcap.environment import Environment
 from tokcap.errors import StoreError
 from tokcap.store import open_store
-from tokcap.store.base import Retention
+from tokcap.store.base import Retention, StoredRecord
 from tokcap.store.cleaning import DAY_SECONDS
 from tokcap.store.local import LocalStore
 from tokcap.store.local_layout import CLEAN_SECONDS, Layout
-from tokcap.store.record import StoredRecord
 from tokcap.store.recorder import Recorder, RecorderSettings
 
 pytestmark = pytest.mark.usefixtures("with_store")

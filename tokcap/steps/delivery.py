@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from tokcap.steps.capture import Captured, Input
     from tokcap.steps.destinations import Destinations
     from tokcap.steps.opening import Call
-    from tokcap.store.base import StoredOutput
-    from tokcap.store.record import StoredRecord
+    from tokcap.store.base import StoredOutput, StoredRecord
     from tokcap.store.running import Running
 
     Arguments = ParamSpec("Arguments")
@@ -287,7 +286,7 @@ def record_of(
 ) -> StoredRecord:
     """Return what is recorded about a run. The recorder adds the handle and the sizes."""
     # Most short outputs are not stored.
-    from tokcap.store.record import StoredRecord
+    from tokcap.store.base import StoredRecord
 
     ending = captured.ending
     command = request.command if request.record_arguments and request.command else None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tokcap.steps.capture import Captured
     from tokcap.steps.charging import Charge
     from tokcap.steps.continuation import Continuation
-    from tokcap.store.record import StoredRecord
+    from tokcap.store.base import StoredRecord
     from tokcap.store.recorder import Recorder
 
     class HasClose(Protocol):

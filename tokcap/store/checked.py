@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from tokcap.core.request import Stream
-    from tokcap.store.base import StoredOutput
-    from tokcap.store.record import StoredRecord
+    from tokcap.store.base import StoredOutput, StoredRecord
 
     class StoredBytes(Protocol):
         """The bytes of one stream as they are now."""

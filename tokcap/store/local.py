@@ -11,7 +11,7 @@ import os
 from tokcap.core.digest import checksum
 from tokcap.errors import StoreError
 from tokcap.startup.record import TYPE_CHECKING, Record
-from tokcap.store.base import ANYBODY, RECORD, Cleaned, StoredOutput, missing_stream
+from tokcap.store.base import ANYBODY, RECORD, Cleaned, StoredOutput, StoredRecord, missing_stream
 from tokcap.store.handles import (
     CANDIDATES_SHOWN,
     match_handle,
@@ -29,7 +29,6 @@ from tokcap.store.local_layout import (
     LocalDraft,
     session_key,
 )
-from tokcap.store.record import StoredRecord
 from tokcap.store.running import find, is_name
 from tokcap.system import private_files as private
 

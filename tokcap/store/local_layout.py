@@ -15,9 +15,8 @@ import os
 from tokcap.core.digest import blake2b, checksum
 from tokcap.errors import StoreError
 from tokcap.startup.record import TYPE_CHECKING
-from tokcap.store.base import FOR_THE_CACHE, RECORD, ListedOutput
+from tokcap.store.base import FOR_THE_CACHE, RECORD, ListedOutput, StoredRecord
 from tokcap.store.handles import is_handle
-from tokcap.store.record import StoredRecord
 from tokcap.system import private_files as private
 
 if TYPE_CHECKING:

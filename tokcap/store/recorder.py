@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from tokcap.core.digest import StreamDigest
     from tokcap.core.request import Request, Stream
     from tokcap.core.tokenizer import Tokenizer
-    from tokcap.store.base import Caller, Draft, Store, Ticket
-    from tokcap.store.record import StoredRecord
+    from tokcap.store.base import Caller, Draft, Store, StoredRecord, Ticket
     from tokcap.store.running import Announced, Running
 
     class Checkpoints(Protocol):

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
     from tokcap.core.request import Stream
     from tokcap.environment import Environment
-    from tokcap.store.base import Caller, Draft, Store
+    from tokcap.store.base import Caller, Draft, Store, StoredRecord
     from tokcap.store.bucket import Bucket, SharedUrl
-    from tokcap.store.record import StoredRecord
     from tokcap.store.running import Announced, Running
     from tokcap.store.shared_outputs import Entry
 

@@ -15,11 +15,10 @@ import zlib
 from tokcap.core.digest import SUM_BYTES, checksum
 from tokcap.errors import StoreError
 from tokcap.startup.record import TYPE_CHECKING, Record
-from tokcap.store.base import RECORD, Cleaned, ListedOutput
+from tokcap.store.base import RECORD, Cleaned, ListedOutput, StoredRecord
 from tokcap.store.bucket import reader_of
 from tokcap.store.cleaning import DAY_SECONDS
 from tokcap.store.handles import LEAST_CHARACTERS, is_handle
-from tokcap.store.record import StoredRecord
 from tokcap.system.private_files import is_temporary
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tokcap.budget.sqlite import ledger_in
 from tokcap.core.digest import checksum
 from tokcap.core.seek_points import SeekPoints, ShapeSeekPoints
 from tokcap.errors import TokcapError
-from tokcap.store.record import StoredRecord
+from tokcap.store.base import StoredRecord
 from tokcap.store.shared_outputs import MAGIC, packed, unpacked
 from tokcap.tokens.index import Checkpoints
 

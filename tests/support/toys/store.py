@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from tokcap.core.payload import Spool, open_nameless_file
 from tokcap.errors import NotFound
-from tokcap.store.base import ANYBODY, RECORD, Caller, Cleaned, ListedOutput, StoredOutput
+from tokcap.store.base import ANYBODY, RECORD, Caller, Cleaned, ListedOutput, StoredOutput, StoredRecord
 from tokcap.store.cleaning import split_by_retention
 from tokcap.store.handles import match_handle, nth_last, shortest_handle, steps_back, suggestion
-from tokcap.store.record import StoredRecord
 
 
 class Kept:
