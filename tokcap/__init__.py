@@ -11,6 +11,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     # `X as X` tells a type checker that the name is exported.
     from tokcap.api.asynchronous import arun as arun
+    from tokcap.api.background import Run as Run
+    from tokcap.api.background import start as start
     from tokcap.api.calls import cap as cap
     from tokcap.api.calls import count as count
     from tokcap.api.calls import pages as pages
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 else:
     _NAMES_OF_MODULES = {
         "tokcap.api.asynchronous": "arun",
+        "tokcap.api.background": "Run start",
         "tokcap.api.calls": "cap count pages run show",
         "tokcap.api.manager": "BudgetManager TokenCounter open_session",
         "tokcap.api.results": "Capped Result",

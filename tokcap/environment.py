@@ -151,17 +151,9 @@ class ShellReader(Record):
         words = (f" --{key} {quoted(value)}" if value else f" --{key}" for key, value in options)
         return f"{self.name} show {handle}{''.join(words)}"
 
-    def waiting(self, name: str, place: int) -> str:
-        """Return the call that shows what a running command writes after a place."""
-        return f"{self.name} wait {name} --since {place}"
-
     def choice(self, option: str, value: str) -> str:
         """Return what may be added to a call to see less of the output."""
-        return f"[{self.argument(option, value)}]"
-
-    def argument(self, option: str, value: str) -> str:
-        """Return what is added to the same call."""
-        return f"--{option} {value}"
+        return f"[--{option} {value}]"
 
 
 class ToolReader(Record):
@@ -179,15 +171,9 @@ class ToolReader(Record):
         words = (f" {argument_of(key)}={quoted(value)}" for key, value in given.items())
         return f"{self.search if 'grep' in given else self.show} handle={handle}{''.join(words)}"
 
-    def waiting(self, name: str, place: int) -> str:
-        return f"wait name={name} since={place}"
-
     def choice(self, option: str, value: str) -> str:
         tool = f"or {self.search} " if option == "grep" and self.search != self.show else ""
-        return f"[{tool}{self.argument(option, value)}]"
-
-    def argument(self, option: str, value: str) -> str:
-        return f"{argument_of(option)}={value}"
+        return f"[{tool}{argument_of(option)}={value}]"
 
 
 class FunctionReader(Record):
@@ -203,15 +189,8 @@ class FunctionReader(Record):
         words += (f'{argument_of(key)}="{value}"' for key, value in given.items())
         return f"call {self.name}({', '.join(words)})"
 
-    def waiting(self, name: str, place: int) -> str:
-        """Return nothing: a function has shown all that its command had written when it ended."""
-        return ""
-
     def choice(self, option: str, value: str) -> str:
-        return f"[or {self.argument(option, value)}]"
-
-    def argument(self, option: str, value: str) -> str:
-        return f'{argument_of(option)}="{value}"'
+        return f'[or {argument_of(option)}="{value}"]'
 
 
 def tool_arguments(options: Options) -> dict[str, str]:

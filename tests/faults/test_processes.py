@@ -45,7 +45,7 @@ class TestTooManyProcesses:
         def run(number: int, *args, **options) -> Ran:
             # Each has a user of its own: what the last one left behind must not count.
             prefix = (*another_user(61200 + number), "prlimit", f"--nproc={number}")
-            return run_tokcap(*args, prefix=prefix, env={"TOKCAP_DATA_DIR": f"/nowhere/{number}"}, **options)
+            return run_tokcap(*args, prefix=prefix, env={"TOKCAP_DATA_DIR": f"/proc/no/{number}"}, **options)
 
         return run
 

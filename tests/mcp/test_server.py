@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -25,9 +26,9 @@ def agent(request, tmp_path_factory):
         yield agent
 
 
-def test_there_are_four_tools_and_text_is_all_that_they_return(agent):
+def test_there_are_five_tools_and_text_is_all_that_they_return(agent):
     tools = agent.tools()
-    assert [*tools] == ["run", "show", "grep", "budget_status"]
+    assert [*tools] == ["run", "wait", "show", "grep", "budget_status"]
     assert agent.hello["serverInfo"]["name"] == "tokcap"
     assert all(tool["description"] for tool in tools.values())
     # A client that finds structured content may show its model nothing else.
@@ -39,11 +40,11 @@ def test_there_are_four_tools_and_text_is_all_that_they_return(agent):
 
 
 @pytest.mark.parametrize("separators", [None, (",", ":")])
-def test_the_tools_are_described_in_at_most_600_tokens(agent, separators):
+def test_the_tools_are_described_in_at_most_700_tokens(agent, separators):
     seen_by_model = [
         {key: tool[key] for key in ("name", "description", "inputSchema")} for tool in agent.tools().values()
     ]
-    assert recount(json.dumps(seen_by_model, separators=separators).encode()) <= 600
+    assert recount(json.dumps(seen_by_model, separators=separators).encode()) <= 700
 
 
 def test_the_text_of_a_run_has_output_status_handle_and_next_call(agent):
@@ -150,7 +151,7 @@ BAD_CALLS = {
     "no such argument": ("run", {"argv": ["true"], "limt": 5}, "USAGE"),
     "an argument that is not listed": ("run", {"argv": ["true"], "focus": "x"}, "USAGE"),
     "no limit of 0": ("run", {"argv": ["true"], "limit": 0}, "USAGE"),
-    "no such directory": ("run", {"argv": ["true"], "cwd": "/nowhere"}, "USAGE"),
+    "no such directory": ("run", {"argv": ["true"], "cwd": "/proc/nowhere"}, "USAGE"),
     "no such command": ("run", {"argv": ["no-such-command"]}, "COMMAND_NOT_FOUND"),
     "no program": ("run", {"argv": ["/etc/passwd"]}, "COMMAND_NOT_EXECUTABLE"),
     "no such handle": ("show", {"handle": "0000"}, "NOT_FOUND"),
@@ -206,3 +207,23 @@ def test_parallel_calls_get_their_own_results(agent):
         assert answer.text.startswith(f"{number}\n")
         assert f"stderr:\ne{number}\n" in answer.texts
         assert answer.tokens <= 80
+
+
+def test_a_command_in_the_background_is_read_while_it_runs(agent, tmp_path):
+    loop = "while [ ! -e go ]; do sleep 0.02; done"
+    started = agent.call(
+        "run", shell=f"echo one; {loop}; seq 1 9000; exit 3", cwd=str(tmp_path), background=True
+    )
+    name = re.fullmatch(r"\[RUNNING\] wait handle=(@\w+)\n", started.text)[1]
+    assert agent.call("wait", handle=name, until="^one$").text == "one\n[RUNNING]\n"
+    assert agent.call("wait", timeout=0.01).text == "[RUNNING]\n"
+    (tmp_path / "go").touch()
+    found = agent.call("wait", limit=100)
+    assert found.tokens <= 100
+    while "MORE" not in found.text:
+        found = agent.call("wait", limit=100)
+    assert found.text.startswith("1\n2\n")
+    assert agent.call("show", handle=name, offset=2, limit=60).text.startswith("1\n2\n")
+    assert "EXITED 3" in agent.call("wait", handle=name, limit=100).text
+    assert "background: true or false is expected" in agent.call("run", shell="true", background="x").text
+    assert "no output has the name" in agent.call("wait", handle="@none").text

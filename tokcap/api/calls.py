@@ -124,9 +124,14 @@ def run_command(
     options: Mapping[str, object],
     environment: CapturedEnvironment,
     open_source: OpenSource = open_source,
+    running: str = "",
 ) -> Result:
-    """Run a command in `environment`. `arun` passes `open_source` to be able to stop the command."""
-    captured = run_captured(build_run_request(checked_argv(argv), options), environment, open_source)
+    """Run a command in `environment`. `arun` passes `open_source` to be able to stop the command.
+
+    `running` is the name of its output while it runs, which `start` has reserved.
+    """
+    request = build_run_request(checked_argv(argv), options).replace(running=running)
+    captured = run_captured(request, environment, open_source)
     response = captured.response
     return Result(
         captured.stdout_data,

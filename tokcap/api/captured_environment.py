@@ -166,8 +166,10 @@ class Interrupted(Exception):
 class StoppableCommand:
     """A source that wraps the command, so that another thread can stop it, even before it has started."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, forgets: bool = True) -> None:
+        """`forgets`: nothing of a command that was stopped is stored or charged, and there is no result."""
         self._lock = threading.Lock()
+        self._forgets = forgets
         self._source: Source | None = None
         self._is_interrupted = False
 
@@ -196,7 +198,7 @@ class StoppableCommand:
         try:
             return self._command.end()
         finally:
-            if self._is_interrupted:
+            if self._is_interrupted and self._forgets:
                 # Leave the pipeline here, before it stores or charges anything.
                 raise Interrupted
 

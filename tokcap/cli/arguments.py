@@ -10,7 +10,7 @@ import os
 
 from tokcap.cli.kinds import LineOfText, Switch
 from tokcap.cli.options import BY_KEY, by_flag, options_of
-from tokcap.core.request import DEFAULTS, SUBCOMMANDS, Request, ShowRequest
+from tokcap.core.request import DEFAULTS, SUBCOMMANDS, Request, ShowRequest, WaitRequest
 from tokcap.errors import UsageError
 from tokcap.startup.record import TYPE_CHECKING, Record
 
@@ -173,6 +173,13 @@ def show_request(name: str, values: Mapping[str, Value], given: Collection[str] 
     if values["focus"]:
         values = with_focus(values)
     return ShowRequest(handle=handle, **values)  # type: ignore[arg-type]  # as above
+
+
+def wait_request(name: str, values: Mapping[str, Value], **own: object) -> WaitRequest:
+    """Return the request to wait for a running output. The answer is new text, from its beginning."""
+    plain = {"keep": "head", "mode": "raw", "shape": "text", "fields": "", "focus": "", "align": "record"}
+    whole = {"token_offset": 0, "token_count": False, "clean": False}
+    return WaitRequest(**{**values, **plain, **whole, "handle": name, **own})  # type: ignore[arg-type]  # as above
 
 
 def with_offset(

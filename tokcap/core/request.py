@@ -8,6 +8,7 @@ from __future__ import annotations
 from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal, TypeAlias
 
     from tokcap.core.response import Notice
@@ -135,6 +136,10 @@ class WaitRequest(ShowRequest):
     until: str = ""
     since: str = ""
     timeout: float | None = None
+    # Under which name the place of this reader is kept; empty: that of the session, if there is one.
+    reader: str = ""
+    # Whether the answer is not wanted any more.
+    gave_up: Callable[[], bool] | None = None
 
 
 # The default of every option by its key. The class values of a record are the defaults of its fields.

@@ -40,13 +40,13 @@ class Shown(Record):
     """What the library has returned, whichever function it was."""
 
     out: str
-    err: str
+    err: str = ""
     # Warnings, and the way to the rest of a structured cut. They are inside the limit.
-    words: str
-    truncated: bool
-    handle: str | None
+    words: str = ""
+    truncated: bool = False
+    handle: str | None = None
     # The arguments of the function `show` that give the next window.
-    next_call: Mapping[str, Any] | None
+    next_call: Mapping[str, Any] | None = None
     # How the command ended; None if no command ran.
     exit_code: int | None = None
     # What is to be said about the end beyond its number: a signal, a timeout.

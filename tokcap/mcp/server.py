@@ -101,6 +101,8 @@ class Server:
     def close(self, grace_seconds: float) -> None:
         """Stop all calls that do not end within a moment."""
         self._calls.close(grace_seconds)
+        if self._tools:
+            self._tools.close()
 
     def _send(self, message: Message | None) -> None:
         if message is not None:

@@ -12,7 +12,7 @@ from tokcap.startup.record import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from typing import Any, Literal, TypeAlias
 
-    Kind: TypeAlias = Literal["string", "integer", "number", "strings"]
+    Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "strings"]
 
 # With "pass", a command would write to the streams of the server.
 UNUSABLE_VALUES = {"stderr": ("pass",)}
@@ -84,6 +84,8 @@ FIELDS = Argument("fields", help="only these keys or columns: a,b.c")
 # A mark names it if a session has chosen a shorter mode.
 MODE = Argument("mode")
 
+TIMEOUT = Argument("timeout", "number", "seconds")
+
 TOOLS = (
     Tool(
         "run",
@@ -94,13 +96,24 @@ TOOLS = (
             Argument("argv", "strings", "or its words"),
             Argument("cwd"),
             Argument("stdin"),
-            Argument("timeout", "number", "seconds"),
+            TIMEOUT,
+            Argument("background", "boolean", "then use wait"),
             choice("stderr"),
             LIMIT,
             choice("keep"),
             FIELDS,
         ),
         reads_only=False,
+    ),
+    Tool(
+        "wait",
+        "Read what a background command has written since.",
+        (
+            HANDLE.replace(required=False),
+            Argument("until", help="Python regex"),
+            TIMEOUT.replace(help=""),
+            LIMIT.replace(help=""),
+        ),
     ),
     Tool(
         "show",

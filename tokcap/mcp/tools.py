@@ -6,12 +6,14 @@ import os
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
+from tokcap.api.background import Run, wait_for
 from tokcap.api.calls import command_environment, count, run_command, show
 from tokcap.api.captured_environment import CapturedEnvironment, Interrupted, StoppableCommand
 from tokcap.environment import Environment, ToolReader
 from tokcap.errors import CommandNotFound, TokcapError, UsageError
 from tokcap.mcp.media import image_in, media_in
 from tokcap.mcp.results import (
+    Shown,
     cost_of_result,
     error_result,
     room_tokens,
@@ -24,6 +26,7 @@ from tokcap.mcp.tool_table import BY_NAME, PROXY_READER, PROXY_TOOL
 from tokcap.shapes import terser
 from tokcap.store import open_store
 from tokcap.store.handles import split_offset
+from tokcap.store.running import LATEST_RUNNING
 from tokcap.system.shell import shell_argv
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
 
 # A client kills the server two seconds after it has closed the connection. Commands must have ended by then.
 KILL_AFTER_SECONDS = 1.0
+# How long `wait` waits, unless it is told. Many clients give up after a minute.
+WAIT_SECONDS = 30.0
 # Where the width and the height of an image are, behind all that a camera may say about itself.
 HEADER_BYTES = 1 << 20
 AS_SHELL = "pass a command line as shell"
@@ -144,8 +149,28 @@ class ServerTools(StoredTools):
 
     def __init__(self, settings: ServerSettings) -> None:
         super().__init__(settings, ToolReader(), BY_NAME)
+        # Commands in the background.
+        self._started: list[Run] = []
+
+    def close(self) -> None:
+        """End the commands in the background: nobody can read what they write."""
+        for run in self._started:
+            run.stop()
+        for run in self._started:
+            run.join(2 * KILL_AFTER_SECONDS)
 
     def work(self, name: str, given: Given, hold: Hold, cancellation: Cancellation) -> ToolResult:
+        if name == "wait":
+            found = wait_for(
+                given.pop("handle", LATEST_RUNNING),
+                "mcp",
+                **{"timeout": WAIT_SECONDS, **given},
+                limit=hold.tokens,
+                tokenizer=self._settings.tokenizer,
+                gave_up=lambda: cancellation.is_requested,
+            )
+            shown = Shown(found.text, words=found.words.decode("utf-8", "replace"))
+            return text_result(shown, hold.tokens, self._settings)
         if name != "run":
             return super().work(name, given, hold, cancellation)
         settings, argv, shell = self._settings, given.pop("argv", None), given.pop("shell", "")
@@ -166,6 +191,10 @@ class ServerTools(StoredTools):
             "limit": hold.tokens - room_tokens(hold.tokens),
         }
         words = argv or shell_argv([shell], ["-c"], os.environ)
+        if options.pop("background", False):
+            run = Run(words, {"spill": "always", **options}, environment)
+            self._started.append(run)
+            return text_result(Shown(f"[RUNNING] wait handle={run.name}\n"), hold.tokens, settings)
         try:
             result = run_command(words, options, environment, command.open_source)
         except CommandNotFound as error:
@@ -208,6 +237,10 @@ def value_of(argument: Argument, value: Any) -> Any:
         raise UsageError(f"{argument.name}: a whole number is expected")
     if argument.kind == "number" and is_number:
         return value
+    if argument.kind == "boolean":
+        if value in (True, False, "true", "false"):
+            return value in (True, "true")
+        raise UsageError(f"{argument.name}: true or false is expected")
     # A duration may have a unit, which is checked later: "1.5m".
     if not isinstance(value, str):
         raise UsageError(f"{argument.name}: a {argument.kind} is expected")

@@ -188,7 +188,8 @@ class HeldAndLive(Held):
         order, recorder = WriteOrder(call.tokenizer), call.recorder
 
         def way_on(byte: int) -> str:
-            return call.env.reader.waiting(recorder.name, byte) if recorder and recorder.name else ""
+            name = recorder.name if recorder else ""
+            return f"{call.env.reader.name} wait {name} --since {byte}" if name else ""
 
         is_text = always if request.shape == FALLBACK else certainly_text
         kept_out, write_out = out

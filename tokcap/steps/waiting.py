@@ -10,7 +10,7 @@ import time
 
 from tokcap.core.payload import TextPayload
 from tokcap.core.response import Failure, failure_of
-from tokcap.errors import NotFound, UsageError
+from tokcap.errors import NotFound, ReaderGone, UsageError
 from tokcap.exits import OK, OWN_FAILURE, TIMED_OUT, Ending
 from tokcap.outputs import FORMS
 from tokcap.startup.record import TYPE_CHECKING, Record
@@ -112,7 +112,7 @@ class WaitCall(Record):
     # What was shown before, and what this answer shows.
     place: Place
     given: News
-    # The key of the session that keeps its place; empty: the caller does.
+    # The name under which its place is kept; empty: the caller keeps it.
     reader: str
 
     @property
@@ -166,8 +166,7 @@ class WaitCall(Record):
         """Return the line that says how the command stands, and how to go on."""
         more = "" if self.place == self.ends else ", MORE"
         goes_on = more or self.given.state == "RUNNING"
-        way = self.env.reader.argument("since", self.place.as_text())
-        way = f" {way}" if goes_on and not self.reader else ""
+        way = f" --since {self.place.as_text()}" if goes_on and not self.reader else ""
         return f"[{self.given.state}{more}]{way}\n"
 
     def save_place(self) -> None:
@@ -191,7 +190,7 @@ def open_wait(asked: WaitRequest, env: Environment, closing: Closing) -> WaitCal
     deadline = None if asked.timeout is None else started + asked.timeout
     output = closing.add(find_output(asked, env, started, deadline))
     output.announced.note_read()
-    reader = session_key(asked.session) if asked.session and place is None else ""
+    reader = asked.reader or (session_key(asked.session) if asked.session and place is None else "")
     if place is None:
         kept = output.announced.place_of(reader) if reader else ""
         place = Place.read_from(kept) if kept else Place()
@@ -234,14 +233,18 @@ def wait(
 ) -> News:
     """Wait until the pattern appears, the command ends, or the time is up."""
     if not asked.until:
-        return look(env, output, deadline, None)
+        return look(asked, env, output, deadline, None)
     with PatternSearch(asked.until, "--until") as search:
         lines = NewLines(output, place)
-        return look(env, output, deadline, lambda: any(map(search.places_in, lines.blocks())))
+        return look(asked, env, output, deadline, lambda: any(map(search.places_in, lines.blocks())))
 
 
 def look(
-    env: Environment, output: Followed, deadline: float | None, is_there: Callable[[], bool] | None
+    asked: WaitRequest,
+    env: Environment,
+    output: Followed,
+    deadline: float | None,
+    is_there: Callable[[], bool] | None,
 ) -> News:
     """Look again and again, less often after a while."""
     pause = FIRST_LOOK_SECONDS
@@ -252,6 +255,8 @@ def look(
             return News(EMPTY)
         if ended:
             return ending_of(output.running.status)
+        if asked.gave_up and asked.gave_up():
+            raise ReaderGone("nobody waits for the answer any more")
         if deadline is not None and env.clock() >= deadline:
             problem = Failure("TIMEOUT", "the command still runs (--timeout)")
             return News(EMPTY, exit_status=TIMED_OUT, problem=problem)

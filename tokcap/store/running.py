@@ -111,8 +111,10 @@ class Announced:
         self._write(PLACE + reader, place)
 
     def now(self) -> Running:
-        """Return what the name means now."""
-        return read(self._root, self.running.name) or self.running
+        """Return what the name means now; `NotFound` if it has been removed."""
+        if found := read(self._root, self.running.name):
+            return found
+        raise NotFound(f"{self.running.name} has ended, and nothing of its output was kept")
 
     def _write(self, file: str, text: str) -> None:
         try:
@@ -138,6 +140,18 @@ def reserve(root: str) -> str:
         except OSError as error:
             raise private.refused(root, error) from None
         return SIGN + name
+
+
+def reserve_in(env: Environment) -> Announced:
+    """Return a new name for an output that begins soon; `StoreError` if nothing can be stored."""
+    for directory in (env.data_dir(), env.spare_data_dir()):
+        try:
+            private.make_directory(directory, restrict=False)
+            private.make_directory(os.path.join(directory, SPILL))
+            return Announced.begin(os.path.join(directory, SPILL), Running("", env.now()))
+        except StoreError as error:
+            problem = error
+    raise problem
 
 
 def read(root: str, name: str) -> Running | None:

@@ -39,7 +39,7 @@ def serve_agent(env: Environment, total: int | None = None, **flags: object) -> 
 
 MCP = Command(
     path=("mcp",),
-    summary="Serve the tools run, show, grep and budget_status to an agent, over stdin and stdout.",
+    summary="Serve the tools run, wait, show, grep and budget_status to an agent, over stdin and stdout.",
     details="Speaks the Model Context Protocol until the client disconnects. No answer has more tokens than"
     " the limit, whatever a call asks for. The text of an answer has everything: output, exit status, handle"
     " and the next call. To cap the results of another server, use tokcap mcp wrap.",

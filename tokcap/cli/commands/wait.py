@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from tokcap import exits
-from tokcap.cli.arguments import decide, show_request
+from tokcap.cli.arguments import decide, wait_request
 from tokcap.cli.description import Argument, Command
 from tokcap.cli.kinds import LineOfText
 from tokcap.cli.options import BY_KEY, own_option, row_like
-from tokcap.core.request import WaitRequest
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokcap.core.request import Value
     from tokcap.environment import Environment
-
-# What the answer is in any case: the new text, from its beginning.
-PLAIN: dict[str, Value] = {"token_offset": 0, "token_count": False, "keep": "head", "mode": "raw"}
-PLAIN |= {"shape": "text", "fields": "", "focus": "", "clean": False, "align": "record"}
 
 
 def wait(
@@ -30,9 +25,8 @@ def wait(
     from tokcap.pipeline import wait
 
     flags = [(BY_KEY[key], str(value)) for key, value in given.items()]
-    request = show_request("", {**decide(flags, "show", env), **PLAIN})
-    values = {**request.__dict__, "handle": name, "until": until, "since": since, "timeout": timeout}
-    return wait(WaitRequest(**values), env).status
+    values = decide(flags, "show", env)
+    return wait(wait_request(name, values, until=until, since=since, timeout=timeout), env).status
 
 
 WAIT = Command(
