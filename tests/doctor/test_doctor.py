@@ -148,14 +148,19 @@ class TestStore:
         data[7] ^= 1
         (changed / "out").write_bytes(data)
         (shorter / "out").write_bytes(b"1\n")
+        fourth.chmod(0o755)
+        (fourth / "out").chmod(0o644)
+        (fourth / "elsewhere").symlink_to("/etc")
+        (spill / "zz it's").symlink_to("/nowhere")
         before = everything_below(with_store)
         found = examined()
         assert everything_below(with_store) == before
-        assert wrong(found) == {"store.outputs"}
+        assert wrong(found) == {"store.outputs", "store.links", "store.permissions"}
         messages = {name: checks[0]["message"] for name, checks in found.items()}
         assert f"{unrecorded.name}: its record.json is missing or damaged" in messages["store.outputs"]
         assert f"{changed.name} was changed since it was stored" in messages["store.outputs"]
         assert f"out of {shorter.name} is damaged: it has 2 bytes" in messages["store.outputs"]
+        assert f"spill/{fourth.parent.name}/{fourth.name}/out" in messages["store.permissions"]
 
         program = tmp_path / "tokcap"
         program.write_text(f'#!/bin/sh\nexec {PYTHON} -m tokcap "$@"\n')

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 PREFIX = "TOKCAP_"
 # Variables without an option.
-OTHERS = ("TOKCAP_CONFIG", "TOKCAP_DATA_DIR", "TOKCAP_SHELL", "TOKCAP_PROGRAM", "TOKCAP_SESSION_FROM")
+OTHERS = (
+    *("TOKCAP_CONFIG", "TOKCAP_DATA_DIR", "TOKCAP_SHELL", "TOKCAP_PROGRAM", "TOKCAP_SESSION_FROM"),
+    "TOKCAP_STAGES",
+)
 KNOWN = (*(option.variable for option in OPTIONS if option.ambient), *OTHERS, INSIDE, FRAME, BECAME)
 ONLY_FLAGS = {option.variable: option.flag for option in OPTIONS if not option.ambient}
 SIMILARITY = 0.75

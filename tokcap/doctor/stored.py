@@ -1,13 +1,14 @@
-"""Check the data directory: whether it can be used, and the stored outputs in it."""
+"""Check the data directory: whether it can be used, its files, and the stored outputs in it."""
 
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING
 
 from tokcap.cli.reply import with_store
 from tokcap.core.units import count_of, size_of
-from tokcap.doctor.examination import Finding, fact, some_of, wrong
+from tokcap.doctor.examination import Finding, fact, note, some_of, wrong
 from tokcap.errors import DamagedOutput, StoreError, TokcapError, UsageError
 from tokcap.store import open_store
 from tokcap.system.quoting import quoted
@@ -20,16 +21,22 @@ if TYPE_CHECKING:
     from tokcap.store.shared_outputs import SharedOutputs
 
 USE_ANOTHER = "export TOKCAP_DATA_DIR=~/tokcap-data"
-OTHERS_WRITE = 0o022
+OTHERS_WRITE, OTHERS = 0o022, 0o077
 # Reading gigabytes takes too long, so digests are compared only for the latest outputs.
 COMPARED_BYTES = 256 << 20
+# What tokcap writes into the data directory, which other programs may share.
+OWN_FILES = ("spill", "account", "outbox")
 
 
 def check(env: Environment) -> Iterator[Finding]:
-    """Check the directory, and the outputs of the store."""
+    """Check the directory, the files in it, and the outputs of the store."""
     path = env.data_dir()
     if problem := place_problem(path):
         yield wrong("data", *problem)
+    elif os.path.isdir(path):
+        yield from check_files([os.path.join(path, name) for name in OWN_FILES], path)
+        if stat.S_IMODE(os.stat(path).st_mode) & OTHERS:
+            yield note("data", f"others can list the files in {path}", f"chmod go= {quoted(path)}")
     try:
         env = with_store(env)
     except UsageError:
@@ -68,6 +75,43 @@ def place_problem(path: str) -> tuple[str, str] | None:
         remedy = f"chmod u+rwx {quoted(path)}" if above == path else USE_ANOTHER
         return f"{path}: {cannot}: {above} is not writable", remedy
     return None
+
+
+def check_files(paths: Sequence[str], directory: str) -> Iterator[Finding]:
+    """Check owner and permissions of files, and of everything below them."""
+    links: list[str] = []
+    foreign: list[str] = []
+    exposed: list[str] = []
+    for path, status in walk(paths):
+        if stat.S_ISLNK(status.st_mode):
+            links.append(path)
+        elif status.st_uid != os.geteuid():
+            foreign.append(path)
+        elif stat.S_IMODE(status.st_mode) & OTHERS:
+            exposed.append(path)
+    mine = " ".join(quoted(path) for path in paths if os.path.lexists(path))
+    for name, found, problem, remedy in (
+        ("links", links, "tokcap does not follow symbolic links", f"rm {' '.join(map(quoted, links))}"),
+        ("owner", foreign, "owned by another user", f"sudo chown -R {os.geteuid()} {mine}"),
+        ("permissions", exposed, "accessible to others", f"chmod -R go= {mine}"),
+    ):
+        if found:
+            shown = some_of([os.path.relpath(path, directory) for path in found])
+            yield wrong(name, f"{problem}: {shown}", remedy)
+
+
+def walk(paths: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield files and everything below them, except what disappears or cannot be examined."""
+    left = [*paths]
+    while left:
+        path = left.pop()
+        try:
+            status = os.lstat(path)
+            if stat.S_ISDIR(status.st_mode):
+                left += [entry.path for entry in os.scandir(path)]
+        except OSError:
+            continue
+        yield path, status
 
 
 def check_outputs(store: Store, outputs: Sequence[ListedOutput]) -> Iterator[Finding]:

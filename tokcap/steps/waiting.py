@@ -144,7 +144,7 @@ class WaitCall(Record):
             yield self.showing(left)
 
     def showing(self, tokens: int | None) -> WaitCall:
-        """Return the call with an answer of at most so many tokens, without the line about the command."""
+        """Return the call with an answer of at most this many tokens, without the line about the command."""
         text, parts = b"", {}
         for stream in ORDER:
             stop = min(self.ends.of(stream), self.begin.of(stream) + MOST_BYTES - len(text))
@@ -295,7 +295,7 @@ class NewLines:
 
 
 def bytes_within(text: bytes, tokens: int, tokenizer: Tokenizer) -> int:
-    """Return how many bytes of a text have at most so many tokens: whole lines if at least one fits."""
+    """Return how many bytes of a text have at most this many tokens: whole lines if at least one fits."""
     index = open_index(TextPayload(text), tokenizer)
     if tokens <= 0 or index.reach(tokens + 1) <= tokens:
         return len(text) if tokens > 0 else 0
