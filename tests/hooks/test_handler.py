@@ -91,6 +91,12 @@ class TestClaudeCode:
         assert recount(text.encode()) <= 300
         assert "tokcap show" in text
 
+    def test_what_a_call_is_for_is_the_question_of_the_reader(self):
+        event = claude_event("".join(f"package p{n} of {n}\n" for n in range(3000)), "mcp__x__list")
+        event["tool_input"] = {"description": "Find out about p1733"}
+        answer = answered(event, "claude-code", "--token-limit", "300")
+        assert "package p1733 of" in answer["hookSpecificOutput"]["updatedToolOutput"]
+
     def test_a_list_of_names_stays_a_list(self):
         response = {"filenames": LINES.splitlines(), "numFiles": 3000}
         answer = answered(claude_event(response, "Glob"), "claude-code", "--token-limit", "300")

@@ -113,6 +113,30 @@ def test_a_pattern_does_not_go_with_another_policy(inside):
     assert inside("-n", "9", "--keep", "tail", "--focus", "x", stdin=b"").status == 125
 
 
+PACKAGES = "".join(f"ii  lib{n:x}-data:amd64  {n}.{n % 7}-2  amd64  shared files\n" for n in range(600))
+QUESTION = "Which version of lib1a3-data is installed?"
+
+
+@pytest.mark.parametrize("given", [("--ask", QUESTION), ("--ask", QUESTION, "--keep", "auto")])
+def test_lines_that_share_the_rare_words_of_a_question_are_shown(inside, given):
+    without = inside("-n", "150", "--keep", "focus", stdin=PACKAGES.encode())
+    ran = inside("-n", "150", *given, stdin=PACKAGES.encode())
+    assert b"lib1a3-data:amd64" in ran.out
+    assert b"lib1a3-data:amd64" not in without.out
+    assert recount(ran.out) <= 150
+
+
+def test_a_question_about_what_is_not_there_changes_nothing(inside):
+    without = inside("-n", "150", "--keep", "focus", stdin=BUILD)
+    assert inside("-n", "150", "--ask", "is the moon full?", stdin=BUILD).out == without.out
+
+
+def test_a_question_as_a_setting_does_not_choose_what_is_kept(inside):
+    asked = inside("-n", "60", stdin=BUILD, env={"TOKCAP_ASK": QUESTION})
+    assert asked.out == inside("-n", "60", stdin=BUILD).out
+    assert inside("-n", "9", "--keep", "tail", "--ask", "x", stdin=b"").status == 125
+
+
 def test_meta_says_what_was_found_and_where(inside):
     meta = inside("-n", "200", "--keep", "focus", "-o", "json", stdin=BUILD).json["meta"]
     line = 1 + lines_of(BUILD).index(ERROR.encode())

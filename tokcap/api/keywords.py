@@ -57,6 +57,7 @@ class ViewOptions(PageOptions, total=False):
 
     keep: Keep
     focus: str
+    ask: str
     mode: Mode
     output: Output
     token_count: bool
@@ -96,6 +97,7 @@ class ResultOptions(TypedDict, total=False):
     shape: Shape
     keep: Keep
     focus: str
+    ask: str
     fields: str | Sequence[str]
     mode: Mode
     clean: bool

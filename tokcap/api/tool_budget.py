@@ -83,14 +83,25 @@ class ToolBudget(Record):
         """Return the budget after `tokens` more tokens were added to the context."""
         return self.replace(used=self.used + tokens_of(tokens, "tokens"))
 
-    def apply(self, text: AnyStr, *, shape: Shape = "auto", keep: Keep = "auto") -> Capped[AnyStr]:
+    def apply(
+        self, text: AnyStr, *, shape: Shape = "auto", keep: Keep = "auto", ask: str = ""
+    ) -> Capped[AnyStr]:
         """Return the message for the conversation. A text that fits into `allowance` tokens is unchanged.
 
         A longer text is stored as a whole. The message is then what matters in it and the command that shows
-        the rest, together at most `allowance` tokens. `keep` chooses another part.
+        the rest, together at most `allowance` tokens. `keep` chooses another part, `ask` is the question of
+        the reader.
         """
         if not self.allowance:
             raise BudgetExhausted("the context is full: compact it first")
-        found = cap(text, self.allowance, tokenizer=self.tokenizer, shape=shape, keep=keep, spill="auto")
+        found = cap(
+            text,
+            self.allowance,
+            tokenizer=self.tokenizer,
+            shape=shape,
+            keep=keep,
+            ask=ask,
+            spill="auto",
+        )
         message = found.data + found.words
         return found.replace(data=message, text=decoded_like(text, message), words=b"")

@@ -105,8 +105,7 @@ def run_request(
 
     `given` has the keys of the options that this call gives itself.
     """
-    if values["focus"]:
-        values = with_focus(values)
+    values = with_focus(values, given)
     if values["kill_on_limit"]:
         refuse_to_stop_early(values)
     if values["repeat"] != Request.repeat and (problem := repeat_problem(values)):
@@ -117,8 +116,14 @@ def run_request(
     return Request(command=command, **values)  # type: ignore[arg-type]  # the table has the types
 
 
-def with_focus(values: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Check the pattern of `--focus`, and choose a policy that uses it if none was chosen."""
+def with_focus(values: Mapping[str, Value], given: Collection[str]) -> Mapping[str, Value]:
+    """Check the pattern of `--focus`, and choose a policy that uses it, or `--ask`, if none was chosen.
+
+    A question for all calls has no effect on those that show another part.
+    """
+    wanted = next((key for key in ("focus", "ask") if values[key] and (key in given or key == "focus")), "")
+    if not wanted:
+        return values
     import re
 
     from tokcap.keep import KEEPS
@@ -130,7 +135,7 @@ def with_focus(values: Mapping[str, Value]) -> Mapping[str, Value]:
     if KEEPS[str(values["keep"])].survey:
         return values
     if values["keep"] != DEFAULTS["keep"]:
-        raise UsageError(f"--focus works only with --keep focus or auto, not with --keep {values['keep']}")
+        raise UsageError(f"--{wanted} works only with --keep focus or auto, not with --keep {values['keep']}")
     return {**values, "keep": "focus"}
 
 
@@ -170,8 +175,7 @@ def show_request(name: str, values: Mapping[str, Value], given: Collection[str] 
         values = with_offset(name, offset, values, given)
     if values["context"] and not values["grep"]:
         raise UsageError("--context works only with --grep")
-    if values["focus"]:
-        values = with_focus(values)
+    values = with_focus(values, given)
     return ShowRequest(handle=handle, **values)  # type: ignore[arg-type]  # as above
 
 

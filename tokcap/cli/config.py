@@ -217,7 +217,7 @@ def rule_in(table: dict[str, object], number: int, problems: list[str]) -> Rule:
                 problems.append(f"{where}: {key}: {error}")
     if values.get("focus"):
         try:
-            values = {**values, **with_focus({"keep": DEFAULTS["keep"], **values})}
+            values = {**values, **with_focus({"keep": DEFAULTS["keep"], "ask": "", **values}, values)}
         except UsageError as error:
             problems.append(f"{where}: focus: {str(error).removeprefix('--focus').lstrip(': ')}")
     return Rule(number, patterns, PASS if passes is True else values)

@@ -178,6 +178,12 @@ OPTIONS = (
             ambient=False,
         ),
         Option(
+            "ask",
+            LineOfText(),
+            "show lines that answer this first; a question in the reader's own words; implies --keep focus",
+            name_of_value="TEXT",
+        ),
+        Option(
             "align",
             Choice(("record", "token")),
             "cut between records, or at any token; records are lines, rows or values",

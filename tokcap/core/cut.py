@@ -264,6 +264,8 @@ class Circumstances(Record):
     failed: bool | None = None
     # A regular expression for what matters to the caller (`--focus`); empty if there is none.
     interest: str = ""
+    # The question of the caller in its own words (`--ask`).
+    ask: str = ""
     # Whether the beginning was written before the command ended: the answer goes on from there.
     is_begun: bool = False
 

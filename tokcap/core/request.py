@@ -70,6 +70,7 @@ class View(Record):
     shape: Shape = AUTO
     keep: Keep = "head"
     focus: str = ""
+    ask: str = ""
     align: Align = "record"
     sentinel: str = "[TRUNCATED]"
     exact_total: bool = False

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Values by kind: after a failure, and after a success.
 WEIGHTS = {
     "interest": (40.0, 40.0),
+    "answer": (18.0, 18.0),
     "crash": (12.0, 8.0),
     "summary": (14.0, 6.0),
     "error": (10.0, 6.0),
@@ -31,7 +32,7 @@ WEIGHTS = {
 }
 
 # Kinds whose value does not depend on how many others are like them.
-STANDING = frozenset(("outlier", "interest", "commit"))
+STANDING = frozenset(("outlier", "interest", "answer", "commit"))
 PARTS = frozenset(("heading", "definition", "hunk"))
 MANY_PARTS = 100
 EARLY_BONUS = 0.2

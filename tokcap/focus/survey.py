@@ -20,6 +20,7 @@ from tokcap.startup.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from tokcap.focus.question import Question
     from tokcap.system.pattern_search import PatternSearch
 
 # A text is read in blocks of about this size.
@@ -44,7 +45,8 @@ LEAST_REPEATED, MOST_REPEATS = 3, 2000
 LEAST_EQUAL = b"\1" * (LEAST_REPEATED - 1)
 MOST_FOUND = 20
 # The kinds that `Findings.found` lists, and the kinds for which lines are looked for that explain them.
-REPORTED = frozenset(("interest", *rules.KINDS)) - {rules.WARNING}
+ANSWER = "answer"
+REPORTED = frozenset(("interest", ANSWER, *rules.KINDS)) - {rules.WARNING}
 EXPLAINED = REPORTED - {rules.SUMMARY}
 # At most this many lines of a block that match the pattern of the caller, if not all lines are examined.
 MOST_INTERESTING = 200
@@ -77,18 +79,25 @@ CHANGES = (b"insertions(+)", b"insertion(+)", b"deletions(-)", b"deletion(-)")
 DIGIT_CLASSES = bytes.maketrans(b"123456789", b"1" * 9)
 
 
-def survey(blocks: Iterable[bytes], *, failed: bool | None, interest: str = "") -> Findings:
+def survey(blocks: Iterable[bytes], *, failed: bool | None, interest: str = "", ask: str = "") -> Findings:
     """Return what matters in a text that comes in blocks of any size.
 
-    `failed` says how the command ended, None if that is not known. `interest` is a pattern of the caller.
+    `failed` says how the command ended, None if that is not known. `interest` is a pattern of the caller, and
+    `ask` a question.
     """
+    question = None
+    if ask:
+        # Few calls have one.
+        from tokcap.focus.question import Question
+
+        question = Question(ask)
     if not interest:
-        return read_through(blocks, Reading(), failed)
+        return read_through(blocks, Reading(None, question), failed)
     # It imports more than a survey does, and few calls have a pattern.
     from tokcap.system.pattern_search import PatternSearch
 
     with PatternSearch(interest, "--focus") as search:
-        return read_through(blocks, Reading(search), failed)
+        return read_through(blocks, Reading(search, question), failed)
 
 
 def read_through(blocks: Iterable[bytes], reading: Reading, failed: bool | None) -> Findings:
@@ -152,8 +161,8 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 class Reading:
     """A survey in progress: which lines are examined, and what was found."""
 
-    def __init__(self, interest: PatternSearch | None = None) -> None:
-        self.examination = Examination(interest)
+    def __init__(self, interest: PatternSearch | None = None, question: Question | None = None) -> None:
+        self.examination = Examination(interest, question)
         self.lines = 0
         self.drafts: list[Draft] = []
         self.repeats: list[tuple[int, int]] = []
@@ -239,8 +248,9 @@ class Reading:
 class Examination:
     """What is known about the lines so far, and which of them may matter."""
 
-    def __init__(self, interest: PatternSearch | None) -> None:
+    def __init__(self, interest: PatternSearch | None, question: Question | None) -> None:
         self._interest = interest
+        self._question = question
         self._groups = Groups()
         # How many lines have each kind, how many were examined, and how many are like no other.
         self._kind_counts: dict[str, int] = {}
@@ -270,8 +280,13 @@ class Examination:
         )
 
     def interesting_lines(self, block: bytes) -> Iterable[int]:
-        """Return the numbers of lines that match the pattern of the caller, the first ones of a block."""
-        return islice(self._interest.places_in(block), MOST_INTERESTING) if self._interest else ()
+        """Return the numbers of lines that the caller may want, the first ones of a block."""
+        found: set[int] = set()
+        if self._interest:
+            found.update(islice(self._interest.places_in(block), MOST_INTERESTING))
+        if self._question:
+            found.update(lines_with(self._question.beginnings, block.lower()))
+        return found
 
     def drafts_of(self, block: Block, *, in_context: bool) -> list[Draft]:
         """Return drafts for a block.
@@ -288,6 +303,9 @@ class Examination:
         self._lines += len(block.plain)
         self._is_diff = self._is_diff or (in_context and is_diff(block.data))
         drafts = list(self._failures(block, groups))
+        if self._question:
+            for n, strength in self._question.answers(block):
+                drafts.append(Draft(block.numbers[n], ANSWER, groups[n], strength))
         for draft in drafts:
             draft.is_novel = draft.line - block.numbers[0] in novel
         if in_context:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Which drafts are kept if there are too many.
 PROMISE = {
     "interest": 100.0,
+    "answer": 30.0,
     "crash": 10.0,
     "summary": 9.0,
     "error": 8.0,

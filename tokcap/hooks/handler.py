@@ -43,8 +43,16 @@ def answer(arguments: Sequence[str], event: bytes, cap_for: CapFor) -> bytes:
     if not arguments or arguments[0] not in AGENTS or not isinstance(given, dict):
         return b""
     agent, wanted = AGENTS[arguments[0]], Installation(own_program(sys.argv[0]), tuple(arguments[1:]))
-    found = agent.answer(given, wanted, cap_for(agent, wanted, subject_of(given)))
+    cap, ask = cap_for(agent, wanted, subject_of(given)), description_of(given)
+    found = agent.answer(given, wanted, lambda text, **changes: cap(text, **{"ask": ask, **changes}))
     return b"" if found is None else dumped(found) + b"\n"
+
+
+def description_of(event: Mapping[str, Any]) -> str:
+    """Return what an agent says that a call is for, which is the question of the reader; empty if nothing."""
+    given = event.get("tool_input") or event.get("toolArgs")
+    said = given.get("description") if isinstance(given, dict) else None
+    return said if isinstance(said, str) else ""
 
 
 def subject_of(event: Mapping[str, Any]) -> tuple[str, ...]:

@@ -130,7 +130,9 @@ class Focus(Keep):
         from tokcap.focus.survey import survey
 
         circumstances = self._circumstances
-        findings = survey(text.blocks(), failed=circumstances.failed, interest=circumstances.interest)
+        findings = survey(
+            text.blocks(), failed=circumstances.failed, interest=circumstances.interest, ask=circumstances.ask
+        )
         findings = with_landmarks(findings, text.landmarks())
         self._surveyed.append((text.payload, {text.count, findings.total_lines}, findings))
         return findings

@@ -77,10 +77,11 @@ def choice(name: str, help: str = "") -> Argument:  # noqa: A002  # as the field
     return Argument(name, help=help, choices=usable)
 
 
-LIMIT = Argument("limit", "integer", "most tokens to return", least=1)
+LIMIT = Argument("limit", "integer", "most tokens", least=1)
 OFFSET = Argument("offset", "integer", "token to start at")
 HANDLE = Argument("handle", required=True)
-FIELDS = Argument("fields", help="only these keys or columns: a,b.c")
+ASK = Argument("ask")
+FIELDS = Argument("fields", help="keys or columns: a,b.c")
 # A mark names it if a session has chosen a shorter mode.
 MODE = Argument("mode")
 
@@ -89,8 +90,7 @@ TIMEOUT = Argument("timeout", "number", "seconds")
 TOOLS = (
     Tool(
         "run",
-        "Run a command. Output over the limit is cut, and stored under a handle: continue with show or grep"
-        " instead of running it again.",
+        "Run a command. Output over the limit is stored: go on with show or grep.",
         (
             Argument("shell", help="a command line"),
             Argument("argv", "strings", "or its words"),
@@ -101,6 +101,7 @@ TOOLS = (
             choice("stderr"),
             LIMIT,
             choice("keep"),
+            ASK,
             FIELDS,
         ),
         reads_only=False,
@@ -123,8 +124,9 @@ TOOLS = (
             OFFSET,
             LIMIT,
             choice("stream"),
-            Argument("pointer", help="JSON pointer: /items/3"),
+            Argument("pointer", help="/items/3"),
             choice("keep"),
+            ASK,
             FIELDS.replace(help=""),
             MODE,
         ),
@@ -142,7 +144,7 @@ TOOLS = (
             MODE,
         ),
     ),
-    Tool("budget_status", "Show how many tokens are left for results.", ()),
+    Tool("budget_status", "Tokens left for results.", ()),
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}
 

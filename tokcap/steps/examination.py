@@ -97,7 +97,7 @@ def circumstances(view: View, given: Input) -> Circumstances:
     """Return what a keep policy may know about this call."""
     ending = given.ending
     failed = None if ending is None else ending.signal is not None or ending.status != OK
-    return Circumstances(view.token_offset, failed, view.focus, is_begun=given.passed.out > 0)
+    return Circumstances(view.token_offset, failed, view.focus, view.ask, is_begun=given.passed.out > 0)
 
 
 def notices_about_tokenizer(view: View, tokenizer: Tokenizer) -> tuple[Notice, ...]:
