@@ -86,6 +86,10 @@ def capper(limit: int, **changes: object) -> Capper:
     )
 
 
+def without_blanks(result: dict) -> str:
+    return re.sub(r"\s+", "", json.dumps(result))
+
+
 @examples(60)
 @given(
     data=st.data(),
@@ -105,8 +109,12 @@ def test_everything_recounts_to_at_most_the_limit_and_stays_valid(data, limit, k
     assert read_by_model(shown, key) <= cost <= limit
     if known is schema is not False and not shown["isError"]:
         jsonschema.Draft202012Validator(schema).validate(shown["structuredContent"])
-    # Nothing that is cut is silent.
-    assert shown == result or limit < 100 or re.search("tokcap.show", json.dumps(shown))
+    # Nothing that is cut is silent. Blanks of JSON are not worth a mark.
+    assert (
+        limit < 100
+        or re.search("tokcap.show", json.dumps(shown))
+        or without_blanks(shown) == without_blanks(result)
+    )
 
 
 @pytest.mark.parametrize(

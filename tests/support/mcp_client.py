@@ -96,6 +96,7 @@ def read_by_model(result: Mapping, key: str = "content") -> int:
     for item in result[key]:
         block = item["content"] if key == "messages" and isinstance(item, dict) else item
         inner = block.get("resource", block) if isinstance(block, dict) else {}
+        inner = inner if isinstance(inner, dict) else {}
         data = inner.get("data", inner.get("blob", ""))
         found = image_in(b64decode(data)) if data else None
         if found:
@@ -107,7 +108,9 @@ def read_by_model(result: Mapping, key: str = "content") -> int:
         else:
             tokens += recount_of_json(block)
     return tokens + sum(
-        recount_of_json(result[key]) for key in ("structuredContent", "description") if key in result
+        recount_of_json(result[key])
+        for key in ("structuredContent", "description")
+        if result.get(key) is not None
     )
 
 

@@ -223,7 +223,11 @@ class Capper:
         }
         shown = cap(text, limit, tokenizer=settings.tokenizer, spill="auto", **options)
         pieces = [piece for piece in (shown.text, shown.words.decode("utf-8", "replace")) if piece]
-        return pieces if limit is None or self._cost((), *pieces) <= limit else pieces[:1]
+        excess = 0 if limit is None else self._cost((), *pieces) - limit
+        if limit is None or excess <= 0:
+            return pieces
+        # Apart, they cost more than joined.
+        return self._cut(text, limit - excess, mode, is_logged=False) if limit > excess else pieces[:1]
 
     def _stored(self, data: str | bytes) -> str | None:
         """Store bytes, or a text as the filters leave it, and return the handle; None if that failed."""

@@ -83,8 +83,8 @@ def wrap_server(
 
 WRAP = Command(
     path=("mcp", "wrap"),
-    summary="Stand in front of another MCP server and cap every tool result.",
-    details="Text and JSON over the limit are cut and stored, and the added tool tokcap_show reads the rest."
+    summary="Stand in front of another MCP server and cap all that it brings into the context.",
+    details="What is over the limit is cut and stored, and the added tool tokcap_show reads the rest."
     " Everything else passes unchanged. The exit status is that of the server.",
     arguments=(
         Argument(
