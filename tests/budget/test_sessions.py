@@ -55,6 +55,21 @@ class TestTheWrapper:
         assert inside(stdin=SEQ).out == SEQ
         assert "budget_remaining" not in inside("-n", "200", "-o", "json", stdin=SEQ).json["meta"]
 
+    @pytest.mark.parametrize("modes", ["fixed", "soft"])
+    def test_answers_as_asked_for_until_the_total_is_used_up_and_then_refuses_or_not(
+        self, modes, inside, session
+    ):
+        account = session("--total", "1000", "--modes", modes)
+        while account.read().used < 900:
+            ran = inside("-n", "300", stdin=SEQ)
+            assert ran.out.startswith(b"1\n2\n3\n")
+        account.settle(None, 200)
+        ran = inside("-n", "300", stdin=SEQ)
+        assert ran.status == (120 if modes == "fixed" else 0)
+        assert ran.out.startswith(b"1\n2\n3\n") == (modes == "soft")
+        again = inside("budget", "start", "work", "--total", "1000", "--modes", modes)
+        assert again.status == 0
+
     def test_is_not_charged_for_stderr_that_passes(self, inside, session):
         account = session()
         inside("--stderr", "pass", "--", "sh", "-c", "echo out; echo err >&2")

@@ -49,6 +49,7 @@ WRITERS = {
     "budget record": ["budget", "record", "--session", "s", "--input", "5"],
     "budget turn": ["budget", "turn", "--session", "s"],
     "budget compacted": ["budget", "compacted", "--session", "s", "--used", "5"],
+    "budget statusline": ["budget", "statusline", "s"],
     "budget reset": ["budget", "reset", "s"],
     "budget end": ["budget", "end", "s"],
     "completion bash": ["completion", "bash"],

@@ -230,7 +230,7 @@ def proven(agent, path, wanted, place) -> str:
 
     env = Environment(place.variables)
     proof = manage.prove(
-        agent, path, wanted, place, request_of(agent, wanted, env), cap_for(agent, wanted, (), env)
+        agent, path, wanted, place, request_of(agent, wanted, env), cap_for(agent, wanted, env)
     )
     assert proof.works, proof.line
     return proof.line

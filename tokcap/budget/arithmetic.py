@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 # Above any real budget, and far below the largest integer of a database.
 MOST_TOKENS = 10**12
+# How the answers of a session change while its total is used up, if not by the ladder of `ResponseMode`: not
+# at all until the total refuses; or not at all, and the total refuses nothing.
+MODES_OF_SESSIONS = ("fixed", "soft")
 # How often a session may begin a new period: days begin at 00:00 UTC, weeks on Monday.
 RENEWALS = ("day", "week", "month")
 DAY_SECONDS = 86_400
@@ -90,6 +93,8 @@ class Settings(Record):
     parent: str | None = None
     # One of `RENEWALS`: then what was used begins at 0 again in each period.
     renew: str | None = None
+    # One of `MODES_OF_SESSIONS`.
+    modes: str | None = None
 
     def checked(self) -> Settings:
         """Return the settings; raise `BadNumber` if one of them is impossible."""
@@ -104,6 +109,8 @@ class Settings(Record):
                 )
         if self.renew is not None and self.renew not in RENEWALS:
             raise BadNumber(f"renew must be one of {', '.join(RENEWALS)}, not {self.renew!r}")
+        if self.modes is not None and self.modes not in MODES_OF_SESSIONS:
+            raise BadNumber(f"modes must be one of {', '.join(MODES_OF_SESSIONS)}, not {self.modes!r}")
         return self
 
     def window(self, shares: Window | None = None) -> Window | None:
@@ -143,9 +150,14 @@ class Account(Record):
         return self.settings.total
 
     @property
+    def cap(self) -> int | None:
+        """The total, if it refuses what goes beyond it."""
+        return None if self.settings.modes == "soft" else self.settings.total
+
+    @property
     def own_remaining(self) -> int | None:
-        """What the session's own total still allows; None if it has none."""
-        return None if self.total is None else max(self.total - self.used - self.reserved, 0)
+        """What the session's own total still allows; None if it allows everything."""
+        return None if self.cap is None else max(self.cap - self.used - self.reserved, 0)
 
     @property
     def remaining(self) -> int | None:
@@ -155,7 +167,7 @@ class Account(Record):
     @property
     def tightest(self) -> tuple[str, Account]:
         """The account with the least left: this one, with an empty name, or one above, with its name."""
-        limited = [pair for pair in (("", self), *self.above) if pair[1].total is not None]
+        limited = [pair for pair in (("", self), *self.above) if pair[1].cap is not None]
         return min(limited, key=lambda pair: pair[1].own_remaining or 0, default=("", self))
 
     @property
@@ -168,9 +180,9 @@ class Account(Record):
     def remaining_after(self, held: int, tokens: int) -> int | None:
         """What is left once a grant of `held` tokens is settled with `tokens`; None without a total."""
         left = [
-            max(each.total - each.used - each.reserved + held - tokens, 0)
+            max(each.cap - each.used - each.reserved + held - tokens, 0)
             for each in self._chain()
-            if each.total is not None
+            if each.cap is not None
         ]
         return min(left, default=None)
 
@@ -180,7 +192,7 @@ class Account(Record):
 
     def most_for_one_answer(self, least_tokens: int) -> int | None:
         """Return what one answer may take, so that no mode is skipped; None if there is no limit."""
-        limited = [each for each in self._chain() if each.total is not None]
+        limited = [each for each in self._chain() if each.cap is not None]
         return min((each._most_for_one_answer(least_tokens) for each in limited), default=None)
 
     def _chain(self) -> tuple[Account, ...]:
@@ -192,7 +204,7 @@ class Account(Record):
         Reserved tokens do not count. At the borders: exactly 50 % left is `table`, exactly 20 % is
         `summary`, and exactly 5 % is still `summary`.
         """
-        if self.total is None:
+        if self.total is None or self.settings.modes is not None:
             return ResponseMode.RAW
         left = max(self.total - self.used, 0)
         if 2 * left > self.total:
@@ -210,6 +222,8 @@ class Account(Record):
         `least_tokens`, the least useful answer. Every answer gets as much as that, too.
         """
         assert self.total is not None, "the caller asks only accounts with a total"
+        if self.settings.modes is not None:
+            return max(self.total - self.used, least_tokens)
         for_later = {
             ResponseMode.RAW: max(self.total // 5 + 1, least_tokens),
             ResponseMode.TABLE: max(-(-self.total // 20), least_tokens),

@@ -62,7 +62,9 @@ def account_of(states: Sequence[State]) -> Account:
         return account
     above = []
     for state in states[1:]:
-        numbers = Account(Settings(state.settings.total), state.used, state.account.reserved)
+        numbers = Account(
+            Settings(state.settings.total, modes=state.settings.modes), state.used, state.account.reserved
+        )
         above.append((state.name, numbers))
     return account.replace(above=tuple(above))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tokcap.errors import BudgetExhausted
+from tokcap.hooks.base import OF_AGENT
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,12 +27,16 @@ def request_of(agent: Agent, wanted: Installation, env: Environment) -> Request:
     return request_for((), world_of(agent, wanted, env), {})
 
 
-def cap_for(agent: Agent, wanted: Installation, subject: Sequence[str], env: Environment) -> Cap:
-    """Return a function that caps a text. Only commands belong to the session of the agent."""
+def cap_for(
+    agent: Agent, wanted: Installation, env: Environment, subject: Sequence[str] = (), session: str = ""
+) -> Cap:
+    """Return a function that caps a text. `subject` is what rules see of it; `session` is that of the agent."""
     world = world_of(agent, wanted, env)
+    if session and wanted.option("--session") == OF_AGENT:
+        world = world.replace(variables={**world.variables, "TOKCAP_SESSION": session})
 
     def cap(text: str, **changes: object) -> str:
-        from tokcap.cli.stand_in import program_for, request_for, run_tolerantly
+        from tokcap.cli.stand_in import program_for, request_for, run_tolerantly, with_total
         from tokcap.environment import OWN_WORDS, ShellReader
         from tokcap.source.given import GivenBytes
 
@@ -42,9 +48,15 @@ def cap_for(agent: Agent, wanted: Installation, subject: Sequence[str], env: Env
         )
         data = text.encode("utf-8", "surrogatepass")
         request = request_for(tuple(subject), inner, {}).replace(command=(), as_shell=False, **changes)
-        run_tolerantly(request, inner, lambda *_: GivenBytes(data))
-        # The mark of JSON is there, because it would not be JSON.
-        marks = [line for line in words.splitlines() if line.startswith(b"[TRUNCATED]")]
+        try:
+            run_tolerantly(with_total(request, inner), inner, lambda *_: GivenBytes(data))
+        except BudgetExhausted:
+            # The tool has run, so its result is not lost.
+            request = request.replace(session="", repeat="full", mode="handle_only")
+            run_tolerantly(request, inner, lambda *_: GivenBytes(data))
+        # The mark of JSON is there, because it would not be JSON, and what the session is told.
+        told = (b"[TRUNCATED]", b"tokcap: warning: the session ")
+        marks = [line for line in words.splitlines() if line.startswith(told)]
         if marks:
             shown = bytearray(b"\n").join([shown.rstrip(b"\n"), *marks, b""])
         return shown.decode("utf-8", "replace")
@@ -59,7 +71,7 @@ class HookRun:
         """Answer the event on standard input."""
         from tokcap.hooks.handler import run
 
-        return run(words, env, lambda agent, wanted, subject: cap_for(agent, wanted, subject, env))
+        return run(words, env, lambda agent, wanted, *of_event: cap_for(agent, wanted, env, *of_event))
 
 
 HOOK_RUN = HookRun()

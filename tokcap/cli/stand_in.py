@@ -47,6 +47,9 @@ SESSION_FROM = "TOKCAP_SESSION_FROM"
 # If a command runs longer than this, its caller may look at what there is, or give it up.
 SHOW_AFTER_SECONDS = 5.0
 
+# The name of the variable that has the total of that session.
+SESSION_TOTAL = "TOKCAP_SESSION_TOTAL"
+
 # What a login shell has on its PATH at least. What else it has depends on files that it reads later.
 LOGIN_DIRECTORIES = ("/usr/local/bin", "/usr/bin", "/bin")
 
@@ -148,7 +151,7 @@ class StandingIn:
 
     def run(self, request: Request, env: Environment) -> int:
         """Run the shell and answer."""
-        self._done = run_tolerantly(request, env, self._open, self)
+        self._done = run_tolerantly(with_total(request, env), env, self._open, self)
         status = self._done.status
         if env.frame and env.frame.tells_status and status:
             env.write_stdout(b"[exit status %d]\n" % status)
@@ -215,6 +218,19 @@ def request_for(command: tuple[str, ...], env: Environment, usual: Mapping[str, 
         return request
     if_cut = frame.left_of(request.limit_if_cut) if request.limit_if_cut else None
     return request.replace(token_limit=frame.left_of(request.token_limit), limit_if_cut=if_cut)
+
+
+def with_total(request: Request, env: Environment) -> Request:
+    """Return the request as the total of the agent's session changes it, if there is one."""
+    if not (request.session and env.variables.get(SESSION_TOTAL)):
+        return request
+    from tokcap.hooks.agent_session import accounted
+
+    try:
+        return accounted(request, env)
+    except TokcapError:
+        # The run reports what is wrong with the ledger.
+        return request
 
 
 def run_tolerantly(

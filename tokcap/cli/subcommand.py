@@ -29,6 +29,7 @@ CALLS: Table[Call] = Table(
         "budget check": "tokcap.cli.commands.budget_calls:CHECK",
         "budget turn": "tokcap.cli.commands.budget_calls:TURN",
         "budget compacted": "tokcap.cli.commands.budget_calls:COMPACTED",
+        "budget statusline": "tokcap.cli.commands.budget_calls:STATUSLINE",
         "wait": "tokcap.cli.commands.wait:WAIT",
         "count": "tokcap.cli.commands.count:COUNT",
         "mcp": "tokcap.cli.commands.mcp:MCP",

@@ -66,7 +66,10 @@ def without_what_failed(request: Request, error: TokcapError, env: Environment) 
         return None
     if isinstance(error, SessionNotStarted) and env.variables.get("TOKCAP_SESSION_FROM"):
         try:
-            start_session(request.session, env)
+            from tokcap.budget import open_ledger
+            from tokcap.hooks.agent_session import settings_of
+
+            open_ledger(env).start(request.session, settings_of(env))
         except TokcapError as another:
             error = another
         else:
@@ -80,14 +83,6 @@ def without_what_failed(request: Request, error: TokcapError, env: Environment) 
     if not changes or not any(getattr(request, key) != value for key, value in changes.items()):
         return None
     return request.replace(**changes, notices=(*request.notices, left_out(str(error))))
-
-
-def start_session(name: str, env: Environment) -> None:
-    """Start a session that only tracks what is used."""
-    from tokcap.budget import open_ledger
-    from tokcap.budget.arithmetic import Settings
-
-    open_ledger(env).start(name, Settings())
 
 
 def left_out(problem: str) -> Notice:

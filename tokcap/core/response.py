@@ -29,6 +29,7 @@ DETAIL_CHARACTERS = 1000
 MEANINGS = {
     "BESIDE_TABLE": "the document has values outside the table; the message shows them",
     "BUDGET_EXHAUSTED": "the total is used up; the next run is refused",
+    "BUDGET_LOW": "four fifths of the total of an agent's session are used",
     "CHARGED_LATER": "the ledger could not be used after the run; a later call charges the session",
     "COLUMNS_SHOWN": "a row is wider than a window; the message says which of its columns are shown",
     "COMMAND_STOPPED": "tokcap stopped the command: the window was full, or the call was interrupted",

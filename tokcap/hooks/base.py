@@ -90,6 +90,8 @@ class Agent:
     merges_streams: bool = False
     # The variable in which commands of the agent find the name of its session; empty if there is none.
     session_variable: str = ""
+    # Where the agent notes what its model has used, below the directory of its settings; `{}` is the session.
+    usage_files: str = ""
     # How to start the agent so that the hook has an effect, in one line; `{}` is the start-up file.
     then: str = ""
     # The model that it uses if its settings name none; empty if that is not known.
@@ -118,6 +120,13 @@ class Agent:
     def home_directory(self, place: Place) -> str:
         """Return the directory of the agent's settings, which it makes itself."""
         return os.path.dirname(self.user_settings(place))
+
+    def written_by_model(self, line: dict[str, Any]) -> tuple[str, int] | None:
+        """Return the id of an answer of the model, and its tokens, if a line of `usage_files` has them.
+
+        Errors of missing keys count as None.
+        """
+        return None
 
     def passes_on(self) -> str:
         """Return how much of an output the agent itself passes on, in a few words."""
@@ -150,6 +159,10 @@ class Agent:
         }
         if wanted.option("--session") == OF_AGENT:
             found["TOKCAP_SESSION_FROM"] = self.session_variable
+        if total := wanted.option("--total"):
+            found["TOKCAP_SESSION_TOTAL"] = total
+            found["TOKCAP_SESSION_MODES"] = "fixed" if wanted.option("--hard") else "soft"
+            found["TOKCAP_AGENT"] = self.name
         return {name: value for name, value in found.items() if value}
 
     def additions(self, path: str, wanted: Installation) -> Sequence[Addition]:

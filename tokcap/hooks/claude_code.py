@@ -31,6 +31,7 @@ class ClaudeCode(ShellAgent):
     effect = "caps every Bash command, also in plan mode"
     tried = "2.1.326"
     session_variable = "CLAUDE_CODE_SESSION_ID"
+    usage_files = "projects/*/{}.jsonl"
     # The exit status, and where the shell is.
     frame = Frame(tokens=12, cut=1000, characters=30_000, failed=10_000)
     sent = (467, 5_671)
@@ -68,6 +69,9 @@ class ClaudeCode(ShellAgent):
             *super().additions(path, wanted),
             HookEntry(command, self.name, EVENT, names, TIMEOUT_SECONDS),
         ]
+
+    def written_by_model(self, line: dict[str, Any]) -> tuple[str, int] | None:
+        return str(line["message"]["id"]), int(line["message"]["usage"]["output_tokens"])
 
     def answer(self, event: dict[str, Any], wanted: Installation, cap: Cap) -> dict[str, Any] | None:
         """Return the result of a tool with its longest text capped, or None."""

@@ -14,6 +14,7 @@ from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from tokcap.hooks.settings import Addition
 
@@ -26,6 +27,7 @@ class Codex(StartUpAgent):
     effect = "caps every bash command, also in its sandboxes and in code mode"
     tried = "0.169.0"
     session_variable = "CODEX_SESSION_ID"
+    usage_files = "sessions/*/*/*/rollout-*-{}.jsonl"
     # An identifier, the time, the exit status, a count.
     frame = Frame(tokens=44, cut=1900, size=10_000)
     sent = (1_917, 7_292)
@@ -40,6 +42,11 @@ class Codex(StartUpAgent):
         from tokcap.hooks.settings import model_in_toml
 
         return model_in_toml(self.user_settings(place), "model")
+
+    def written_by_model(self, line: dict[str, Any]) -> tuple[str, int] | None:
+        if line["type"] != "token_usage_record":
+            return None
+        return str(line["payload"]["response_id"]), int(line["payload"]["usage"]["output_tokens"])
 
     def objections(self, place: Place) -> list[str]:
         shell = place.variables.get("SHELL", "")

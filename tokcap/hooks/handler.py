@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from tokcap.environment import Environment
     from tokcap.hooks.base import Agent, Cap
 
-    # Returns what caps a result of an agent, by what is installed for it, and by what the rules see of it.
-    CapFor = Callable[[Agent, Installation, Sequence[str]], Cap]
+    # Returns what caps a result of an agent, by what is installed for it, what the rules see of it, and the
+    # session of the agent.
+    CapFor = Callable[[Agent, Installation, Sequence[str], str], Cap]
 
 
 def run(arguments: Sequence[str], env: Environment, cap_for: CapFor) -> int:
@@ -43,7 +44,8 @@ def answer(arguments: Sequence[str], event: bytes, cap_for: CapFor) -> bytes:
     if not arguments or arguments[0] not in AGENTS or not isinstance(given, dict):
         return b""
     agent, wanted = AGENTS[arguments[0]], Installation(own_program(sys.argv[0]), tuple(arguments[1:]))
-    cap, ask = cap_for(agent, wanted, subject_of(given)), description_of(given)
+    session = str(given.get("session_id") or "")
+    cap, ask = cap_for(agent, wanted, subject_of(given), session), description_of(given)
     found = agent.answer(given, wanted, lambda text, **changes: cap(text, **{"ask": ask, **changes}))
     return b"" if found is None else dumped(found) + b"\n"
 

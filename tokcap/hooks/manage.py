@@ -100,6 +100,12 @@ def refuse_options(agent: Agent, wanted: Installation) -> None:
         raise HookRefused(
             f"--session {OF_AGENT}: {agent.title} does not tell commands the name of its session"
         )
+    if wanted.option("--total") and wanted.option("--session") != OF_AGENT:
+        raise HookRefused(
+            f"--total is for the session of the agent, {OF_AGENT}; for another one: tokcap budget start"
+        )
+    if wanted.option("--hard") and not wanted.option("--total"):
+        raise HookRefused("--hard needs --total: nothing is refused without a total")
     for tool in filter(None, wanted.option("--tools").split(",")):
         if not any(tool == known or fullmatch(known, tool) for known in agent.tools):
             known = ", ".join(agent.tools)

@@ -160,6 +160,12 @@ def read_report(env: Environment, by: By, since: str) -> Report:
     return sums.report()
 
 
+def saved_in(session: str, env: Environment) -> int:
+    """Return how many tokens fewer were shown in a session than its outputs had."""
+    rows = read_report(env, "session", "").rows
+    return max(sum(row.saved_tokens for row in rows if row.name == session), 0)
+
+
 def lines_in(path: str) -> Iterator[bytes]:
     """Yield the complete lines of a file. The last one may still be being written."""
     try:

@@ -32,6 +32,8 @@ COMMAND_KEYS = ("command", "cmd", "commands")
 # What the server has besides the model, for tools that fetch pages.
 LONG_PAGE = "/long.txt"
 PAGE = "".join(f"line {number} of the page\n" for number in range(3000))
+# What every answer of the model says that it has.
+WRITTEN_TOKENS = 300
 FINAL_TEXT = "That is all."
 FILLERS = {
     "string": "as asked",
@@ -98,14 +100,14 @@ class Messages(Protocol):
             }
             delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
         message = {
-            "id": "msg_1",
+            "id": f"msg_{len(self.results(body))}",
             "type": "message",
             "role": "assistant",
             "model": body.get("model", "fake"),
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
-            "usage": {"input_tokens": 1, "output_tokens": 1},
+            "usage": {"input_tokens": 1, "output_tokens": WRITTEN_TOKENS},
         }
         stop = {"stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None}
         parts = [
@@ -113,7 +115,7 @@ class Messages(Protocol):
             {"type": "content_block_start", "index": 0, "content_block": block},
             {"type": "content_block_delta", "index": 0, "delta": delta},
             {"type": "content_block_stop", "index": 0},
-            {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 1}},
+            {"type": "message_delta", "delta": stop, "usage": {"output_tokens": WRITTEN_TOKENS}},
             {"type": "message_stop"},
         ]
         return [(part["type"], part) for part in parts]
@@ -146,7 +148,7 @@ class ChatCompletions(Protocol):
             delta = {"role": "assistant", "content": None, "tool_calls": [one]}
         chunk = {"id": "chat_1", "object": "chat.completion.chunk", "created": 1, "model": "fake"}
         reason = "tool_calls" if call else "stop"
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        usage = {"prompt_tokens": 1, "completion_tokens": WRITTEN_TOKENS, "total_tokens": 2}
         return [
             ("", {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}),
             ("", {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}),
@@ -209,7 +211,7 @@ class Responses(Protocol):
         usage = {
             "input_tokens": 1,
             "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": 1,
+            "output_tokens": WRITTEN_TOKENS,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": 2,
         }
@@ -249,7 +251,7 @@ class Gemini(Protocol):
         # Gemini CLI asks for the difficulty of a task, and again for minutes if the answer makes no sense.
         say = json.dumps(filled(schema)) if schema else say
         part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": say}
-        usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+        usage = {"promptTokenCount": 1, "candidatesTokenCount": WRITTEN_TOKENS, "totalTokenCount": 2}
         content = {"role": "model", "parts": [part]}
         candidate = {"content": content, "finishReason": "STOP", "index": 0}
         return [("", {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "fake"})]

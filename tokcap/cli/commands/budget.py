@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tokcap.budget import open_ledger
-from tokcap.budget.arithmetic import RENEWALS, Settings
+from tokcap.budget.arithmetic import MODES_OF_SESSIONS, RENEWALS, Settings
 from tokcap.budget.base import session_name
 from tokcap.cli.application import Ledger, Output, Session, add_calls, application, like, reading
 from tokcap.cli.arguments import config_of
@@ -14,6 +14,7 @@ from tokcap.cli.commands.budget_calls import (
     COMPACTED,
     RECORD,
     STATUS,
+    STATUSLINE,
     TURN,
     account_numbers,
     bar_of,
@@ -68,6 +69,14 @@ def start(
         str | None,
         reading(Choice(RENEWALS), "--renew", "begin at 0 again in every period, by the clock in UTC"),
     ] = None,
+    modes: Annotated[
+        str | None,
+        reading(
+            Choice(MODES_OF_SESSIONS),
+            "--modes",
+            "fixed: answers stay as asked for until nothing is left; soft: and then nothing is refused",
+        ),
+    ] = None,
     context_window: Annotated[int | None, like("context_window")] = None,
     model: Annotated[str | None, like("model", "the model that reads the output", "MODEL")] = None,
     result_pct: Annotated[float | None, like("result_pct")] = None,
@@ -91,14 +100,16 @@ def start(
     model = model or env.variables.get("TOKCAP_MODEL", "")
     if context_window is None and model:
         context_window = find_model(model, config_of(env).models).context_window
-    settings = Settings(total, context_window, result_pct, turn_pct, floor_tokens, parent or None, renew)
+    settings = Settings(
+        total, context_window, result_pct, turn_pct, floor_tokens, parent or None, renew, modes
+    )
     started = open_ledger(env).start(name, settings)
     if reply.is_text:
         return reply.say(exported("TOKCAP_SESSION", name, shell))
     return reply.give({"session": name, "started": started, **settings_numbers(settings)})
 
 
-add_calls(app, STATUS, RECORD, CHECK, TURN, COMPACTED)
+add_calls(app, STATUS, RECORD, CHECK, TURN, COMPACTED, STATUSLINE)
 
 
 @app.command("list")

@@ -177,6 +177,58 @@ COMPACTED = call(
 )
 
 
+def statusline(
+    env: Environment, name: str | None = None, session: str | None = None, ledger: str | None = None
+) -> int:
+    """Print a line about a session: that of the call, or that of the agent that writes JSON to stdin."""
+    from tokcap.usage.report import saved_in
+
+    env = with_ledger(env, ledger)
+    given = event_on_stdin(env)
+    meant = name_of(name, session or str(given.get("session_id") or "") or None, env)
+    if meant is None:
+        raise UsageError("no session was given: name one, or give it the JSON of an agent on standard input")
+    view = meant.view(env)
+    try:
+        account = view.read()
+        if given.get("transcript_path"):
+            from tokcap.hooks import AGENTS
+            from tokcap.hooks.agent_session import charge_model
+
+            account = charge_model(AGENTS["claude-code"], str(given["transcript_path"]), view) or account
+    except SessionNotStarted:
+        return Reply(env, "text").say("nothing used yet\n")
+    used = f"{account.used} tokens used"
+    if account.total is not None:
+        used = f"{account.used} of {account.total} tokens used, {max(account.total - account.used, 0)} left"
+    return Reply(env, "text").say(f"{used}, {saved_in(meant.name, env)} saved\n")
+
+
+def event_on_stdin(env: Environment) -> dict[str, object]:
+    """Return the JSON object on standard input; an empty one if it has none, or is a terminal."""
+    from tokcap.startup.plainjson import loads
+
+    if env.is_terminal(env.stdin):
+        return {}
+    try:
+        with open(env.stdin, "rb", buffering=0, closefd=False) as stdin:
+            found = loads(stdin.read().decode())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+STATUSLINE = Command(
+    path=("budget", "statusline"),
+    summary="Print one line for the status line of an agent: tokens used, left and saved.",
+    details="Claude Code writes the session and its transcript to standard input; for others, name the session.",
+    arguments=(NAME,),
+    options=(SESSION, LEDGER),
+    epilog='Example: "statusLine": {"type": "command", "command": "tokcap budget statusline"}',
+    handler=statusline,
+)
+
+
 def tell(name: str, account: Account, reply: Reply, text: str = "") -> int:
     """Report the state of a session; `text` replaces what people are told."""
     if reply.is_text:
@@ -187,7 +239,7 @@ def tell(name: str, account: Account, reply: Reply, text: str = "") -> int:
 def exhausted_notice(account: Account) -> tuple[Notice, ...]:
     """Return the warning that the total is used up, if it is."""
     tightest = account.tightest[1]
-    if tightest.total is None or tightest.used < tightest.total:
+    if tightest.cap is None or tightest.used < tightest.cap:
         return ()
     from tokcap.core.response import Notice
 
@@ -330,4 +382,5 @@ def bar_of(account: Account) -> str:
         return f"{account.used} tokens used, no limit"
     filled = min(round(account.usage_fraction * BAR_CHARACTERS), BAR_CHARACTERS)
     bar = "#" * filled + "." * (BAR_CHARACTERS - filled)
-    return f"[{bar}] {account.used} of {account.total} tokens used, {account.own_remaining} left"
+    left = max(account.total - account.used - account.reserved, 0)
+    return f"[{bar}] {account.used} of {account.total} tokens used, {left} left"

@@ -12,12 +12,13 @@ from tokcap.budget.base import session_name
 from tokcap.cli.application import application, like, reading
 from tokcap.cli.hook_options import cap_for, request_of
 from tokcap.cli.hook_reader import with_reader
-from tokcap.cli.kinds import Name
+from tokcap.cli.kinds import Name, WholeNumber
 from tokcap.cli.reply import Reply
 from tokcap.core.request import flag_of
 from tokcap.environment import Environment, one_line
 from tokcap.errors import UsageError
 from tokcap.hooks import manage
+from tokcap.hooks.base import OF_AGENT
 from tokcap.hooks.manage import prove
 from tokcap.hooks.own_files import bash_env
 from tokcap.system.shell import own_program
@@ -56,6 +57,17 @@ Tools = Annotated[
         "LIST",
     ),
 ]
+Total = Annotated[
+    int | None,
+    reading(
+        WholeNumber(1),
+        "--total",
+        "tokens for each session of the agent: results and what its model writes",
+    ),
+]
+Hard = Annotated[
+    bool, typer.Option("--hard", help="with --total: refuse commands when it is used up, instead of handles")
+]
 Project = Annotated[
     bool,
     typer.Option("--project", help="use the settings of the current directory instead of the user's"),
@@ -89,6 +101,8 @@ def install(
     tokenizer: Tokenizer = None,
     model: Model = None,
     tools: Tools = None,
+    total: Total = None,
+    hard: Hard = False,
     project: Project = False,
     rules: Rules = False,
 ) -> int:
@@ -130,6 +144,8 @@ def print_entry(
     tokenizer: Tokenizer = None,
     model: Model = None,
     tools: Tools = None,
+    total: Total = None,
+    hard: Hard = False,
     project: Project = False,
 ) -> int:
     """Print what install would write, or a paragraph for the rules of an agent without a way in."""
@@ -157,7 +173,7 @@ def status(context: typer.Context) -> int:
     env: Environment = context.obj
     place = manage.place_here(env)
     proofs = [
-        prove(agent, path, found, place, request_of(agent, found, env), cap_for(agent, found, (), env))
+        prove(agent, path, found, place, request_of(agent, found, env), cap_for(agent, found, env))
         for agent, path, found in manage.installed_agents(place)
     ]
     if not proofs:
@@ -170,7 +186,8 @@ def status(context: typer.Context) -> int:
 def options_in(context: typer.Context) -> "dict[str, Value]":
     """Return the options of tokcap that a call gives to a hook: all but where the hook is."""
     given = {key: value for key, value in context.params.items() if key not in ("name", "project", "rules")}
-    return {**given, "session": given["session"] and session_name(given["session"])}
+    session = given["session"] or (OF_AGENT if given["total"] else None)
+    return {**given, "session": session and session_name(session), "hard": given["hard"] or None}
 
 
 def words_of(options: "dict[str, Value]") -> tuple[str, ...]:
