@@ -162,7 +162,7 @@ def test_a_shell_finds_the_script_that_was_installed(name, tmp_path):
 
 def test_the_words_and_values_of_subcommands_are_completed(terminal):
     expected = {
-        "tokcap budget st": {"start", "status"},
+        "tokcap budget st": {"start", "status", "statusline"},
         "tokcap budget start --to": {"--total"},
         "tokcap show @last --str": {"--stream"},
         "tokcap show --stream err @last --poi": {"--pointer"},

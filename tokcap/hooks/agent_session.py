@@ -1,7 +1,7 @@
-"""The total of an agent's session: charge what its model has written too, and tell the session how it stands.
+"""The total of an agent's session: charge what its model wrote, and tell the session how it stands.
 
-What the model has used is read from the agent's own files, from the end. Only what it wrote counts: what it read
-was counted when it was passed on, and context that is sent again is not counted again.
+What the model has used is read from the agent's own files, from the end. Only what it wrote counts: what it
+read was counted when it was passed on, and context that is sent again is not counted again.
 """
 
 from __future__ import annotations
