@@ -30,7 +30,7 @@ def request_of(agent: Agent, wanted: Installation, env: Environment) -> Request:
 def cap_for(
     agent: Agent, wanted: Installation, env: Environment, subject: Sequence[str] = (), session: str = ""
 ) -> Cap:
-    """Return a function that caps a text. `subject` is what rules see of it; `session` is that of the agent."""
+    """Return a function that caps a text. Rules see `subject` of it; `session` is that of the agent."""
     world = world_of(agent, wanted, env)
     if session and wanted.option("--session") == OF_AGENT:
         world = world.replace(variables={**world.variables, "TOKCAP_SESSION": session})

@@ -221,7 +221,7 @@ def event_on_stdin(env: Environment) -> dict[str, object]:
 STATUSLINE = Command(
     path=("budget", "statusline"),
     summary="Print one line for the status line of an agent: tokens used, left and saved.",
-    details="Claude Code writes the session and its transcript to standard input; for others, name the session.",
+    details="Claude Code writes session and transcript to standard input; for others, name the session.",
     arguments=(NAME,),
     options=(SESSION, LEDGER),
     epilog='Example: "statusLine": {"type": "command", "command": "tokcap budget statusline"}',
