@@ -292,3 +292,32 @@ def test_a_draft_without_an_output_leaves_nothing(tmp_path):
     assert len(os.listdir(root)) == 1
     draft.close()
     assert os.listdir(root) == []
+
+
+CUT_SHORT = """
+import os, sys
+from tokcap.__main__ import call
+from tokcap.environment import Environment
+from tokcap.store.local import LocalFile
+
+view = LocalFile.view
+
+def cut_short(file, size):
+    found = view(file, size)
+    os.truncate(file._path, 100)
+    return found
+
+LocalFile.view = cut_short
+sys.exit(call(sys.argv[1:], Environment(os.environ)))
+"""
+
+
+@pytest.mark.parametrize("words", [["--pointer", "/90000"], ["--keep", "tail"], ["-o", "json"], ["--mode", "table"]])
+def test_a_stored_file_that_becomes_shorter_while_it_is_read_ends_no_process(tokcap, with_store, words):
+    records = b"[0" + b"".join(b',\n{"number": %d}' % number for number in range(100_000)) + b"]\n"
+    tokcap("-n", "50", stdin=records)
+    words = ["show", "@last", "-n", "300", "--token-offset", "40000", *words]
+    expected = tokcap(*words)
+    ran = subprocess.run([sys.executable, "-c", CUT_SHORT, *words], capture_output=True, check=False)
+    is_damaged = ran.returncode == 125 and b"is damaged" in ran.stdout + ran.stderr
+    assert is_damaged or (ran.returncode, ran.stderr) == (0, expected.err)

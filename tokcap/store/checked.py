@@ -38,7 +38,7 @@ if TYPE_CHECKING:
             ...
 
         def view(self, size: int) -> bytes | mmap:
-            """Return the first `size` bytes, to search and slice in place. There are at least as many."""
+            """Return the first `size` bytes, to search and slice in place; fewer if they end before."""
             ...
 
         def close(self) -> None: ...
@@ -67,6 +67,7 @@ class CheckedStream:
         self._checksums: Checksums | None = None
         self._is_intact = output.is_growing
         self._intact_blocks: set[int] = set()
+        self._view: bytes | mmap | None = None
 
     def read(self, start: int, stop: int) -> bytes:
         self._prepare()
@@ -78,10 +79,14 @@ class CheckedStream:
 
     def view(self) -> bytes | mmap:
         """Return all bytes, unchecked (see `core.payload.Payload`)."""
-        if self._found.size < self.size:
-            # What is missing could not be mapped.
-            raise self._damage(self._found.size, self.size)
-        return self._found.view(self.size)
+        if self._view is None:
+            self._view = self._found.view(self.size)
+            # What was compared before may have changed since.
+            self._is_intact = False
+            self._intact_blocks.clear()
+        if len(self._view) < self.size:
+            raise self._damage(len(self._view), self.size)
+        return self._view
 
     def check(self, start: int, stop: int) -> None:
         self._prepare()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from tokcap.core.digest import checksum
+from tokcap.core.payload import Spool
 from tokcap.errors import StoreError
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.store.base import ANYBODY, RECORD, Cleaned, StoredOutput, StoredRecord, missing_stream
@@ -213,6 +214,9 @@ def stored_at(directory: str) -> float:
         return 0.0
 
 
+COPIED_BYTES = 1 << 18
+
+
 class LocalFile:
     """One stream of a stored output as a file, open. It stays readable when the output is removed."""
 
@@ -222,8 +226,11 @@ class LocalFile:
         self.size = os.fstat(self._descriptor).st_size
         self.lost = 0 if most_bytes is None else max(self.size - most_bytes, 0)
         self.size -= self.lost
+        self._copy: Spool | None = None
 
     def read(self, start: int, stop: int) -> bytes:
+        if self._copy is not None:
+            return self._copy.read(start, stop)
         parts = []
         while start < stop:
             try:
@@ -237,15 +244,21 @@ class LocalFile:
         return b"".join(parts)
 
     def view(self, size: int) -> bytes | mmap:
-        """Return the first `size` bytes, to search and slice in place."""
-        if not size:
-            return b""
-        from mmap import ACCESS_READ, mmap
+        """Return the first `size` bytes, to search and slice in place; from now on `read` reads the same.
 
-        return mmap(self._descriptor, size, access=ACCESS_READ)
+        They are a copy: if the file became shorter while it is mapped, the system would end the process.
+        """
+        if self._copy is None:
+            copy = Spool()
+            for start in range(0, size, COPIED_BYTES):
+                copy.write(self.read(start, min(start + COPIED_BYTES, size)))
+            self._copy = copy
+        return self._copy.view()
 
     def close(self) -> None:
         os.close(self._descriptor)
+        if self._copy is not None:
+            self._copy.close()
 
 
 class LocalOutput(StoredOutput):
