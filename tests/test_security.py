@@ -46,11 +46,23 @@ def test_configuration_in_the_working_directory_is_not_read(tokcap, tmp_path, mo
     assert tokcap(stdin=b"all of it comes out\n").out == b"all of it comes out\n"
 
 
-@pytest.mark.parametrize("name", ["\x1b]0;owned\x07", "\x9b31m", "a\rb", "a\u202eb", "a\u2028b"])
+NAMES = ["\x1b]0;owned\x07", "\x9b31m", "a\rb", "a\u202eb", "a\u2028b", "a\u2067b"]
+CONTROLS = r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e\u2067]"
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_messages_of_tokcap_contain_no_control_characters_of_a_command(tokcap, name):
     ran = tokcap("--", f"no-such-{name}")
     assert ran.status == 127
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e]", ran.err.decode())
+    assert not re.search(CONTROLS, ran.err.decode())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_list_of_stored_outputs_has_no_control_characters_of_their_commands(inside, with_store, name):
+    inside("--spill", "always", "--", "echo", name)
+    ran = inside("spill", "list", "-o", "json")
+    assert not re.search(CONTROLS, ran.out.decode())
+    assert ran.json["data"][0]["command"] == ["echo", name]
 
 
 def test_every_test_that_the_page_names_exists():

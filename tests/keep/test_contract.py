@@ -1,6 +1,7 @@
 """What every keep policy promises, checked for every policy over every shape."""
 
 import itertools
+import re
 
 import pytest
 
@@ -104,3 +105,13 @@ def test_without_a_sentinel_there_is_no_mark(keep, shape):
 @every_shape
 def test_what_fits_is_shown_whole(keep, shape):
     assert Sample(SAMPLES[shape], shape).shown(50_000, keep=keep) == SAMPLES[shape]
+
+
+@every_policy
+@every_shape
+@pytest.mark.parametrize("limit", [80, as_nightly(110), as_nightly(159)])
+def test_a_mark_says_how_much_is_shown_of_how_much_unless_the_limit_is_very_small(
+    inside, with_store, keep, shape, limit
+):
+    ran = inside("-n", str(limit), "--keep", keep, stdin=SAMPLES[shape] * (1 if shape == "json" else 3))
+    assert re.search(rb"\d/\d+ tokens; |\d of about \d+k? tokens; ", ran.out + ran.err)

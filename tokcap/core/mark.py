@@ -24,7 +24,7 @@ FORMS: tuple[MarkForm, ...] = ("long", "command", "short", "none")
 # These forms name the command that fetches the rest.
 NAMING_FORMS: tuple[MarkForm, ...] = ("long", "command")
 # From this limit on the payload gives way for the numbers in a mark too.
-ROOMY_LIMIT = 4 * NAMING_LIMIT
+ROOMY_LIMIT = 2 * NAMING_LIMIT
 # The beginning of a line that stands for hidden lines.
 ELLIPSIS = "…"
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 BLANKS = " \t\r\n"
+# What changes a screen or the order of a line, and what some programs take for the end of a line.
+UNSAFE = (*range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+ESCAPES = {code: f"\\u{code:04x}" for code in UNSAFE}
 
 
 def quoted(text: str) -> bytes:
@@ -21,11 +24,11 @@ def quoted(text: str) -> bytes:
 
 
 def compact(value: object) -> bytes:
-    """Return a value as JSON without blanks. Bytes in it are JSON already and are copied."""
+    """Return a value as JSON without blanks, safe to print. Bytes in it are JSON already and are copied."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):
-        return quoted(value)
+        return json.encode_basestring(value).translate(ESCAPES).encode()
     if isinstance(value, dict):
         return b"{" + b",".join(quoted(key) + b":" + compact(member) for key, member in value.items()) + b"}"
     if isinstance(value, list | tuple):
