@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tokcap.core.response import Response
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
-    from tokcap.errors import ReaderGone
+    from tokcap.errors import ReaderGone, TokcapError
     from tokcap.exits import Ending
     from tokcap.steps.answer import Answer
     from tokcap.steps.capture import Input, RunInput
@@ -221,7 +221,7 @@ def finish(
     response: Response,
     failure: StreamError | ReaderGone | None,
     env: Environment,
-    errors: Sequence[StreamError | ReaderGone | None],
+    errors: Sequence[TokcapError | None],
 ) -> Done:
     """Report stream errors. A failed write decides the exit status, unless the command failed as well."""
     for error in errors:

@@ -47,9 +47,23 @@ def test_columns_are_selected_in_their_own_order(fields, kept):
 def test_a_name_that_matches_nothing_is_a_warning_that_lists_the_names_there_are():
     (notice,) = select(payload_of(DOCUMENT), "json", "id,nam").notices
     assert notice.code == "FIELD_UNKNOWN"
-    assert notice.message == "no field nam; the fields are: id, a.b, user, items"
-    (notice,) = select(payload_of(b"a,b\n1,2\n"), "csv", "c").notices
-    assert notice.message == "no field c; the fields are: a, b"
+    assert notice.message == "no field nam: the fields are id, a.b, user, items"
+
+
+@pytest.mark.parametrize("data", [b"a,b\n1,2\n3,4\n", b'{"a":1,"b":{"c":2}}\n', b'{"a":1}\n{"b":2}\n'])
+def test_fields_that_match_nothing_are_refused_and_no_output_is_lost(inside, with_store, data):
+    message = b"no field c, x.y: the fields are a, b"
+    ran = inside("--fields", "c,x.y", stdin=data)
+    assert (ran.status, ran.out, ran.err) == (
+        125,
+        data,
+        b"tokcap: warning: " + message + b"; everything is shown\n",
+    )
+    # A command keeps its status.
+    ran = inside("--fields", "c,x.y", "--spill", "always", "--", "printf", data.decode())
+    assert (ran.status, ran.out) == (0, data)
+    ran = inside("show", "@last", "--fields", "c,x.y")
+    assert (ran.status, ran.out, ran.err) == (1, b"", b"tokcap: " + message + b"\n")
 
 
 def test_text_has_no_fields():

@@ -104,7 +104,9 @@ class TestRetention:
         now = time.time()
         for days in (4, 3, 2, 1):
             data = LINES + b"%d" % days
-            handle = inside("--token-count", "-o", "json", stdin=data).json["meta"]["handle"]
+            handle = inside("--token-count", "--spill", "always", "-o", "json", stdin=data).json["meta"][
+                "handle"
+            ]
             entry = with_store / "spill" / handle[:2] / handle
             then = now - days * DAY_SECONDS
             os.utime(entry / "out", (then, then))
@@ -312,8 +314,10 @@ sys.exit(call(sys.argv[1:], Environment(os.environ)))
 """
 
 
-@pytest.mark.parametrize("words", [["--pointer", "/90000"], ["--keep", "tail"], ["-o", "json"], ["--mode", "table"]])
-def test_a_stored_file_that_becomes_shorter_while_it_is_read_ends_no_process(tokcap, with_store, words):
+@pytest.mark.parametrize(
+    "words", [["--pointer", "/90000"], ["--keep", "tail"], ["-o", "json"], ["--mode", "table"]]
+)
+def test_a_stored_file_that_is_cut_while_it_is_read_ends_no_reader(tokcap, with_store, words):
     records = b"[0" + b"".join(b',\n{"number": %d}' % number for number in range(100_000)) + b"]\n"
     tokcap("-n", "50", stdin=records)
     words = ["show", "@last", "-n", "300", "--token-offset", "40000", *words]

@@ -48,5 +48,5 @@ def test_pages_are_the_same_before_and_after_everything_was_counted(inside, shap
     assert {args: answer(inside("show", handle, *args)) for args in VIEWS} == before
     # In another order too, and from an output that was stored when it was counted.
     inside("spill", "rm", handle)
-    assert inside("--token-count", stdin=PAYLOADS[shape]).status == 0
+    assert inside("--token-count", "--spill", "always", stdin=PAYLOADS[shape]).status == 0
     assert {args: answer(inside("show", handle, *args)) for args in reversed(VIEWS)} == before

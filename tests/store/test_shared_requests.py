@@ -29,7 +29,9 @@ class TestRequests:
         one, two = cloud
         text = b"".join(b"%d the quick brown fox %d jumps\n" % (n, n * 7919 % 104729) for n in range(200_000))
         data = text * (64_000_000 // len(text) + 1)
-        counted = run_process("--token-count", "-o", "json", stdin=data, env=one.variables).json["meta"]
+        counted = run_process(
+            "--token-count", "--spill", "always", "-o", "json", stdin=data, env=one.variables
+        ).json["meta"]
         handle, total = counted["handle"], counted["token_count"]
         for place in (total - 300, total // 2, 0):
             link.forget()

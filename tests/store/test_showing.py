@@ -30,7 +30,9 @@ def stored(inside):
     """Store a payload and return its handle."""
 
     def store(payload: bytes, *args: str) -> str:
-        return inside("--token-count", "-o", "json", *args, stdin=payload).json["meta"]["handle"]
+        return inside("--token-count", "--spill", "always", "-o", "json", *args, stdin=payload).json["meta"][
+            "handle"
+        ]
 
     return store
 
@@ -86,13 +88,21 @@ class TestPointer:
         shown = page.out[: page.out.rindex(b"[TRUNCATED]")]
         assert (shown + inside(*way, "-n", "5000").out).decode() == body
 
+    @pytest.mark.parametrize("indent", [None, 2, "\t"])
+    def test_a_nested_value_is_shown_as_it_would_be_alone(self, inside, stored, indent):
+        value = {"b": [1, 2, {"c": "\n  ]", "d": {}}], "e": []}
+        handle = stored(json.dumps({"x": [{"a": value}, 7]}, indent=indent).encode())
+        for pointer, inner in (("/x/0/a", value), ("/x/0/a/b", value["b"]), ("/x/0/a/b/2", value["b"][2])):
+            alone = json.dumps(inner, indent=indent) + "\n"
+            assert inside("show", handle, "--pointer", pointer).out == alone.encode()
+
     def test_other_values_are_shown_unchanged(self, inside, stored):
         handle = stored(DOCUMENT)
         for pointer, value in (
             *(("/items/0/id", b"0"), ("/a~1b/m~0n", b"[1, 2.5, null]")),
             *(("/a~1b/m~0n/2", b"null"), ("/items/29/id", b"29")),
         ):
-            assert inside("show", handle, "--pointer", pointer).out == value
+            assert inside("show", handle, "--pointer", pointer).out == value + b"\n"
 
     def test_the_error_for_a_pointer_to_nothing_lists_what_exists(self, inside, stored):
         handle = stored(DOCUMENT)
@@ -129,7 +139,7 @@ class TestPointer:
     def test_json_lines_and_tables_have_pointers_too(self, inside, stored):
         lines = stored(b'{"a": "x"}\n{"a": "y"}\n[7]\n')
         assert inside("show", lines, "--pointer", "/1/a").out == b"y"
-        assert inside("show", lines, "--pointer", "/2/0").out == b"7"
+        assert inside("show", lines, "--pointer", "/2/0").out == b"7\n"
         assert inside("show", lines, "--pointer", "/3").status == 1
         table = stored(b'id,body\n1,"say ""hi"", or\nnot"\n2,plain\n')
         assert inside("show", table, "--pointer", "/0/body").out == b'say "hi", or\nnot'
@@ -156,7 +166,9 @@ class TestPointer:
     )
     def test_every_pointer_leads_to_its_value(self, inside, value, indent):
         document = json.dumps({"top": value}, indent=indent).encode()
-        handle = inside("--token-count", "-o", "json", stdin=document).json["meta"]["handle"]
+        handle = inside("--token-count", "--spill", "always", "-o", "json", stdin=document).json["meta"][
+            "handle"
+        ]
 
         def check(pointer, expected):
             shown = inside("show", handle, "--pointer", pointer).out.decode()

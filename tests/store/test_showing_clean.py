@@ -18,7 +18,9 @@ PROGRESS = b"".join(b"\r%d%%" % number for number in range(100)) + b"\rdone\n"
 @pytest.fixture
 def stored(inside):
     def store(payload: bytes) -> str:
-        return inside("--token-count", "-o", "json", stdin=payload).json["meta"]["handle"]
+        return inside("--token-count", "--spill", "always", "-o", "json", stdin=payload).json["meta"][
+            "handle"
+        ]
 
     return store
 
@@ -54,6 +56,8 @@ def test_lines_and_values_are_found_in_the_clean_text(inside, stored):
 @examples(15)
 @given(text=st.text(st.sampled_from("ab \n\r\t\x1b[1m;3é漢\x08"), min_size=1, max_size=200))
 def test_show_and_run_clean_alike(inside, text):
-    handle = inside("--token-count", "-o", "json", stdin=text.encode()).json["meta"]["handle"]
+    handle = inside("--token-count", "--spill", "always", "-o", "json", stdin=text.encode()).json["meta"][
+        "handle"
+    ]
     shown = inside("show", handle, "--clean", "-n", "60000").out
     assert shown == inside("--clean", "-n", "60000", stdin=text.encode()).out

@@ -55,8 +55,10 @@ def test_the_path_is_that_of_the_plain_bytes(inside):
 
 
 def test_removing_is_all_or_nothing(inside):
-    one = inside("--token-count", "-o", "json", stdin=LINES).json["meta"]["handle"]
-    other = inside("--token-count", "-o", "json", stdin=LINES + b"x").json["meta"]["handle"]
+    one = inside("--token-count", "--spill", "always", "-o", "json", stdin=LINES).json["meta"]["handle"]
+    other = inside("--token-count", "--spill", "always", "-o", "json", stdin=LINES + b"x").json["meta"][
+        "handle"
+    ]
     assert inside("spill", "rm", one, "0000").status == 1
     assert inside("show", one, "-n", "5").status == 0
     assert inside("spill", "rm", one, other[:6], one).out == f"removed {one}\nremoved {other}\n".encode()
@@ -66,7 +68,7 @@ def test_removing_is_all_or_nothing(inside):
 def test_everything_can_be_removed_at_once(inside):
     assert inside("spill", "rm", "--all").out.startswith(b"removed 0 outputs")
     for number in range(3):
-        inside("--token-count", stdin=b"%d" % number)
+        inside("--token-count", "--spill", "always", stdin=b"%d" % number)
     for words in (["--all", "@last"], []):
         ran = inside("spill", "rm", *words)
         assert (ran.status, ran.out, ran.err.count(b"\n")) == (2, b"", 1)

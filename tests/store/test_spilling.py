@@ -56,7 +56,6 @@ def test_with_never_nothing_is_stored_and_the_mark_has_no_handle(inside, with_st
     "args",
     [
         ["-n", "50"],
-        ["--token-count"],
         ["-n", "9000", "--token-offset", "100"],
         ["-n", "50", "--keep", "tail"],
         ["-n", "50", "--keep", "ends"],
@@ -68,6 +67,16 @@ def test_every_option_that_withholds_output_stores_all_of_it(inside, with_store,
     inside(*args, stdin=SEQ)
     (entry,) = entries(with_store)
     assert (entry / "out").read_bytes() == SEQ
+
+
+def test_a_count_stores_nothing_unless_asked(inside, with_store):
+    assert (
+        inside("--token-count", stdin=SEQ).out == inside("--token-count", "--spill", "always", stdin=SEQ).out
+    )
+    assert len(entries(with_store)) == 1
+    inside("spill", "rm", "--all")
+    assert inside("--token-count", "-o", "json", stdin=SEQ).json["meta"].get("handle") is None
+    assert not entries(with_store)
 
 
 def test_both_streams_are_stored_and_a_hidden_stderr_can_be_read(inside, with_store):

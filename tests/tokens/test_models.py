@@ -106,7 +106,17 @@ def test_an_unknown_model_is_answered_with_the_nearest_names(inside):
 @nightly
 def test_a_model_is_counted_exactly_if_its_vocabulary_was_added(inside):
     env = {"TOKCAP_DATA_DIR": published.data_dir("qwen3")}
-    found = inside("--model", "Qwen/Qwen3-Coder-480B", "--token-count", "-o", "json", stdin=SEQ, env=env).json
+    found = inside(
+        "--model",
+        "Qwen/Qwen3-Coder-480B",
+        "--token-count",
+        "--spill",
+        "always",
+        "-o",
+        "json",
+        stdin=SEQ,
+        env=env,
+    ).json
     assert (found["meta"]["tokenizer"], found["meta"]["tokenizer_exact"]) == ("qwen3", True)
     assert found["warnings"] == []
     ran = inside("--model", "Qwen/Qwen3-Coder-480B", "--token-count", stdin=SEQ)

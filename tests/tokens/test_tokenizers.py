@@ -125,7 +125,9 @@ def test_a_count_that_a_tokenizer_cannot_give_is_not_made_up(tokcap, plugin):
         "--tokenizer", "words", "--token-count", "-o", "json", "--", "sh", "-c", "echo x; exit 3", env=world
     )
     assert (ran.status, ran.json["data"], ran.json["error"]["code"]) == (3, None, "COMMAND_FAILED")
-    ran = tokcap("--tokenizer", "words", "--token-count", "-o", "json", stdin=b"x", env=world)
+    ran = tokcap(
+        "--tokenizer", "words", "--token-count", "--spill", "always", "-o", "json", stdin=b"x", env=world
+    )
     assert (ran.status, ran.json["error"]["code"]) == (125, "TOKENIZER_UNAVAILABLE")
     ran = tokcap("--tokenizer", "words", "--token-count", stdin=b"x", env=world)
     assert (ran.status, ran.out) == (125, b"")

@@ -41,7 +41,10 @@ def value_at(payload: Payload, pointer: str, *, lines: bool) -> Value:
     text = source[start:end]
     if text[:1] == b'"':
         return Value(scanner.printable(scanner.string_text(text)).encode(), "text")
-    return Value(text, "json")
+    last_line = text[max(text.rfind(b"\n"), 0) :]
+    # No string has a line break in it, so this only removes the indentation of the whole value.
+    indented = last_line[: -len(last_line.lstrip())]
+    return Value((text.replace(indented, b"\n") if indented else text) + b"\n", "json")
 
 
 class Search:

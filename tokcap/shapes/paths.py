@@ -7,7 +7,7 @@ with a dot.
 from __future__ import annotations
 
 from tokcap.core.response import Notice
-from tokcap.errors import UsageError
+from tokcap.errors import FieldsUnknown, UsageError
 from tokcap.shapes import SHAPES
 from tokcap.startup.record import TYPE_CHECKING, Record
 
@@ -78,7 +78,10 @@ def paths_of(fields: str) -> dict[str, FieldPath]:
 
 
 def select(payload: Payload, shape: str, fields: str) -> Selection:
-    """Return the payload with only these fields. A field that is not there is a warning."""
+    """Return the payload with only these fields. A field that is not there is a warning.
+
+    Raise `FieldsUnknown` if there are fields, and none of these.
+    """
     paths = paths_of(fields)
     selected = SHAPES[shape].select(payload, list(paths.values()))
     if selected is None:
@@ -89,5 +92,7 @@ def select(payload: Payload, shape: str, fields: str) -> Selection:
         return Selection(selected.data)
     names = selected.names
     shown = ", ".join(names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
-    message = f"no field {', '.join(missing)}; the fields are: {shown or 'none'}"
+    message = f"no field {', '.join(missing)}: the fields are {shown or 'none'}"
+    if names and len(missing) == len(paths):
+        raise FieldsUnknown(message)
     return Selection(selected.data, (Notice("FIELD_UNKNOWN", message),))

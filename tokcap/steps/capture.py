@@ -8,7 +8,7 @@ from __future__ import annotations
 from tokcap.core.payload import TAIL_BYTES
 from tokcap.core.request import AUTO
 from tokcap.core.response import Failure, Notice, failure_of
-from tokcap.errors import ReaderGone, StreamError
+from tokcap.errors import ReaderGone, StreamError, TokcapError
 from tokcap.exits import OK
 from tokcap.startup.record import TYPE_CHECKING, Record
 
@@ -30,7 +30,7 @@ class Captured(Record):
     # Why its output could not be passed on.
     failure: StreamError | ReaderGone | None = None
     # Why it could not be read to its end, or why its end is unknown. What came before was captured.
-    broken: StreamError | None = None
+    broken: TokcapError | None = None
 
     @property
     def status(self) -> int:

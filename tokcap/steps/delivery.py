@@ -12,7 +12,7 @@ from tokcap.core.payload import Spool
 from tokcap.core.request import AUTO
 from tokcap.core.response import Meta, Notice
 from tokcap.core.tokenizer import BYTES
-from tokcap.errors import ReaderGone, StoreError, StreamError
+from tokcap.errors import ReaderGone, StoreError, StreamError, TokcapError
 from tokcap.outputs import FORMS
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.steps.answer import respond
@@ -72,9 +72,7 @@ def deliver(answer: Answer, given: Input, view: View, env: Environment) -> Deliv
     return Delivered(response, failure)
 
 
-def unreported(
-    captured: Captured, delivered: Delivered, view: View
-) -> tuple[StreamError | ReaderGone | None, ...]:
+def unreported(captured: Captured, delivered: Delivered, view: View) -> tuple[TokcapError | None, ...]:
     """Return the errors that stderr does not have yet."""
     if FORMS[view.output].has_envelope:
         return captured.broken, delivered.failure or captured.failure

@@ -114,8 +114,9 @@ def open_call(asked: Request, env: Environment, closing: Closing) -> Call:
         # As in `stored_input`. Without a limit of its own, everything is passed on and cut there.
         request = request.replace(token_limit=env.outer_limit_tokens)
     recorder = None
-    # What passes through is only stored if that was asked for.
-    if request.spill == "always" or (request.spill == "auto" and not passes_through(request)):
+    # What passes through, or is only counted, is stored only if that was asked for.
+    is_cut = not (request.token_count or passes_through(request))
+    if request.spill == "always" or (request.spill == "auto" and is_cut):
         from tokcap.store import open_recorder
 
         recorder = open_recorder(request, tokenizer, env)

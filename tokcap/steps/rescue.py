@@ -13,6 +13,7 @@ from tokcap.core.response import Failure, Meta, Notice
 from tokcap.environment import line_of
 from tokcap.errors import (
     BudgetExhausted,
+    FieldsUnknown,
     LedgerError,
     PatternTooSlow,
     ReaderGone,
@@ -20,12 +21,13 @@ from tokcap.errors import (
     TokcapError,
     TokenizerFailed,
     TokenizerUnavailable,
+    UsageError,
 )
 from tokcap.outputs import FORMS
 from tokcap.shapes import FALLBACK
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.steps.answer import Answer, Proof, respond, with_words
-from tokcap.steps.capture import NOTHING_PASSED
+from tokcap.steps.capture import NOTHING_PASSED, RunInput
 from tokcap.system.shortage import shortage_of
 from tokcap.tokens import open_tokenizer, safe_count
 from tokcap.tokens.approx import ByteTokenizer
@@ -67,6 +69,14 @@ def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
         return attempt.replace(
             view=view.replace(focus=""), given=given.replace(notices=(*given.notices, notice))
         )
+    if isinstance(error, FieldsUnknown):
+        given = given.replace(
+            notices=(*given.notices, Notice("FIELD_UNKNOWN", f"{error}; everything is shown"))
+        )
+        if isinstance(given, RunInput) and given.ending is None:
+            # Then the exit status is not that of a command.
+            given = given.replace(captured=given.captured.replace(broken=UsageError(str(error))))
+        return attempt.replace(view=view.replace(fields=""), given=given)
     if view.token_count:
         return failed_count(attempt, error)
     if isinstance(attempt.tokenizer, ByteTokenizer):

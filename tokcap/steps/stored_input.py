@@ -242,7 +242,7 @@ def filtered_part(
 
 
 def at_pointer(part: Input, request: ShowRequest, line_end: bytes) -> Input:
-    """Return the value at a pointer. A string is text; everything else is JSON, unchanged.
+    """Return the value at a pointer. A string is text; everything else is JSON, on lines of its own.
 
     `line_end` is added unless the value ends with it.
     """
