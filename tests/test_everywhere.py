@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.program import ROOT
 from tokcap.cli.catalog import RUN, all_commands
-from tokcap.cli.help import full_help
+from tokcap.cli.help import help_of_run
 
 COMMANDS = all_commands()
 README = (ROOT / "README.md").read_text()
@@ -34,7 +34,7 @@ def missing_from(text: str, command) -> list[str]:
 @pytest.mark.parametrize("columns", [80, 140])
 def test_help_has_every_option(columns):
     # The help of subcommands is tested in `tests/cli/test_help.py`.
-    text = full_help(columns)
+    text = help_of_run(columns)
     assert not missing_from(text, RUN)
     for option in RUN.options:
         assert all(has_word(text, choice) for choice in option.choices), option

@@ -116,10 +116,11 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
 
         return show(invocation, env).status
     if isinstance(invocation, HelpWanted):
-        from tokcap.cli.help import full_help, show_help
+        from tokcap.cli.help import help_of_run, show_help
 
-        render = full_help if invocation.form == "run" else show_help
-        env.write_stdout(render(env.columns(env.stdout)).encode())
+        columns, is_run = env.columns(env.stdout), invocation.form == "run"
+        text = help_of_run(columns, everything=invocation.everything) if is_run else show_help(columns)
+        env.write_stdout(text.encode())
         return exits.OK
     if isinstance(invocation, VersionWanted):
         from tokcap import __version__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from tests.support.loading import modules_loaded_for
 from tests.support.terminal import report_on_a_terminal
 from tokcap.cli.catalog import RUN, all_commands
-from tokcap.cli.help import command_help, full_help, show_help, usage
+from tokcap.cli.help import command_help, help_of_run, show_help, usage
 from tokcap.core.request import SUBCOMMANDS
 
 COMMANDS = all_commands()
@@ -21,32 +22,37 @@ GROUPS = sorted({command.path[0] for command in COMMANDS if len(command.path) > 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_no_line_is_wider_than_the_screen(columns):
-    for text in (full_help(columns), *(command_help(command, columns) for command in COMMANDS[1:])):
+    for text in (help_of_run(columns), *(command_help(command, columns) for command in COMMANDS[1:])):
         for line in text.splitlines():
             # A call to be copied stays on one line, and so do the forms of a call.
             assert len(line) <= columns or "tokcap" in line, line
 
 
-def test_help_fits_a_screen():
-    assert len(full_help(80).splitlines()) <= 64
-    assert len(full_help(120).splitlines()) <= 64
+def test_the_most_used_options_fit_on_the_smallest_screen_and_all_of_them_on_a_large_one(inside):
+    first = help_of_run(80, everything=False).splitlines()
+    assert len(first) < 24
+    assert max(map(len, first)) <= 80
+    assert "\n".join(first).encode() in inside("--help").out
+    assert any("--help all" in " ".join(pair) for pair in itertools.pairwise(first))
+    assert len(help_of_run(80).splitlines()) <= 64
+    assert help_of_run(80).encode() == inside("--help", "all").out
 
 
 def test_a_wide_screen_shows_the_full_words():
     clean = next(option for option in RUN.options if option.key == "clean")
-    assert clean.brief in full_help(80)
-    assert clean.help in full_help(200)
+    assert clean.brief in help_of_run(80)
+    assert clean.help in help_of_run(200)
 
 
 def test_the_help_of_tokcap_has_a_line_for_every_subcommand():
     assert set(SUBCOMMANDS) == {command.path[0] for command in COMMANDS if command.path}
     for name, brief in SUBCOMMANDS.items():
-        assert re.search(rf"\b{name} +{re.escape(brief)}", full_help())
+        assert re.search(rf"\b{name} +{re.escape(brief)}", help_of_run())
 
 
 def test_show_takes_the_limit_of_the_run():
     assert "[that of the run]" in show_help()
-    assert "that of the run" not in full_help()
+    assert "that of the run" not in help_of_run()
 
 
 @pytest.mark.parametrize("command", COMMANDS[1:], ids=lambda command: command.name)

@@ -75,5 +75,5 @@ def test_everything_can_be_removed_at_once(inside):
         assert b"--all" in ran.err
     assert inside("spill", "rm", "--all").out.startswith(b"removed 3 outputs (")
     assert inside("spill", "list").out == b"nothing is stored\n"
-    inside("--token-count", stdin=b"again")
+    inside("--token-count", "--spill", "always", stdin=b"again")
     assert len(inside("spill", "rm", "--all", "-o", "json").json["data"]["removed"]) == 1

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 
 class HelpWanted(Record):
-    """`--help`."""
+    """`--help`, or `--help all`."""
 
     form: Form = "run"
+    everything: bool = False
 
 
 class VersionWanted(Record):
@@ -54,7 +55,7 @@ def parse(argv: Sequence[str], env: Environment) -> Invocation:
         return parse_show(argv[1:], env)
     words = take_apart(argv, "run")
     if words.wants_help:
-        return HelpWanted()
+        return HelpWanted(everything=words.rest[:1] == ("all",))
     if words.wants_version:
         return VersionWanted()
     if words.problems:

@@ -24,11 +24,14 @@ FORMS = (
     ("tokcap SUBCOMMAND [OPTIONS] ...", "each has a --help of its own"),
 )
 
+EXITS = (
+    "Exit status: the command's own; 128+N signal N; 120 budget exhausted; 124 timed out; "
+    "125 tokcap failed; 126 not executable; 127 not found. "
+)
+MORE = "All options: tokcap --help all, or man tokcap"
 CLOSING = (
     "Every option has a variable (TOKCAP_TOKEN_LIMIT) and a key in config.toml (token_limit); "
-    "--no-NAME turns a switch off. Also: -h, --help, -V, --version. "
-    "Exit status: the command's own; 128+N signal N; 120 budget exhausted; 124 timed out; "
-    "125 tokcap failed; 126 not executable; 127 not found. See man tokcap"
+    f"--no-NAME turns a switch off. Also: -h, --help, -V, --version. {EXITS}See man tokcap"
 )
 
 SHELL_HELP = """\
@@ -64,22 +67,19 @@ def usage() -> str:
 
 def short_help(columns: int) -> str:
     """Return what `tokcap` without a command prints on a terminal."""
-    return usage() + paragraph("To list all options and subcommands: tokcap --help", columns)
+    return usage() + paragraph("For the most used options and all subcommands: tokcap --help", columns)
 
 
-def full_help(columns: int = USUAL_COLUMNS) -> str:
-    """Return the text of `tokcap --help`."""
-    flags = RUN.options
-    main = [flag for flag in flags if flag.example]
-    rest = [flag for flag in flags if not flag.example and flag not in (HELP, VERSION, STRING)]
+def help_of_run(columns: int = USUAL_COLUMNS, *, everything: bool = True) -> str:
+    """Return the text of `tokcap --help all`, or that of `tokcap --help`, which fits on a small screen."""
+    flags = [flag for flag in RUN.options if flag not in (HELP, VERSION, STRING)]
+    most_used = "Most used:\n" + "".join(with_example(flag) for flag in flags if flag.example)
     return (
         usage()
-        + "Most used:\n"
-        + "".join(map(with_example, main))
-        + option_groups(rest, columns)
+        + (option_groups(flags, columns) if everything else most_used)
         + "Subcommands:\n"
         + subcommands()
-        + paragraph(CLOSING, columns)
+        + paragraph(CLOSING if everything else EXITS + MORE, columns)
     )
 
 
@@ -104,7 +104,7 @@ def command_help(command: Command, columns: int) -> str:
 
 def with_example(flag: Option) -> str:
     """Return `-n, --token-limit N  at most N tokens  tokcap -n 500 -- git log`."""
-    spelled = ", ".join(flag.spellings) + (f" {flag.metavar}" if flag.takes_value else "")
+    spelled = ", ".join(flag.spellings) + (f" {flag.metavar or flag.key.upper()}" if flag.takes_value else "")
     return f"  {spelled:{SPELLED}}{flag.brief:{BRIEF}}{flag.example}\n"
 
 

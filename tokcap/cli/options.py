@@ -169,7 +169,12 @@ OPTIONS = (
             "only the count; print nothing but the number of tokens of the full output",
             example="tokcap --token-count -- cat notes.md",
         ),
-        Option("keep", Choice(family=KEEPS), "part of an output over the limit to show"),
+        Option(
+            "keep",
+            Choice(family=KEEPS),
+            "part that is shown; of an output over the limit",
+            example="tokcap -n 500 --keep auto -- pytest",
+        ),
         Option(
             "focus",
             LineOfText(),
