@@ -2,20 +2,16 @@
 
 import os
 import random
-import subprocess
-import sys
 import time
 
 import pytest
 
-from tests.support.engines import DURABLE, ENDINGS, new_space, one_worker, server_of
+from tests.support.engines import DURABLE, ENDINGS, new_space, one_worker, opened, server_of
 from tests.support.links import Link
 from tests.support.processes import wait_for
-from tests.support.program import IMPORT_PATH, ROOT
+from tests.support.server_worker import worker_on
 from tests.support.tiers import nightly
-from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
-from tokcap.environment import Environment
 
 pytestmark = [nightly, one_worker]
 
@@ -25,21 +21,6 @@ HOSTS = int(os.environ.get("FLEET_HOSTS", "2"))
 PROCESSES = int(os.environ.get("FLEET_PROCESSES", "3"))
 STEPS = int(os.environ.get("FLEET_STEPS", "25"))
 RESTARTS = int(os.environ.get("FLEET_RESTARTS", "2"))
-
-
-def worker(url: str, mode: str, data_dir: object) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.support.server_worker", url, str(STEPS), mode],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": IMPORT_PATH, "TOKCAP_DATA_DIR": str(data_dir)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def opened(url: str):
-    return open_ledger(Environment(os.environ), url=url)
 
 
 @pytest.mark.parametrize("scheme", DURABLE)
@@ -56,7 +37,11 @@ def test_nothing_acknowledged_is_lost_while_holders_die_links_break_and_the_serv
         ledger = opened(server.url(space, "timeout=60"))
         ledger.start("team", Settings())
         ledger.start("s", Settings(parent="team"))
-        workers = [worker(url, "log", place) for url, place in hosts.items() for _ in range(PROCESSES)]
+        workers = [
+            worker_on(url, STEPS, "log", TOKCAP_DATA_DIR=place)
+            for url, place in hosts.items()
+            for _ in range(PROCESSES)
+        ]
         for process in workers:
             assert process.stdout.readline() == "ready\n"
         for process in workers:
@@ -80,7 +65,7 @@ def test_nothing_acknowledged_is_lost_while_holders_die_links_break_and_the_serv
             process.wait()
         assert all(process.returncode == 0 for process in workers if process not in killed)
         for url, place in hosts.items():
-            delivering = worker(url, "deliver", place)
+            delivering = worker_on(url, STEPS, "deliver", TOKCAP_DATA_DIR=place)
             delivering.communicate()
             assert delivering.returncode == 0
             assert not list(place.glob("outbox/*"))

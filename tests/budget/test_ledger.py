@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+from tests.support.processes import outputs_of
 from tests.support.program import IMPORT_PATH, ROOT
 from tests.support.tiers import times
 from tokcap.budget.arithmetic import Settings
@@ -82,15 +83,7 @@ def ended(process: subprocess.Popen) -> None:
 def all_at_once(code: str, *args: object, processes: int = PROCESSES) -> list:
     """Run the code in many processes that begin together; return what each printed as JSON."""
     started = [start_python(code, *args) for _ in range(processes)]
-    for process in started:
-        assert process.stdout.readline() == "ready\n"
-    for process in started:
-        process.stdin.close()
-    answers = [process.stdout.read() for process in started]
-    for process in started:
-        process.stdout.close()
-    assert [process.wait() for process in started] == [0] * processes
-    return [json.loads(answer) for answer in answers]
+    return [*map(json.loads, outputs_of(started))]
 
 
 # Many processes
@@ -166,10 +159,13 @@ print('holds', flush=True); time.sleep(60)
         says="holds",
     )
     assert (book.session("s").read().used, book.session("s").read().reserved) == (0, 500)
-    ended(process)
+    process.kill()
+    # It has ended, but it is still a zombie.
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     after = book.session("s").read()
     assert (after.used, after.reserved, after.window_used, book.session("s").turn("t")) == (50, 0, 50, 50)
     assert book.session("s").read() == after, "it is counted once"
+    ended(process)
 
 
 # Processes see each other by their locks alone, as hosts that share a directory do
@@ -231,20 +227,6 @@ def test_a_process_whose_data_directory_was_removed_is_seen_in_the_new_one(place
         watcher.stdout.close()
         book.session("s").settle(grant, 1)
         shutil.rmtree(place)
-
-
-def test_a_reservation_lives_as_long_as_its_process(place, book):
-    book.start("s", Settings(1000))
-    process = begun("session.reserve(1000); print('holds', flush=True); time.sleep(60)", place)
-    assert process.stdout.readline() == "holds\n"
-    with pytest.raises(BudgetExhausted, match="1000 are reserved"):
-        book.session("s").reserve(1)
-    process.kill()
-    # It has ended, but it is still a zombie.
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    assert book.session("s").reserve(1000).tokens == 1000
-    process.wait()
-    process.stdout.close()
 
 
 # The file

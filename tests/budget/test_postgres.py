@@ -5,12 +5,11 @@ import threading
 
 import pytest
 
-from tests.support.engines import PASSWORD, new_space, one_worker, server_of
+from tests.support.engines import PASSWORD, one_worker, server_of
 from tests.support.tiers import as_nightly
-from tokcap.budget import libpq, open_ledger, postgres
+from tokcap.budget import libpq, postgres
 from tokcap.budget.arithmetic import Settings
-from tokcap.environment import Environment
-from tokcap.errors import BudgetExhausted, LedgerError, PackageMissing, UsageError
+from tokcap.errors import BudgetExhausted, LedgerError, PackageMissing
 
 pytestmark = one_worker
 
@@ -18,11 +17,6 @@ pytestmark = one_worker
 def opened(url):
     """Return a ledger with a connection of its own."""
     return postgres.ledger_of(url, os.environ["HOME"])
-
-
-@pytest.fixture
-def space():
-    return new_space()
 
 
 @pytest.fixture
@@ -129,19 +123,6 @@ def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch):
     monkeypatch.setattr(libpq, "SYSTEM_NAMES", ())
     with pytest.raises(PackageMissing, match=r"install it: .*(psycopg|\[postgres\])"):
         opened("postgresql://127.0.0.1:1/x").session("s").read()
-
-
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("schema=a-b", "the schema must be"),
-        ("schema=pg_x", "the schema must be"),
-        ("lease=0", "lease must be"),
-    ],
-)
-def test_a_bad_url_is_refused(query, words):
-    with pytest.raises(UsageError, match=words):
-        open_ledger(Environment(os.environ), url=f"postgresql://host/db?{query}")
 
 
 def test_a_database_that_does_not_exist_is_one_line(server, space):

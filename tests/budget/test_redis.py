@@ -1,28 +1,16 @@
 """What only the Redis ledger has: other ways to reach it, clusters, and what a server keeps."""
 
-import os
 import time
 
 import pytest
 
-from tests.support.engines import PASSWORD, RedisServer, free_port, need, new_space, one_worker, server_of
+from tests.support.engines import PASSWORD, RedisServer, free_port, need, one_worker, opened, server_of
+from tests.support.links import answering
 from tests.support.tiers import nightly
-from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings
-from tokcap.budget.redis_connection import Address, RedisConnection
-from tokcap.environment import Environment
 from tokcap.errors import LedgerError, UsageError
 
 pytestmark = one_worker
-
-
-def opened(url, **variables):
-    return open_ledger(Environment({**os.environ, **variables}), url=url)
-
-
-@pytest.fixture
-def space():
-    return new_space()
 
 
 def test_a_socket_and_the_password_of_redis_cli(space):
@@ -107,6 +95,9 @@ def test_a_server_without_room_says_so_and_counts_nothing(space):
         ("redis://host?prefix={x}", "the prefix"),
         ("redis://:%zz@host", "is not valid"),
         ("unix://", "the path of the socket"),
+        ("postgresql://host/db?schema=a-b", "the schema must be"),
+        ("postgresql://host/db?schema=pg_x", "the schema must be"),
+        ("postgresql://host/db?lease=0", "lease must be"),
     ],
 )
 def test_a_bad_url_is_refused(url, words):
@@ -115,29 +106,6 @@ def test_a_bad_url_is_refused(url, words):
 
 
 def test_a_server_of_another_kind_is_recognized(space):
-    import socket
-    import threading
-
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def answer():
-        near, _ = listener.accept()
-        near.recv(1000)
-        near.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-        near.close()
-
-    threading.Thread(target=answer, daemon=True).start()
-    with pytest.raises(LedgerError, match="is not a Redis server"):
-        opened(f"redis://127.0.0.1:{listener.getsockname()[1]}").session("s").read()
-    listener.close()
-
-
-def test_a_connection_that_nobody_accepts_leaves_no_socket_open(tmp_path):
-    """An open socket is reported when it is collected, and a report fails the test."""
-    import gc
-
-    for path in (tmp_path / "nobody", tmp_path / ("long" * 100)):
-        address = Address("unix", "", 0, str(path), 0, "", "", False, "")
-        with pytest.raises(LedgerError):
-            RedisConnection(address, 1.0)
-    gc.collect()
+    answer = b"HTTP/1.1 400 Bad Request\r\n\r\n"
+    with answering(answer) as port, pytest.raises(LedgerError, match="is not a Redis server"):
+        opened(f"redis://127.0.0.1:{port}").session("s").read()

@@ -2,35 +2,24 @@
 
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from tests.support.engines import (
     PASSWORD,
     need,
-    new_space,
     one_worker,
+    opened,
     server_of,
 )
-from tests.support.program import IMPORT_PATH, ROOT
+from tests.support.program import ROOT
+from tests.support.server_worker import worker_on
 from tests.support.tiers import as_nightly
-from tokcap.budget import open_ledger, postgres
+from tokcap.budget import postgres
 from tokcap.budget.arithmetic import Settings
-from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, LedgerError, SessionNotStarted
 
 pytestmark = one_worker
-
-
-def opened(url):
-    return open_ledger(Environment(os.environ), url=url)
-
-
-@pytest.fixture
-def space():
-    return new_space()
 
 
 @pytest.mark.parametrize(
@@ -42,17 +31,8 @@ def test_a_host_whose_clock_is_an_hour_off_loses_and_takes_nothing(scheme, space
     server = server_of(scheme)
     ledger = opened(server.url(space))
     ledger.start("s", Settings(1000))
-    process = subprocess.Popen(
-        [
-            *("faketime", "-f", offset, sys.executable, "-m", "tests.support.server_worker"),
-            *(server.url(space, "timeout=20&lease=600"), "0", "hold"),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": IMPORT_PATH},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    url = server.url(space, "timeout=20&lease=600")
+    process = worker_on(url, 0, "hold", before=("faketime", "-f", offset))
     assert process.stdout.readline() == "holds\n"
     assert (ledger.session("s").read().reserved, ledger.session("s").read().used) == (600, 0)
     assert ledger.session("s").reserve(1000).tokens == 400

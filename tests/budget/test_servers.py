@@ -3,27 +3,23 @@
 import json
 import os
 import socket
-import subprocess
-import sys
 import threading
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.engines import EVERY_SERVER, PASSWORD, PASSWORD_IN_URL, new_space, server_of
+from tests.support.engines import EVERY_SERVER, PASSWORD, PASSWORD_IN_URL, new_space, opened, server_of
 from tests.support.ledgers import shift_clock
-from tests.support.links import Link
-from tests.support.program import IMPORT_PATH, ROOT
+from tests.support.links import Link, answering
+from tests.support.processes import outputs_of, wait_for
+from tests.support.server_worker import worker_on
 from tests.support.tiers import as_nightly, examples, times
 from tokcap import BudgetManager
-from tokcap.budget import open_ledger
 from tokcap.budget import server as connected
 from tokcap.budget.arithmetic import Settings
 from tokcap.budget.ledger import SessionView
 from tokcap.budget.memory import ledger_in_memory
-from tokcap.environment import Environment
 from tokcap.errors import LedgerError, LedgerUnreachable, SessionNotStarted
 
 
@@ -33,55 +29,16 @@ def server(request):
 
 
 @pytest.fixture
-def space():
-    return new_space()
-
-
-@pytest.fixture
 def ledger(server, space):
     return opened(server.url(space))
-
-
-def opened(url):
-    return open_ledger(Environment(os.environ), url=url)
-
-
-def worker(url: str, steps: int, *more: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.support.server_worker", url, str(steps), *more],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": IMPORT_PATH},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def together(processes: list[subprocess.Popen]) -> list[list[int]]:
-    """Let processes begin at the same time; return what each has printed at its end."""
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        process.stdin.close()
-    answers = [process.stdout.read() for process in processes]
-    for process in processes:
-        process.stdout.close()
-        assert process.wait() == 0
-    return [json.loads(answer) for answer in answers]
-
-
-def until(condition, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 class TestManyProcesses:
     def test_grants_never_exceed_the_total(self, server, space, ledger):
         processes, total = (4, 750) if times() == 1 else (8, 1500)
         ledger.start("s", Settings(total))
-        spent = together([worker(server.url(space), 40) for _ in range(processes)])
+        workers = [worker_on(server.url(space), 40) for _ in range(processes)]
+        spent = [*map(json.loads, outputs_of(workers))]
         assert sum(used for used, _ in spent) == total == ledger.session("s").read().used
         assert sum(refused for _, refused in spent) > 0
 
@@ -89,7 +46,7 @@ class TestManyProcesses:
 class TestLeases:
     def test_the_grant_of_a_killed_holder_is_free_when_its_lease_ends(self, server, space, ledger):
         ledger.start("s", Settings(1000))
-        process = worker(server.url(space, "timeout=20&lease=600"), 0, "hold")
+        process = worker_on(server.url(space, "timeout=20&lease=600"), 0, "hold")
         assert process.stdout.readline() == "holds\n"
         process.kill()
         process.wait()
@@ -190,7 +147,7 @@ class TestFaults:
         assert server.connections() == before + 1
         grant = opened(url).session("a").reserve(10)
         opened(url).close()
-        until(lambda: server.connections() <= before)
+        wait_for(lambda: server.connections() <= before)
         assert opened(url).session("a").settle(grant, 10).used == 20
         opened(url).close()
 
@@ -388,13 +345,9 @@ class TestWhatIsPrinted:
             b"-ERR unknown command 'AUTH', with args beginning with: 'tom' 'hunter2'\r\n",
             b"-hunter2 tom\r\n",
         ):
-            listener = socket.create_server(("127.0.0.1", 0))
-            thread = threading.Thread(target=answer_once, args=(listener, answer))
-            thread.start()
-            url = f"redis://tom:hunter2@127.0.0.1:{listener.getsockname()[1]}"
-            ran = inside("budget", "status", "s", env={"TOKCAP_LEDGER": url})
-            thread.join()
-            listener.close()
+            with answering(answer * 3) as port:
+                url = f"redis://tom:hunter2@127.0.0.1:{port}"
+                ran = inside("budget", "status", "s", env={"TOKCAP_LEDGER": url})
             assert (ran.status, ran.err.count(b"\n")) == (125, 1)
             assert b"hunter2" not in ran.err
             assert b"tom" not in ran.err
@@ -414,10 +367,3 @@ class TestWhatIsPrinted:
         config.write_text(f'ledger = "{server.url(space)}"\n')
         config.chmod(0o644)
         assert b"chmod 600" in inside("doctor", env={"TOKCAP_CONFIG": str(config)}).out
-
-
-def answer_once(listener: socket.socket, answer: bytes) -> None:
-    connection, _ = listener.accept()
-    connection.recv(1000)
-    connection.sendall(answer * 3)
-    connection.close()

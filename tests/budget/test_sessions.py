@@ -273,6 +273,7 @@ class TestTheCommand:
     def test_check_answers_with_its_status_and_says_nothing(self, inside, session):
         account = session("--total", "100")
         assert (inside("budget", "check").status, inside("budget", "check").out) == (0, b"")
+        assert inside("budget", "check", "--need", "101").status == 1
         account.settle(None, 61)
         assert (inside("budget", "check").status, inside("budget", "check").err) == (1, b"")
         assert inside("budget", "check", "-o", "json").json["ok"] is False
@@ -382,7 +383,6 @@ print("out")
 def test_a_manager_can_settle_again_after_its_storage_failed():
     from tokcap import BudgetManager
     from tokcap.budget.memory import ledger_in_memory
-    from tokcap.errors import BadNumber
 
     class Failing(SessionView):
         fails = True
@@ -402,9 +402,6 @@ def test_a_manager_can_settle_again_after_its_storage_failed():
     storage.fails = False
     manager.record_usage(50)
     assert manager.remaining == 950
-    for nonsense in (None, "5", -1, 1.5):
-        with pytest.raises(BadNumber):
-            manager.allocate(nonsense)
 
 
 def test_a_summary_has_the_same_words_in_a_run_and_from_the_store(inside):
@@ -414,12 +411,6 @@ def test_a_summary_has_the_same_words_in_a_run_and_from_the_store(inside):
     assert inside("show", "@last", "--mode", "summary", "-n", "4000").out == ran.out
     inside("--mode", "summary", "--", "sh", "-c", "echo boom >&2; exit 1")
     assert inside("show", "@last", "--stream", "err", "-n", "50").out == b"boom\n"
-
-
-def test_a_check_can_ask_for_enough(inside, session):
-    session("--total", "1000", used=900)
-    assert inside("budget", "check").status == 0
-    assert inside("budget", "check", "--need", "150").status == 1
 
 
 def test_totals_and_windows_can_be_written_with_units(inside, with_store):

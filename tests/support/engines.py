@@ -21,9 +21,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.certificates import self_signed
+from tokcap.budget import open_ledger
+from tokcap.environment import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from tokcap.budget.ledger import Ledger
 
 PASSWORD = "correct horse"
 PASSWORD_IN_URL = "correct%20horse"
@@ -287,3 +291,8 @@ def need(*programs: str) -> None:
     missing = [program for program in programs if not shutil.which(program)]
     if missing:
         pytest.skip(f"{' and '.join(missing)} is not installed")
+
+
+def opened(url: str, **variables: str) -> Ledger:
+    """Return the ledger of a URL, as the command line opens it."""
+    return open_ledger(Environment({**os.environ, **variables}), url=url)

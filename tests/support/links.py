@@ -5,6 +5,11 @@ from __future__ import annotations
 import random
 import socket
 import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Link:
@@ -83,3 +88,21 @@ def shut(end: socket.socket) -> None:
         end.shutdown(socket.SHUT_RDWR)
     except OSError:
         pass
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """Listen at a port for one connection, and answer what it sends with this."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer_once() -> None:
+        connection, _ = listener.accept()
+        connection.recv(1000)
+        connection.sendall(answer)
+        connection.close()
+
+    thread = threading.Thread(target=answer_once)
+    thread.start()
+    yield listener.getsockname()[1]
+    thread.join()
+    listener.close()

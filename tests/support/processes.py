@@ -8,7 +8,8 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import subprocess
+    from collections.abc import Callable, Sequence
 
 # Long enough for a machine that is busy with other things. Nothing depends on how long it really takes.
 PATIENCE_SECONDS = 60
@@ -19,6 +20,19 @@ def wait_for(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < until, f"it did not happen within {PATIENCE_SECONDS} seconds"
         time.sleep(0.02)
+
+
+def outputs_of(processes: Sequence[subprocess.Popen]) -> list[str]:
+    """Let processes that have said `ready` begin together; return what each has written at its end."""
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.close()
+    written = [process.stdout.read() for process in processes]
+    for process in processes:
+        process.stdout.close()
+    assert [process.wait() for process in processes] == [0] * len(processes)
+    return written
 
 
 def children_of(pid: int) -> list[int]:

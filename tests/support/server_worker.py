@@ -9,12 +9,32 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 
+from tests.support.program import IMPORT_PATH, ROOT
 from tokcap.budget import open_ledger
 from tokcap.environment import Environment
 from tokcap.errors import BudgetExhausted, LedgerUnreachable
+
+
+def worker_on(
+    url: str, steps: int, mode: str = "", *, before: tuple = (), **variables: object
+) -> subprocess.Popen:
+    """Start such a process; `before` are words before its command line."""
+    return subprocess.Popen(
+        [*before, sys.executable, "-m", "tests.support.server_worker", url, str(steps), mode],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": IMPORT_PATH,
+            **{name: str(value) for name, value in variables.items()},
+        },
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def until_reached(step):
