@@ -50,6 +50,21 @@ def test_commands_of_subagents_and_in_the_background_are_capped(tmp_path):
     assert int(in_background.split()[-1]) < LIMIT
 
 
+def test_the_file_of_a_running_command_leads_to_what_it_writes(tmp_path):
+    command = "seq 1 20000; sleep 9; echo late; sleep 60"
+    started = {**IN_BACKGROUND, "arguments": {**IN_BACKGROUND["arguments"], "command": command}}
+    look = (
+        f"for n in {{1..100}}; do line=`grep -hs '^.RUNNING. ' {FILES_OF_TASKS}` && break; sleep 0.2; done;"
+        'way="${line#*] }"; eval "$way --until late --timeout 30 -n 900" > new; head -n 1 new;'
+        " tokcap wait @running --until late --timeout 1 -n 90000 > all; tail -n 2 all; wc -l < all"
+    )
+    ran = box.run("claude-code", [started, look], tmp_path / "home", INSTALL)
+    first, *_, late, way, lines = ran.results[1].splitlines()
+    assert 20 < int(first) < LIMIT
+    assert (late, int(lines)) == ("late", 20_002)
+    assert way.startswith("[RUNNING] --since ")
+
+
 def test_plan_mode_is_as_without_tokcap_and_capped(tmp_path):
     arguments = ("-p", "go", "--permission-mode", "plan")
     script = ["seq 1 20000", "touch made.txt", "cat build.py"]

@@ -358,6 +358,22 @@ class TestLongCommands:
         started("echo listening; sleep 60")
         wait_for(lambda: (tmp_path / "out").read_bytes() == b"listening\n")
 
+    def test_a_line_leads_to_what_is_written_while_it_runs(self, started, tmp_path, inside):
+        shell = started("seq 1 9000; until [ -e stop ]; do sleep 0.1; done; echo late; exit 3")
+        wait_for(lambda: b"[RUNNING] " in (tmp_path / "out").read_bytes())
+        shown = (tmp_path / "out").read_bytes()
+        *lines, line = shown.decode().splitlines()
+        name, place = re.fullmatch(r"\[RUNNING\] \S+ wait (@\w+) --since (\d+)", line).groups()
+        assert int(place) == len(shown) - len(line) - 1
+        ran = inside("wait", name, "--since", place, "--timeout", "1ms")
+        assert ran.out.startswith(b"%d\n" % (len(lines) + 1))
+        (tmp_path / "stop").touch()
+        assert shell.wait(TIMEOUT_SECONDS) == 3
+        written = (tmp_path / "out").read_bytes()
+        assert recount(written) <= LIMIT
+        assert written.startswith(shown + b"%d\n" % (len(lines) + 1))
+        assert b"\nlate\n" in written
+
     def test_the_answer_goes_on_after_what_was_shown(self, started, tmp_path):
         shell = started(
             "seq 1 9000; until [ -e stop ]; do sleep 0.1; done; seq 1 5000 | tr 0-9 a-j;"

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.support.processes import wait_for
+from tests.support.program import PYTHON
 from tests.support.reference import recount
 from tests.support.tiers import as_nightly
 from tokcap.environment import Environment
@@ -148,6 +149,14 @@ def test_nothing_about_the_command_changes_and_what_nobody_has_read_is_not_kept(
     assert inside("spill", "list").out == b"nothing is stored\n"
     ran = inside("wait", background.name, *NOW)
     assert (ran.status, ran.err.count(b"\n")) == (1, 1)
+
+
+def test_a_command_does_not_wait_for_itself(start, inside):
+    background = start("-n", "500")
+    own = f"sleep 0.5; exec {PYTHON} -m tokcap wait @running --timeout 1ms"
+    assert inside("-n", "500", "--", "sh", "-c", own).status == 124
+    background.end()
+    assert inside("-n", "500", "--", "sh", "-c", own).out == b"[EXITED 0]\n"
 
 
 def test_it_waits_for_a_pattern_also_in_a_line_that_still_grows(start, inside):

@@ -240,7 +240,9 @@ class LocalDraft:
 
         caller = self._caller
         session = session_key(caller.session)
-        found = running.replace(draft=self.make_directory(), terminal=caller.terminal, session=session)
+        found = running.replace(
+            draft=self.make_directory(), pid=os.getpid(), terminal=caller.terminal, session=session
+        )
         return Announced.begin(self._layout.root, found)
 
     def commit(

@@ -18,6 +18,7 @@ from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.store.handles import LEAST_CHARACTERS, is_handle, word
 from tokcap.store.local_layout import SPILL, lock_directory, names_in, remove_all, session_key
 from tokcap.system import private_files as private
+from tokcap.system.proc import ancestors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,8 +50,9 @@ class Running(Record):
     command: Sequence[str] = ()
     token_limit: int | None = None
     max_bytes: int = 0
-    # The directory that its bytes are written to, until it has ended.
+    # The directory that its bytes are written to, until it has ended, and the process that writes them.
     draft: str = ""
+    pid: int = 0
     terminal: int = 0
     session: str = ""
     # When it has ended: what is stored, if anything is, and the exit status.
@@ -197,7 +199,9 @@ def find(roots: Sequence[str], name: str, caller: Caller) -> Announced:
             if running := read(root, name):
                 return Announced(root, running)
         raise NotFound(f"no output has the name {name[:40]!r}; see tokcap spill list")
-    found = outputs(roots)
+    # Not that of a shell of tokcap in which this is called: it would wait for itself.
+    around = ancestors()
+    found = [one for one in outputs(roots) if one.running.pid not in around]
     if not found:
         raise NotFound("no command runs under a limit of tokcap, or with --spill always")
     session, terminal = session_key(caller.session), caller.terminal or -1

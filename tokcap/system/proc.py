@@ -154,6 +154,16 @@ def parent_and_command_line(pid: int) -> tuple[int, list[str] | None]:
     return (int(words[0]), words[1:]) if words and words[0].isdigit() else (0, None)
 
 
+def ancestors() -> set[int]:
+    """Return the parent of this process, its parent, and so on."""
+    found: set[int] = set()
+    pid = os.getppid()
+    while pid > 1 and pid not in found:
+        found.add(pid)
+        pid = parent_and_command_line(pid)[0]
+    return found
+
+
 def words_of(command_line: bytes) -> list[str] | None:
     """Split a command line of `/proc`; None if the process has overwritten it."""
     # A process that sets its own title overwrites its words, and zeros fill the rest.
