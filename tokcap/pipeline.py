@@ -17,7 +17,6 @@ from tokcap.steps.delivery import (
     deliver,
     note_run,
     note_show,
-    note_wait,
     report_passed_output,
     unreported,
 )
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from tokcap.steps.capture import Input, RunInput
     from tokcap.steps.rescue import Attempt
     from tokcap.steps.stored_input import ShowCall
-    from tokcap.steps.waiting import WaitCall
 
     class HasStages(Protocol):
         """Has kept what stages of pipelines have read (see `steps.stages`)."""
@@ -130,7 +128,9 @@ def wait(asked: WaitRequest, env: Environment) -> Done:
         delivered = deliver(answer, call.given, call.request, env)
         if not delivered.failure:
             call.save_place()
-        note_wait(call.request, call.tokenizer, answer, call.output.running, delivered.failure, env)
+        # Its positions are not those of the stored output.
+        answer = answer.replace(indexes={})
+        note_show(call.request, call.tokenizer, answer, call.stored, delivered.failure, env)
         return finish(delivered.response, delivered.failure, env, (delivered.failure,))
 
 
@@ -162,7 +162,7 @@ def answer_and_store(call: Call, given: RunInput, bill: Bill) -> Answer:
     return answer_for(call, given.replace(notices=given.notices + notices), bill)
 
 
-def pay(answer: Answer, call: Call | ShowCall | WaitCall, given: Input, bill: Bill) -> Answer:
+def pay(answer: Answer, call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
     """Charge the session before the answer is written: a call that is killed in between has paid for it.
 
     If charging fails, the answer has to say so.
@@ -178,7 +178,7 @@ def pay(answer: Answer, call: Call | ShowCall | WaitCall, given: Input, bill: Bi
     )
 
 
-def answer_for(call: Call | ShowCall | WaitCall, given: Input, bill: Bill) -> Answer:
+def answer_for(call: Call | ShowCall, given: Input, bill: Bill) -> Answer:
     """Make the answer. After the command has run, a failure leads to a simpler attempt, not to an error."""
     attempt: Attempt | None = None
     while True:
@@ -197,7 +197,7 @@ def answer_for(call: Call | ShowCall | WaitCall, given: Input, bill: Bill) -> An
 
 
 def answer_within(
-    call: Call | ShowCall | WaitCall, view: View, given: Input, tokenizer: Tokenizer, bill: Bill
+    call: Call | ShowCall, view: View, given: Input, tokenizer: Tokenizer, bill: Bill
 ) -> Answer:
     """Make the answer within its limit. An output that certainly fits is not counted."""
     if certainly_fits(view, given, tokenizer, call.env.frame):

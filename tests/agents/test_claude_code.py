@@ -51,7 +51,7 @@ def test_commands_of_subagents_and_in_the_background_are_capped(tmp_path):
 
 
 def test_the_file_of_a_running_command_leads_to_what_it_writes(tmp_path):
-    command = "seq 1 20000; sleep 9; echo late; sleep 60"
+    command = "seq 1 20000; sleep 9; echo late; sleep 15"
     started = {**IN_BACKGROUND, "arguments": {**IN_BACKGROUND["arguments"], "command": command}}
     look = (
         f"for n in {{1..100}}; do line=`grep -hs '^.RUNNING. ' {FILES_OF_TASKS}` && break; sleep 0.2; done;"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.cut import Gap
     from tokcap.core.payload import Payload
-    from tokcap.core.request import Request, ShowRequest, Stream, View, WaitRequest
+    from tokcap.core.request import Request, ShowRequest, Stream, View
     from tokcap.core.response import Response
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tokcap.steps.destinations import Destinations
     from tokcap.steps.opening import Call
     from tokcap.store.base import StoredOutput, StoredRecord
-    from tokcap.store.running import Running
 
     Arguments = ParamSpec("Arguments")
 
@@ -208,23 +207,6 @@ def note_show(
         # If the store did not record the command, the line of the run has it.
         program=program_name(command) if command else None,
         handle=stored.handle,
-    )
-    append_line(line, env.data_dir(), env.now())
-
-
-@quietly
-def note_wait(
-    asked: WaitRequest,
-    tokenizer: Tokenizer,
-    answer: Answer,
-    running: Running,
-    failure: StreamError | ReaderGone | None,
-    env: Environment,
-) -> None:
-    """Log what was shown of an output while it was running."""
-    size_bytes = len(answer.response.payload or b"")
-    line = line_about(asked, tokenizer, answer, size_bytes, is_counted=not failure).replace(
-        kind="show", program=program_name(running.command) if running.command else None, handle=running.name
     )
     append_line(line, env.data_dir(), env.now())
 

@@ -112,7 +112,7 @@ class LocalStore:
             output = LocalOutput(found.running.draft, writable=False, running=found.running)
         else:
             output = LocalOutput(self._directory_of(handle))
-        if stream not in output.streams:
+        if stream not in output.streams and not output.is_growing:
             output.close()
             raise missing_stream(output, stream)
         output.touch()

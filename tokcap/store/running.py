@@ -21,11 +21,10 @@ from tokcap.system import private_files as private
 from tokcap.system.proc import ancestors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from tokcap.core.request import Stream
     from tokcap.environment import Environment
-    from tokcap.store.base import Caller, StoredOutput
+    from tokcap.store.base import Caller
 
 # The output that began last of those that run; if none does, of those that have ended.
 LATEST_RUNNING = "@running"
@@ -33,7 +32,6 @@ LATEST_RUNNING = "@running"
 SIGN = "@"
 DIRECTORY, ABOUT, PLACE, READ = "running", "about.json", "place-", "read"
 NAME_DIGITS = 3
-STREAMS: tuple[Stream, ...] = ("out", "err")
 LARGEST_BYTES = 1 << 20
 # How long a name is kept, and what was written by a tokcap that was killed.
 KEPT_SECONDS = 24 * 60 * 60
@@ -75,6 +73,7 @@ class Announced:
 
     def __init__(self, root: str, running: Running) -> None:
         self._root = root
+        self._missing_since: float | None = None
         self.running = running
 
     @classmethod
@@ -112,11 +111,22 @@ class Announced:
     def save_place(self, reader: str, place: str) -> None:
         self._write(PLACE + reader, place)
 
-    def now(self) -> Running:
-        """Return what the name means now; `NotFound` if it has been removed."""
-        if found := read(self._root, self.running.name):
-            return found
-        raise NotFound(f"{self.running.name} has ended, and nothing of its output was kept")
+    def has_ended(self) -> bool:
+        """Return whether nothing more will be written. Without a status, its tokcap was killed.
+
+        Raise `NotFound` if nothing of it was kept.
+        """
+        found = read(self._root, self.running.name)
+        if not found:
+            raise NotFound(f"{self.running.name} has ended, and nothing of its output was kept")
+        self.running = found
+        if found.status is not None or found.runs:
+            return found.status is not None
+        if os.path.isdir(found.draft):
+            return True
+        # It is being stored now, unless its tokcap was killed in between.
+        self._missing_since = self._missing_since or time.monotonic()
+        return time.monotonic() - self._missing_since > STORING_SECONDS
 
     def _write(self, file: str, text: str) -> None:
         try:
@@ -219,66 +229,3 @@ def clean(root: str, now: float) -> set[str]:
         else:
             needed.add(one.running.draft)
     return needed
-
-
-class Followed:
-    """An output that has a name, read while it grows and after that."""
-
-    def __init__(self, announced: Announced, open_stored: Callable[[str], StoredOutput]) -> None:
-        self._open_stored = open_stored
-        self._stored: StoredOutput | None = None
-        self._missing_since: float | None = None
-        self.announced = announced
-        self.running = announced.running
-
-    def has_ended(self) -> bool:
-        """Return whether nothing more will be written. Without a status, its tokcap was killed."""
-        self.running = self.announced.now()
-        if self.running.status is not None:
-            if self.running.handle and not self._stored:
-                self._stored = self._open_stored(self.running.handle)
-            return True
-        if self.running.runs:
-            return False
-        if os.path.isdir(self.running.draft):
-            return True
-        # It is being stored now, unless its tokcap was killed in between.
-        self._missing_since = self._missing_since or time.monotonic()
-        return time.monotonic() - self._missing_since > STORING_SECONDS
-
-    def size(self, stream: Stream) -> int:
-        """Return how many bytes of a stream can be read now."""
-        if self._stored:
-            found = self._stored.streams.get(stream)
-            return found.size if found else 0
-        return min(self._written(stream), self.running.max_bytes)
-
-    def lost(self) -> Mapping[Stream, int]:
-        """Return how many bytes of each stream follow, and are not kept."""
-        if self._stored:
-            return self._stored.record.lost_bytes
-        return {stream: self._written(stream) - self.size(stream) for stream in STREAMS}
-
-    def read(self, stream: Stream, start: int, stop: int) -> bytes:
-        if start >= stop:
-            return b""
-        if self._stored:
-            return self._stored.streams[stream].read(start, stop)
-        try:
-            descriptor = private.open_file(os.path.join(self.running.draft, stream))
-        except FileNotFoundError:
-            return b""
-        try:
-            return os.pread(descriptor, stop - start, start)
-        finally:
-            os.close(descriptor)
-
-    def close(self) -> None:
-        if self._stored:
-            self._stored.close()
-
-    def _written(self, stream: Stream) -> int:
-        try:
-            return os.lstat(os.path.join(self.running.draft, stream)).st_size
-        except OSError:
-            return 0
