@@ -174,19 +174,30 @@ class Capper:
                 left += NOTE_TOKENS - self._cost([part])
             else:
                 parts[number] = Part(part.item, (), self._described(part.media))
-        texts = [part.text for part in parts if not part.media]
-        room -= self._cost([part if part.media else part.replace(text="") for part in parts])
-        for _ in range(MOST_ATTEMPTS):
-            pieces = iter(self._fitted_texts(texts, room, hold.mode) if room > 0 else [[]] * len(texts))
-            shown = [
-                item
-                for part in parts
-                for item in ([part.item] if part.media else items_of(part, key, next(pieces)))
+        for is_last in (False, True):
+            if is_last:
+                # What is around the texts leaves no room for them. So all of it becomes one text.
+                texts = [
+                    part.frame + (self._described(part.media) if part.media else part.text) for part in parts
+                ]
+                parts = [text_part("\n".join(texts))]
+            around = [
+                part if part.media else self._part(text_item(part.item, key, ""), key) for part in parts
             ]
-            excess = self._cost([self._part(item, key) for item in shown], structured) - hold.tokens
-            if excess <= 0:
-                return shown
-            room -= excess
+            left = room - self._cost(around)
+            texts = [part.text for part in parts if not part.media]
+            least = 1 if is_last else min(self._cost((), *texts), LEAST_SHARE_TOKENS)
+            while left >= least:
+                pieces = iter(self._fitted_texts(texts, left, hold.mode))
+                shown = [
+                    item
+                    for part in parts
+                    for item in ([part.item] if part.media else items_of(part, key, next(pieces)))
+                ]
+                excess = self._cost([self._part(item, key) for item in shown], structured) - hold.tokens
+                if excess <= 0:
+                    return shown
+                left -= excess
         return []
 
     def _fitted_texts(self, texts: Sequence[str], limit: int, mode: str) -> list[list[str]]:
