@@ -290,7 +290,10 @@ def split_words(
                 given.append((option, decoded(argv[position])))
                 position += 1
             else:
-                problems.append(missing_value(option.flag, option.kind, option.metavar))
+                # `expected` only says which characters a text must not have. That does not help here.
+                is_text = isinstance(option.kind, LineOfText)
+                expected = f"{option.flag} {option.metavar}" if is_text else option.kind.expected
+                problems.append(f"{option.flag} needs a value: {expected}")
         elif negated := negated_switch(name, by_name):
             if equals:
                 problems.append(f"{name} takes no value")
@@ -358,13 +361,6 @@ def hint_for(name: str, known: Sequence[str]) -> str:
     near = nearest(name, known)
     # `--no-limit` does not mean a limit.
     return f"did you mean {near}?" if near and name.startswith("--no-") == near.startswith("--no-") else ""
-
-
-def missing_value(flag: str, kind: Kind, metavar: str) -> str:
-    """Return the message about an option without its value."""
-    # `expected` only says which characters a text must not have. That does not help here.
-    expected = f"{flag} {metavar}" if isinstance(kind, LineOfText) else kind.expected
-    return f"{flag} needs a value: {expected}"
 
 
 def decoded(word: str) -> str:

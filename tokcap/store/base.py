@@ -111,12 +111,14 @@ class StoredRecord(Record):
     @classmethod
     def unpacked(cls, data: bytes) -> StoredRecord:
         """Read what `packed` wrote; `ValueError` if the data is anything else. Unknown fields are ignored."""
+        from tokcap.core.digest import checksum
         from tokcap.startup.plainjson import loads
 
         fields = loads(data.decode())
         if not isinstance(fields, dict) or fields.get("schema_version") != SCHEMA_VERSION:
             raise ValueError("it was written by another version of tokcap")
-        if not has_right_checksum(data):
+        body, _, end = data.rpartition(LAST_MEMBER)
+        if end != checksum(body).hex().encode() + LAST_MEMBER_END:
             raise ValueError("its checksum is wrong")
         known = {name: value for name, value in fields.items() if name in cls._fields}
         if known.get("command") is not None:
@@ -132,14 +134,6 @@ class StoredRecord(Record):
             total_count=newer.total_count if has_shape else self.total_count,
             gaps={**self.gaps, **newer.gaps},
         )
-
-
-def has_right_checksum(data: bytes) -> bool:
-    """Return whether the last member is the checksum of everything before it."""
-    from tokcap.core.digest import checksum
-
-    body, _, end = data.rpartition(LAST_MEMBER)
-    return end == checksum(body).hex().encode() + LAST_MEMBER_END
 
 
 class Ticket(Record):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tokcap.core.request import Stream
     from tokcap.environment import Environment
     from tokcap.store.base import Caller, Draft, Store, StoredRecord
-    from tokcap.store.bucket import Bucket, SharedUrl
+    from tokcap.store.bucket import Bucket
     from tokcap.store.running import Announced, Running
     from tokcap.store.shared_outputs import Entry
 
@@ -58,25 +58,25 @@ def open_file(rest: str, env: Environment) -> Store:
     return SharedStore(url.title, env, lambda: DirectoryBucket(path))
 
 
-def open_s3(rest: str, env: Environment) -> SharedStore:
-    return open_object_store(parse("s3", rest, ("endpoint", "region")), env)
+def object_store(scheme: str, *parameters: str) -> Callable[[str, Environment], SharedStore]:
+    """Return what opens the stores of a scheme, whose URLs may have these parameters."""
+
+    def open_store(rest: str, env: Environment) -> SharedStore:
+        url = parse(scheme, rest, parameters)
+
+        def open_bucket() -> Bucket:
+            from tokcap.store.bucket_obstore import ObstoreBucket
+
+            return ObstoreBucket(url, env)
+
+        return SharedStore(url.title, env, open_bucket)
+
+    return open_store
 
 
-def open_gs(rest: str, env: Environment) -> SharedStore:
-    return open_object_store(parse("gs", rest, ("endpoint",)), env)
-
-
-def open_az(rest: str, env: Environment) -> SharedStore:
-    return open_object_store(parse("az", rest, ("endpoint",)), env)
-
-
-def open_object_store(url: SharedUrl, env: Environment) -> SharedStore:
-    def open_bucket() -> Bucket:
-        from tokcap.store.bucket_obstore import ObstoreBucket
-
-        return ObstoreBucket(url, env)
-
-    return SharedStore(url.title, env, open_bucket)
+open_s3 = object_store("s3", "endpoint", "region")
+open_gs = object_store("gs", "endpoint")
+open_az = object_store("az", "endpoint")
 
 
 class SharedStore(LocalStore):
@@ -367,7 +367,13 @@ class SharedStream:
         first, end = start // BLOCK_BYTES, -(-stop // BLOCK_BYTES)
         missing = [block for block in range(first, end) if block not in self._blocks]
         if missing:
-            self._read_blocks(missing[0], missing[-1] + 1)
+            begin, stop_at = missing[0], missing[-1] + 1
+            found = self._bucket.read_range(
+                self._key, begin * BLOCK_BYTES, min(stop_at * BLOCK_BYTES, self.size)
+            )
+            for block in range(begin, stop_at):
+                place = (block - begin) * BLOCK_BYTES
+                self._blocks[block] = found[place : place + BLOCK_BYTES]
         data = b"".join([self._blocks[block] for block in range(first, end)])
         return data[start - first * BLOCK_BYTES : stop - first * BLOCK_BYTES]
 
@@ -376,12 +382,6 @@ class SharedStream:
 
     def close(self) -> None:
         """Do nothing: the output closes its spools."""
-
-    def _read_blocks(self, first: int, end: int) -> None:
-        data = self._bucket.read_range(self._key, first * BLOCK_BYTES, min(end * BLOCK_BYTES, self.size))
-        for block in range(first, end):
-            start = (block - first) * BLOCK_BYTES
-            self._blocks[block] = data[start : start + BLOCK_BYTES]
 
     def _take_everything(self) -> Spool:
         if self._fetched is None:

@@ -38,8 +38,10 @@ def last_starts(
     """
     distance = max(FIRST_BYTES, BYTES_PER_TOKEN * number)
     while distance < payload.size - after_byte:
-        cut = safe_cut_after(payload, tokenizer, payload.size - distance)
-        if cut is not None and (found := starts_after(payload, tokenizer, cut, number)):
+        place = payload.size - distance
+        text = payload.read(place, min(place + LOOK_BYTES, payload.size))
+        cut = tokenizer.safe_cut(bytearray(text), 0, 0)
+        if cut and (found := starts_after(payload, tokenizer, place + cut, number)):
             return found
         distance *= GROWTH
     return None
@@ -64,10 +66,3 @@ def starts_after(payload: Payload, tokenizer: Tokenizer, cut: int, number: int) 
         found += [place if place == INSIDE_A_CHARACTER else begin + place for place in ends[:-1]]
     found.append(payload.size)
     return found[first - counts[chunk_number] :]
-
-
-def safe_cut_after(payload: Payload, tokenizer: Tokenizer, place: int) -> int | None:
-    """Return a safe cut soon after a place in a payload."""
-    stop = min(place + LOOK_BYTES, payload.size)
-    cut = tokenizer.safe_cut(bytearray(payload.read(place, stop)), 0, 0)
-    return place + cut if cut else None
