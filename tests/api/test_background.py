@@ -26,6 +26,15 @@ def test_what_is_new_is_returned_once_and_then_how_the_command_ended(tmp_path, i
     assert tokcap.show(result.handle).text == tokcap.show(run.name).text == "one\ntwo\nbye\n"
 
 
+def test_nothing_is_read_before_it_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").write_text("another file")
+    for _ in range(20):
+        run = tokcap.start(["cat"], input="one\n")
+        assert run.wait(timeout=0.001).text in ("[RUNNING]\n", "one\n[RUNNING]\n", "one\n[EXITED 0]\n")
+        run.result()
+
+
 def test_all_of_a_long_output_is_read_in_pieces_within_the_limit():
     run, text = tokcap.start(["seq", "1", "2000"], limit=100), ""
     while True:

@@ -157,8 +157,12 @@ def handles(beginning: str, env: Environment) -> Iterator[tuple[str, str]]:
     from tokcap.cli.reply import with_store
     from tokcap.store import caller_of, open_store
     from tokcap.store.base import LATEST
+    from tokcap.store.running import SIGN, outputs, roots_of
 
     store, now = open_store(with_store(env)), env.now()
+    for one in outputs(roots_of(env)) if beginning[:1] == SIGN else ():
+        if one.running.runs:
+            yield one.running.name, f"runs: {' '.join(one.running.command)}"
     if LATEST.startswith(beginning) and (last := store.last(caller_of(env))):
         yield LATEST, f"the latest: {entry_text(last, now)}"
     for entry in store.latest(MOST_HANDLES, beginning):

@@ -79,7 +79,9 @@ class Announced:
     @classmethod
     def begin(cls, root: str, running: Running) -> Announced:
         """Give an output a name, and write what it means."""
-        announced = cls(root, running.replace(name=running.name or reserve(root)))
+        # If nothing is written yet, there is no such directory.
+        draft = running.draft or os.path.join(root, DIRECTORY, "none")
+        announced = cls(root, running.replace(name=running.name or reserve(root), draft=draft))
         announced._write(ABOUT, dumps(announced.running.__dict__))
         return announced
 

@@ -35,7 +35,11 @@ WAIT = Command(
     details="The last line says how the command stands: [RUNNING], or [EXITED 0] with its exit status."
     " Within a session tokcap knows where this reader has stopped; else the line has the --since of the next"
     " call.",
-    arguments=(Argument("NAME", "@running, or the name in spill list or in a mark, such as @lake917"),),
+    arguments=(
+        Argument(
+            "NAME", "@running, or the name in spill list or in a mark, such as @lake917", names="handles"
+        ),
+    ),
     options=(
         own_option("until", LineOfText(), "wait until a line matches", "REGEX"),
         BY_KEY["timeout"].replace(help="wait at most this long", group="", forms=(), ambient=False),
