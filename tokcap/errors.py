@@ -109,10 +109,6 @@ class NotFound(TokcapError):
     exit_status = exits.NO
 
 
-class FieldsUnknown(NotFound):
-    """None of the fields that were asked for is in the output."""
-
-
 class StoreError(TokcapError):
     """The data directory or the ledger cannot be used, or a stored output is damaged."""
 

@@ -203,9 +203,11 @@ def answer_within(
     if certainly_fits(view, given, tokenizer, call.env.frame):
         continuation = call.continuation(needs_handle=False) if call.always_names_handle else None
         return bill.complete(answer_with_everything(view, given, continuation), view)
-    from tokcap.steps.examination import examine
+    from tokcap.steps.examination import examine, mode_for
 
     examined = examine(view, given, tokenizer)
+    if (mode := mode_for(view, examined)) != view.mode:
+        view, call = view.replace(mode=mode), call.replace(request=call.request.replace(mode=mode))
     continuation = call.continuation(needs_handle=may_withhold(view, examined, call.env.frame))
     return fit_answer(view, examined, continuation, bill)
 

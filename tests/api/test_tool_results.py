@@ -237,7 +237,7 @@ def test_the_tool_searches_finds_values_and_tells_mistakes_as_text():
     (handle,) = re.findall(r'handle="(\w+)"', str(cap_result({**DOCUMENT, "log": LINES}, 100)))
     assert show_tool.function(handle, pointer="/items/3/name") == "item 3"
     assert "item 77" in show_tool.function(handle, pattern="item 77", limit="300")
-    assert asyncio.run(show_tool.async_function(handle=handle, pointer="/items/4/id")) == "4"
+    assert asyncio.run(show_tool.async_function(handle=handle, pointer="/items/4/id")) == "4\n"
     assert show_tool.function("none0000").startswith("NOT_FOUND: ")
     assert show_tool.function(handle, offset="many").startswith("USAGE: ")
     assert show_tool.call({"handle": handle, "page": 2}).startswith("USAGE: unknown argument 'page'")

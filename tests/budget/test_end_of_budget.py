@@ -144,8 +144,8 @@ class TestAModeFromOutside:
     def test_works_in_a_session_and_gives_way_to_shorter_modes(self, ledger, inside):
         for left, expected in ((10_000, "toy"), (4000, "toy"), (1500, "toy"), (400, "handle_only")):
             name = started(ledger, 10_000, left)
-            ran = inside("--session", name, "--mode", "toy", "-n", "300", "--", "seq", "1", "9")
-            assert (ran.out == b"18 bytes\n") == (expected == "toy"), left
+            ran = inside("--session", name, "--mode", "toy", "-n", "300", "--", "seq", "1", "99")
+            assert (ran.out == b"288 bytes\n") == (expected == "toy"), left
             assert (b"tokcap show" in ran.out) == (expected == "handle_only"), left
 
     def test_is_suggested_by_a_manager(self):

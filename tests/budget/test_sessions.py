@@ -158,6 +158,22 @@ class TestModes:
                 assert ran == inside("--mode", mode, "-n", str(limit), stdin=payload)
                 assert inside("show", "@last", "-n", "10000000").out == payload
 
+    @pytest.mark.parametrize("used", [6500, 8700, 9700])
+    @pytest.mark.parametrize("output", ["text", "json"])
+    def test_a_mode_of_a_session_costs_no_more_than_what_it_replaces(self, inside, session, used, output):
+        account = session("--total", "10000")
+        account.settle(None, used)
+        plain = inside("-o", output, "-n", "300", "--", "echo", "hi")
+        assert plain.json["data"] == ["hi\n"] if output == "json" else plain.out == b"hi\n"
+        assert inside("-n", "200", stdin=SEQ).out.startswith(b"1\n2\n") == (used == 6500)
+
+    def test_what_programs_parse_stays_what_it_is_until_it_is_summarized(self, inside, session):
+        account = session("--total", "100000")
+        account.settle(None, 65_000)
+        assert inside("-n", "20000", stdin=self.RECORDS).out == self.RECORDS
+        assert json.loads(inside("-n", "400", stdin=self.RECORDS).out)[0] == {"id": 0, "name": "name 0"}
+        assert inside("-n", "9000", "-o", "json", stdin=self.RECORDS).json["data"] == json.loads(self.RECORDS)
+
 
 class TestTheWindow:
     def test_a_small_one_gives_the_floor_and_a_limit_of_the_call_counts_more(self, inside):

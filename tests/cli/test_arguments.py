@@ -36,7 +36,7 @@ def read(tmp_path):
 
 def test_the_fields_of_a_request_are_the_rows_of_the_table():
     # Found out from the options, and not one of them.
-    derived = {"tokenizer_match", "limit_if_cut"}
+    derived = {"tokenizer_match", "limit_if_cut", "mode_of_session"}
     # Set by the programs that stand in for a shell.
     called = {"command", "as_shell", "running", "notices"}
     assert set(Request._fields) == {*called, *derived, *(option.key for option in options_of("run"))}

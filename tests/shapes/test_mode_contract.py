@@ -85,5 +85,5 @@ class TestAModeAddedFromOutside:
         assert ran.out == b"0 and %d more\n" % (len(SAMPLES["text"]) - 1)
 
     def test_it_is_a_choice_of_the_option(self, inside):
-        assert b"first_byte" in inside("--help").out
+        assert b"first_byte" in inside("--help", "all").out
         assert b"first_byte" in inside("--mode", "nothing", stdin=b"").err

@@ -33,7 +33,7 @@ def test_it_is_recognized_and_cut(inside):
 def test_it_can_be_declared(inside):
     ran = inside("-n", "210", "-o", "jsonl", "--shape", "settings", stdin=DATA)
     assert meta_of(ran)["shape"] == "settings"
-    assert b"settings" in inside("--help").out
+    assert b"settings" in inside("--help", "all").out
 
 
 def test_its_fields_are_selected(inside):

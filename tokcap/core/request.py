@@ -76,6 +76,8 @@ class View(Record):
     exact_total: bool = False
     fields: str = ""
     mode: Mode = "raw"
+    # Whether the session chose the mode because little is left; not an option.
+    mode_of_session: bool = False
     session: str = ""
     store: str = ""
     ledger: str = ""
@@ -148,7 +150,7 @@ DEFAULTS: dict[str, Value] = {
     key: getattr(record, key)
     for record in (ShowRequest, Request)
     for key in record._fields
-    if key not in ("command", "as_shell", "running", "notices", "handle", "tokenizer_match", "limit_if_cut")
+    if key not in ("command", "as_shell", "running", "notices", "handle", "tokenizer_match", "limit_if_cut", "mode_of_session")
 }
 
 

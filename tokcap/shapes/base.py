@@ -31,6 +31,11 @@ if TYPE_CHECKING:
             ...
 
         @property
+        def is_parsed(self) -> bool:
+            """Whether programs parse it, so that a session does not turn it into a table unasked."""
+            ...
+
+        @property
         def search_option(self) -> str:
             """The option of `show` that finds a part of such an output; empty if there is none."""
             ...

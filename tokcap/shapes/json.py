@@ -30,6 +30,7 @@ class Json:
     # Whether the payload is a sequence of values.
     lines = False
     mark_has_note = False
+    is_parsed = True
     search_option = "pointer /PATH"
 
     def sniff(self, payload: Payload) -> Sniffed | None:

@@ -7,7 +7,7 @@ with a dot.
 from __future__ import annotations
 
 from tokcap.core.response import Notice
-from tokcap.errors import FieldsUnknown, UsageError
+from tokcap.errors import NotFound, UsageError
 from tokcap.shapes import SHAPES
 from tokcap.startup.record import TYPE_CHECKING, Record
 
@@ -80,7 +80,7 @@ def paths_of(fields: str) -> dict[str, FieldPath]:
 def select(payload: Payload, shape: str, fields: str) -> Selection:
     """Return the payload with only these fields. A field that is not there is a warning.
 
-    Raise `FieldsUnknown` if there are fields, and none of these.
+    Raise `NotFound` if there are fields, and none of these.
     """
     paths = paths_of(fields)
     selected = SHAPES[shape].select(payload, list(paths.values()))
@@ -94,5 +94,5 @@ def select(payload: Payload, shape: str, fields: str) -> Selection:
     shown = ", ".join(names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
     message = f"no field {', '.join(missing)}: the fields are {shown or 'none'}"
     if names and len(missing) == len(paths):
-        raise FieldsUnknown(message)
+        raise NotFound(message)
     return Selection(selected.data, (Notice("FIELD_UNKNOWN", message),))

@@ -27,6 +27,7 @@ class DelimitedTable(Record):
     name: str
     dialect: Dialect
     mark_has_note: bool = False
+    is_parsed: bool = False
     search_option: str = ""
 
     def sniff(self, payload: Payload) -> Sniffed | None:

@@ -313,6 +313,7 @@ class Text(Record):
 
     name: str = "text"
     mark_has_note: bool = True
+    is_parsed: bool = False
     search_option: str = "grep REGEX"
 
     def sniff(self, payload: Payload) -> Sniffed | None:

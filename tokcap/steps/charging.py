@@ -105,7 +105,8 @@ class Charge:
         if self._grant is not None and not view.token_count and not view.token_offset:
             from tokcap.shapes import terser
 
-            view = view.replace(mode=str(terser(view.mode, self._grant.account.mode())))
+            mode = terser(view.mode, self._grant.account.mode())
+            view = view.replace(mode=mode, mode_of_session=mode != view.mode)
         return view
 
     def remaining_after(self, tokens: int) -> int | None:

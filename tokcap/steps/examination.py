@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tokcap.core.cut import KeepPolicy
     from tokcap.core.payload import Payload
-    from tokcap.core.request import Stream, View
+    from tokcap.core.request import Mode, Stream, View
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.shapes.base import Shape
     from tokcap.steps.capture import Input
@@ -110,6 +110,12 @@ def notices_about_tokenizer(view: View, tokenizer: Tokenizer) -> tuple[Notice, .
         message = f"{tokenizer.name} is a profile, so this count is an estimate: {show}"
         return (Notice("TOKENS_ESTIMATED", message),)
     return ()
+
+
+def mode_for(view: View, examined: Examined) -> Mode:
+    """Return the mode of the answer: a session makes no table of what programs parse."""
+    is_table = view.mode_of_session and not MODES[view.mode].describes
+    return "raw" if is_table and examined.shape.is_parsed else view.mode
 
 
 def in_mode(view: View, examined: Examined, continuation: Continuation) -> Examined:

@@ -10,6 +10,7 @@ from tokcap.core.response import Failure, Meta, Response, last_lines
 from tokcap.core.tokenizer import BYTES
 from tokcap.errors import TokenizerFailed, UsageError
 from tokcap.outputs import FORMS
+from tokcap.shapes import MODES
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.steps.answer import Proof, make_answer
 from tokcap.steps.capture import NOTHING_PASSED
@@ -168,6 +169,20 @@ def check_limit(view: View, tokenizer: Tokenizer) -> None:
 
 
 def fit_answer(view: View, examined: Examined, continuation: Continuation, bill: Bill) -> Answer:
+    """Return the answer. Where a session chose the mode, it is all of the output if that costs no more."""
+    if not view.mode_of_session or MODES[view.mode].shows_payload:
+        return fit_largest(view, examined, continuation, bill)
+    answer = fit_largest(view, examined, continuation, bill)
+    price = bill.price(answer, view)
+    if examined.index.reach(price + 1) <= price:
+        raw = view.replace(mode="raw", token_limit=price, limit_if_cut=None)
+        whole = fitted(raw, examined, continuation, bill)
+        if not whole.withheld:
+            return whole.with_meta(token_limit=view.token_limit)
+    return answer
+
+
+def fit_largest(view: View, examined: Examined, continuation: Continuation, bill: Bill) -> Answer:
     """Return the largest answer whose final bytes cost at most the limit, or the lower one if it is cut."""
     limit, if_cut = view.token_limit, view.limit_if_cut
     if limit is None or if_cut is None or if_cut >= limit:

@@ -13,8 +13,8 @@ from tokcap.core.response import Failure, Meta, Notice
 from tokcap.environment import line_of
 from tokcap.errors import (
     BudgetExhausted,
-    FieldsUnknown,
     LedgerError,
+    NotFound,
     PatternTooSlow,
     ReaderGone,
     SessionNotStarted,
@@ -69,7 +69,7 @@ def rescue(attempt: Attempt, error: Exception) -> Attempt | Answer:
         return attempt.replace(
             view=view.replace(focus=""), given=given.replace(notices=(*given.notices, notice))
         )
-    if isinstance(error, FieldsUnknown):
+    if isinstance(error, NotFound):
         given = given.replace(
             notices=(*given.notices, Notice("FIELD_UNKNOWN", f"{error}; everything is shown"))
         )
