@@ -145,12 +145,21 @@ class WaitRequest(ShowRequest):
     gave_up: Callable[[], bool] | None = None
 
 
+# Fields that no option sets.
+OTHERS = (
+    "command",
+    "as_shell",
+    "running",
+    "notices",
+    "handle",
+    *("tokenizer_match", "limit_if_cut", "mode_of_session"),
+)
 # The default of every option by its key. The class values of a record are the defaults of its fields.
 DEFAULTS: dict[str, Value] = {
     key: getattr(record, key)
     for record in (ShowRequest, Request)
     for key in record._fields
-    if key not in ("command", "as_shell", "running", "notices", "handle", "tokenizer_match", "limit_if_cut", "mode_of_session")
+    if key not in OTHERS
 }
 
 
