@@ -168,3 +168,24 @@ def test_the_commits_of_a_history_are_its_parts_and_the_failures_they_mend_are_n
     assert {unit.first_line for unit in findings.units if unit.kind == "commit"} == set(range(0, 59 * 8, 8))
     subjects = {unit.first_line: unit.explains for unit in findings.units if unit.kind == "subject"}
     assert subjects == {line + 4: line for line in range(0, 59 * 8, 8)}
+
+
+def test_source_comes_before_tests_and_documents_in_a_diff():
+    names = [
+        *(f"docs/page{n}.md" for n in range(40)),
+        "src/engine.py",
+        *(f"tests/test_{n}.py" for n in range(40)),
+    ]
+    hunk = "index 1..2 100644\n--- a\n+++ b\n@@ -1,2 +1,2 @@\n-one\n+two\n"
+    diff = "".join(f"diff --git a/{name} b/{name}\n{hunk}" for name in names).encode()
+    units = survey_of([diff], failed=False).units
+    best = max(units, key=lambda unit: unit.value)
+    assert diff.splitlines()[best.first_line].endswith(b"b/src/engine.py")
+
+
+def test_a_word_that_is_new_in_a_long_text_is_found_among_lines_that_all_differ():
+    chance = random.Random(7)
+    lines = [f"E501 Line too long ({chance.random()} of {chance.random()})" for _ in range(40_000)]
+    lines[23_456] = "F821 Undefined name `totl`"
+    units = survey_of(["\n".join(lines).encode()], failed=True).units
+    assert 23_456 in {unit.first_line for unit in units}

@@ -239,3 +239,11 @@ def test_a_rare_row_of_a_table_is_shown():
     table = table.replace(b"node1234,up,", b"node1234,error: unreachable,")
     shown = Sample(table, "csv").shown(200, keep="focus")
     assert b"node1234,error: unreachable" in shown
+
+
+def test_the_extremes_of_the_numbers_at_a_path_are_shown_with_their_record():
+    rows = [{"id": n, "place": f"valley {n}", "size": 2 + (n * 7919 % 300) / 100} for n in range(900)]
+    rows[517]["size"] = 5.7
+    shown = Sample("\n".join(map(json.dumps, rows)).encode(), "jsonl").shown(400, keep="focus").decode()
+    assert '"size":5.7' in shown
+    assert "valley 517" in shown

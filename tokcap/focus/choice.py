@@ -118,15 +118,20 @@ class GrowingEnd:
         if self._is_tail:
             end = shown.first_of(self._border - 1) if self._border else 0
             self._border, first = end, end - 1
+            # The sum of lines is near enough, and does not count any of them again.
+            tokens = cost(first, end) if first >= 0 and not single else 0
             while not single and first > 0 and not shown.has(first - 1):
-                if cost(first - 1, end) > self._step_tokens:
+                tokens += cost(first - 1, first)
+                if tokens > self._step_tokens:
                     break
                 first -= 1
         else:
             first = shown.end_of(self._border)
             self._border, end = first, first + 1
+            tokens = cost(first, end) if end <= shown.total_lines and not single else 0
             while not single and end < shown.total_lines and not shown.has(end):
-                if cost(first, end + 1) > self._step_tokens:
+                tokens += cost(end, end + 1)
+                if tokens > self._step_tokens:
                     break
                 end += 1
         if first < 0 or end > shown.total_lines:

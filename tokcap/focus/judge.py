@@ -82,6 +82,9 @@ SOURCE_CODE = later(
     rb"|\s*(?:>\s*)?\d+ *\|(?: |$)|\s+\|\s*[\^~-]|\s+(?:[^:]*[({\[,;]\s*$|[\w.]+\s*=[^=]|@\w)"
 )
 
+# Source that a linter quotes with the numbers of its lines, also as a diff: `593 | x`, ` 1804 + x`.
+QUOTED = later(rb"\s*(?:>\s*)?\d+ *(?:\||[-+] ) |\s{5,}[-+] {4,}")
+
 # Only lines with one of these words, beginnings or parts can be source code.
 SOURCE_WORDS = frozenset(
     b"except raise throw catch class from import async def fn func function return if".split()
@@ -92,8 +95,12 @@ SOURCE_PARTS = (b"|", b"#", b"//", b"/*")
 # A warning about a failure is still a warning.
 WARNS = later(rb"(?:\S*[\s:\[(|]){0,4}[\[(]?(?:npm )?warn(?:ing)?\b(?!.*\berror:)", IGNORECASE)
 
-# A call that looks for a file which may be elsewhere.
-SEARCHES = later(rb".{0,60}?\b(?:open|access|faccessat|[lf]?stat|newfstatat|readlink)\w*\(.*= -1 ENOENT")
+# A call that looks for a file of a library or of a language, which may be elsewhere.
+SEARCHES = later(
+    rb".{0,60}?\b(?:open|access|faccessat|[lf]?stat|newfstatat|readlink)\w*\([^\"]*\""
+    rb"[^\"]*(?:/lib|\.so\b|/usr/|/locale|/share/|node_modules|python|\.pyc?\b|\.pth|\.class|\.jar|/\.)[^\"]*\""
+    rb".*= -1 ENOENT"
+)
 
 # The level of an entry that reports no failure.
 CALM_WORDS = frozenset(b"info notice debug trace verbose verb silly sill http".split())
@@ -171,6 +178,8 @@ class Judge:
     def kind_of(self, line: bytes, words: Sequence[bytes]) -> str:
         """Return the kind of a line; empty if no rule matches."""
         line = line[:LINE_BYTES]
+        if QUOTED.match(line):
+            return ""
         may_have_passed = not self._passed.isdisjoint(words) or line.find(b"...") >= 0
         if may_have_passed and PASSED_IN.search(line):
             return ""

@@ -13,7 +13,7 @@ from tokcap.startup.patterns import later
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tokcap.focus.templates import Block
 
@@ -66,6 +66,16 @@ DEFINING = frozenset(
     b"class def fn func function interface struct impl trait enum module namespace create".split()
 )
 
+# Of a diff, files of source come first.
+NEW_FILE, SIDE_SHARE = b"diff --git ", 0.3
+SIDE_PATH = later(
+    rb"(?i:[ /](?:tests?|docs?|examples?|vendor|third_party|requirements|\.github)/|[._/-]tests?\.|\btest_)"
+)
+SOURCE_PATH = later(
+    rb"\.(?:[chs]|cc|cpp|cxx|hh|hpp|cs|d|dart|erl|exs?|f90|go|gradle|groovy|hs|java|jl|jsx?|kts?|lua|[mc]js|ml|mm?"
+    rb"|nim|php|p[lmy]|pyx|r|rb|rs|scala|sh|sol|sql|swift|tf|[mc]?tsx?|vue|zig)$"
+)
+
 # The first bytes of the lines of a diff.
 DIFF_MARKERS = (b"+", b"-", b" ", b"@")
 BLANK_BYTE, HASH = b" #"
@@ -110,6 +120,8 @@ def is_diff(data: bytes) -> bool:
 def headings(block: Block, *, is_diff: bool) -> Iterator[Part]:
     """Yield the lines that start a part."""
     found = list(titles(block, is_diff=is_diff))
+    if is_diff:
+        found = list(sources_first(found, block.plain))
     strong = [n for n, _, strength in found if strength >= 0.5] + [len(block.plain)]
     place = 0
     for n, kind, strength in found:
@@ -118,6 +130,15 @@ def headings(block: Block, *, is_diff: bool) -> Iterator[Part]:
             place += 1
         size = strong[place] - n
         yield n, kind, strength * (0.7 + 0.3 * min(size.bit_length(), 8) / 8)
+
+
+def sources_first(parts: Iterable[Part], lines: Sequence[bytes]) -> Iterator[Part]:
+    """Yield the parts of a diff; those of tests, documents, settings and lock files are worth less."""
+    share = 1.0
+    for n, kind, strength in parts:
+        if lines[n].startswith(NEW_FILE):
+            share = SIDE_SHARE if SIDE_PATH.search(lines[n]) or not SOURCE_PATH.search(lines[n]) else 1.0
+        yield n, kind, strength * share
 
 
 def titles(block: Block, *, is_diff: bool) -> Iterator[Part]:

@@ -6,14 +6,23 @@ Every chunking of the text gives the same findings. Only the beginning of a very
 from __future__ import annotations
 
 from collections import deque
-from itertools import islice
+from itertools import chain, islice
 
 from tokcap.core.cut import Found
 from tokcap.focus import rules
 from tokcap.focus.judge import Judge, prefix_bytes
 from tokcap.focus.ranking import Facts, units_of
 from tokcap.focus.structure import commits, headings, history_lines, incomplete, is_diff, outliers
-from tokcap.focus.templates import HEX_DIGITS, Block, Groups, has_words, message_of, without_numbers
+from tokcap.focus.templates import (
+    HEX_DIGITS,
+    Block,
+    Groups,
+    constant_words,
+    has_words,
+    message_of,
+    without_numbers,
+    words_of,
+)
 from tokcap.focus.units import Draft, Findings, explain, headings_above, subordinate
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -34,6 +43,8 @@ MOST_DRAFTS = 4000
 # Of a block that is not examined completely, at most this many lines are. This many kinds of lines are
 # remembered.
 MOST_NEW, MOST_MASKS = 100, 50_000
+# The words of at most this many such blocks are remembered.
+MOST_WORDY_BLOCKS = 64
 # If there are more new lines than that, those with one of these words are examined: this many for each word.
 PLAIN_FAILURES = (
     *(b"rror", b"ERR", b"atal", b"FATAL", b"ailed", b"FAIL", b"ailure", b"xception", b"panic", b"CRIT"),
@@ -173,6 +184,9 @@ class Reading:
         self._is_long = False
         # Lines without hexadecimal digits.
         self._masks: set[bytes] = set()
+        # Words of the blocks that have much new, and how many blocks those are.
+        self._words: set[bytes] = set()
+        self._skimmed = 0
 
     def add(self, place: int, block: bytes) -> None:
         waiting = self._waiting
@@ -215,8 +229,10 @@ class Reading:
         if fresh:
             new = first_places(masks, fresh)
             if len(new) > MOST_NEW:
-                # Everything is new: take some from everywhere, and those that plainly say failure.
+                # Everything is new: take some from everywhere, those that plainly say failure, and those with
+                # a word that the text did not have before.
                 chosen.update(lines_with(PLAIN_FAILURES, block))
+                chosen.update(self._with_new_words(block))
                 step = len(new) / MOST_NEW
                 new = [new[int(n * step)] for n in range(MOST_NEW)]
             chosen.update(new)
@@ -226,6 +242,20 @@ class Reading:
             self._examine_lines([lines[n] for n in sorted(chosen)], sorted(chosen), count)
         else:
             self.lines += count
+
+    def _with_new_words(self, block: bytes) -> Iterator[int]:
+        """Yield lines with a word that is new in this text, the first ones of a block; not quoted source."""
+        if self._skimmed >= MOST_WORDY_BLOCKS:
+            return
+        self._skimmed += 1
+        lines = words_of(block).split(b"\n")
+        words = constant_words(set(chain.from_iterable(map(bytes.split, lines)))) - self._words
+        if self._words:
+            places = (
+                n for n, line in enumerate(lines) if line[:1].isalpha() and not words.isdisjoint(line.split())
+            )
+            yield from islice(places, MOST_NEW)
+        self._words |= words
 
     def _remember(self, masks: set[bytes]) -> None:
         if len(self._masks) < MOST_MASKS:

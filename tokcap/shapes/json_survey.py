@@ -8,10 +8,12 @@ survey of its raw text found.
 from __future__ import annotations
 
 from tokcap.focus.lines import BLOCK_BYTES, LineMap, blocks_of
+from tokcap.focus.structure import is_sorted
 from tokcap.focus.window import RecordSurvey
 from tokcap.shapes.json_reader import ARRAY, OBJECT
 from tokcap.shapes.json_scanner import compact
 from tokcap.shapes.json_units import Hidden, Unit
+from tokcap.startup.patterns import later
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,6 +47,9 @@ NAME_KEYS = [b'"%b"' % name for name in NAMES.split()]
 DIGITS = b"0123456789"
 # A value is worth this share of one that is nearer to the root by one level.
 DEPTH_SHARE, MOST_LANDMARKS = 0.8, 400
+# Of this many numbers at one path, the largest and the smallest are worth this share.
+LEAST_NUMBERS, EXTREME_WEIGHT = 12, 0.65
+NUMBER = later(rb'"([^"\\]{1,60})" *: *(-?\d{1,15}(?:\.\d{1,15})?)(?![\w.])')
 # A path is only a part of a line.
 LONGEST_PATH_BYTES = 200
 LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
@@ -123,17 +128,27 @@ class JsonSurvey(RecordSurvey):
         return ranges_of(sorted(numbers | names))
 
     def landmarks(self) -> Sequence[tuple[int, float]]:
-        """Return the first value of each path. Values near the root are worth more."""
-        seen: set[bytes] = set()
-        found = []
+        """Return the first value of each path, and the extremes of numbers.
+
+        Values near the root are worth more.
+        """
+        found: dict[bytes, tuple[int, float]] = {}
+        numbers: dict[tuple[bytes, bytes], list[tuple[float, int]]] = {}
         for number, unit in enumerate(self._units):
+            if unit.opaque:
+                continue
             path = self._path_of(unit.node).translate(None, DIGITS)
-            if path not in seen and not unit.opaque:
-                seen.add(path)
-                found.append((number, DEPTH_SHARE ** (unit.node.depth - 1)))
-            if len(found) == MOST_LANDMARKS:
-                break
-        return found
+            if path not in found and len(found) < MOST_LANDMARKS:
+                found[path] = (number, DEPTH_SHARE ** (unit.node.depth - 1))
+            text = self._data[unit.node.begin : min(unit.node.end, unit.node.begin + LINE_BYTES)]
+            for key, value in NUMBER.findall(text):
+                numbers.setdefault((path, key), []).append((float(value), number))
+        for values in numbers.values():
+            # Numbers in order are those of a counter or a clock.
+            if len(values) >= LEAST_NUMBERS and not is_sorted([value for value, _ in values]):
+                for extreme in (max(values, key=lambda each: (each[0], -each[1])), min(values)):
+                    found[b"%d" % extreme[1]] = (extreme[1], EXTREME_WEIGHT)
+        return list(found.values())
 
     def blocks(self) -> Iterator[bytes]:
         """Yield a line for each unit: `items[].status.phase: "Running"`."""
