@@ -21,8 +21,8 @@ LIMIT = 200
 FAKE = (sys.executable, "-m", "tests.support.fake_mcp_server")
 
 
-def wrapped(tmp_path, *options, server=FAKE, **how) -> Wire:
-    return Wire(tmp_path / "data", "wrap", "-n", str(LIMIT), *options, "--", *server, **how)
+def wrapped(tmp_path, *options, server=FAKE, limit=("-n", str(LIMIT)), **how) -> Wire:
+    return Wire(tmp_path / "data", "wrap", *limit, *options, "--", *server, **how)
 
 
 @pytest.fixture(scope="module")
@@ -374,3 +374,42 @@ def test_results_are_charged_until_the_session_is_exhausted(tmp_path, inside):
         refused = wire.call("echo", text="never-sent")
         assert refused.code == "BUDGET_EXHAUSTED"
         assert b"never-sent" not in log.read_bytes()
+
+
+def test_rules_of_the_user_decide_about_single_tools(tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text(
+        """
+[[rule]]
+match = "fake/text"
+limit = 60
+keep = "head"
+[[rule]]
+match = "*/failing"
+pass = true
+[[rule]]
+match = "fake/json"
+fields = "name"
+limit = 100
+"""
+    )
+    with wrapped(tmp_path, env={"TOKCAP_CONFIG": str(config)}, stderr=subprocess.DEVNULL, limit=()) as wire:
+        answer = wire.call("text")
+        assert 40 < answer.tokens <= 60
+        assert "line 2999" not in answer.text
+        assert wire.call("failing").text == "it failed\n" + fake.lines(3000)
+        assert json.loads(wire.call("json").texts[0])[0] == {"name": "item 0"}
+        assert wire.call("resource").content[0] != fake.RESOURCE
+    # What is said in the command is more than a rule.
+    with wrapped(tmp_path, env={"TOKCAP_CONFIG": str(config)}, stderr=subprocess.DEVNULL) as wire:
+        assert 60 < wire.call("text").tokens <= LIMIT
+
+
+def test_rules_of_the_user_decide_about_commands(tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text('[[rule]]\nmatch = "seq"\nlimit = 60\nkeep = "tail"\n')
+    with Wire(tmp_path / "data", env={"TOKCAP_CONFIG": str(config)}) as wire:
+        answer = wire.call("run", shell="cd / && seq 1 5000")
+        assert answer.tokens <= 60
+        assert "5000" in answer.text
+        assert wire.call("run", shell="seq 1 5000; true x", keep="head").text.startswith("1\n")

@@ -61,7 +61,9 @@ class Capper:
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         # Filters change text that fits, too.
-        self._filters = settings.clean or settings.redact
+        self._filters = (
+            settings.clean or settings.redact or bool(settings.view and settings.view.get("fields"))
+        )
 
     def result(
         self, key: str, result: dict[str, Any], hold: Hold, schema: Any = False
@@ -226,13 +228,14 @@ class Capper:
         """Return a window of a text, and the way to the rest if the window cannot have it."""
         settings = self._settings
         options: dict[str, Any] = {
+            "spill": "auto",
             **settings.filter_options(),
             "keep": settings.keep,
             "mode": mode,
             # None: as the user has configured it.
             "account": None if is_logged else False,
         }
-        shown = cap(text, limit, tokenizer=settings.tokenizer, spill="auto", **options)
+        shown = cap(text, limit, tokenizer=settings.tokenizer, **options)
         pieces = [piece for piece in (shown.text, shown.words.decode("utf-8", "replace")) if piece]
         excess = 0 if limit is None else self._cost((), *pieces) - limit
         if limit is None or excess <= 0:
@@ -242,10 +245,14 @@ class Capper:
 
     def _stored(self, data: str | bytes) -> str | None:
         """Store bytes, or a text as the filters leave it, and return the handle; None if that failed."""
-        options: dict[str, Any] = self._settings.filter_options()
+        options: dict[str, Any] = {
+            **self._settings.filter_options(),
+            "spill": "always",
+            "mode": "handle_only",
+        }
         if isinstance(data, bytes):
             options |= {"clean": False, "redact": False}
-        return cap(encoded(data), NOTE_TOKENS, spill="always", mode="handle_only", **options).handle
+        return cap(encoded(data), NOTE_TOKENS, **options).handle
 
     def _described(self, media: Media) -> str:
         """Store bytes, and return a line about them."""

@@ -26,7 +26,8 @@ UNSUPPORTED_VERSION = -32022
 # In these revisions of the protocol, a handshake agrees on one. In modern ones, every request names its own.
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)
-# The members of `_meta` that every modern request has.
+# The members of `_meta` that every modern request has, and the one that results should have.
+SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 

@@ -16,6 +16,7 @@ from tokcap.errors import TokcapError
 from tokcap.mcp.connection import IncomingLines, OutgoingLines, RaisedSignals, SignalReceived
 from tokcap.mcp.messages import (
     INTERNAL_ERROR,
+    SERVER_KEY,
     VERSION_KEY,
     RunningCalls,
     error_message,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from tokcap.mcp.capping import Capper
     from tokcap.mcp.messages import Cancellation, Message
     from tokcap.mcp.settings import ServerSettings
     from tokcap.mcp.tools import ProxyTools
@@ -74,7 +74,9 @@ class Waiting(Record):
     method: str
     # The name of the tool, if it is one.
     name: Any
-    # What it may use, reserved before the server gets it.
+    # With the rule for the tool.
+    settings: ServerSettings
+    # What the answer may use, reserved before the server gets the request; None: the client has cancelled it.
     hold: Hold | None
     # What an answer of the proxy needs; None before the modern revisions of the protocol.
     stamp: Message | None
@@ -110,11 +112,13 @@ class Proxy:
         self._calls = RunningCalls(outgoing)
         # By id.
         self._waiting: dict[str, Waiting] = {}
+        # The name of the server in rules.
+        self._server = ""
         # The output schemas of the tools that were listed; False: it has none.
         self._schemas: dict[Any, Any] = {}
         # Whether the server has a tool of the same name. Then it is left alone.
         self._is_shadowed = False
-        self._loaded: tuple[ProxyTools, Capper] | None = None
+        self._loaded: ProxyTools | None = None
         self._loading = threading.Lock()
 
     def from_client(self, line: bytes) -> None:
@@ -169,12 +173,17 @@ class Proxy:
         if method == CALL and name == PROXY_TOOL.name and not self._is_shadowed:
             self._show(number, given, stamp)
             return True
+        settings = self._settings
         try:
-            hold = None if method == LIST else self._settings.hold()
+            if method == CALL:
+                settings = settings.for_tool((f"{self._server}/{name}",))
+            hold = None if method == LIST else settings.hold()
         except TokcapError as error:
             self._outgoing.send(line_of(self._refusal(number, method, error, stamp)))
             return True
-        self._waiting[key_of(number)] = Waiting(method, name if method == CALL else None, hold, stamp)
+        self._waiting[key_of(number)] = Waiting(
+            method, name if method == CALL else None, settings, hold, stamp
+        )
         return False
 
     def _refusal(self, number: Any, method: str, error: TokcapError, stamp: Message | None) -> Message:
@@ -198,7 +207,7 @@ class Proxy:
         given = arguments if isinstance(arguments, dict) else {}
 
         def work(cancellation: Cancellation) -> None:
-            result = self._load()[0].call(PROXY_TOOL.name, given, cancellation)
+            result = self._load().call(PROXY_TOOL.name, given, cancellation)
             if result is not None:
                 self._outgoing.send(line_of(result_message(number, result, stamp)))
 
@@ -219,20 +228,27 @@ class Proxy:
 
     def _answer(self, message: Message, waiting: Waiting | None, line: bytes) -> Message | None:
         result, error = message.get("result"), message.get("error")
-        if isinstance(error, dict):
-            hold = (waiting and waiting.hold) or Hold(self._settings.limit_tokens)
-            shown, cost = self._load()[1].error(error, hold.tokens)
+        if isinstance(result, dict):
+            if not self._server and isinstance(
+                about := result.get("serverInfo") or meta_of(result).get(SERVER_KEY), dict
+            ):
+                self._server = str(about.get("name", "")).replace(" ", "-")
+            if waiting and waiting.method == LIST:
+                listed = self._listed(result)
+                return None if listed is None else {**message, "result": listed}
+        if not isinstance(error, dict) and (waiting is None or waiting.method == LIST):
+            # The client waits for the answer to its first request, so nothing is loaded for it.
+            return None
+        self._load()
+        from tokcap.mcp.capping import Capper, text_item
+
+        settings = waiting.settings if waiting else self._settings
+        capper, hold = Capper(settings), (waiting and waiting.hold) or Hold(settings.limit_tokens)
+        if isinstance(error, dict) or waiting is None:
+            shown, cost = capper.error(error or {}, hold.tokens)
             hold.settle(cost)
             return None if shown == error else {**message, "error": shown}
-        if waiting is None:
-            return None
-        if waiting.method == LIST:
-            listed = self._listed(result) if isinstance(result, dict) else None
-            return None if listed is None else {**message, "result": listed}
-        from tokcap.mcp.capping import text_item
-
-        capper = self._load()[1]
-        key, hold = CONTENT_OF[waiting.method], waiting.hold or Hold(self._settings.limit_tokens)
+        key = CONTENT_OF[waiting.method]
         schema = self._schemas.get(waiting.name) if isinstance(waiting.name, str) else None
         if isinstance(result, dict):
             capped, cost = capper.result(key, result, hold, schema)
@@ -261,14 +277,13 @@ class Proxy:
             listed.append(PROXY_TOOL.listed())
         return {**result, "tools": listed}
 
-    def _load(self) -> tuple[ProxyTools, Capper]:
+    def _load(self) -> ProxyTools:
         """Load what shows and what cuts, once. A result that comes early waits for it."""
         with self._loading:
             if self._loaded is None:
-                from tokcap.mcp.capping import Capper
                 from tokcap.mcp.tools import ProxyTools
 
-                self._loaded = ProxyTools(self._settings), Capper(self._settings)
+                self._loaded = ProxyTools(self._settings)
             return self._loaded
 
 

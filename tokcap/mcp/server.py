@@ -19,6 +19,7 @@ from tokcap.mcp.messages import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     MODERN_VERSIONS,
+    SERVER_KEY,
     STOPPED,
     BadMessage,
     RunningCalls,
@@ -53,7 +54,7 @@ ABOUT = {
     "instructions": INSTRUCTIONS,
 }
 # What a modern client is told with every result, and with those that it may keep because they never change.
-STAMP = {"_meta": {"io.modelcontextprotocol/serverInfo": ABOUT["serverInfo"]}}
+STAMP = {"_meta": {SERVER_KEY: ABOUT["serverInfo"]}}
 CACHED = {"ttlMs": 3_600_000, "cacheScope": "public"}
 
 

@@ -181,16 +181,18 @@ class ServerTools(StoredTools):
         )
         command = StoppableCommand()
         cancellation.stops(command.interrupt)
-        options = {
-            "keep": settings.keep,
-            "kill_after": KILL_AFTER_SECONDS,
-            **given,
-            **settings.filter_options(),
-            "mode": hold.mode,
-            "tokenizer": settings.tokenizer,
-            "limit": hold.tokens - room_tokens(hold.tokens),
-        }
         words = argv or shell_argv([shell], ["-c"], os.environ)
+        ruled = settings.for_tool(words)
+        limit = min(hold.tokens, ruled.limit_tokens)
+        options = {
+            "keep": ruled.keep,
+            "kill_after": KILL_AFTER_SECONDS,
+            **ruled.filter_options(),
+            **given,
+            "mode": terser(ruled.mode, hold.mode),
+            "tokenizer": settings.tokenizer,
+            "limit": limit - room_tokens(limit),
+        }
         if options.pop("background", False):
             run = Run(words, {"spill": "always", **options}, environment)
             self._started.append(run)

@@ -121,10 +121,7 @@ def settings_of(flags: dict[str, object], env: Environment) -> tuple[ServerSetti
 
     given: list[tuple[Option, str]] = [(BY_KEY[key], str(value)) for key, value in flags.items() if value]
     chosen = run_request((), decide(given, "run", env))
-    # The default of a plain call is for people, who read on by themselves.
-    is_keep_chosen = (
-        flags.get("keep") or BY_KEY["keep"].text_in(env.variables) or "keep" in config_of(env).values
-    )
+    by_user = {key for key, option in BY_KEY.items() if flags.get(key) or option.text_in(env.variables)}
     open_tokenizer(chosen.tokenizer, env)
     if chosen.store:
         # The tools are calls of the library, which reads variables and no config file.
@@ -142,7 +139,9 @@ def settings_of(flags: dict[str, object], env: Environment) -> tuple[ServerSetti
         clean=chosen.clean,
         redact=chosen.redact,
         max_bytes=chosen.max_bytes,
-        keep=chosen.keep if is_keep_chosen else DEFAULT_KEEP,
+        # The default of a plain call is for people, who read on by themselves.
+        keep=chosen.keep if "keep" in {*by_user, *config_of(env).values} else DEFAULT_KEEP,
+        given=frozenset(by_user),
     )
     return settings, chosen.session
 
