@@ -26,7 +26,7 @@ ROOMS = {
     "obstore": "store/bucket_obstore.py",
     "pathspec": "cli/commands/count_tree.py",
     "sqlite3": "budget/sqlite.py",
-    "platformdirs": "environment.py",
+    "platformdirs": (),
     # The protocol over stdio needs no package. Servers over HTTP are reached with the official client.
     "mcp": "mcp/http_server.py",
     "httpx2": "mcp/http_server.py",
@@ -254,12 +254,3 @@ def test_directories_are_those_that_platformdirs_names(system, base, home, monke
     env = Environment(os.environ)
     assert env.config_file() == f"{expected.user_config_dir}/config.toml"
     assert env.data_dir() == expected.user_data_dir
-
-
-@pytest.mark.parametrize("system", ["linux", "darwin"])
-def test_directories_are_found_without_platformdirs(system):
-    code = f"import os, sys; sys.platform = {system!r}; from tokcap.environment import Environment\n"
-    code += "env = Environment(os.environ); env.config_file(); env.data_dir(); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert "tokcap.environment" in done.stdout.split()
-    assert "platformdirs" not in done.stdout.split()
