@@ -90,6 +90,27 @@ PROMISES = (
 
 
 @pytest.mark.parametrize("agent", [as_nightly(program.name) for program in PROGRAMS])
+def test_without_a_limit_the_model_receives_at_most_what_it_would_have_received(agent, tmp_path):
+    if reason := box.reason_to_skip(agent):
+        pytest.skip(reason)
+    # Half of these are passed on whole by every agent. The tokens are those of the recount.
+    short = [f"seq 1 1900 | head -c {size}; exit {status}" for size in (2000, 7000) for status in (0, 3)]
+    script = [*(command for command, _ in OUTPUTS.values()), *short]
+    install = ("--tokenizer", "cl100k_base")
+    without, ran = (
+        box.run(agent, script, tmp_path / name, given).results
+        for name, given in (("0", None), ("1", install))
+    )
+    for command, before, after in zip(script, without, ran, strict=True):
+        if command in short:
+            assert lines_of_numbers(after) == lines_of_numbers(before), command
+        else:
+            most = max(recount(before.encode()), 1000)
+            assert recount(after.encode()) <= most + FRAME_TOKENS, command
+    assert json_in(ran[list(OUTPUTS).index("300 KB JSON")])["items"][0]["id"] == 0
+
+
+@pytest.mark.parametrize("agent", [as_nightly(program.name) for program in PROGRAMS])
 def test_every_page_names_a_command_that_works_if_tokcap_is_not_on_path(agent, tmp_path):
     if reason := box.reason_to_skip(agent):
         pytest.skip(reason)

@@ -1,7 +1,9 @@
 """The handler answers correctly and never fails, whatever its input."""
 
+import base64
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -186,6 +188,12 @@ class TestCopilot:
         answer = answered(copilot_event(text), "copilot", "--token-limit", "300")
         assert "error: the last line" in answer["modifiedResult"]["textResultForLlm"]
 
+    def test_secrets_are_masked_also_in_what_fits(self):
+        token = "ghp_" + "aB3dE5" * 6
+        answer = answered(copilot_event(f"token {token}\n"), "copilot", "--redact", "true")
+        assert token.encode() not in text_of(answer)
+        assert text_of(answer).startswith(b"token ")
+
     def test_pages_of_tokcap_are_not_capped_twice(self):
         assert answered(copilot_event(LINES, command="tokcap show @last"), "copilot") is None
 
@@ -196,6 +204,19 @@ class TestCopilot:
         of_a_server = copilot_event(LINES, "table-rows")
         assert answered(of_a_server, "copilot", "--token-limit", "300", "--tools", "view") is None
         assert answered(of_a_server, "copilot", "--token-limit", "300", "--tools", "table-.*")
+
+
+def test_base64_in_a_result_is_folded_to_a_line_that_leads_to_it(inside):
+    """In a text and in JSON; what is around it is shown whole, and a pointer gives the very bytes."""
+    blob = base64.b64encode(random.Random(3).randbytes(30_000)).decode()
+    document = json.dumps({"items": [{"name": "one", "data": blob}, {"name": "two", "data": "short"}]})
+    for text in (f"the picture:\ndata:image/png;base64,{blob}\nthe end\n", document):
+        shown = text_of(answered(copilot_event(text), "copilot", "--token-limit", "300")).decode()
+        assert recount(shown.encode()) <= 300
+        assert blob[:100] not in shown
+        assert "the end" in shown or json.loads(shown)["items"][1] == {"name": "two", "data": "short"}
+        words = re.search(r"\[base64 of [^;]+; \S*tokcap (show [^\]]+)\]", shown)[1].split()
+        assert blob in inside(*words, "--tokenizer", "approx", "-n", "1000000").out.decode()
 
 
 def test_a_session_that_has_ended_does_not_lift_the_limit():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.environment import OWN_WORDS, ShellReader
 from tokcap.errors import BudgetExhausted
 from tokcap.hooks.base import OF_AGENT
 from tokcap.startup.record import TYPE_CHECKING
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from tokcap.core.request import Request
     from tokcap.environment import Environment
     from tokcap.hooks.base import Agent, Cap, Installation
+    from tokcap.pipeline import Done
 
 
 def world_of(agent: Agent, wanted: Installation, env: Environment) -> Environment:
@@ -36,32 +38,55 @@ def cap_for(
         world = world.replace(variables={**world.variables, "TOKCAP_SESSION": session})
 
     def cap(text: str, **changes: object) -> str:
-        from tokcap.cli.stand_in import program_for, request_for, run_tolerantly, with_total
-        from tokcap.environment import OWN_WORDS, ShellReader
-        from tokcap.source.given import GivenBytes
+        from tokcap.cli.stand_in import request_for, with_total
 
-        # The mark must name a command that works in the agent's shell.
-        reader = ShellReader(program_for((), world, wanted.program))
-        shown, words = bytearray(), bytearray()
-        inner = world.replace(
-            reader=reader, collect=lambda place, data: (words if place == OWN_WORDS else shown).extend(data)
-        )
-        data = text.encode("utf-8", "surrogatepass")
-        request = request_for(tuple(subject), inner, {}).replace(command=(), as_shell=False, **changes)
+        request = request_for(tuple(subject), world, {}).replace(command=(), as_shell=False, **changes)
+        if "shape" not in changes and request.token_limit and len(text) > request.token_limit:
+            text = without_blobs(text, request, world)
         try:
-            run_tolerantly(with_total(request, inner), inner, lambda *_: GivenBytes(data))
+            shown, words, _ = answered(text, with_total(request, world), world)
         except BudgetExhausted:
             # The tool has run, so its result is not lost.
             request = request.replace(session="", repeat="full", mode="handle_only")
-            run_tolerantly(request, inner, lambda *_: GivenBytes(data))
+            shown, words, _ = answered(text, request, world)
         # The mark of JSON is there, because it would not be JSON, and what the session is told.
         told = (b"[TRUNCATED]", b"tokcap: warning: the session ")
-        marks = [line for line in words.splitlines() if line.startswith(told)]
-        if marks:
-            shown = bytearray(b"\n").join([shown.rstrip(b"\n"), *marks, b""])
+        if marks := [line for line in words.splitlines() if line.startswith(told)]:
+            shown = b"\n".join([shown.rstrip(b"\n"), *marks, b""])
         return shown.decode("utf-8", "replace")
 
+    # The mark must name a command that works in the agent's shell.
+    from tokcap.cli.stand_in import program_for
+
+    world = world.replace(reader=ShellReader(program_for((), world, wanted.program)))
     return cap
+
+
+def answered(text: str, request: Request, env: Environment) -> tuple[bytes, bytes, Done]:
+    """Return what is written about a text: the answer, and tokcap's own words."""
+    from tokcap.cli.stand_in import run_tolerantly
+    from tokcap.source.given import GivenBytes
+
+    shown, words = bytearray(), bytearray()
+    inner = env.replace(collect=lambda place, data: (words if place == OWN_WORDS else shown).extend(data))
+    data = text.encode("utf-8", "surrogatepass")
+    done = run_tolerantly(request, inner, lambda *_: GivenBytes(data))
+    return bytes(shown), bytes(words), done
+
+
+def without_blobs(text: str, request: Request, env: Environment) -> str:
+    """Return a text that does not fit with a line for each blob of base64 in it, which is stored."""
+    from tokcap.core.payload import TextPayload
+    from tokcap.mcp.capping import folded
+    from tokcap.tokens import open_index, open_tokenizer
+
+    index = open_index(TextPayload(text.encode("utf-8", "surrogatepass")), open_tokenizer(request.tokenizer))
+    if index.reach((request.token_limit or 0) + 1) <= (request.token_limit or 0):
+        return text
+    whole = request.replace(spill="always", mode="handle_only", session="", repeat="full")
+    return folded(
+        text, request.tokenizer, lambda text: answered(text, whole, env)[2].response.meta.handle, env.reader
+    )[0]
 
 
 class HookRun:

@@ -32,6 +32,7 @@ VARIABLES = {
     "--repeat": "TOKCAP_REPEAT",
     "--keep": "TOKCAP_KEEP",
     "--tokenizer": "TOKCAP_TOKENIZER",
+    "--redact": "TOKCAP_REDACT",
 }
 # For `--session`: a session for each session of the agent.
 OF_AGENT = "@agent"

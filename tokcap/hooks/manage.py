@@ -33,23 +33,30 @@ TEMPORARY = ("/.cache/", "/uv/archive", "/uv/cache", "/pipx/.cache/")
 # Agents that have no way in, or none that could be tried, each with the reason in one line. To support one of
 # them, write its module, add it to `AGENTS`, and delete its line here.
 NOT_TRIED = "could not be run without its vendor, so no way in was tried"
+# What works by hand.
+BY_HAND = "by hand: tokcap mcp wrap before its MCP servers, and what tokcap hook print {} prints in its rules"
 
 UNSUPPORTED = {
     # cursor.com/docs/hooks: hooks see results, and cannot replace them.
-    "cursor": f"Cursor {NOT_TRIED}",
+    "cursor": f"Cursor {NOT_TRIED}; {BY_HAND}",
     # docs.factory.ai: hooks.
-    "droid": f"Factory Droid {NOT_TRIED}",
+    "droid": f"Factory Droid {NOT_TRIED}; {BY_HAND}",
     # charmbracelet/crush: commands run in an interpreter that is part of Crush.
-    "crush": "Crush runs commands in its own interpreter instead of a shell",
+    "crush": f"Crush runs commands in its own interpreter instead of a shell; {BY_HAND}",
     # ampcode.com/manual/plugin-api.
-    "amp": f"Amp {NOT_TRIED}",
+    "amp": f"Amp {NOT_TRIED}; {BY_HAND}",
+    # aider.chat/docs/usage/commands.html: its model cannot run commands.
+    "aider": "Aider passes on what you run yourself; by hand: /run tokcap COMMAND, and tokcap in --test-cmd",
+    # docs.openhands.dev: one bash that stays open, in a container.
+    "openhands": f"OpenHands types commands into one shell that stays open; {BY_HAND}",
     # docs.windsurf.com/windsurf/cascade/hooks: a hook answers by its exit status.
-    "windsurf": f"Windsurf {NOT_TRIED}",
+    "windsurf": f"Windsurf {NOT_TRIED}; {BY_HAND}",
     # kiro.dev/docs/cli/hooks: a hook answers by its exit status.
-    "kiro": f"Kiro {NOT_TRIED}",
+    "kiro": f"Kiro {NOT_TRIED}; {BY_HAND}",
     # MoonshotAI/kimi-cli#1963.
-    "kimi": f"Kimi CLI {NOT_TRIED}",
+    "kimi": f"Kimi CLI {NOT_TRIED}; {BY_HAND}",
 }
+UNSUPPORTED = {name: reason.format(name) for name, reason in UNSUPPORTED.items()}
 
 RULES = """\
 Run shell commands that may print much as `tokcap -n {limit} --keep auto -c 'COMMAND'`. Their exit status and

@@ -20,9 +20,10 @@ from tokcap.startup.record import Record
 from tokcap.tokens import open_index, open_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tokcap.api.charged_session import Hold
+    from tokcap.environment import Reader
     from tokcap.mcp.media import Media
     from tokcap.mcp.settings import ServerSettings
 
@@ -260,23 +261,7 @@ class Capper:
         return f"[{media.words()}; {PROXY_READER.call(handle) if handle else 'could not be stored'}]\n"
 
     def _folded(self, text: str) -> tuple[str, dict[str, str]]:
-        """Return a text with a line instead of each blob in it, and what became of the strings of JSON."""
-        value = value_in(text)
-        is_json = isinstance(value, dict | list)
-        strings = strings_in(value) if is_json else [("", text)]
-        tokenizer = self._settings.tokenizer
-        found = [(place, string, blob) for place, string in strings for blob in blobs_in(string, tokenizer)]
-        lines: dict[str, str] = {}
-        if not found or not (handle := self._stored(text)):
-            return text, lines
-        for pointer, string, (blob, media) in found:
-            call = PROXY_READER.call(handle, (("pointer", pointer),) if is_json else ())
-            line = f"[base64 of {media.words()}; {call}]"
-            lines[string] = lines.get(string, string).replace(blob, line)
-            # The rest of a document stays as it was written.
-            before, after = (as_json(blob)[1:-1], as_json(line)[1:-1]) if is_json else (blob, line)
-            text = text.replace(before, after)
-        return text, lines
+        return folded(text, self._settings.tokenizer, self._stored, PROXY_READER)
 
     def _cost(self, parts: Sequence[Part], *others: str) -> int:
         """Return what a model reads at most: in each text, or in all of them joined; and of images.
@@ -294,6 +279,30 @@ class Capper:
         """Return the tokens of a text, or one more than the limit if there are more."""
         index = open_index(TextPayload(encoded(text)), open_tokenizer(self._settings.tokenizer))
         return index.reach(self._settings.limit_tokens + 1)
+
+
+def folded(
+    text: str, tokenizer: str, stored: Callable[[str], str | None], reader: Reader
+) -> tuple[str, dict[str, str]]:
+    """Return a text with a line instead of each blob in it, and what became of the strings of JSON.
+
+    `stored` stores the text and returns its handle, `reader` words the way to it.
+    """
+    value = value_in(text)
+    is_json = isinstance(value, dict | list)
+    strings = strings_in(value) if is_json else [("", text)]
+    found = [(place, string, blob) for place, string in strings for blob in blobs_in(string, tokenizer)]
+    lines: dict[str, str] = {}
+    if not found or not (handle := stored(text)):
+        return text, lines
+    for pointer, string, (blob, media) in found:
+        call = reader.call(handle, (("pointer", pointer),) if is_json else ())
+        line = f"[base64 of {media.words()}; {call}]"
+        lines[string] = lines.get(string, string).replace(blob, line)
+        # The rest of a document stays as it was written.
+        before, after = (as_json(blob)[1:-1], as_json(line)[1:-1]) if is_json else (blob, line)
+        text = text.replace(before, after)
+    return text, lines
 
 
 def text_part(text: str) -> Part:

@@ -12,10 +12,10 @@ from tokcap.startup.record import Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Base64 that is worth a line instead, also broken into lines and as an URL.
+# Base64 that is worth a line instead, also broken into lines and as an URL. What follows a long line is text.
 BLOB = re.compile(
     r"(?:data:(?P<type>[\w.+-]+/[\w.+-]+)?[\w=;.+-]*;base64,)?"
-    r"(?P<data>(?:[A-Za-z0-9+/_-]{60,}\r?\n)*[A-Za-z0-9+/_-]{60,}(?:\r?\n[A-Za-z0-9+/_-]{1,59})?={0,2})"
+    r"(?P<data>(?:(?:[A-Za-z0-9+/_-]{60,76}\r?\n){2,}[A-Za-z0-9+/_-]{1,76}(?![^\s=])|[A-Za-z0-9+/_-]{60,})={0,2})"
 )
 LEAST_BLOB_CHARACTERS = 256
 # One token for this many bytes, if the header does not say more. A second of audio has 32 tokens, and seldom

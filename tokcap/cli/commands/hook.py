@@ -68,6 +68,7 @@ Total = Annotated[
 Hard = Annotated[
     bool, typer.Option("--hard", help="with --total: refuse commands when it is used up, instead of handles")
 ]
+Redact = Annotated[bool, typer.Option("--redact", help="mask secrets in what is shown and in what is stored")]
 Project = Annotated[
     bool,
     typer.Option("--project", help="use the settings of the current directory instead of the user's"),
@@ -103,6 +104,7 @@ def install(
     tools: Tools = None,
     total: Total = None,
     hard: Hard = False,
+    redact: Redact = False,
     project: Project = False,
     rules: Rules = False,
 ) -> int:
@@ -146,6 +148,7 @@ def print_entry(
     tools: Tools = None,
     total: Total = None,
     hard: Hard = False,
+    redact: Redact = False,
     project: Project = False,
 ) -> int:
     """Print what install would write, or a paragraph for the rules of an agent without a way in."""
@@ -187,7 +190,8 @@ def options_in(context: typer.Context) -> "dict[str, Value]":
     """Return the options of tokcap that a call gives to a hook: all but where the hook is."""
     given = {key: value for key, value in context.params.items() if key not in ("name", "project", "rules")}
     session = given["session"] or (OF_AGENT if given["total"] else None)
-    return {**given, "session": session and session_name(session), "hard": given["hard"] or None}
+    switches = {name: "true" if given[name] else None for name in ("hard", "redact")}
+    return {**given, "session": session and session_name(session), **switches}
 
 
 def words_of(options: "dict[str, Value]") -> tuple[str, ...]:
