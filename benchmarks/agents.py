@@ -17,11 +17,10 @@ from tests.support.agents.outputs import ERROR_LINE, OUTPUTS, json_in
 from tests.support.agents.programs import BY_NAME, PROGRAMS
 from tokcap.hooks import AGENTS
 
-LIMIT = 1000
 DOCUMENT = Path(__file__).parents[1] / "docs" / "agents.md"
 # The words of agents for an exit status.
 STATUS = r"(?i)(?:exit\w*(?: with)? (?:code|status):?|\"exit_code\":|\"returncode\":) ?{}\b"
-INSTALL = ("--token-limit", str(LIMIT))
+INSTALL = ()
 MARKS = "<!-- agents -->\n", "<!-- end of agents -->"
 
 

@@ -228,6 +228,12 @@ class TestTheFrame:
         assert len(shell(command, **frame).stdout) == 4000
         assert len(shell(f"{command}; exit 3", **frame).stdout) <= 700
 
+    def test_puts_its_own_words_into_the_one_stream_that_an_agent_shows(self, shell):
+        command = 'printf "[%s]" "$(seq -s, 1 3000)"; echo no >&2; exit 3'
+        done = shell(command, TOKCAP_STDERR="merge", TOKCAP_TOKEN_LIMIT="300", TOKCAP_SHAPE="json")
+        assert done.stderr == b""
+        assert b"tokcap show" in done.stdout
+
     def test_says_the_exit_status_for_an_agent_that_does_not(self, shell):
         for command, said in (("echo x", b"x\n"), ("echo x; exit 4", b"x\n[exit status 4]\n")):
             assert shell(command, TOKCAP_FRAME="tells_status=1").stdout == said

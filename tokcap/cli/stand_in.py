@@ -151,6 +151,9 @@ class StandingIn:
 
     def run(self, request: Request, env: Environment) -> int:
         """Run the shell and answer."""
+        if request.stderr == "merge":
+            # Some agents show one stream only, so tokcap's own words belong to it too.
+            env = env.replace(stderr=env.stdout)
         self._done = run_tolerantly(with_total(request, env), env, self._open, self)
         status = self._done.status
         if env.frame and env.frame.tells_status and status:
