@@ -1,6 +1,6 @@
 """`python -m benchmarks.agents`: what the models of real agents receive, without tokcap and with it.
 
-Prints the table of docs/agents.md, in `cl100k_base` tokens. `.ci/agents` installs the agents, and
+Prints the table of docs/comparison.md, in `cl100k_base` tokens. `.ci/agents` installs the agents, and
 `TOKCAP_AGENTS_DIR` names their directory. Give names to run only those, and `--write` to update the document.
 """
 
@@ -17,7 +17,7 @@ from tests.support.agents.outputs import ERROR_LINE, OUTPUTS, json_in
 from tests.support.agents.programs import BY_NAME, PROGRAMS
 from tokcap.hooks import AGENTS
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "agents.md"
+DOCUMENT = Path(__file__).parents[1] / "docs" / "comparison.md"
 # The words of agents for an exit status.
 STATUS = r"(?i)(?:exit\w*(?: with)? (?:code|status):?|\"exit_code\":|\"returncode\":) ?{}\b"
 INSTALL = ()

@@ -18,7 +18,7 @@ from tests.support.guides import (
 )
 from tests.support.program import ROOT
 from tests.support.tiers import nightly
-from tokcap.cli.catalog import HELP, all_commands
+from tokcap.cli.catalog import all_commands
 from tokcap.cli.options import OPTIONS, options_of
 from tokcap.hooks import manage
 
@@ -87,12 +87,11 @@ def option_table(options) -> str:
 
 
 def command_table(commands) -> str:
-    rows = ["| command | what it does | options |", "|---|---|---|"]
+    rows = ["| command | what it does |", "|---|---|"]
     for command in commands:
         words = " ".join((*command.path, *(argument.spelled for argument in command.arguments)))
-        spelled = " ".join(word for option in command.options if option != HELP for word in option.spellings)
         does = command.summary.partition(". ")[0].rstrip(".")
-        rows.append(f"| `{words}` | {does} | {spelled and f'`{spelled}`'} |")
+        rows.append(f"| `{words}` | {does} |")
     return "\n".join(re.sub(r"(?<=\w)\|(?=\w)", r"\\|", row) for row in rows) + "\n"
 
 
