@@ -98,7 +98,6 @@ class ResultOptions(TypedDict, total=False):
     keep: Keep
     focus: str
     ask: str
-    ask: str
     fields: str | Sequence[str]
     mode: Mode
     clean: bool
