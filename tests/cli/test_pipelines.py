@@ -87,7 +87,7 @@ BOTH = {
     "the last argument": "echo one two > /dev/null; echo $_; seq 9 | tail -1",
 }
 OF_BASH = {
-    "PIPESTATUS": "(exit 3) | seq 9 | (exit 4) | tail -1; echo ${PIPESTATUS[@]}",
+    "PIPESTATUS": "(exit 3) | seq 9 | (cat; exit 4) | tail -1; echo ${PIPESTATUS[@]}",
     "a trap for ERR": "set -E; trap 'echo err' ERR; (seq 9 | grep x); f() { seq 9 | grep x; }; f",
     "a trap for DEBUG": "trap 'echo debug' DEBUG; seq 9 | tail -1; (seq 9 | tail -1)",
     "functrace": "set -T; trap 'echo debug $BASH_COMMAND' DEBUG; f() { seq 9 | tail -1; }; f",
@@ -99,7 +99,7 @@ OF_BASH = {
     "all traps": "seq 9 | tail -1; trap -p",
 }
 OF_ZSH = {
-    "pipestatus": "(exit 3) | seq 9 | (exit 4) | tail -1; echo $pipestatus",
+    "pipestatus": "(exit 3) | seq 9 | (cat; exit 4) | tail -1; echo $pipestatus",
     "a trap for ZERR": "TRAPZERR() { echo err; }; seq 9 | grep x; f() { seq 9 | grep x; }; f",
     "a trap for DEBUG": "trap 'echo debug' DEBUG; seq 9 | tail -1",
     "an alias": "alias tail='tail -n 2'; eval 'seq 9 | tail'",

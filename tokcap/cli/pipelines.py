@@ -34,6 +34,8 @@ LOOKING = (
     *("set -T", "trap -p", "declare -f", "declare -F"),
     *(f"{word} {name}" for word in ("type", "type -t", "command -v", "which") for name in NAMES),
 )
+# What a process of bash may do besides one command. It is not known whether a function is called there.
+COMPOUND = ("{", "(", "`", "eval", "do", "then", "lastpipe", "case", "<<")
 # Where `&` has another meaning.
 NOT_BACKGROUND = ("&&", "|&", ">&", "<&", "&>")
 # Flags that change nothing about a start-up file, and words of more letters, values of `-o` among them.
@@ -71,7 +73,7 @@ def watch_pipelines(
 
     stages = Stages(request, env)
     try:
-        pipes = StagePipes(stages)
+        pipes = StagePipes(stages, is_plain=is_plain(text))
     except OSError:
         # There are not enough descriptors.
         return None
@@ -104,6 +106,11 @@ def may_have_pipelines(text: str | None) -> bool:
     if any(word in text for word in LOOKING):
         return False
     return ("|" in text and any(name in text for name in NAMES)) or any(word in text for word in READING)
+
+
+def is_plain(text: str | None) -> bool:
+    """Return whether a last stage has a process of its own in any case, which it may replace."""
+    return text is not None and not any(word in text for word in (*COMPOUND, *READING))
 
 
 def is_in_foreground(text: str | None) -> bool:

@@ -142,8 +142,10 @@ class Copy:
 class StagePipes:
     """Answers the functions of one shell. Used only by the thread that reads the output of the shell."""
 
-    def __init__(self, keeper: Keeper) -> None:
+    def __init__(self, keeper: Keeper, *, is_plain: bool) -> None:
+        """`is_plain`: every last stage is a process of its own, and nothing else."""
         self._keeper: Keeper | None = keeper
+        self._is_plain = is_plain
         self._shell = 0
         self._poll = select.poll()
         self._copies: dict[int, Copy] = {}
@@ -160,7 +162,8 @@ class StagePipes:
 
     def as_text(self, *, asks: bool) -> str:
         """Return what the start-up file of the shell needs to know. `asks`: bash is asked for statuses."""
-        numbers = (os.getpid(), self._tickets, self._requests, asks, *(end for end, _ in self._slots))
+        ends = [end for end, _ in self._slots]
+        numbers = (os.getpid(), self._tickets, self._requests, asks, self._is_plain, *ends)
         return " ".join([str(int(number)) for number in numbers])
 
     def begin(self, shell: int, poll: select.poll) -> None:
@@ -251,7 +254,11 @@ class StagePipes:
             outputs = link_of(pid, 1)
         # A subshell must not read ahead of the shell that has the same input. And what a function was given
         # with `<<` or `<` is not the pipe of a pipeline.
-        if not is_pipe(inputs) or inputs == link_of(parent, 0) or has_saved_input(pid, parent, target):
+        if (
+            not is_pipe(inputs)
+            or inputs == link_of(parent, 0)
+            or (not self._is_plain and has_saved_input(pid, parent, target))
+        ):
             return None
         is_last = place == "last" or (
             place != "inner" and (not is_pipe(outputs) or outputs in (link_of(parent, 1), link_of(parent, 2)))

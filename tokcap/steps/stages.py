@@ -38,18 +38,37 @@ ENDED = (OK, SIGNAL_BASE + signal.SIGPIPE, None)
 class Kept:
     """What one stage has read."""
 
-    def __init__(self, stage: Stage, recorder: Recorder | None, request: Request) -> None:
+    def __init__(
+        self, stage: Stage, request: Request, env: Environment, *, is_filtered: bool = False
+    ) -> None:
         self.stage = stage
+        self._request = request
+        self._env = env
         # The last stage of the pipeline, as soon as that is known.
         self.last = stage if stage.is_last else None
         self.is_superseded = False
-        self.recorder = recorder
-        self.spool = recorder.spool("out", whole=False) if recorder else Spool(keep_bytes=COMPARED_BYTES)
-        self.sink = filtered(self.spool, chain(request))
+        self.recorder: Recorder | None = None
+        self.spool = Spool(keep_bytes=COMPARED_BYTES) if request.spill == "never" else Spool()
+        self.sink: Sink = self if is_filtered else filtered(self, chain(request))
 
-    @property
-    def size(self) -> int:
-        return self.spool.size + self.spool.lost
+    def write(self, block: bytes) -> None:
+        self.spool.write(block)
+        if self.spool.size > COMPARED_BYTES:
+            self.record()
+
+    def finish(self) -> None:
+        """Do nothing: nothing is held back."""
+
+    def record(self) -> None:
+        """Prepare to store this. Most of what is read is short, and is never stored."""
+        if self.recorder or self._request.spill == "never":
+            return
+        from tokcap.store import open_recorder
+
+        tokenizer = open_tokenizer(self._request.tokenizer, self._env)
+        self.recorder = open_recorder(self._request, tokenizer, self._env)
+        begun, self.spool = self.spool, self.recorder.spool("out", whole=False)
+        self.spool.write(begun.read(0, begun.size))
 
     def close(self) -> None:
         self.spool.close()
@@ -72,16 +91,9 @@ class Stages:
         self._parts: list[tuple[Kept, int, int]] = []
 
     def open_sink(self, stage: Stage) -> Sink:
-        kept = Kept(stage, self._recorder(), self._request)
+        kept = Kept(stage, self._request, self._env)
         self._open.append(kept)
         return kept.sink
-
-    def _recorder(self) -> Recorder | None:
-        if self._request.spill == "never":
-            return None
-        from tokcap.store import open_recorder
-
-        return open_recorder(self._request, open_tokenizer(self._request.tokenizer), self._env)
 
     def close_sink(self, stage: Stage) -> None:
         kept = next(kept for kept in self._open if kept.stage is stage)
@@ -120,9 +132,7 @@ class Stages:
             self._kept.append(kept)
             return
         if self._shared is None:
-            self._shared = Kept(
-                kept.stage, self._recorder(), self._request.replace(clean=False, redact=False)
-            )
+            self._shared = Kept(kept.stage, self._request, self._env, is_filtered=True)
         start = self._shared.spool.size
         self._parts.append((kept, start, start + kept.spool.size))
         for start in range(0, kept.spool.size, WRITTEN_BYTES):
@@ -163,6 +173,7 @@ class Stages:
         """Return how many tokens there are, and the call that shows them."""
         from tokcap.tokens.index import Index
 
+        kept.record()
         index = Index(kept.spool, call.tokenizer)
         tokens = f"{words_of(index.total)} tokens {where}"
         if kept.recorder is None:

@@ -10,13 +10,15 @@ function _tokcap_stage {
   if [[ -p /dev/stdin ]] && _tokcap_reads_pipe "$@"; then
     builtin local _tokcap_slot='' _tokcap_pipe _tokcap_answer=''
     if builtin read -r -t 2 -N 1 _tokcap_slot < "/proc/$_tokcap_pipes/fd/${_tokcap_pipes[1]}"; then
-      exec {_tokcap_pipe}< "/proc/$_tokcap_pipes/fd/${_tokcap_pipes[4 + _tokcap_slot]}"
+      exec {_tokcap_pipe}< "/proc/$_tokcap_pipes/fd/${_tokcap_pipes[5 + _tokcap_slot]}"
       builtin printf 'stage %s %s %s -\n' "$BASHPID" "$_tokcap_slot" "$1" > "/proc/$_tokcap_pipes/fd/${_tokcap_pipes[2]}"
       builtin read -r -N 1 -u "$_tokcap_pipe" _tokcap_answer || :
       if [[ $_tokcap_answer == + ]]; then exec <&"$_tokcap_pipe"; fi
       exec {_tokcap_pipe}<&-
     fi
   fi
+  # A process of its own becomes the command, as without the function.
+  if [[ ${_tokcap_pipes[4]} == 1 && $BASHPID != "$$" && ${FUNCNAME[2]-main} == main ]]; then exec "$@" 2>&9 9>&-; fi
   builtin command "$@" 2>&9 9>&- || builtin return
 }
 

@@ -13,7 +13,7 @@ function _tokcap_stage {
     builtin read -r -t 2 -u 0 -k 1 slot < /proc/$_tokcap_pipes[1]/fd/$_tokcap_pipes[2]; then
     # Other stages run in processes without jobs.
     if (( $#jobstates )); then place=last; fi
-    exec {relay}< /proc/$_tokcap_pipes[1]/fd/$_tokcap_pipes[slot+5]
+    exec {relay}< /proc/$_tokcap_pipes[1]/fd/$_tokcap_pipes[slot+6]
     builtin print -r -- stage $sysparams[pid] $slot $1 $place > /proc/$_tokcap_pipes[1]/fd/$_tokcap_pipes[3]
     builtin read -r -u $relay -k 1 answer
     if [[ $answer == + ]]; then exec <&$relay; fi
