@@ -54,30 +54,32 @@ class TestEveryFilter:
         assert passed_through([FILTERS[name]()], [b"one\ntwo\n"]) == b"one\ntwo\n"
 
     def test_is_in_the_chain_if_its_option_is_on(self, name):
-        assert [type(one) for one in chain(AnyOptions(name))] == [FILTERS[name]]
-        assert chain(AnyOptions()) == []
+        assert [type(one) for one in chain(AnyOptions(name), {})] == [FILTERS[name]]
+        assert chain(AnyOptions(), {}) == []
 
 
 def test_escapes_are_removed_before_secrets_are_searched():
-    filters = chain(AnyOptions("redact", "clean"))
+    filters = chain(AnyOptions("redact", "clean"), {})
     assert passed_through(filters, [b"pass\x1b[1mword=hunt\x1b[0mer2\n"]) == b"password=[REDACTED]\n"
 
 
 def test_the_counts_of_both_streams_are_reported_once():
-    out, err = chain(AnyOptions("clean", "redact")), chain(AnyOptions("clean", "redact"))
+    out, err = chain(AnyOptions("clean", "redact"), {}), chain(AnyOptions("clean", "redact"), {})
     passed_through(out, [b"password=hunter2\n"])
     passed_through(err, [b"password=hunter3\n"])
     assert notices_of(out, err) == (Notice("SECRETS_MASKED", "masked 2 secrets: 2 passwords"),)
 
 
 def test_streams_without_findings_are_not_reported():
-    assert notices_of(chain(AnyOptions("clean", "redact")), chain(AnyOptions("clean", "redact"))) == ()
+    assert (
+        notices_of(chain(AnyOptions("clean", "redact"), {}), chain(AnyOptions("clean", "redact"), {})) == ()
+    )
 
 
 class Shouting:
     """A toy filter: upper case, and a count of the blocks."""
 
-    def __init__(self):
+    def __init__(self, _variables):
         self.found = {}
 
     def feed(self, block):

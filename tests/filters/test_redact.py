@@ -398,3 +398,79 @@ def test_no_pattern_can_backtrack_without_bound():
     for kind in kinds.KINDS:
         parsed = parser.parse(kind.pattern.pattern, kind.pattern.flags)
         assert not list(unbounded(parsed)), kind.pattern.pattern
+
+
+VALUE = "Tr0ub4dor&3xyz"
+# What is shown of the environment, and what is left alone.
+VARIABLES = {
+    "DB_PASSWORD": VALUE,
+    "API_KEY": "k3y/with+slash==",
+    "PGPASSWORD": "pg8pass9word0",
+    "SIGNING_KEY": "first line 1x2y\nsecond line 3z4w",
+    "TOKEN_TYPE": "bearer-token",
+    "AUTH_METHOD": "deviceCode",
+    "KEY_FILE": "/home/someone/.ssh/id_ed25519",
+    "TOKEN_LIMIT": "1234567890",
+    "AUTH_URL": "https://login.example.com/v1",
+    "PASS_SHORT": "a1b2c3d",
+    "TOKCAP_TOKENIZER": "cl100k_base",
+    "EDITOR": "Tr0ub4dor",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (f"connected with {VALUE} to db", "connected with [REDACTED] to db"),
+        (f"{VALUE}{VALUE}", "[REDACTED][REDACTED]"),
+        ("x=k3y/with+slash== y", "x=[REDACTED] y"),
+        ("https://h/?q=Tr0ub4dor%263xyz&x", "https://h/?q=[REDACTED]&x"),
+        ("  File \"a.py\", line 3, in f('pg8pass9word0')", "  File \"a.py\", line 3, in f('[REDACTED]')"),
+        ("second line 3z4w", "[REDACTED]"),
+        *((value, value) for name, value in list(VARIABLES.items())[4:]),
+    ],
+)
+def test_values_of_variables_that_are_named_like_secrets_are_masked(text, kept):
+    for cut in range(len(text)):
+        redactor = Redactor(VARIABLES)
+        parts = (text[:cut].encode(), text[cut:].encode() + b"\n")
+        assert b"".join([*map(redactor.feed, parts), redactor.flush()]).decode() == f"{kept}\n"
+
+
+def test_a_value_is_masked_in_a_line_of_any_length():
+    line = "ab " * WINDOW_BYTES
+    for place in (0, WINDOW_BYTES - 5, WINDOW_BYTES, 2 * WINDOW_BYTES - 7):
+        redactor = Redactor(VARIABLES)
+        data = f"{line[:place]} {VALUE} {line[place:]}".encode()
+        assert redactor.feed(data) + redactor.flush() == data.replace(VALUE.encode(), MASK)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("DB_PASSWORD=\x1b[32mhunter12abc\x1b[0m", "DB_PASSWORD=\x1b[32m[REDACTED]\x1b[0m"),
+        (
+            '\x1b[34;1m"password"\x1b[0m\x1b[1;39m:\x1b[0m \x1b[0;32m"hunter12"\x1b[0m\x1b[1;39m,',
+            '\x1b[34;1m"password"\x1b[0m\x1b[1;39m:\x1b[0m \x1b[0;32m"[REDACTED]"\x1b[0m\x1b[1;39m,',
+        ),
+        (f"\x1b[1m{GITHUB[:9]}\x1b[31m{GITHUB[9:]}\x1b[0m", "\x1b[1mghp_[REDACTED]\x1b[31m\x1b[0m"),
+        (f"{VALUE[:5]}\x1b[1;31m{VALUE[5:]}\x1b[K end", "[REDACTED]\x1b[1;31m\x1b[K end"),
+        ("\x1b[1mno\x1b[0m secret \x1b[3", "\x1b[1mno\x1b[0m secret \x1b[3"),
+    ],
+)
+def test_a_colour_does_not_divide_a_secret(text, kept):
+    for cut in range(len(text)):
+        redactor = Redactor(VARIABLES)
+        parts = (text[:cut].encode(), text[cut:].encode())
+        assert b"".join([*map(redactor.feed, parts), redactor.flush()]).decode() == kept
+
+
+@given(
+    st.lists(st.sampled_from(["\x1b[0m", "\x1b[1;32m", "\n", "text ", "\x1b", "[", "m", "7"]), max_size=30)
+)
+def test_text_without_secrets_keeps_every_escape_in_its_place(parts):
+    redactor = Redactor(VARIABLES)
+    assert (
+        b"".join([*(redactor.feed(part.encode()) for part in parts), redactor.flush()])
+        == "".join(parts).encode()
+    )

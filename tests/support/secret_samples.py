@@ -28,7 +28,14 @@ TOKENS = {
     "telegram token": ["123456789:" + "AA" + "B1c" * 11],
     "sendgrid key": ["SG." + "A1" * 11 + "." + "A1b" * 14 + "c"],
     "twilio key": ["SK" + "0123abcd" * 4],
-    "service token": ["dop_v1_" + "a1b2" * 16, "hvs." + "A1b2" * 8],
+    "service token": [
+        *("dop_v1_" + "a1b2" * 16, "hvs." + "A1b2" * 8),
+        *(f"{begin}{'A1b2' * 13}" for begin in ("gsk_", "xai-", "r8_", "figd_", "pscale_tkn_", "sb_secret_")),
+        *(f"{begin}{'a1b2' * 12}" for begin in ("rubygems_", "pul-", "sbp_", "NRAK-", "dp.pt.", "sq0csp-")),
+        *("dapi" + "a1b2" * 8, "key-" + "a1b2" * 8, "PMAK-" + "a1b2" * 6 + "-" + "a1b2" * 8),
+        *("A1b2C3d4E5f6G7.atlasv1." + "A1b2" * 16, "fm2_" + "A1b2" * 20, "EAAA" + "A1b2" * 15),
+    ],
+    "discord hook": ["https://discord.com/api/webhooks/123456789012345678/" + "A1b2" * 17],
     "jwt": [JWT],
     "private key": ["LS0tLS1CRUdJTi" + "BSU0EgUFJJVkFURSBLRVkt" + "A1b2" * 20],
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tokcap.startup.record import TYPE_CHECKING, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Protocol
 
     from tokcap.core.payload import Filter
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         # Counts by kind, such as the kinds of secrets that were masked.
         found: dict[str, int]
 
-        def __init__(self) -> None: ...
+        def __init__(self, variables: Mapping[str, str]) -> None: ...
 
         @staticmethod
         def notice(counts: dict[str, int]) -> Notice:
@@ -37,9 +37,9 @@ FILTERS: Table[type[StreamFilter]] = Table(
 )
 
 
-def chain(request: View) -> Sequence[StreamFilter]:
-    """Return new filters for one stream, in the order in which they apply."""
-    return [FILTERS[option]() for option in FILTERS if getattr(request, option, False)]
+def chain(request: View, variables: Mapping[str, str]) -> Sequence[StreamFilter]:
+    """Return new filters for one stream, in the order in which they apply. `variables` may have secrets."""
+    return [FILTERS[option](variables) for option in FILTERS if getattr(request, option, False)]
 
 
 def notices_of(*chains: Sequence[StreamFilter]) -> tuple[Notice, ...]:

@@ -220,7 +220,7 @@ class Cleaner:
     that has not ended, up to the 65,536 bytes in which a carriage return can still change it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, _variables: object = None) -> None:
         self._terminal = TerminalEmulator()
         self._blanks = BlankRemover()
         # Cleaning is not reported.

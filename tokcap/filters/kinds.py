@@ -265,6 +265,18 @@ KINDS = (
     kind("twilio key", b"SK", rb"(?<!\w)SK(?P<secret>[0-9a-f]{32})(?!\w)"),
     kind("service token", b"dop_v1_ hvs. shpat_ lin_api_ glsa_ dckr_pat_ ATATT3 ntn_ sntrys_",
         rb"(?<![A-Za-z0-9])(?:[a-z]{3,6}_(?:v1_|api_|pat_)?|hvs\.|ATATT3)(?P<secret>[\w=-]{20,}+)", random),
+    kind("service token", b"gsk_ r8_ figd_ rubygems_ pscale_ sbp_ sb_secret_ fo1_ fm1r_ fm2_",
+        rb"(?<![A-Za-z0-9])(?:gsk|r8|figd|rubygems|pscale_[a-z]{2,5}|sbp|sb_secret|fo1|fm1r|fm2)_"
+        rb"(?P<secret>[\w+/=-]{20,}+)", random),
+    kind("service token", b"xai- NRAK- NRJS- NRII- NRBR- NRAA- PMAK- pul- sq0",
+        rb"(?<![A-Za-z0-9])(?:xai|NR[A-Z]{2}|PMAK|pul|sq0[a-z]{3})-(?P<secret>[\w-]{18,}+)", random),
+    kind("service token", b"dp.",
+        rb"(?<![\w.])dp\.[a-z]{2,5}\.(?:[\w-]{1,32}\.)?(?P<secret>[A-Za-z0-9]{40,}+)"),
+    kind("service token", b"dapi key-",
+        rb"(?<![\w-])(?:dapi|key-)(?P<secret>[0-9a-f]{32}(?:-\d)?)(?!\w)", random),
+    kind("service token", b".atlasv1.", rb"\.atlasv1\.(?P<secret>[\w-]{60,}+)"),
+    kind("service token", b"EAAA", rb"(?<![\w+/=-])EAAA(?P<secret>[\w-]{60})(?![\w+/=-])", mixed),
+    kind("discord hook", b"/api/webhooks/", rb"/api/webhooks/\d{10,24}/(?P<secret>[\w-]{40,}+)"),
     # The last part makes it valid, but the other parts identify its owner.
     kind("jwt", b"eyJ", rb"(?<![\w-])eyJ(?P<secret>[\w-]{8,2000}+\.eyJ[\w-]{4,}+(?:\.[\w-]*+){0,3})"),
     kind("authorization header", b"authorization",

@@ -11,14 +11,23 @@ from tokcap.core.response import Notice
 from tokcap.filters.kinds import KINDS
 from tokcap.filters.patterns import MASK, VALUE_BYTES
 from tokcap.filters.search import Found, find
+from tokcap.filters.values import secret_values
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    # Parts of a text, and what is shown of each.
+    Pieces = list[tuple[bytes, bytes]]
 
 _LABEL = rb"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 BEGIN = re.compile(rb"-----BEGIN " + _LABEL)
 MARKER_BYTES = 128
+# A colour does not divide a secret from its name.
+ESCAPE = b"\x1b"
+COLOUR = re.compile(rb"\x1b\[[\d;:]{0,32}[mK]")
+BEGUN = re.compile(rb"\x1b(?:\[[\d;:]{0,32})?\Z")
+NOTHING = re.compile(b"")
 
 _BREAK = re.compile(
     rb"(?P<line_end>[\r\n]+|(?:\\{1,8}[rn])+)|(?P<end>-----END %b)|(?P<again>-----BEGIN %b)"
@@ -100,7 +109,14 @@ class KeyBlock:
 class Redactor:
     """Masks the secrets of one stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, variables: Mapping[str, str] | None = None) -> None:
+        """`variables`: the values of those that are named like secrets are masked too."""
+        self._values = secret_values(variables or {})
+        # Escapes that set colours, and where each stands in the text without them. A begun one is held back.
+        self._escapes: list[tuple[int, bytes]] = []
+        self._begun = b""
+        # How much of the text without escapes was passed on.
+        self._passed = 0
         # Number of masked secrets of each kind, in the order in which the kinds were first found.
         self.found: dict[str, int] = {}
         self._held = bytearray()
@@ -112,6 +128,8 @@ class Redactor:
 
     def feed(self, block: bytes) -> bytes:
         """Take a block. Return what can be passed on now."""
+        if self._begun or ESCAPE in block:
+            block = self._without_escapes(self._begun + block)
         self._held += block
         if b"\n" in block or b"\r" in block or len(self._held) >= WINDOW_BYTES:
             return self._advance(last=False)
@@ -119,7 +137,37 @@ class Redactor:
 
     def flush(self) -> bytes:
         """Return the rest."""
-        return self._advance(last=True)
+        self._held += self._begun
+        return self._advance(last=True) + b"".join([escape for _, escape in self._escapes])
+
+    def _without_escapes(self, data: bytes) -> bytes:
+        begun = BEGUN.search(data)
+        end = begun.start() if begun else len(data)
+        self._begun = data[end:]
+        parts, place, size = [], 0, self._passed + len(self._held)
+        for match in COLOUR.finditer(data, 0, end):
+            parts.append(data[place : match.start()])
+            size += len(parts[-1])
+            self._escapes.append((size, match[0]))
+            place = match.end()
+        return b"".join([*parts, data[place:end]])
+
+    def _with_escapes(self, pieces: Pieces) -> bytes:
+        """Return pieces of text with the escapes that stood in them. Those of a secret follow its mask."""
+        out, number = [], 0
+        for original, shown in pieces:
+            place = 0
+            while number < len(self._escapes) and self._escapes[number][0] < self._passed + len(original):
+                at, escape = self._escapes[number]
+                within = at - self._passed
+                stop = within if shown is original or not within else len(shown)
+                out += [shown[place:stop], escape]
+                place = stop
+                number += 1
+            out.append(shown[place:])
+            self._passed += len(original)
+        del self._escapes[:number]
+        return b"".join(out)
 
     def _advance(self, *, last: bool) -> bytes:
         held, start = bytes(self._held), 0
@@ -135,21 +183,22 @@ class Redactor:
                 end, whole = len(held), True
             else:
                 break
-            masked, taken = self._mask(self._context + held[start:end], len(self._context), whole=whole)
-            out.append(masked)
+            pieces, taken = self._mask(self._context + held[start:end], len(self._context), whole=whole)
+            out.append(self._with_escapes(pieces))
             taken += start
             self._context = b"" if lines_end else (self._context + held[start:taken])[-CONTEXT_BYTES:]
             start = taken
         del self._held[:start]
         return b"".join(out)
 
-    def _mask(self, text: bytes, begin: int, *, whole: bool) -> tuple[bytes, int]:
+    def _mask(self, text: bytes, begin: int, *, whole: bool) -> tuple[Pieces, int]:
         """Mask from `begin`. Return the text and how many bytes it replaces: all, if the lines are whole."""
-        out = []
+        out: Pieces = []
         position, end = begin, len(text)
         limit = end if whole else end - MARGIN_BYTES
         if self._rest is not None:
             position = self._skip_rest(text, position, whole=whole)
+            out.append((text[begin:position], b""))
         while position < limit:
             if self._key is not None:
                 key = self._key
@@ -157,8 +206,9 @@ class Redactor:
                 stop = limit if whole else before_escape(text, limit)
                 if stop <= position:
                     break
-                masked, position = key.pass_through(text, position, stop)
-                out.append(masked)
+                first = position
+                masked, position = key.pass_through(text, first, stop)
+                out.append((text[first:position], masked))
                 if key.masked and not masked_before:
                     self._count("private key")
                 if not key.open:
@@ -167,31 +217,33 @@ class Redactor:
             marker = BEGIN.search(text, position, end)
             if marker and marker.start() < limit:
                 # A secret must not extend into the marker: a later run has to recognize the block by it.
-                masked, position = self._mask_plain(text, position, marker.start(), marker.end(), whole=True)
+                pieces, position = self._mask_plain(text, position, marker.start(), marker.end(), whole=True)
                 self._key = KeyBlock()
             else:
-                masked, position = self._mask_plain(text, position, end, limit, whole=whole)
-            out.append(masked)
-        return b"".join(out), position - begin
+                pieces, position = self._mask_plain(text, position, end, limit, whole=whole)
+            out += pieces
+        return out, position - begin
 
     def _mask_plain(
         self, text: bytes, position: int, end: int, limit: int, *, whole: bool
-    ) -> tuple[bytes, int]:
+    ) -> tuple[Pieces, int]:
         """Mask text outside key blocks, up to `limit` or the end of a secret that spans it."""
-        out = []
-        for found in joined(sorted(find(text, position, end), key=order)):
+        out: Pieces = []
+        by_value = self._values.finditer(text, position, end) if self._values else ()
+        given = [Found(match.start(), *match.span(), len(KINDS), NOTHING) for match in by_value]
+        for found in joined(sorted([*find(text, position, end), *given], key=order)):
             if found.first >= limit:
                 break
-            out += [text[position : found.start], found.mask]
+            out += [same(text[position : found.start]), (text[found.start : found.end], found.mask)]
             position = found.end
-            self._count(KINDS[found.rank].name)
+            self._count(KINDS[found.rank].name if found.rank < len(KINDS) else "secret variable")
             # A backslash at the end of the window may escape the next character.
             if not whole and position >= end - 1:
                 self._rest = found.rest
         if position < limit:
-            out.append(text[position:limit])
+            out.append(same(text[position:limit]))
             position = limit
-        return b"".join(out), position
+        return out, position
 
     def _skip_rest(self, text: bytes, position: int, *, whole: bool) -> int:
         """Skip the rest of a secret whose mask was passed on with an earlier window."""
@@ -208,6 +260,10 @@ class Redactor:
     @staticmethod
     def notice(counts: dict[str, int]) -> Notice:
         return Notice("SECRETS_MASKED", summary_of(counts))
+
+
+def same(text: bytes) -> tuple[bytes, bytes]:
+    return text, text
 
 
 def order(found: Found) -> tuple[int, int]:
@@ -239,10 +295,10 @@ def before_escape(text: bytes, limit: int) -> int:
     return limit - len(near) + len(near.rstrip(b"\\"))
 
 
-def redacted_words(words: Sequence[str]) -> tuple[str, ...]:
+def redacted_words(words: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
     """Return the words of a command with secrets masked. A secret may be in the word after its name."""
     line = " ".join(words).encode("utf-8", "surrogateescape")
-    redactor = Redactor()
+    redactor = Redactor(variables)
     masked = redactor.feed(line) + redactor.flush()
     return tuple(masked.decode("utf-8", "surrogateescape").split(" ")) if redactor.found else tuple(words)
 

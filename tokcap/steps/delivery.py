@@ -262,7 +262,7 @@ def program_name(command: Sequence[str]) -> str:
 
 
 def record_of(
-    request: Request, captured: Captured, answered: Answer | None, duration_ms: int
+    request: Request, captured: Captured, answered: Answer | None, duration_ms: int, env: Environment
 ) -> StoredRecord:
     """Return what is recorded about a run. The recorder adds the handle and the sizes."""
     # Most short outputs are not stored.
@@ -273,7 +273,7 @@ def record_of(
     if command and request.redact:
         from tokcap.filters.redact import redacted_words
 
-        command = redacted_words(command)
+        command = redacted_words(command, env.variables)
     indexes = answered.indexes if answered else {}
     totals = {
         stream: index.total_tokens

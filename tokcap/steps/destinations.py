@@ -279,7 +279,9 @@ def open_destinations(call: Call, source: Source, closing: Closing) -> Destinati
     stdout = until_full(out, request, call.tokenizer, source)
     if progress and out.spool and not out.is_out and request.stderr != "pass":
         progress.start(out.spool)
-    filters: Mapping[Stream, Sequence[StreamFilter]] = {"out": chain(request), "err": chain(request)}
+    given = call.env.variables if call.env.command_variables is None else call.env.command_variables
+    streams: tuple[Stream, ...] = ("out", "err")
+    filters = {stream: chain(request, given) for stream in streams}
     sinks: Mapping[Stream, Sink] = {
         "out": filtered(stdout, filters["out"]),
         "err": filtered(err, filters["err"]),

@@ -82,7 +82,7 @@ class Call(Record):
         """Return what the store records about this run."""
         from tokcap.steps.delivery import record_of
 
-        return record_of(self.asked, captured, answer, self.stopwatch.milliseconds)
+        return record_of(self.asked, captured, answer, self.stopwatch.milliseconds, self.env)
 
     def continuation(self, *, needs_handle: bool) -> Continuation:
         """Return how the rest of the output is fetched. This may compute the digest of the output."""

@@ -49,7 +49,7 @@ class Kept:
         self.is_superseded = False
         self.recorder: Recorder | None = None
         self.spool = Spool(keep_bytes=COMPARED_BYTES) if request.spill == "never" else Spool()
-        self.sink: Sink = self if is_filtered else filtered(self, chain(request))
+        self.sink: Sink = self if is_filtered else filtered(self, chain(request, env.variables))
 
     def write(self, block: bytes) -> None:
         self.spool.write(block)

@@ -179,7 +179,7 @@ def open_part(
     if request.gaps:
         return list_of_gaps(entry, request.stream)
     part = Input(stored, err_to_summarize=entry.streams.get("err"), ending=ending, known=known)
-    if filters := chain(request):
+    if filters := chain(request, {}):
         part = filtered_part(part, request, filters, closing)
     if request.stream == "out" and not request.grep:
         load_seek_points(entry)
