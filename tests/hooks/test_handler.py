@@ -225,6 +225,12 @@ def test_a_session_that_has_ended_does_not_lift_the_limit():
     assert recount(text_of(answer)) <= 4000
 
 
+def test_values_of_secret_variables_are_masked():
+    variables = {"DEPLOY_TOKEN": "Tr0ub4dor+3xyz"}
+    event = copilot_event("at Tr0ub4dor+3xyz\n" * 2)
+    assert b"at [REDACTED]\n" in text_of(answered(event, "copilot", "--redact", "true", variables=variables))
+
+
 def test_variables_and_the_config_file_apply_to_what_the_hook_does_not_say(tmp_path):
     config = tmp_path / "config.toml"
     config.write_text('token_limit = 300\nkeep = "head"\n')

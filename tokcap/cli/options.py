@@ -276,7 +276,7 @@ OPTIONS = (
             "store the full output; auto: if any of it was not shown",
         ),
         Option("max_bytes", Size(), "store at most this much of one output", default_text="256MiB"),
-        Option("redact", Switch(), "mask what looks like a secret; in what is shown and in what is stored"),
+        Option("redact", Switch(), "mask secrets; by form and by value, in what is shown and stored"),
         Option("record_arguments", Switch(), "store the command's arguments with its output"),
         Option("spill_days", WholeNumber(1), "remove stored outputs older than N days"),
         Option(

@@ -275,7 +275,7 @@ KINDS = (
     kind("service token", b"dapi key-",
         rb"(?<![\w-])(?:dapi|key-)(?P<secret>[0-9a-f]{32}(?:-\d)?)(?!\w)", random),
     kind("service token", b".atlasv1.", rb"\.atlasv1\.(?P<secret>[\w-]{60,}+)"),
-    kind("service token", b"EAAA", rb"(?<![\w+/=-])EAAA(?P<secret>[\w-]{60})(?![\w+/=-])", mixed),
+    kind("service token", b"EAAA", rb"(?<![\w+/-])EAAA(?P<secret>[\w-]{60})(?![\w+/=-])", mixed),
     kind("discord hook", b"/api/webhooks/", rb"/api/webhooks/\d{10,24}/(?P<secret>[\w-]{40,}+)"),
     # The last part makes it valid, but the other parts identify its owner.
     kind("jwt", b"eyJ", rb"(?<![\w-])eyJ(?P<secret>[\w-]{8,2000}+\.eyJ[\w-]{4,}+(?:\.[\w-]*+){0,3})"),

@@ -27,6 +27,7 @@ COMMON = (
         "total", WholeNumber(1), "start the session with this total; without a name it ends here", "N"
     ),
     row_like("tokenizer", "the tokenizer to count with"),
+    row_like("redact", "mask secrets in results, and in what is stored"),
 )
 
 
@@ -94,7 +95,6 @@ WRAP = Command(
     options=(
         *COMMON,
         row_like("clean", "remove ANSI escapes and progress frames from results"),
-        row_like("redact", "mask what looks like a secret in results, and in what is stored"),
         own_option("url", Name(expected="a URL"), "a server over HTTP instead of a command", "URL"),
         own_option(
             "header",
