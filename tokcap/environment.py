@@ -30,6 +30,8 @@ PROGRAM = "tokcap"
 OWN_WORDS = -1
 # Where a private directory is made if `TMPDIR` is missing or cannot be written.
 SYSTEM_TEMPORARY = "/tmp"  # noqa: S108  # nothing is written to it directly
+# How much of the path of a home is in the name of its spare directory.
+MOST_NAME_CHARACTERS = 100
 
 
 class Stopwatch(Record):
@@ -307,10 +309,11 @@ class Environment(Record):
             return path
 
     def spare_data_dir(self) -> str:
-        """Return the directory of stored outputs where the data directory cannot be written."""
+        """Return the directory of stored outputs where the data directory cannot be written: one for each home."""
         named = self.variables.get("TMPDIR", "")
         is_usable = os.path.isabs(named) and os.access(named, os.W_OK | os.X_OK)
-        return os.path.join(named if is_usable else SYSTEM_TEMPORARY, f"tokcap-{os.geteuid()}")
+        home = self.home().rstrip("/").replace("/", "-")[-MOST_NAME_CHARACTERS:]
+        return os.path.join(named if is_usable else SYSTEM_TEMPORARY, f"tokcap-{os.geteuid()}{home}")
 
     def _user_dir(self, kind: str, below_home: str) -> str:
         # The rule of the package platformdirs, whose import takes twice as long as starting Python. A test

@@ -21,11 +21,12 @@ from tests.support.faults import (
 )
 from tests.support.reference import recount
 from tests.support.tiers import as_nightly
+from tokcap.environment import Environment
 
 
 @pytest.fixture
 def spare():
-    return Path(os.environ["TMPDIR"]) / f"tokcap-{os.geteuid()}"
+    return Path(Environment(os.environ).spare_data_dir())
 
 
 @pytest.fixture
@@ -114,14 +115,14 @@ def test_the_warning_never_breaks_the_cap(data, limit):
         assert recount(ran.err + ran.out) <= limit
 
 
-def test_without_a_usable_tmpdir_it_is_below_tmp(monkeypatch):
-    from tokcap.environment import Environment
-
+def test_each_home_has_its_own_and_without_a_usable_tmpdir_it_is_below_tmp(monkeypatch):
     monkeypatch.setattr("tokcap.environment.SYSTEM_TEMPORARY", "/tmp")
-    for value in ("", "/nonexistent", "relative"):
-        assert Environment({"TMPDIR": value}).spare_data_dir() == f"/tmp/tokcap-{os.geteuid()}"
     usable = os.environ["TMPDIR"]
-    assert Environment({"TMPDIR": usable}).spare_data_dir() == f"{usable}/tokcap-{os.geteuid()}"
+    for home in ("/home/ann", "/home/ben"):
+        name = f"tokcap-{os.geteuid()}{home.replace('/', '-')}"
+        for value in ("", "/nonexistent", "relative"):
+            assert Environment({"TMPDIR": value, "HOME": home}).spare_data_dir() == f"/tmp/{name}"
+        assert Environment({"TMPDIR": usable, "HOME": home}).spare_data_dir() == f"{usable}/{name}"
 
 
 def test_the_spare_directory_is_the_cache_of_a_shared_store_too(data, spare, tmp_path):

@@ -213,6 +213,10 @@ def test_a_grandchild_that_keeps_the_pipe_is_noted(inside):
     ran = inside("-n", "200", "-o", "json", "--", "sh", "-c", "sleep 600 & echo $!")
     os.kill(int(ran.json["data"][0]), signal.SIGKILL)
     assert [warning["code"] for warning in ran.json["warnings"]] == ["OUTPUT_OPEN"]
+    # A signal ends only the command: nothing is said of what it leaves behind.
+    ran = inside("-n", "50", "--", "sh", "-c", "sleep 600 & echo $!; kill $$")
+    os.kill(int(ran.out), signal.SIGKILL)
+    assert (ran.status, ran.err) == (143, b"")
     ran = inside("-o", "json", "--", "sh", "-c", "sleep 600 >&- 2>&- & echo $!")
     os.kill(int(ran.json["data"][0]), signal.SIGKILL)
     assert ran.json["warnings"] == []

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.program import PACKAGE, Ran, checked
 from tests.support.reference import recount
+from tokcap.environment import Environment
 
 TOKCAP = (sys.executable, "-m", "tokcap")
 # The smallest size of a tmpfs.
@@ -165,7 +166,7 @@ def without_power() -> tuple[str, ...]:
 
 def no_spare_directory() -> None:
     """Take away the directory that is used where the data directory cannot be written."""
-    (Path(os.environ["TMPDIR"]) / f"tokcap-{os.geteuid()}").write_text("not a directory\n")
+    Path(Environment(os.environ).spare_data_dir()).write_text("not a directory\n")
 
 
 class Disk:

@@ -48,7 +48,7 @@ class Captured(Record):
             return (Notice("COMMAND_STOPPED", message, of_the_cut=True),)
         if self.ending.stopped_for == "timeout" and not has_error:
             return (Notice("TIMED_OUT", "stopped by --timeout; the output may be incomplete"),)
-        if self.ending.left_open and not self.ending.stopped_for:
+        if self.ending.left_open and not self.ending.stopped_for and self.ending.signal is None:
             message = "a process in the background still has the output open; what it writes later is lost"
             return (Notice("OUTPUT_OPEN", message),)
         return ()
