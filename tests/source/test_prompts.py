@@ -112,6 +112,21 @@ def test_a_prompt_on_stderr_is_shown_though_stdout_is_data(args):
     assert {"a": "yes"} in (documents[0], documents[0].get("data"))
 
 
+BANNER = """Python 3.11.7 (main, May  9 2026, 07:35:25) [GCC 12.2.0] on linux
+Type "help", "copyright", "credits" or "license" for more information.
+>>> """
+
+
+@pytest.mark.parametrize("keep", ["head", "tail", "ends", "auto"])
+def test_a_banner_with_a_prompt_on_stderr_is_shown_and_the_cap_holds_after_it(keep):
+    script = 'printf "%s" "$0" >&2; read answer; seq 1 2000; seq 1 2000 >&2'
+    process = on_pipes("-n", "200", "--keep", keep, "--", "sh", "-c", script, BANNER)
+    shown = read_until(process.stderr.fileno(), b">>> ")
+    out, err = process.communicate(b"yes\n", timeout=PATIENCE_SECONDS)
+    assert (shown + err).startswith(BANNER.encode())
+    assert max(recount(out + shown + err), recount(shown + out + err), recount(shown + err + out)) <= 200
+
+
 def test_a_prompt_on_stdout_is_never_put_into_an_envelope_or_a_declared_document():
     script = 'printf "[y/N] "; read answer; echo "<$answer>"'
     processes = [

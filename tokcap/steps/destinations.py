@@ -219,7 +219,9 @@ class HeldAndLive(Held):
             always,
             order,
             room=Room(err_room, out_room + err_room),
-            prompt_room=Room(rooms.err_prompt, out_prompt + rooms.err_prompt, certainly=False),
+            prompt_room=Room(
+                rooms.err_prompt, min(out_prompt + rooms.err_prompt, rooms.prompts), certainly=False
+            ),
             is_late=not is_window,
         )
         return kept_out, live_err, order
@@ -333,6 +335,8 @@ class Rooms(Record):
     err: int
     out_prompt: int
     err_prompt: int
+    # Prompts on both streams.
+    prompts: int
 
 
 def rooms_of(call: Call, *, resets: bool) -> Rooms:
@@ -354,13 +358,14 @@ def rooms_of(call: Call, *, resets: bool) -> Rooms:
     out, err = limit - share - mark, share // 2 - mark
     if resets:
         out -= min(RESET_TOKENS, max(out, 0) // 2)
-    err_prompt = max(err, share // 2, min(limit // PROMPT_SHARE, PROMPT_TOKENS))
+    # A program that waits has written little else: a banner may take most of one half.
+    err_prompt = max(err, share // 2, min(limit // PROMPT_SHARE, PROMPT_TOKENS), (limit - mark) // 2)
     form = FORMS[request.output]
     if form.has_envelope:
         # The smallest envelope has to fit beside it.
         err_prompt = min(err_prompt, limit - form.least_tokens)
     out_prompt = max(min(limit // 2, limit - mark), limit // PROMPT_SHARE)
-    return Rooms(limit, out, err, out_prompt, err_prompt)
+    return Rooms(limit, out, err, out_prompt, err_prompt, max(limit - mark, limit // 2))
 
 
 def tokens_of_words(words: str) -> int:
