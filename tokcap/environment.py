@@ -309,7 +309,7 @@ class Environment(Record):
             return path
 
     def spare_data_dir(self) -> str:
-        """Return the directory of stored outputs, for each home, where the data directory cannot be written."""
+        """Return where outputs of this home are stored if the data directory cannot be written."""
         named = self.variables.get("TMPDIR", "")
         is_usable = os.path.isabs(named) and os.access(named, os.W_OK | os.X_OK)
         home = self.home().rstrip("/").replace("/", "-")[-MOST_NAME_CHARACTERS:]
