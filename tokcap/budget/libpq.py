@@ -14,7 +14,6 @@ from tokcap.errors import LedgerError, LedgerUnreachable, PackageMissing
 from tokcap.system.descriptors import wait_until_ready
 
 # Values of the library's enumerations.
-CONNECTION_OK = 0
 POLLING_FAILED, POLLING_READING, POLLING_WRITING, POLLING_OK = 0, 1, 2, 3
 COMMAND_OK, TUPLES_OK = 1, 2
 SQLSTATE = ord("C")
