@@ -229,8 +229,10 @@ def test_notifications_and_noise_pass_in_order(wire):
     assert wire.receive()["id"] == number
 
 
-def test_a_result_that_is_too_deep_becomes_text(wire):
-    answer = wire.call("deep")
+@pytest.mark.parametrize("name", ["deep", "huge"])
+def test_a_result_that_python_cannot_hold_becomes_text(wire, name):
+    answer = wire.call(name)
+    assert "structuredContent" in answer.text
     assert answer.tokens <= LIMIT
     assert answer.structured is None
 

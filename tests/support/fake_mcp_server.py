@@ -104,7 +104,7 @@ def result_of(name: str, arguments: dict) -> dict:
 
 TOOLS = (
     *("text", "json", "echo", "blocks", "mixed", "structured", "only_structured", "other_structured"),
-    *("wrapped", "failing", "secret", "strange", "ask", "notify", "crash", "error", "deep"),
+    *("wrapped", "failing", "secret", "strange", "ask", "notify", "crash", "error", "deep", "huge"),
     *("image", "audio", "resource", "binary", "link", "long_name", "blob", "line_blob"),
 )
 PAGE = 7
@@ -152,8 +152,8 @@ def call(number: object, name: str, arguments: dict) -> None:
     elif name == "error":
         problem = {"code": -32000, "message": "no such row\n" + lines(3000), "data": document(3000)}
         send({"jsonrpc": "2.0", "id": number, "error": problem})
-    elif name == "deep":
-        deep = "[" * 5000 + "1" + "]" * 5000
+    elif name in ("deep", "huge"):
+        deep = "[" * 5000 + "1" + "]" * 5000 if name == "deep" else "[1E400]"
         result = f'{{"content":[],"structuredContent":{deep}}}'
         sys.stdout.write(f'{{"jsonrpc":"2.0","id":{json.dumps(number)},"result":{result}}}\n')
         sys.stdout.flush()

@@ -37,7 +37,6 @@ LEAST_SHARE_TOKENS = 80
 # Enough to say what a stored output is.
 NOTE_TOKENS, MARK_TOKENS = 60, 24
 LONGEST_URI_CHARACTERS = 200
-MOST_ATTEMPTS = 4
 
 
 class Part(Record):
@@ -167,65 +166,56 @@ class Capper:
         left = room - sum(
             NOTE_TOKENS if part.media else min(self._cost([part]), LEAST_SHARE_TOKENS) for part in parts
         )
+        is_over = self._cost(parts, structured) > hold.tokens
         for number, part in enumerate(parts):
             if not part.media:
-                text = (
-                    part.text if self._cost(parts, structured) <= hold.tokens else self._folded(part.text)[0]
-                )
-                parts[number] = part.replace(text=text)
+                parts[number] = part.replace(text=self._folded(part.text)[0]) if is_over else part
             elif self._cost([part]) <= left + NOTE_TOKENS:
                 left += NOTE_TOKENS - self._cost([part])
             else:
                 parts[number] = Part(part.item, (), self._described(part.media))
+        is_logged = True
         for is_last in (False, True):
             if is_last:
                 # What is around the texts leaves no room for them. So all of it becomes one text.
                 texts = [
                     part.frame + (self._described(part.media) if part.media else part.text) for part in parts
                 ]
-                parts = [text_part("\n".join(texts))]
+                parts = [text_part("".join(text if text.endswith("\n") else f"{text}\n" for text in texts))]
             around = [
                 part if part.media else self._part(text_item(part.item, key, ""), key) for part in parts
             ]
             left = room - self._cost(around)
-            texts = [part.text for part in parts if not part.media]
-            least = 1 if is_last else min(self._cost((), *texts), LEAST_SHARE_TOKENS)
-            while left >= least:
-                pieces = iter(self._fitted_texts(texts, left, hold.mode))
+            while (pieces := self._pieces(parts, left, hold.mode, is_last, is_logged)) is not None:
                 shown = [
                     item
-                    for part in parts
-                    for item in ([part.item] if part.media else items_of(part, key, next(pieces)))
+                    for part, texts in zip(parts, pieces, strict=True)
+                    for item in items_of(part, key, texts)
                 ]
                 excess = self._cost([self._part(item, key) for item in shown], structured) - hold.tokens
                 if excess <= 0:
                     return shown
-                left -= excess
+                left, is_logged = left - excess, False
         return []
 
-    def _fitted_texts(self, texts: Sequence[str], limit: int, mode: str) -> list[list[str]]:
-        """Return for each text the texts that are shown instead. Together they cost at most `limit`."""
+    def _pieces(
+        self, parts: Sequence[Part], limit: int, mode: str, is_last: bool, is_logged: bool
+    ) -> list[list[str]] | None:
+        """Return the texts that are shown of each part, about `limit` tokens; None if there is no room."""
+        costs = [0 if part.media else self._tokens(part.text) for part in parts]
+        shares = shares_of(costs, limit)
+        least = 1 if is_last else LEAST_SHARE_TOKENS
+        if limit < 0 or any(share < min(cost, least) for share, cost in zip(shares, costs, strict=True)):
+            return None
         changes = self._filters or mode != "raw"
-        costs = [self._tokens(text) for text in texts]
-        allowed = limit
-        for attempt in range(MOST_ATTEMPTS):
-            shares = shares_of(costs, allowed)
-            if any(share < min(cost, LEAST_SHARE_TOKENS) for share, cost in zip(shares, costs, strict=True)):
-                break
-            pieces = [
-                self._cut(text, share, mode, is_logged=not attempt) if changes or cost > share else [text]
-                for text, cost, share in zip(texts, costs, shares, strict=True)
-            ]
-            total = self._cost((), *(piece for each in pieces for piece in each))
-            if total <= limit:
-                return pieces
-            allowed -= total - limit + 1
-        joined = ""
-        for text in texts:
-            joined += text if not joined or joined.endswith("\n") else f"\n{text}"
-        return [self._cut(joined, limit, mode), *([] for _ in texts[1:])]
+        return [
+            self._cut(part.text, share, mode, is_logged)
+            if share and (changes or cost > share)
+            else [part.text]
+            for part, cost, share in zip(parts, costs, shares, strict=True)
+        ]
 
-    def _cut(self, text: str, limit: int | None, mode: str, *, is_logged: bool = True) -> list[str]:
+    def _cut(self, text: str, limit: int | None, mode: str, is_logged: bool = True) -> list[str]:
         """Return a window of a text, and the way to the rest if the window cannot have it."""
         settings = self._settings
         options: dict[str, Any] = {
@@ -242,7 +232,7 @@ class Capper:
         if limit is None or excess <= 0:
             return pieces
         # Apart, they cost more than joined.
-        return self._cut(text, limit - excess, mode, is_logged=False) if limit > excess else pieces[:1]
+        return self._cut(text, limit - excess, mode, False) if limit > excess else pieces[:1]
 
     def _stored(self, data: str | bytes) -> str | None:
         """Store bytes, or a text as the filters leave it, and return the handle; None if that failed."""
@@ -311,6 +301,8 @@ def text_part(text: str) -> Part:
 
 def items_of(part: Part, key: str, texts: Sequence[str]) -> list[Any]:
     """Return a block of content with another text, and the texts behind it as blocks of their own."""
+    if part.media:
+        return [part.item]
     is_same = bool(part.place)
     return [
         with_part(part.item, part.place, text)

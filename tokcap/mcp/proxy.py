@@ -254,7 +254,7 @@ class Proxy:
             capped, cost = capper.result(key, result, hold, schema)
             answer = None if capped is None else {**message, "result": capped}
         else:
-            # Too deep for Python, so that only its head was read. The whole line becomes text.
+            # Python cannot hold it, so that only its head was read. The whole line becomes text.
             whole = {key: [text_item({}, key, line.decode("utf-8", "replace"))]}
             capped, cost = capper.result(key, whole, hold)
             answer = result_message(message["id"], capped or whole, waiting.stamp)
@@ -288,9 +288,17 @@ class Proxy:
 
 
 def value_of(line: bytes) -> Any:
-    """Return the value of a line; None if it is not JSON. Of what is too deep for Python, only the head."""
+    """Return the value of a line; None if it is not JSON. Of what Python cannot hold, only the head."""
     try:
-        return json.loads(line)
+        return json.loads(line, parse_float=finite)
     except (ValueError, RecursionError):
         # Servers write other things to stdout, too.
         return head_of(line) if line.lstrip()[:1] == b"{" else None
+
+
+def finite(text: str) -> float:
+    """Return a number; `ValueError` for one like 1E400, which cannot be written again."""
+    value = float(text)
+    if value - value:
+        raise ValueError(text)
+    return value

@@ -25,75 +25,60 @@ CHARACTERS, MEMBERS = 32, 8
 MOST_ITEMS = 1 << 20
 
 
-class Shortening:
-    """One attempt: keeps this many items of each array."""
-
-    def __init__(self, root: Any, items: int, lines: Mapping[str, str]) -> None:
-        """`root` is the schema; None: it is not known, so no member is left out.
-
-        `lines` are shown instead of some texts.
-        """
-        self._root = root
-        self._items = items
-        self._lines = lines
-
-    def of(self, value: Any, schemas: Sequence[Any]) -> Any:
-        found = gathered(schemas, self._root)
-        if found is None:
-            return value
-        if isinstance(value, list):
-            least = max((schema.get("minItems", 0) for schema in found), default=0)
-            return [
-                self.of(item, [item_schema(schema, place) for schema in found])
-                for place, item in enumerate(value[: max(self._items, least)])
-            ]
-        if isinstance(value, dict):
-            return self._object(value, found)
-        if isinstance(value, str):
-            value = self._lines.get(value, value)
-            least = max((schema.get("minLength", 0) for schema in found), default=0)
-            most = max(self._items * CHARACTERS, least)
-            return value if len(value) <= most + len(SENTINEL) else value[:most] + SENTINEL
-        return value
-
-    def _object(self, value: dict[str, Any], found: Schemas) -> dict[str, Any]:
-        required = {name for schema in found for name in schema.get("required", ())}
-        named = {name for schema in found for name in schema.get("properties", ())}
-        # A member may decide which one of several schemas applies.
-        is_open = self._root is not None and not any("oneOf" in schema for schema in found)
-        shown, unnamed = {}, 0
-        for name, member in value.items():
-            unnamed += name not in named
-            is_kept = self._items > 0 if name in named else unnamed <= self._items * MEMBERS
-            if is_kept or name in required or not is_open:
-                shown[name] = self.of(member, [member_schema(schema, name) for schema in found])
-        return shown
-
-
 def shortened(
     value: Any, schema: Any, fits: Callable[[Any], bool], lines: Mapping[str, str], note: str
 ) -> Any | None:
     """Return the longest version of a value that fits; None if there is none.
 
-    An object gets a member with the note, if there is one and the schema allows it.
+    Without a schema (None), no member is left out. `lines` are shown instead of some texts. An object gets a
+    member with the note, if there is one and the schema allows it.
     """
 
     def attempt(items: int) -> Any | None:
-        shown = Shortening(schema, items, lines).of(value, [True if schema is None else schema])
+        shown = part_of(value, [True if schema is None else schema], schema, items, lines)
         if isinstance(shown, dict) and note and shown != value and may_grow(schema):
             shown.setdefault(SENTINEL, note)
         return shown if fits(shown) else None
 
-    low, high, best = 0, 1, attempt(0)
-    if best is None:
-        return None
-    while high < MOST_ITEMS and (longer := attempt(high)) is not None:
+    best = attempt(0)
+    low, high = 0, 1
+    while best is not None and high < MOST_ITEMS and (longer := attempt(high)) is not None:
         low, high, best = high, high * 2, longer
-    while high - low > 1:
+    while best is not None and high - low > 1:
         middle = (low + high) // 2
         longer = attempt(middle)
         low, high, best = (low, middle, best) if longer is None else (middle, high, longer)
     return best
+
+
+def part_of(value: Any, schemas: Sequence[Any], root: Any, items: int, lines: Mapping[str, str]) -> Any:
+    """Return a value with at most this many items in each array, and shorter texts and objects likewise."""
+    found = gathered(schemas, root)
+    if found is None:
+        return value
+    if isinstance(value, list):
+        least = max((schema.get("minItems", 0) for schema in found), default=0)
+        return [
+            part_of(item, [item_schema(schema, place) for schema in found], root, items, lines)
+            for place, item in enumerate(value[: max(items, least)])
+        ]
+    if isinstance(value, str):
+        value = lines.get(value, value)
+        most = max((items * CHARACTERS, *(schema.get("minLength", 0) for schema in found)))
+        return value if len(value) <= most + len(SENTINEL) else value[:most] + SENTINEL
+    if not isinstance(value, dict):
+        return value
+    # A member may decide which one of several schemas applies.
+    is_closed = root is None or any("oneOf" in schema for schema in found)
+    required = {name for schema in found for name in schema.get("required", ())}
+    named = {name for schema in found for name in schema.get("properties", ())}
+    unnamed = [name for name in value if name not in named]
+    kept = required | {*unnamed[: items * MEMBERS]} | (named if items else set())
+    return {
+        name: part_of(member, [member_schema(schema, name) for schema in found], root, items, lines)
+        for name, member in value.items()
+        if is_closed or name in kept
+    }
 
 
 def may_grow(schema: Any) -> bool:
