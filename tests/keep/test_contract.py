@@ -89,8 +89,8 @@ def test_every_gap_has_a_mark_in_its_place(keep, shape):
         assert shown.splitlines()[-1].startswith(MARK.encode())
         assert shown.count(MARK.encode()) == 1
     else:
-        # In an object one mark stands for all gaps.
-        assert 1 <= shown.count(MARK.encode()) <= len(cut.gaps)
+        # In an object one mark stands for all gaps; a gap may leave parts of several values out.
+        assert shown.count(MARK.encode()) >= 1
 
 
 @every_policy

@@ -247,3 +247,50 @@ def test_the_extremes_of_the_numbers_at_a_path_are_shown_with_their_record():
     shown = Sample("\n".join(map(json.dumps, rows)).encode(), "jsonl").shown(400, keep="focus").decode()
     assert '"size":5.7' in shown
     assert "valley 517" in shown
+
+
+def said_in_its_place(shown, source) -> bool:
+    """Return whether every part of a value that is left out is said where it was."""
+    if isinstance(source, dict) and isinstance(shown, dict):
+        members = {key: value for key, value in shown.items() if not key.startswith("[TRUNCATED]")}
+        is_marked = len(members) < len(shown)
+        return (is_marked or members.keys() == source.keys()) and all(
+            said_in_its_place(value, source[key]) for key, value in members.items()
+        )
+    if isinstance(source, list) and isinstance(shown, list):
+        place = 0
+        for value in shown:
+            if isinstance(value, str) and value.startswith("[TRUNCATED]"):
+                hidden = value.removeprefix("[TRUNCATED]").removesuffix(" hidden")
+                place = place + int(hidden) if hidden else len(source)
+            elif not said_in_its_place(value, source[place]):
+                return False
+            else:
+                place += 1
+        return place == len(source)
+    return shown == source
+
+
+leaves = st.one_of(st.integers(0, 9), st.text("abc ", max_size=60), st.none())
+trees = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=9) | st.dictionaries(st.text("xyz", min_size=1), inner),
+    max_leaves=60,
+)
+
+
+@given(st.lists(trees, min_size=2, max_size=40), st.integers(40, 400))
+def test_every_part_of_json_that_is_left_out_is_said_in_its_place(source, limit):
+    shown = Sample(json.dumps({"items": source}).encode(), "json").shown(limit, keep="focus")
+    assert said_in_its_place(json.loads(shown), {"items": source}), shown
+
+
+def test_a_record_of_which_a_value_matters_is_shown_with_its_message():
+    rows = [
+        {"level": "info", "ts": n, "extra": {"a": "y" * 150, "b": "z" * 90}, "msg": f"job {n}"}
+        for n in range(300)
+    ]
+    rows[150] |= {"level": "fatal", "msg": "the disk of node 7 is gone"}
+    shown = Sample("\n".join(map(json.dumps, rows)).encode(), "jsonl").shown(400, keep="focus").decode()
+    (line,) = [line for line in shown.splitlines() if '"fatal"' in line]
+    assert json.loads(line)["msg"] == "the disk of node 7 is gone"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from tokcap.focus.lines import BLOCK_BYTES, LineMap, blocks_of
 from tokcap.focus.structure import is_sorted
 from tokcap.focus.window import RecordSurvey
-from tokcap.shapes.json_reader import ARRAY, OBJECT
+from tokcap.shapes.json_reader import ARRAY, LINES, OBJECT
 from tokcap.shapes.json_scanner import compact
-from tokcap.shapes.json_units import Hidden, Unit
+from tokcap.shapes.json_units import Hidden, Unit, common_container
 from tokcap.startup.patterns import later
 from tokcap.startup.record import TYPE_CHECKING
 
@@ -42,7 +42,8 @@ LINE_BYTES = 400
 GAP_TOKENS = 8
 # Members that tell which record a value belongs to, the most telling first.
 NAMES = b"name id title key path file filename filePath host url"
-NAME_KEYS = [b'"%b"' % name for name in NAMES.split()]
+MESSAGES = b"message msg error err reason detail"
+NAME_KEYS, MESSAGE_KEYS = ([b'"%b"' % name for name in names.split()] for names in (NAMES, MESSAGES))
 # Keys that differ only in digits are taken for names of records.
 DIGITS = b"0123456789"
 # A value is worth this share of one that is nearer to the root by one level.
@@ -70,6 +71,51 @@ def units_of(root: Node, first_byte: int, limit: int) -> Sequence[Unit]:
         elif node.end >= 0:
             units.append(Unit(node, opaque=node.end - node.start > longest))
     return units
+
+
+def all_pieces(units: Sequence[Unit], shown: Ranges, root: Node) -> Sequence[Unit | Hidden]:
+    """Return the units of these ranges in order, and what is hidden in every container of them."""
+    pieces: list[Unit | Hidden] = []
+    before: Node | None = None
+    place = 0
+    for first, end in shown:
+        if place < first:
+            pieces += hidden_between(before, units[first].node, root)
+        pieces += units[first:end]
+        place, before = end, units[end - 1].node
+    if place < len(units):
+        pieces += hidden_between(before, None, root)
+    return pieces
+
+
+def hidden_between(before: Node | None, after: Node | None, root: Node) -> Iterator[Hidden]:
+    """Yield what is hidden between two values, in each container that one of them is in; None: the ends."""
+    common = root if before is None or after is None else common_container(before, after)
+    last = first = -1
+    for container, index in ways_up(before, common):
+        left = container.count - index - 1
+        if container is common:
+            last = index
+        elif left > 0 or container.end < 0:
+            yield Hidden(container, max(left, 0) or None)
+    inside = []
+    for container, index in ways_up(after, common):
+        if container is common:
+            first = index
+        elif index:
+            inside.append(Hidden(container, index))
+    if after is None:
+        yield Hidden(common)
+    elif first - last > 1:
+        yield Hidden(common, first - last - 1)
+    yield from reversed(inside)
+
+
+def ways_up(node: Node | None, common: Node) -> Iterator[tuple[Node, int]]:
+    """Yield each container around a value, up to a common one, and the place of what leads to the value."""
+    while node is not None and node is not common and node.parent is not None:
+        yield node.parent, node.index
+        node = node.parent
 
 
 def one_mark_in_an_object(pieces: Sequence[Unit | Hidden]) -> Sequence[Unit | Hidden]:
@@ -113,17 +159,16 @@ class JsonSurvey(RecordSurvey):
         self._units = units
         self._paths: dict[Node, bytes] = {}
         self._known: dict[int, int] = {}
-        self._names = names_of_records(units)
+        self._names = [names_of_records(units, keys) for keys in (NAME_KEYS, MESSAGE_KEYS)]
 
     def with_names(self, shown: Ranges) -> Ranges:
-        """Add to each value the name of the record that it is in: alone it would say little."""
+        """Add to each value the name and the message of its record: alone it would say little."""
         numbers = {number for first, end in shown for number in range(first, end)}
         names = set()
         for number in numbers:
             node = self._units[number].node.parent
             while node is not None:
-                if node in self._names:
-                    names.add(self._names[node])
+                names.update([found[node] for found in self._names if node in found])
                 node = node.parent
         return ranges_of(sorted(numbers | names))
 
@@ -212,19 +257,19 @@ def step_to(node: Node, *, is_first: bool) -> bytes:
     return key if is_first else b"." + key
 
 
-def names_of_records(units: Sequence[Unit]) -> dict[Node, int]:
-    """Return for each element of an array that is divided into units the unit that names it."""
+def names_of_records(units: Sequence[Unit], keys: Sequence[bytes]) -> dict[Node, int]:
+    """Return for each record that is divided into units the unit with the most telling of these keys."""
     best: dict[Node, tuple[int, int, int]] = {}
     for number, unit in enumerate(units):
         node = unit.node
-        if unit.opaque or node.is_container or node.key not in NAME_KEYS:
+        if unit.opaque or node.is_container or node.key not in keys:
             continue
         record = node.parent
-        while record is not None and record.parent is not None and record.parent.kind != ARRAY:
+        while record is not None and record.parent is not None and record.parent.kind not in (ARRAY, LINES):
             record = record.parent
         if record is not None and record.parent is not None:
             # The member next to the record itself, then the most telling key.
-            rank = (node.depth, NAME_KEYS.index(node.key), number)
+            rank = (node.depth, keys.index(node.key), number)
             best[record] = min(best.get(record, rank), rank)
     return {record: number for record, (_, _, number) in best.items()}
 

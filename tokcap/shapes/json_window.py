@@ -120,9 +120,9 @@ class JsonWindow(RecordWindow):
         return cut.replace(parts=self._survey_parts(shown), findings=findings)
 
     def _survey_parts(self, shown: Ranges) -> tuple[Values]:
-        from tokcap.shapes.json_survey import one_mark_in_an_object
+        from tokcap.shapes.json_survey import all_pieces, one_mark_in_an_object
 
-        return (self._written(one_mark_in_an_object(self._pieces(shown))),)
+        return (self._written(one_mark_in_an_object(all_pieces(self._units, shown, self._root))),)
 
     def tail_starts(self, hidden_from: int) -> Sequence[int]:
         # The unit before a tail must be known: the mark is in the container that holds both.
