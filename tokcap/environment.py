@@ -365,12 +365,17 @@ class Environment(Record):
 
 def own_name(variables: Mapping[str, str]) -> str:
     """Return how a shell with these variables can call this program: by its name, or else by its path."""
-    path = sys.argv[0]
-    if os.path.basename(path) != PROGRAM or "/" not in path:
-        return PROGRAM
-    directories = (variables.get("PATH") or os.defpath).split(os.pathsep)
+    path = own_path(sys.argv[0])
+    directories = (variables.get("PATH") or os.defpath).split(os.pathsep) if path != PROGRAM else ()
     is_found = any(os.access(os.path.join(directory, PROGRAM), os.X_OK) for directory in directories)
-    return PROGRAM if is_found else os.path.abspath(path)
+    return PROGRAM if is_found else path
+
+
+def own_path(argument: str) -> str:
+    """Return the full path of this program, or its name if `argument` is not such a path."""
+    if os.path.basename(argument) == PROGRAM and "/" in argument and os.access(argument, os.X_OK):
+        return os.path.abspath(argument)
+    return PROGRAM
 
 
 def line_of(message: str) -> bytes:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import tokcap
 from tokcap.doctor.examination import Finding, fact, note, wrong
+from tokcap.environment import own_path
 from tokcap.errors import TokcapError
-from tokcap.hooks.handler import own_program
 from tokcap.system.installation import installation
 from tokcap.system.quoting import quoted
 from tokcap.tokens import added, adding
@@ -44,7 +44,7 @@ def check_program(found: str | None) -> Iterator[Finding]:
         message = "not on PATH, but the command in a mark needs it"
         yield note("tokcap", message, f'export PATH="{os.path.dirname(sys.executable)}:$PATH"')
         return
-    own = own_program(sys.argv[0])
+    own = own_path(sys.argv[0])
     if os.path.isabs(own) and os.path.basename(own) == "tokcap" and not os.path.samefile(own, found):
         yield note("tokcap", f"PATH has a different one: {found}", f"{quoted(found)} --version")
 

@@ -31,7 +31,7 @@ TOTAL, MODES, AGENT = "TOKCAP_SESSION_TOTAL", "TOKCAP_SESSION_MODES", "TOKCAP_AG
 # At these hundredths of the total, the session is told once.
 TELL_AT = (100, 80)
 # How much of the end of a file is read. What comes before was charged by an earlier command.
-MOST_BYTES = 4 << 20
+MOST_BYTES = 1 << 20
 
 
 def settings_of(env: Environment) -> Settings:
@@ -92,20 +92,15 @@ def charge_model(agent: Agent, path: str, view: SessionView) -> Account | None:
 
     The last answer is charged later: the agent may still be writing it.
     """
-    account = None
     answers: dict[str, int] = {}
     for name, tokens in answers_in(agent, path):
-        if name not in answers and len(answers) > 1:
-            # All lines of the answer before are read.
-            last = [*answers][-1]
-            recorded = view.record(0, answers[last], f"{agent.name} {last}")
-            account = recorded.account
-            if not recorded.counted:
-                return account
         answers[name] = max(tokens, answers.get(name, 0))
-    if len(answers) > 1:
-        last = [*answers][-1]
-        account = view.record(0, answers[last], f"{agent.name} {last}").account
+    account = None
+    for name in [*answers][1:]:
+        recorded = view.record(0, answers[name], f"{agent.name} {name}")
+        account = recorded.account
+        if not recorded.counted:
+            break
     return account
 
 

@@ -131,14 +131,9 @@ class Agent:
 
     def passes_on(self) -> str:
         """Return how much of an output the agent itself passes on, in a few words."""
-        frame = self.frame
-        parts = [
-            f"{frame.characters} characters" if frame.characters else "",
-            f"{frame.failed} of a failure" if frame.failed else "",
-            f"{frame.size} bytes" if frame.size else "",
-            f"{frame.lines} lines" if frame.lines else "",
-        ]
-        return f"{', '.join(filter(None, parts))}; {self.sent[0]} to {self.sent[1]} tokens of more"
+        units = {"characters": "characters", "failed": "of a failure", "size": "bytes", "lines": "lines"}
+        parts = [f"{most} {unit}" for name, unit in units.items() if (most := getattr(self.frame, name))]
+        return f"{', '.join(parts)}; {self.sent[0]} to {self.sent[1]} tokens of more"
 
     def objections(self, place: Place) -> list[str]:
         """Return why an installed hook has no effect here, one line per reason."""
@@ -294,15 +289,15 @@ class StartedWithAgent(StartUpAgent):
     `install` only writes the start-up file, and says how to start the agent with it.
     """
 
-    # Below the home directory.
+    # Below the home directory; and the name of the file, which stands for settings.
     directory: str
+    file: str = "bash_env.sh"
 
     def user_settings(self, place: Place) -> str:
-        return f"{place.home}/{self.directory}/tokcap/bash_env.sh"
+        return f"{place.home}/{self.directory}/tokcap/{self.file}"
 
     def home_directory(self, place: Place) -> str:
         return f"{place.home}/{self.directory}"
 
     def files(self, path: str, wanted: Installation) -> Sequence[OwnFile]:
-        # There are no settings: the file itself stands for them.
         return [file.replace(path=path) for file in super().files(path, wanted)]

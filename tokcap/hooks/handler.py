@@ -5,9 +5,9 @@ On any failure it prints nothing and exits with status 0: the agent then continu
 
 from __future__ import annotations
 
-import os
 import sys
 
+from tokcap.environment import own_path
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import Installation
 from tokcap.startup.accelerators import json
@@ -43,7 +43,7 @@ def answer(arguments: Sequence[str], event: bytes, cap_for: CapFor) -> bytes:
     given = loads(event.decode())
     if not arguments or arguments[0] not in AGENTS or not isinstance(given, dict):
         return b""
-    agent, wanted = AGENTS[arguments[0]], Installation(own_program(sys.argv[0]), tuple(arguments[1:]))
+    agent, wanted = AGENTS[arguments[0]], Installation(own_path(sys.argv[0]), tuple(arguments[1:]))
     session = str(given.get("session_id") or "")
     cap, ask = cap_for(agent, wanted, subject_of(given), session), description_of(given)
     found = agent.answer(given, wanted, lambda text, **changes: cap(text, **{"ask": ask, **changes}))
@@ -73,10 +73,3 @@ def dumped(answer: dict[str, Any]) -> bytes:
     """
     encode = json.make_encoder(None, str, json.encode_basestring_ascii, None, ": ", ", ", False, False, True)
     return "".join(encode(answer, 0)).encode("ascii")
-
-
-def own_program(argument: str) -> str:
-    """Return the full path of this program, or its name if `argument` is not such a path."""
-    if os.path.basename(argument) == "tokcap" and "/" in argument and os.access(argument, os.X_OK):
-        return os.path.abspath(argument)
-    return "tokcap"

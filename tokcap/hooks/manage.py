@@ -10,10 +10,10 @@ import tempfile
 from re import fullmatch
 
 from tokcap.core.spelling import nearest
+from tokcap.environment import own_path
 from tokcap.errors import HookRefused, TokcapError
 from tokcap.hooks import AGENTS
 from tokcap.hooks.base import OF_AGENT, Installation, Place
-from tokcap.hooks.handler import own_program
 from tokcap.hooks.own_files import source
 from tokcap.startup.record import TYPE_CHECKING, Record
 from tokcap.system.private_files import change_file, contents_of
@@ -129,7 +129,7 @@ def what_is_missing(agent: Agent, path: str, place: Place, wanted: Installation)
         text += "; --repeat has an effect only while TOKCAP_SESSION names a session"
     if wanted.program == "tokcap" and shutil.which("tokcap") is None:
         text += "; tokcap is not on PATH: the hook has no effect until it is"
-    elif wanted.program == "tokcap" and "/" in (program := own_program(sys.argv[0])):
+    elif wanted.program == "tokcap" and "/" in (program := own_path(sys.argv[0])):
         text += (
             f"; {program} may be removed with its directory: the hook calls the tokcap that is on PATH then"
         )
@@ -189,7 +189,7 @@ def wanted_installation(options: tuple[str, ...]) -> Installation:
 
 def lasting_program(argument: str) -> str:
     """Return the full path of this program, or its name if the path is temporary."""
-    program = own_program(argument)
+    program = own_path(argument)
     temporary = (*TEMPORARY, os.path.realpath(tempfile.gettempdir()) + "/", tempfile.gettempdir() + "/")
     return "tokcap" if any(part in program for part in temporary) else program
 
