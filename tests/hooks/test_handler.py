@@ -5,9 +5,11 @@ import json
 import os
 import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -26,6 +28,15 @@ FULL_PATH = os.path.join(os.path.dirname(sys.executable), "tokcap")
 
 def claude_event(response, name="Read"):
     return {"hook_event_name": "PostToolUse", "tool_name": name, "tool_response": response}
+
+
+def picture_block(data: bytes, *, in_source: bool):
+    """An image as MCP has it, or as the API of Claude has it."""
+    text = base64.b64encode(data).decode()
+    if in_source:
+        source = {"type": "base64", "media_type": "image/png", "data": text}
+        return {"type": "image", "source": source}
+    return {"type": "image", "mimeType": "image/png", "data": text}
 
 
 def copilot_event(text, name="bash", command="make"):
@@ -108,7 +119,7 @@ class TestClaudeCode:
         assert "tokcap show" in found["filenames"][-1]
 
     def test_a_short_result_a_picture_and_a_shell_command_are_left_alone(self):
-        picture = {"type": "image", "source": {"data": "A" * 100_000}}
+        picture = {"type": "image", "source": {"data": "A" * 10_000}}
         for event in (claude_event("short"), claude_event([picture]), claude_event(LINES, "Bash")):
             assert answered(event, "claude-code", "--token-limit", "300") is None
 
@@ -124,6 +135,21 @@ class TestClaudeCode:
         numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate([*lines, mark], 40))
         assert 200 < recount(numbered.encode()) <= 305
         assert shown["numLines"] == len(lines) + 1
+
+    @pytest.mark.parametrize("in_source", [False, True])
+    def test_an_image_that_does_not_fit_is_stored_and_described(self, in_source, inside):
+        header = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+        small, large = (header + struct.pack(">II", *size) + b"x" * 90 for size in ((64, 48), (2000, 1500)))
+        blocks = [picture_block(data, in_source=in_source) for data in (small, large)]
+        answer = answered(claude_event(blocks, "mcp__a__b"), "claude-code", "--token-limit", "300")
+        kept, line = answer["hookSpecificOutput"]["updatedToolOutput"]
+        assert kept == blocks[0]
+        found = re.fullmatch(
+            r"\[image/png 2000x1500, 114 bytes, about \d+ tokens; \S+ (show .+)\]", line["text"]
+        )
+        assert found, line
+        path = inside("spill", "path", found[1].split()[1]).out.decode().splitlines()[0]
+        assert Path(path).read_bytes() == large or (Path(path) / "out").read_bytes() == large
 
     def test_the_blocks_of_an_mcp_result_have_one_limit_together(self):
         picture = {"type": "image", "source": "x" * 50}

@@ -40,15 +40,18 @@ def cap_for(
     def cap(text: str, **changes: object) -> str:
         from tokcap.cli.stand_in import request_for, with_total
 
+        kind = changes.pop("media", None)
         request = request_for(tuple(subject), world, {}).replace(command=(), as_shell=False, **changes)
+        if kind:
+            return described(text, str(kind), request, world)
         if "shape" not in changes and request.token_limit and len(text) > request.token_limit:
             text = without_blobs(text, request, world)
         try:
-            shown, words, _ = answered(text, with_total(request, world), world)
+            shown, words, _ = answered(encoded(text), with_total(request, world), world)
         except BudgetExhausted:
             # The tool has run, so its result is not lost.
             request = request.replace(session="", repeat="full", mode="handle_only")
-            shown, words, _ = answered(text, request, world)
+            shown, words, _ = answered(encoded(text), request, world)
         # The mark of JSON is there, because it would not be JSON, and what the session is told.
         told = (b"[TRUNCATED]", b"tokcap: warning: the session ")
         if marks := [line for line in words.splitlines() if line.startswith(told)]:
@@ -62,14 +65,17 @@ def cap_for(
     return cap
 
 
-def answered(text: str, request: Request, env: Environment) -> tuple[bytes, bytes, Done]:
-    """Return what is written about a text: the answer, and tokcap's own words."""
+def encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def answered(data: bytes, request: Request, env: Environment) -> tuple[bytes, bytes, Done]:
+    """Return what is written about an output: the answer, and tokcap's own words."""
     from tokcap.cli.stand_in import run_tolerantly
     from tokcap.source.given import GivenBytes
 
     shown, words = bytearray(), bytearray()
     inner = env.replace(collect=lambda place, data: (words if place == OWN_WORDS else shown).extend(data))
-    data = text.encode("utf-8", "surrogatepass")
     done = run_tolerantly(request, inner, lambda *_: GivenBytes(data))
     return bytes(shown), bytes(words), done
 
@@ -80,13 +86,27 @@ def without_blobs(text: str, request: Request, env: Environment) -> str:
     from tokcap.mcp.capping import folded
     from tokcap.tokens import open_index, open_tokenizer
 
-    index = open_index(TextPayload(text.encode("utf-8", "surrogatepass")), open_tokenizer(request.tokenizer))
+    index = open_index(TextPayload(encoded(text)), open_tokenizer(request.tokenizer))
     if index.reach((request.token_limit or 0) + 1) <= (request.token_limit or 0):
         return text
+    return folded(text, request.tokenizer, lambda text: stored(encoded(text), request, env), env.reader)[0]
+
+
+def described(text: str, kind: str, request: Request, env: Environment) -> str:
+    """Return a line about an image or audio in base64, which is stored; empty if it fits, by an estimate."""
+    from tokcap.mcp.media import media_in
+
+    media = media_in(text, kind, request.tokenizer)
+    if media is None or request.token_limit is None or (media.tokens or 0) <= request.token_limit:
+        return ""
+    handle = stored(media.data, request.replace(clean=False, redact=False), env)
+    return f"[{media.words()}; {env.reader.call(handle) if handle else 'could not be stored'}]"
+
+
+def stored(data: bytes, request: Request, env: Environment) -> str | None:
+    """Store an output and return its handle; None if that failed."""
     whole = request.replace(spill="always", mode="handle_only", session="", repeat="full")
-    return folded(
-        text, request.tokenizer, lambda text: answered(text, whole, env)[2].response.meta.handle, env.reader
-    )[0]
+    return answered(data, whole, env)[2].response.meta.handle
 
 
 class HookRun:

@@ -39,16 +39,26 @@ def capped_text(event: dict[str, Any], cap: Cap) -> dict[str, Any] | None:
 
 
 def capped_result(result: Any, cap: Cap) -> Any:
-    """Return the result with its longest text capped; None if nothing changes."""
-    place = longest(result)
-    if place is None:
-        return None
-    before = at(result, place)
-    text = text_of(before)
-    after = cap(text)
-    if after.rstrip("\n") == text.rstrip("\n"):
-        return None
-    return with_value(result, place, in_form_of(before, after))
+    """Return the result with its longest text capped, and without large media; None if nothing changes."""
+    smaller = [described(item, cap) for item in result] if isinstance(result, list) else result
+    place = longest(smaller)
+    if place is not None:
+        before = at(smaller, place)
+        text = text_of(before)
+        after = cap(text)
+        if after.rstrip("\n") != text.rstrip("\n"):
+            return with_value(smaller, place, in_form_of(before, after))
+    return None if smaller == result else smaller
+
+
+def described(item: Any, cap: Cap) -> Any:
+    """Return a block of an MCP result, or a text about the image or audio in it that is too large."""
+    given = item.get("source", item) if isinstance(item, dict) else None
+    if not isinstance(given, dict) or not isinstance(data := given.get("data"), str):
+        return item
+    kind = given.get("mimeType") or given.get("media_type") or f"{item.get('type')}/*"
+    line = cap(data, media=str(kind))
+    return {"type": "text", "text": line} if line else item
 
 
 def text_of(value: Any) -> str:
