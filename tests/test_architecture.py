@@ -57,7 +57,8 @@ BESIDE = {
         "tokcap.cli.arguments",
         "tokcap.cli.config",
         "tokcap.cli.rules",
-        # The tool that reads on is described once.
+        # The tool that reads on is described once, and a value is shortened by its schema in one way.
+        "tokcap.mcp.structured",
         "tokcap.mcp.tool_table",
     ),
     "integrations": ("tokcap.api", "tokcap.cli.options", "tokcap.cli.kinds"),

@@ -13,12 +13,13 @@ from tokcap.api.captured_environment import CapturedEnvironment, cap_captured
 from tokcap.api.charged_session import ChargedSession, Hold
 from tokcap.api.keywords import build_run_request
 from tokcap.api.show_tool import ShowTool, show_tool
-from tokcap.api.values import Shortened, as_json, is_structure, is_typed, longest_text, with_part
+from tokcap.api.values import as_json, is_structure, is_typed, longest_text, with_part
 from tokcap.budget import open_ledger
 from tokcap.cli.rules import rule_for
 from tokcap.core.payload import TextPayload
 from tokcap.core.request import View
 from tokcap.environment import Environment, FunctionReader, ShellReader
+from tokcap.mcp.structured import shortened
 from tokcap.shapes import terser
 from tokcap.steps.fitting import lowered
 from tokcap.store.handles import at_offset
@@ -64,9 +65,9 @@ def cap_result(
 
     A result that fits is returned as it is, the same object. Else all of it is stored, and what is returned
     has the same type, with a mark that names the call of `show` which reads on; `show=None`: the command.
-    Text, bytes and exceptions are cut as text. Of a dict or a list, the mark is its last member or element; a
-    dataclass or a model keeps all members and their types, with the mark in a string, if it can. A structure
-    has at most `limit` tokens as compact JSON, as `json.dumps` writes it, and as `str`.
+    Text, bytes and exceptions are cut as text. Of a dict or a list, the mark is its last member or element. A
+    dataclass or a model becomes a dict with all members that its schema needs, if that fits. A structure has
+    at most `limit` tokens as compact JSON, as `json.dumps` writes it, and as `str`.
 
     Rules of the user's configuration for the name `tool` apply where the call says nothing. `session` pays,
     and raises `BudgetExhausted` if it cannot. `keep` is "auto", and the other options are those of `cap`.
@@ -149,23 +150,20 @@ class ResultCut:
 
         Return None if the other members are too large.
         """
-        try:
-            path, text = longest_text(self._value)
-            if 2 * len(text) < len(source) or 2 * self._cost(with_part(self._value, path, "")) > self._limit:
+        document = json.loads(source)
+        path, text = longest_text(document)
+        if 2 * len(text) < len(source) or 2 * self._cost(with_part(document, path, "")) > self._limit:
+            return None
+        tokens, attempts = self._limit, 0
+        while tokens >= LEAST_LIMIT_TOKENS:
+            page = self._page(encoded(text), tokens, is_logged=not attempts)
+            found = with_part(document, path, text_with_words(page))
+            if not page.handle or page.handle not in text_with_words(page):
                 return None
-            tokens, attempts = self._limit, 0
-            while tokens >= LEAST_LIMIT_TOKENS:
-                page = self._page(encoded(text), tokens, is_logged=not attempts)
-                found = with_part(self._value, path, text_with_words(page))
-                if not page.handle or page.handle not in text_with_words(page):
-                    return None
-                if (cost := self._cost(found)) <= self._limit:
-                    return found, cost
-                attempts += 1
-                tokens = lowered(tokens, cost - self._limit, self._limit, attempts)
-        except (AttributeError, TypeError, ValueError):
-            # Its class refuses to be made with less.
-            pass
+            if (cost := self._cost(found)) <= self._limit:
+                return found, cost
+            attempts += 1
+            tokens = lowered(tokens, cost - self._limit, self._limit, attempts)
         return None
 
     def _page(self, source: bytes, limit: int, *, is_logged: bool) -> Capped[bytes]:
@@ -200,25 +198,17 @@ class ResultCut:
             mark = f"{SENTINEL} {self._reader.call(at_offset(page.handle, page.next_offset or 0))}"
         return with_mark(document, mark) if mark else document
 
-    def _of_its_type(self, handle: str | None) -> object | None:
-        """Return as much of a dataclass or a model as fits; None if it has no place for a mark."""
+    def _of_its_type(self, handle: str | None) -> Any:
+        """Return a dataclass or a model as a dict that is valid by its schema; None if that does not fit."""
         # It is cut in many places, so the mark leads to its beginning.
         mark = f"{SENTINEL} {self._reader.call(handle) if handle else 'not stored'}"
-        found, fitting, too_large = None, 0, 0
-        while too_large != fitting + 1:
-            most = (fitting + too_large) // 2 if too_large else 2 * fitting or 1
-            try:
-                part = Shortened(self._value, most, mark, SENTINEL)
-            except Exception:
-                # Its class refuses to be made with less.
-                return None
-            if not part.is_marked:
-                return found
-            if self._cost(part.value) <= self._limit:
-                found, fitting = part.value, most
-            else:
-                too_large = most
-        return found
+        schema = getattr(type(self._value), "model_json_schema", lambda: None)()
+
+        def fits(shown: Any) -> bool:
+            return self._cost(with_mark(shown, mark)) <= self._limit
+
+        found = shortened(json.loads(self._json or b""), schema, fits, {}, "")
+        return found and with_mark(found, mark)
 
     def _cost(self, value: Any) -> int:
         """Return the tokens of a value in the most expensive of its usual writings.

@@ -17,7 +17,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from tokcap.core.units import count_of, printable
 from tokcap.errors import TokcapError, TokenizerRefused
-from tokcap.startup.record import TYPE_CHECKING, Record
+from tokcap.startup.record import TYPE_CHECKING
 from tokcap.store import open_store
 from tokcap.tokens import FAMILIES
 from tokcap.tokens.adding import check_name
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tokcap.environment import Environment
 
-    Counter: TypeAlias = "CommandCounter | ProviderCounter"
+    Counter: TypeAlias = "CommandCounter | AnthropicCounter"
 
 # Texts of this many characters are counted. A window of an ordinary limit has about as many.
 TEXT_CHARACTERS = 4096
@@ -49,25 +49,8 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 BUSY, PAUSES_SECONDS = (429, 500, 502, 503, 529), (1.0, 4.0, 16.0)
 
 
-class Provider(Record):
-    """Where a provider counts tokens."""
-
-    base: str
-    path: str
-    model: str
-    key_variable: str
-    base_variable: str
-
-
-PROVIDERS = {
-    "anthropic": Provider(
-        "https://api.anthropic.com",
-        "/v1/messages/count_tokens",
-        "claude-opus-4-7",
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_BASE_URL",
-    )
-}
+ANTHROPIC, COUNT_PATH = "https://api.anthropic.com", "/v1/messages/count_tokens"
+DEFAULT_MODEL = "claude-opus-4-7"
 
 
 def calibrated(
@@ -149,24 +132,23 @@ class NoRedirection(HTTPRedirectHandler):
         return None
 
 
-class ProviderCounter:
-    """Counts with the endpoint of a provider, with the key of the user."""
+class AnthropicCounter:
+    """Counts with the endpoint of Anthropic, with the key of the user."""
 
     def __init__(
-        self, provider: str, model: str | None, endpoint: str | None, timeout_seconds: float, env: Environment
+        self, model: str | None, endpoint: str | None, timeout_seconds: float, env: Environment
     ) -> None:
         """Refuse a missing key, and an endpoint that would get the key without encryption."""
-        known = PROVIDERS[provider]
-        self._model = model or known.model
+        self._model = model or DEFAULT_MODEL
         self._timeout_seconds = timeout_seconds
-        self._key = env.variables.get(known.key_variable, "")
+        self._key = env.variables.get("ANTHROPIC_API_KEY", "")
         if not self._key:
-            raise refused(f"set {known.key_variable} to your key")
-        base = endpoint or env.variables.get(known.base_variable) or known.base
+            raise refused("set ANTHROPIC_API_KEY to your key")
+        base = endpoint or env.variables.get("ANTHROPIC_BASE_URL") or ANTHROPIC
         parts = urlsplit(base)
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
             raise refused(f"--endpoint {printable(base, LONGEST_SHOWN)!r} does not begin with https://")
-        self._url = base.rstrip("/") + known.path
+        self._url = base.rstrip("/") + COUNT_PATH
         self.source = f", counted by {self._model}"
 
     def count(self, text: str) -> int:

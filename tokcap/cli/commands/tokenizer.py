@@ -10,7 +10,7 @@ from tokcap.cli.reply import Reply
 from tokcap.core.units import printable
 from tokcap.environment import Environment
 from tokcap.errors import TokcapError
-from tokcap.steps.calibrating import PROVIDERS, CommandCounter, ProviderCounter, calibrated
+from tokcap.steps.calibrating import AnthropicCounter, CommandCounter, calibrated
 from tokcap.tokens import profiles
 from tokcap.tokens.added import names
 from tokcap.tokens.adding import add as compile_file
@@ -135,7 +135,7 @@ def calibrate(
         ),
     ] = None,
     provider: Annotated[
-        str | None, reading(Choice(tuple(PROVIDERS)), "--with", text="ask the count endpoint of a provider")
+        str | None, reading(Choice(("anthropic",)), "--with", text="ask the count endpoint of a provider")
     ] = None,
     endpoint: Annotated[
         str | None, typer.Option("--endpoint", metavar="URL", help="where the provider is reached")
@@ -164,11 +164,11 @@ def calibrate(
         raise typer.BadParameter("give either --counter or --with")
     if provider is None and (endpoint or model):
         raise typer.BadParameter("--endpoint and --model need --with")
-    ways: CommandCounter | ProviderCounter
+    ways: CommandCounter | AnthropicCounter
     if counter is not None:
         ways = CommandCounter(counter, timeout, env)
     else:
-        ways = ProviderCounter(provider or "", model, endpoint, timeout, env)
+        ways = AnthropicCounter(model, endpoint, timeout, env)
     profile = calibrated(name, ways, files or (), env, most_texts=texts)
     profiles.save(profile, env)
     reply, record = Reply(env, output), record_of(name, env)
