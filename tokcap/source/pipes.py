@@ -213,11 +213,17 @@ class StagePipes:
             return
         *lines, self._begun = (self._begun + data).split(b"\n")
         for line in lines:
-            kind, pid, rest = line.decode("utf-8", "replace").split(" ", 2)
-            if kind == "stage":
-                self._begin_copy(int(pid), *rest.split(" ", 2))
-            elif stage := self._last.get(int(pid)):
-                stage.statuses = statuses_of(rest)
+            try:
+                self._take(*line.decode("utf-8", "replace").split(" ", 2))
+            except (TypeError, ValueError, IndexError):
+                # Somebody else has written this.
+                pass
+
+    def _take(self, kind: str, pid: str, rest: str) -> None:
+        if kind == "stage":
+            self._begin_copy(int(pid), *rest.split(" ", 2))
+        elif stage := self._last.get(int(pid)):
+            stage.statuses = statuses_of(rest)
 
     def _begin_copy(self, pid: int, ticket: str, name: str, place: str) -> None:
         end, target = self._slots[int(ticket)]
@@ -232,7 +238,7 @@ class StagePipes:
             os.set_blocking(target, False)
             copy = self._open_copy(pid, name, place, target)
             os.write(target, COPIED if copy else NOT_COPIED)
-        except OSError:
+        except (OSError, IndexError, ValueError):
             # The process is gone, or there are too many descriptors.
             pass
         if copy is None:
