@@ -80,7 +80,7 @@ def start():
         one.process.communicate()
 
 
-NOW = ("--timeout", "1ms")
+NOW = ("--timeout", "0")
 
 
 def line_of(ran):

@@ -5,13 +5,20 @@ from __future__ import annotations
 from tokcap import exits
 from tokcap.cli.arguments import decide, wait_request
 from tokcap.cli.description import Argument, Command
-from tokcap.cli.kinds import LineOfText
+from tokcap.cli.kinds import Duration, LineOfText
 from tokcap.cli.options import BY_KEY, own_option, row_like
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokcap.core.request import Value
     from tokcap.environment import Environment
+
+
+class Patience(Duration):
+    """How long to wait: a duration, or 0 to only look."""
+
+    def read(self, raw: str) -> float:
+        return 0.0 if raw == "0" else super().read(raw)
 
 
 def wait(
@@ -42,7 +49,7 @@ WAIT = Command(
     ),
     options=(
         own_option("until", LineOfText(), "wait until a line matches", "REGEX"),
-        BY_KEY["timeout"].replace(help="wait at most this long", group="", forms=(), ambient=False),
+        own_option("timeout", Patience(), "wait at most this long; 0: only look", "DURATION"),
         own_option("since", LineOfText(), "begin at the place that the last answer has named", "PLACE"),
         row_like("token_limit"),
         row_like("tokenizer"),
