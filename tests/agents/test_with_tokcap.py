@@ -155,3 +155,15 @@ def test_the_model_receives_what_it_needs_within_the_limit(agent, tmp_path):
     if AGENTS[agent].merges_streams:
         assert "one\ntwo\nthree\n" in received["streams"]
     assert ran.left == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_rule_applies_to_the_command_of_the_model_whatever_the_agent_puts_around_it(agent, tmp_path):
+    if reason := box.reason_to_skip(agent):
+        pytest.skip(reason)
+    config = tmp_path / "home" / ".config" / "tokcap" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[[rule]]\nmatch = "seq"\nlimit = 120\nkeep = "head"\n')
+    ran = box.run(agent, ["cd . && seq 1 20000 | head -9000"], tmp_path / "home", ())
+    assert len(ran.results[0]) < 700

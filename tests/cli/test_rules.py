@@ -83,6 +83,13 @@ def test_a_pattern_matches_the_first_words_of_a_command_or_the_name_of_a_tool(wo
         ("git \\\n diff | tee 'a b'", 2),
         ("source s 2>/dev/null || true && eval 'git diff' < /dev/null && pwd >| f", 2),
         ("if . s >/dev/null 2>&1; then :; fi\n\nexec '/bin/bash' -lc 'git diff'", 2),
+        (
+            "source s 2>/dev/null || true && \\builtin shopt -u x && { \\builtin unalias -- 'a'; }"
+            " >/dev/null 2>&1 || true && eval 'git diff' < /dev/null && pwd -P >| /tmp/f",
+            2,
+        ),
+        ("shopt -u a; f=/tmp/x\n(\n  trap 'jobs -p > \"$f\"' EXIT\ngit diff\n)\n__code=$?\nexit $__code", 2),
+        ("A=1\nif [ -n x ]; then export B; fi\n" + "true\n" * 9000 + "\nexec '/bin/bash' -c 'git diff'", 2),
         ("for i in 1 2; do cat $i; done", 5),
         ("cat a; cat b", 5),
         ("cat a | sort", None),

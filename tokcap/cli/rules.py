@@ -28,11 +28,12 @@ MOST_CHARACTERS = 16_384
 MOST_SHELLS = 4
 SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "tokcap-sh", "tokcap-bash", "tokcap-zsh")
 # They print nothing, or nothing that matters.
-SILENT = frozenset(
-    ("cd", "export", "set", "unset", "shopt", "setopt", "source", ".", ":", "true", "sleep", "for")
-)
+SILENT = frozenset(("cd", "export", "set", "unset", "unalias", "shopt", "setopt", "source", ".", ":", "true"))
+SILENT |= {"sleep", "for", "trap", "exit", "[", "[[", "test"}
 # They run the rest of their words.
-WRAPPERS = frozenset(("env", "sudo", "nice", "nohup", "time", "timeout", "command", "exec", "stdbuf"))
+WRAPPERS = frozenset(
+    ("env", "sudo", "nice", "nohup", "time", "timeout", "command", "builtin", "exec", "stdbuf")
+)
 # Words of the shell before a command.
 RESERVED = frozenset(("if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!"))
 # What they write at the end of a pipeline is what the command before them wrote, or a part of it.
@@ -151,9 +152,12 @@ def without_wrappers(words: Sequence[str]) -> Sequence[str]:
 
 def in_line(line: str, depth: int) -> list[list[str]]:
     """Return the commands of a shell line whose output it shows; an empty one if the line is not simple."""
+    # Agents prepare the shell before that, in up to 40 KB.
+    line = line[line.rfind("\nexec ") + 1 :]
     found: list[list[str]] = []
     piped: list[list[str]] = []
     for words, is_piped, is_silent in stages(line):
+        words = [*without_wrappers(words)]
         shown = [] if is_silent or not words or words[0] in SILENT else commands(words, depth + 1)
         if piped and shown and shown[0][:1] and shown[0][0] in PASSING:
             shown = piped

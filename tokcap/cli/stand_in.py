@@ -41,6 +41,9 @@ CALLED_AS_WORDS = 4
 # How commands in this shell can call tokcap, if an agent changes PATH for them later.
 OWN_PROGRAM = "TOKCAP_PROGRAM"
 
+# The command whose output the shell passes on, if it runs another one.
+RULES_SEE = "TOKCAP_COMMAND"
+
 # The name of the variable that has the session of the agent, whose commands are charged to it.
 SESSION_FROM = "TOKCAP_SESSION_FROM"
 
@@ -210,12 +213,14 @@ def request_for(command: tuple[str, ...], env: Environment, usual: Mapping[str, 
     frame = env.frame or Frame()
     usual = {**frame.usual(), **usual}
     ignored: tuple[Notice, ...] = ()
+    line = env.variables.get(RULES_SEE)
+    subject = ("sh", "-c", line) if line else command
     try:
-        values = decide((), "run", env, usual, command)
+        values = decide((), "run", env, usual, subject)
     except UsageError:
         from tokcap.cli.tolerance import decide_what_works
 
-        values, ignored = decide_what_works(env, usual, command)
+        values, ignored = decide_what_works(env, usual, subject)
     request = run_request(command, values).replace(as_shell=True, notices=ignored)
     if not request.token_limit:
         return request
