@@ -222,3 +222,15 @@ def test_a_pointer_into_a_long_table_finds_its_row_again_by_seek_points():
     assert len(payload.seek_points.bytes) > 3
     with pytest.raises(NotFound, match="the rows are 0 to 59999"):
         SHAPES["csv"].value_at(payload, "/60000/id")
+
+
+def test_the_tail_of_a_table_whose_rows_are_too_wide_shows_columns_of_the_last_one():
+    rows = [
+        [f"c{column}" for column in range(60)],
+        *([f"{row}.{column}" for column in range(60)] for row in range(50)),
+    ]
+    page = Source(written(rows)).window(60, keep="tail")
+    header, shown, *_ = read(FORMS["text"].compose(page.parts))
+    assert (header[0], shown[0]) == ("c0", "49.0")
+    assert page.gap.first == 0
+    assert "of row 49" in page.notices[0].message

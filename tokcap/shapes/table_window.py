@@ -173,7 +173,8 @@ class TableWindow(RecordWindow):
             return None
         shown = self._ask.keep.choose(self)
         if shown is None:
-            return self._columns_of(rows[0], rows[0].start)
+            row = rows[-1 if self._ask.keep.prefers_end else 0]
+            return self._columns_of(row, row.start)
         if not self.complete and self._touches_unread(shown):
             return None
         return self._cut_of(self._shortened_head(shown))
@@ -249,10 +250,12 @@ class TableWindow(RecordWindow):
         gaps: tuple[Gap, ...] = ()
         if window.next_byte < len(self._data):
             gaps = (Gap(max(self._tokens.token_at(window.next_byte), self._first_token + 1)),)
+        if row is not None and row.number and self._ask.keep.prefers_end:
+            # The rows before it are hidden too.
+            gaps = (Gap(self._first_token, self._tokens.token_at(row.start)), *gaps)
         # The header is shown in part, and counts no more than in other windows.
-        shown = (gaps[0].first if gaps else self._tokens.total_tokens) - self._tokens.token_at(
-            window.first_byte
-        )
+        end = gaps[-1].first if window.next_byte < len(self._data) else self._tokens.total_tokens
+        shown = end - self._tokens.token_at(window.first_byte)
         return self._finished(window.parts, gaps, Total(shown)).replace(notices=window.notices)
 
     def _wide(self, row: Row | None) -> WideRow:
