@@ -26,6 +26,14 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--policy", action="append", metavar="NAME", help="only this policy; may be repeated")
     parser.add_argument("--limit", action="append", type=int, metavar="N", help="default: 500, 2000 and 8000")
     parser.add_argument("--by-output", action="store_true", help="a row per output, with what is missing")
+    parser.add_argument("--by-kind", action="store_true", help="a row per kind of output")
+    parser.add_argument(
+        "--program",
+        action="append",
+        default=[],
+        metavar="TEMPLATE",
+        help="also this one: 'tooltrim -n {tokens}'",
+    )
     parser.add_argument("--merge", action="store_true", help="call tokcap with --stderr merge")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to a file")
     parser.add_argument(
@@ -39,19 +47,26 @@ def arguments() -> argparse.ArgumentParser:
 def main() -> int:
     parser = arguments()
     given = parser.parse_args()
-    if given.write and (given.directories or given.policy or given.limit or given.merge):
+    if given.write and (given.directories or given.policy or given.limit or given.merge or given.program):
         parser.error("--write measures all of the project as it is")
     directories = given.directories or [OWN]
     limits = written.LIMITS if given.write else sorted(set(given.limit or LIMITS))
-    policies = all_policies(Replays(Path()))
+    policies = all_policies(Replays(Path()), given.program)
     if unknown := set(given.policy or ()) - set(policies):
         parser.error(f"no policy {', '.join(sorted(unknown))}; there are {', '.join(policies)}")
-    chosen = [policy for name, policy in policies.items() if not given.policy or name in given.policy]
+    chosen = [
+        policy
+        for name, policy in policies.items()
+        if name in (given.policy or policies) or name in given.program
+    ]
     names = [policy.name for policy in chosen]
-    measured = measure_all(directories, names, limits, merge=given.merge, tell=tell)
+    measured = measure_all(directories, names, limits, merge=given.merge, programs=given.program, tell=tell)
     if given.by_output:
         print(report.by_output(measured))
     print(report.as_text(measured, chosen, limits))
+    print(report.intervals(measured, chosen, limits))
+    if given.by_kind:
+        print(report.by_kind(measured, chosen, limits))
     print(report.checks(measured))
     outputs = [output for directory in directories for output in load(directory)]
     results = report.as_json(measured, chosen, limits, outputs)

@@ -6,17 +6,18 @@ those of the command line, which a test compares.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import tokcap
 from benchmarks.useful import replay
-from benchmarks.useful.agents import AGENTS
+from benchmarks.useful.agents import AGENTS, within
 from tokcap.keep import KEEPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from benchmarks.useful.outputs import Output
@@ -88,6 +89,23 @@ def rule_of(name: str) -> Policy:
     return Policy(name, label, lambda output, limit: Shown(rule(output, limit), status=output.exit))
 
 
-def all_policies(replays: Replays) -> dict[str, Policy]:
-    found = [*(replays.keeping(name) for name in KEEPS), replays.summary(), *map(rule_of, AGENTS)]
+def program(template: str) -> Policy:
+    """Return the policy of a program that reads an output and writes what it shows; `{tokens}` is its limit.
+
+    What counts is a recount: if it writes more, it is asked for fewer tokens until that many fit.
+    """
+
+    def shown(output: Output, tokens: int) -> bytes:
+        command = ["sh", "-c", template.replace("{tokens}", str(tokens))]
+        return subprocess.run(command, input=output.merged, stdout=subprocess.PIPE, check=False).stdout
+
+    def show(output: Output, limit: int) -> Shown:
+        return Shown(within(limit, lambda tokens: shown(output, tokens)), status=output.exit)
+
+    return Policy(template, f"`{template}`", show)
+
+
+def all_policies(replays: Replays, programs: Sequence[str] = ()) -> dict[str, Policy]:
+    own = [*(replays.keeping(name) for name in KEEPS), replays.summary()]
+    found = [*own, *map(rule_of, AGENTS), *map(program, programs)]
     return {policy.name: policy for policy in found}

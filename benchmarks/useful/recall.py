@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 LIMITS = (500, 2000, 8000)
 # By how many needles a policy may be worse than the reference on one output.
 ALLOWED_FEWER = 1
+# How often the outputs are drawn again for an interval.
+DRAWS = 2000
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Measured:
     # The exit status is that of the command, and structured output is valid.
     keeps_status: bool = True
     parses: bool = True
+    kind: str = ""
 
     @property
     def found(self) -> int:
@@ -68,6 +73,7 @@ def measure(output: Output, policy: Policy, limit: int) -> Measured:
         bool(structure),
         shown.status == output.exit,
         not structure or CHECKS[structure](shown.out),
+        output.kind,
     )
 
 
@@ -77,6 +83,7 @@ def measure_all(
     limits: Sequence[int],
     *,
     merge: bool = False,
+    programs: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[Measured]:
     """Measure all outputs that are larger than the limit, with a process per core, in order."""
@@ -89,7 +96,9 @@ def measure_all(
     ]
     with TemporaryDirectory(prefix="tokcap-useful-") as place:
         found = []
-        with ProcessPoolExecutor(os.cpu_count(), initializer=Worker.start, initargs=(place, merge)) as pool:
+        with ProcessPoolExecutor(
+            os.cpu_count(), initializer=Worker.start, initargs=(place, merge, programs)
+        ) as pool:
             for name in names:
                 tell(name)
                 found += pool.map(Worker.measure, *zip(*((*case, name) for case in cases), strict=True))
@@ -103,11 +112,11 @@ class Worker:
     outputs: ClassVar[dict[tuple[Path, str], Output]] = {}
 
     @classmethod
-    def start(cls, place: str, merge: bool) -> None:
+    def start(cls, place: str, merge: bool, programs: Sequence[str]) -> None:
         own = Path(place) / str(os.getpid())
         own.mkdir()
         os.environ["TOKCAP_DATA_DIR"] = str(own / "data")
-        cls.policies = all_policies(Replays(own, merge))
+        cls.policies = all_policies(Replays(own, merge), programs)
 
     @classmethod
     def measure(cls, directory: Path, name: str, limit: int, policy: str) -> Measured:
@@ -120,6 +129,14 @@ def recall_of(measured: Iterable[Measured]) -> float:
     """Return the mean over the outputs, in percent."""
     recalls = [each.recall for each in measured]
     return 100 * sum(recalls) / len(recalls) if recalls else 100.0
+
+
+def interval_of(measured: Iterable[Measured]) -> tuple[float, float]:
+    """Return between which values 95 % of the means lie if outputs are drawn again, in percent."""
+    recalls = [each.recall for each in measured] or [1.0]
+    chance = random.Random(95)  # noqa: S311  # the same draws in every run
+    means = sorted(100 * fmean(chance.choices(recalls, k=len(recalls))) for _ in range(DRAWS))
+    return means[DRAWS // 40], means[-DRAWS // 40 - 1]
 
 
 def worse_than_reference(measured: Sequence[Measured]) -> list[tuple[Measured, Measured]]:

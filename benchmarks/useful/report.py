@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from benchmarks.useful.policies import REFERENCE
-from benchmarks.useful.recall import recall_of, worse_than_reference
+from benchmarks.useful.recall import interval_of, recall_of, worse_than_reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +32,30 @@ def as_text(measured: Sequence[Measured], policies: Sequence[Policy], limits: Se
         rows.append((policy.label.replace("`", ""), *(f"{value:.0f}" for value in values)))
     width = max(len(row[0]) for row in rows)
     return "\n".join(row[0].ljust(width) + "".join(f"{cell:>8}" for cell in row[1:]) for row in rows)
+
+
+def intervals(measured: Sequence[Measured], policies: Sequence[Policy], limits: Sequence[int]) -> str:
+    """Return between which values recall lies if outputs are drawn again, a row per policy."""
+    found = ["95 % of draws of as many outputs lie between"]
+    for policy in policies:
+        each = [
+            interval_of(m for m in measured if m.policy == policy.name and m.limit == limit)
+            for limit in limits
+        ]
+        found.append(f"{policy.name:<12}" + "".join(f"{low:>6.0f}-{high:.0f}" for low, high in each))
+    return "\n".join(found)
+
+
+def by_kind(measured: Sequence[Measured], policies: Sequence[Policy], limits: Sequence[int]) -> str:
+    """Return recall of each kind of output, a row per policy."""
+    rows = []
+    for kind in sorted({m.kind for m in measured}):
+        of_kind = [m for m in measured if m.kind == kind]
+        rows.append(f"{kind} ({len({m.output for m in of_kind})})")
+        for policy in policies:
+            values = recalls(of_kind, policy.name, limits)
+            rows.append(f"  {policy.name:<12}" + "".join(f"{value:>6.0f}" for value in values))
+    return "\n".join(rows)
 
 
 def checks(measured: Sequence[Measured]) -> str:
