@@ -105,7 +105,8 @@ def refuse_options(agent: Agent, wanted: Installation) -> None:
     """Refuse tools whose results cannot be replaced in this agent, and a session without a name."""
     if wanted.option("--session") == OF_AGENT and not agent.session_variable:
         raise HookRefused(
-            f"--session {OF_AGENT}: {agent.title} does not tell commands the name of its session"
+            f"--session {OF_AGENT}: {agent.title} does not tell commands the name of its session, which"
+            " --total needs too"
         )
     if wanted.option("--total") and wanted.option("--session") != OF_AGENT:
         raise HookRefused(
