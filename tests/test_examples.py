@@ -45,7 +45,7 @@ def test_the_agent_loop_pages_compacts_and_stops():
 )
 def test_the_mcp_session_pages_searches_and_is_refused():
     printed = printed_by("mcp_session.py")
-    assert printed.startswith("tools: run, show, grep, budget_status\n")
+    assert printed.startswith("tools: run, wait, show, grep, budget_status\n")
     assert "all pages join to the output: True\n" in printed
     assert "NOT_FOUND: no stored output has the handle lake000000000" in printed
     assert "[exit 3]" in printed
