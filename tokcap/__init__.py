@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokcap.api.results import Result as Result
     from tokcap.api.show_tool import ShowTool as ShowTool
     from tokcap.api.show_tool import show_tool as show_tool
-    from tokcap.api.tool_budget import ToolBudget as ToolBudget
+    from tokcap.api.tool_results import ToolBudget as ToolBudget
     from tokcap.api.tool_results import acap_result as acap_result
     from tokcap.api.tool_results import cap_result as cap_result
     from tokcap.budget.arithmetic import ResponseMode as ResponseMode
@@ -54,8 +54,7 @@ else:
         "tokcap.api.manager": "BudgetManager TokenCounter open_session",
         "tokcap.api.results": "Capped Result",
         "tokcap.api.show_tool": "ShowTool show_tool",
-        "tokcap.api.tool_budget": "ToolBudget",
-        "tokcap.api.tool_results": "acap_result cap_result",
+        "tokcap.api.tool_results": "ToolBudget acap_result cap_result",
         "tokcap.budget.arithmetic": "ResponseMode",
         "tokcap.core.response": "Notice",
         "tokcap.errors": (

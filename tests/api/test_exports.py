@@ -117,7 +117,6 @@ CONSUMER = """
     with tokcap.open_session("work", total=100) as budget:
         assert_type(budget, BudgetManager)
     assert_type(ToolBudget(1000, used=5).allowance, int)
-    assert_type(ToolBudget(1000).apply(b"data"), Capped[bytes])
     try:
         pass
     except (tokcap.UsageError, tokcap.BudgetExhausted) as error:

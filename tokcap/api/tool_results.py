@@ -15,12 +15,15 @@ from tokcap.api.keywords import build_run_request
 from tokcap.api.show_tool import ShowTool, show_tool
 from tokcap.api.values import as_json, is_structure, is_typed, longest_text, with_part
 from tokcap.budget import open_ledger
+from tokcap.budget.arithmetic import Settings, Window, result_share, tokens_of
 from tokcap.cli.rules import rule_for
 from tokcap.core.payload import TextPayload
 from tokcap.core.request import View
 from tokcap.environment import Environment, FunctionReader, ShellReader
+from tokcap.errors import BudgetExhausted
 from tokcap.mcp.structured import shortened
 from tokcap.shapes import terser
+from tokcap.startup.record import Record
 from tokcap.steps.fitting import lowered
 from tokcap.store.handles import at_offset
 from tokcap.tokens import count_bytes, open_index, open_tokenizer
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
     from tokcap.api.keywords import ResultOptions
     from tokcap.api.results import Capped
+    from tokcap.budget.arithmetic import Share
     from tokcap.core.tokenizer import Tokenizer
 
 DEFAULT_LIMIT_TOKENS = 4000
@@ -107,6 +111,48 @@ async def acap_result(
 ) -> Any:
     """Return the same as `cap_result`, without blocking the event loop."""
     return await asyncio.to_thread(cap_result, value, limit, tool=tool, session=session, show=show, **options)
+
+
+class ToolBudget(Record):
+    r"""How much of a model's context the next result of a tool may take.
+
+    >>> from tokcap import ToolBudget
+    >>> budget = ToolBudget(context_window=8_000, used=7_000, floor_tokens=100)
+    >>> budget.allowance, budget.compact_first
+    (1000, False)
+    >>> budget.apply("".join(f"line {number}\n" for number in range(1000))).splitlines()[-1]
+    '[TRUNCATED] 964/4000 tokens; …N lines: --gaps; tokcap show extr221521846@512'
+    """
+
+    context_window: int
+    used: int = 0
+    # One result may use this part of the window, and the floor even if the window is full.
+    result_pct: float = 0.25
+    floor_tokens: int = 2000
+    tokenizer: str = "cl100k_base"
+
+    @property
+    def allowance(self) -> int:
+        """Tokens that the next result may use: max(floor, min(result_pct × window, what is left of it))."""
+        return self._share.tokens
+
+    @property
+    def compact_first(self) -> bool:
+        """Whether less than the floor is left. Compact the context before adding the result."""
+        return self._share.floor_decides
+
+    @property
+    def _share(self) -> Share:
+        Settings(None, self.context_window, self.result_pct, None, self.floor_tokens).checked()
+        window = Window(self.context_window, self.result_pct, floor_tokens=self.floor_tokens)
+        return result_share(window, tokens_of(self.used, "used"))
+
+    def apply(self, value: Any, *, show: ShowTool | None = None, **options: Unpack[ResultOptions]) -> Any:
+        """Return `cap_result` of a value within the allowance. The same numbers and value: the same bytes."""
+        if not self.allowance:
+            raise BudgetExhausted("the context is full: compact it first")
+        given: ResultOptions = {"tokenizer": self.tokenizer, **options}
+        return cap_result(value, self.allowance, show=show, **given)
 
 
 class ResultCut:
