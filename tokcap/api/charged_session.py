@@ -1,4 +1,4 @@
-"""A session that results of tools are charged to: hold tokens before a cut, then settle what it costs."""
+"""Charge the results of tools to a session: hold tokens before a cut, then settle what it costs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tokcap.outputs import LEAST_TOKENS
 from tokcap.startup.record import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
-    from tokcap.budget.arithmetic import Account
     from tokcap.budget.base import Grant
     from tokcap.budget.ledger import SessionView
 
@@ -23,61 +22,44 @@ class Hold(Record):
     tokens: int
     # The longest mode in which the result is shown.
     mode: str = "raw"
-    session: ChargedSession | None = None
+    session: SessionView | None = None
     grant: Grant | None = None
 
     def settle(self, tokens: int) -> None:
-        """Charge what the result costs, and free the rest."""
+        """Charge what the result costs, and free the rest.
+
+        What the client waits for is more important than a ledger that cannot be used now.
+        """
         if self.session and self.grant:
-            self.session.settle(self.grant, tokens)
+            # An error that stays: the session has ended.
+            with suppress(TokcapError):
+                try:
+                    self.session.settle(self.grant, tokens)
+                except LedgerError:
+                    self.session.defer(self.grant, tokens)
 
     def release(self) -> None:
         """Free all of it: there is no result."""
         if self.session and self.grant:
-            self.session.release(self.grant)
-
-
-class ChargedSession(Record):
-    """The session that results of tools are charged to. Calls may run in threads."""
-
-    name: str
-    storage: SessionView
-
-    def read(self) -> Account:
-        return self.storage.read()
-
-    def hold(self, limit_tokens: int) -> Hold:
-        """Reserve tokens for a result; raise `BudgetExhausted` if too few are left for a useful one."""
-        grant = self.storage.reserve(limit_tokens)
-        if grant.tokens is None:
-            return Hold(limit_tokens, session=self, grant=grant)
-        if grant.tokens < min(LEAST_TOKENS, limit_tokens):
-            self.storage.release(grant)
-            raise BudgetExhausted(
-                f"the budget is exhausted: {grant.tokens} tokens are left,"
-                f" the smallest answer needs {LEAST_TOKENS}"
-            )
-        self.storage.keep(grant)
-        # Later answers keep their share.
-        most = grant.account.most_for_one_answer(LEAST_TOKENS)
-        tokens = grant.tokens if most is None else min(grant.tokens, most)
-        return Hold(tokens, str(grant.account.mode()), self, grant)
-
-    def settle(self, grant: Grant, tokens: int) -> None:
-        """Charge what a result costs, and free the rest.
-
-        What the client waits for is more important than a ledger that cannot be used now.
-        """
-        try:
-            self.storage.settle(grant, tokens)
-        except LedgerError:
             with suppress(TokcapError):
-                self.storage.defer(grant, tokens)
-        except TokcapError:
-            # The session has ended.
-            pass
+                self.session.release(self.grant)
 
-    def release(self, grant: Grant) -> None:
-        """Free a reservation."""
-        with suppress(TokcapError):
-            self.storage.release(grant)
+
+def hold_in(session: SessionView | None, limit_tokens: int) -> Hold:
+    """Reserve tokens for a result; raise `BudgetExhausted` if too few are left for a useful one."""
+    if session is None:
+        return Hold(limit_tokens)
+    grant = session.reserve(limit_tokens)
+    if grant.tokens is None:
+        return Hold(limit_tokens, session=session, grant=grant)
+    if grant.tokens < min(LEAST_TOKENS, limit_tokens):
+        session.release(grant)
+        raise BudgetExhausted(
+            f"the budget is exhausted: {grant.tokens} tokens are left,"
+            f" the smallest answer needs {LEAST_TOKENS}"
+        )
+    session.keep(grant)
+    # Later answers keep their share.
+    most = grant.account.most_for_one_answer(LEAST_TOKENS)
+    tokens = grant.tokens if most is None else min(grant.tokens, most)
+    return Hold(tokens, str(grant.account.mode()), session, grant)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcap.api.calls import capped, decoded_like, encoded
 from tokcap.api.captured_environment import CapturedEnvironment, cap_captured
-from tokcap.api.charged_session import ChargedSession, Hold
+from tokcap.api.charged_session import hold_in
 from tokcap.api.keywords import build_run_request
 from tokcap.api.show_tool import ShowTool, show_tool
 from tokcap.api.values import as_json, is_structure, is_typed, longest_text, with_part
@@ -87,9 +87,8 @@ def cap_result(
     request = build_run_request(
         (), {"keep": "auto", **given, "limit": DEFAULT_LIMIT_TOKENS if limit is None else limit}
     )
-    hold = Hold(request.token_limit or 0)
-    if session is not None:
-        hold = ChargedSession(session, open_ledger(env).session(session)).hold(hold.tokens)
+    payer = None if session is None else open_ledger(env).session(session)
+    hold = hold_in(payer, request.token_limit or 0)
     given["mode"] = terser(request.mode, hold.mode)
     try:
         shown, cost = ResultCut(value, hold.tokens, given, open_tokenizer(request.tokenizer), show).best()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tokcap.api.charged_session import Hold
+from tokcap.api.charged_session import Hold, hold_in
 from tokcap.environment import Environment
 from tokcap.startup.record import TYPE_CHECKING, Record
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-    from tokcap.api.charged_session import ChargedSession
+    from tokcap.budget.ledger import SessionView
     from tokcap.core.request import Value
 
 # The limit of one result, unless the user sets another.
@@ -34,7 +34,7 @@ class ServerSettings(Record):
     max_bytes: int
     # Which part of a large output is shown, unless a call says otherwise.
     keep: str = DEFAULT_KEEP
-    session: ChargedSession | None = None
+    session: SessionView | None = None
     # The options that flags and variables set: no rule changes them.
     given: frozenset[str] = frozenset()
     # What a rule says beside the fields above.
@@ -58,7 +58,7 @@ class ServerSettings(Record):
         limit = self.limit_tokens if requested is None else min(requested, self.limit_tokens)
         from tokcap.shapes import terser
 
-        hold = self.session.hold(limit) if self.session else Hold(limit)
+        hold = hold_in(self.session, limit)
         return hold.replace(mode=terser(self.mode, hold.mode))
 
     def filter_options(self) -> dict[str, object]:

@@ -153,10 +153,25 @@ def with_session(
     env: Environment,
     serve: Callable[[ServerSettings], int],
 ) -> int:
-    """Serve with a session, if there is one, and return the exit status."""
+    """Serve with a session, if there is one, and return the exit status.
+
+    A named session must exist, unless a total is given to start it with. It stays after the server has ended.
+    A session without a name ends with the server.
+    """
     if not name and total is None:
         return serve(settings)
-    from tokcap.mcp.session import open_server_session
+    from tokcap.budget import open_ledger
+    from tokcap.budget.arithmetic import Settings
 
-    with open_server_session(name, total, env) as opened:
-        return serve(settings.replace(session=opened))
+    ledger = open_ledger(env)
+    session = ledger.session(name or f"mcp-{os.urandom(4).hex()}")
+    if total is None:
+        # Raises an error if the session was never started. Otherwise a typing error would mean no limit.
+        session.read()
+    else:
+        ledger.start(session.name, Settings(total))
+    try:
+        return serve(settings.replace(session=session))
+    finally:
+        if not name and ledger.has(session.name):
+            session.end()
