@@ -38,9 +38,7 @@ ENDED = (OK, SIGNAL_BASE + signal.SIGPIPE, None)
 class Kept:
     """What one stage has read."""
 
-    def __init__(
-        self, stage: Stage, request: Request, env: Environment, *, is_filtered: bool = False
-    ) -> None:
+    def __init__(self, stage: Stage, request: Request, env: Environment) -> None:
         self.stage = stage
         self._request = request
         self._env = env
@@ -49,7 +47,7 @@ class Kept:
         self.is_superseded = False
         self.recorder: Recorder | None = None
         self.spool = Spool(keep_bytes=COMPARED_BYTES) if request.spill == "never" else Spool()
-        self.sink: Sink = self if is_filtered else filtered(self, chain(request, env.variables))
+        self.sink: Sink = filtered(self, chain(request, env.variables))
 
     def write(self, block: bytes) -> None:
         self.spool.write(block)
@@ -86,9 +84,9 @@ class Stages:
         # Those that have ended, and whose pipeline goes on with a stage that may be one of ours.
         self._waiting: list[Kept] = []
         self._kept: list[Kept] = []
-        # What the pipelines after the first ones have in common, and the part of each.
+        # What the pipelines after the first ones have in common, and for each whether a stage failed.
         self._shared: Kept | None = None
-        self._parts: list[tuple[Kept, int, int]] = []
+        self._failed: list[bool] = []
 
     def open_sink(self, stage: Stage) -> Sink:
         kept = Kept(stage, self._request, self._env)
@@ -132,11 +130,11 @@ class Stages:
             self._kept.append(kept)
             return
         if self._shared is None:
-            self._shared = Kept(kept.stage, self._request, self._env, is_filtered=True)
-        start = self._shared.spool.size
-        self._parts.append((kept, start, start + kept.spool.size))
+            self._shared = Kept(kept.stage, self._request, self._env)
+        self._failed.append(bool(endings_of(kept)))
         for start in range(0, kept.spool.size, WRITTEN_BYTES):
-            self._shared.sink.write(kept.spool.read(start, min(start + WRITTEN_BYTES, kept.spool.size)))
+            # The filters have seen it.
+            self._shared.write(kept.spool.read(start, min(start + WRITTEN_BYTES, kept.spool.size)))
         kept.close()
 
     def notices(self, call: Call, out: Spool | None) -> tuple[Notice, ...]:
@@ -145,12 +143,12 @@ class Stages:
         told = [self._line(kept, call, lines) for kept in self._kept]
         if self._shared:
             told.append(self._shared_line(self._shared, call, lines))
-        self._kept, self._shared, self._parts = [], None, []
+        self._kept, self._shared, self._failed = [], None, []
         return tuple([Notice("PIPELINE", f"[{line}]") for line in told if line])
 
     def _line(self, kept: Kept, call: Call, lines: dict[bytes, int]) -> str:
         said = endings_of(kept)
-        if kept.spool.lost or not is_within(kept.spool, 0, kept.spool.size, lines):
+        if not is_within(kept.spool, lines):
             if kept.stage.stopped_reading or (kept.last and kept.last.stopped_reading):
                 said += ended_by(kept)
             said += self._stored(kept, call, f"before {kept.stage.name}")
@@ -158,16 +156,14 @@ class Stages:
         return "; ".join(said)
 
     def _shared_line(self, shared: Kept, call: Call, lines: dict[bytes, int]) -> str:
-        failed = [bool(endings_of(kept)) for kept, _, _ in self._parts]
-        dropped = [not is_within(shared.spool, start, stop, lines) for _, start, stop in self._parts]
-        said = []
-        if number := sum(map(max, failed, dropped)):
-            of_these = f", {sum(failed)} with a stage that failed" if any(failed) else ""
-            said.append(f"{number} more pipelines{of_these}")
-        if any(dropped):
+        failed, is_dropped = sum(self._failed), not is_within(shared.spool, lines)
+        said = [f"{len(self._failed)} more pipelines"]
+        if failed:
+            said[0] += f", {failed} with a stage that failed"
+        if is_dropped:
             said += self._stored(shared, call, "in all of them")
         shared.close()
-        return "; ".join(said)
+        return "; ".join(said) if failed or is_dropped else ""
 
     def _stored(self, kept: Kept, call: Call, where: str) -> list[str]:
         """Return how many tokens there are, and the call that shows them."""
@@ -219,12 +215,12 @@ def known_lines(out: Spool) -> dict[bytes, int]:
     return found
 
 
-def is_within(given: Spool, start: int, stop: int, lines: dict[bytes, int]) -> bool:
-    """Return whether every line of a part of a spool is among these lines, as often."""
-    if stop - start > COMPARED_BYTES:
+def is_within(given: Spool, lines: dict[bytes, int]) -> bool:
+    """Return whether every line of a spool is among these lines, as often."""
+    if given.lost or given.size > COMPARED_BYTES:
         return False
     left = dict(lines)
-    for line in given.read(start, stop).splitlines():
+    for line in given.read(0, given.size).splitlines():
         left[line] = left.get(line, 0) - 1
         if left[line] < 0:
             return False
