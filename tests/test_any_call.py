@@ -64,6 +64,10 @@ COMMANDS = (
 )
 
 
+def least(output, switches):
+    return 150 if output != "text" else 12 if "--token-count" in switches else 0
+
+
 def options():
     """Options that no call is refused for."""
     choices = {
@@ -85,8 +89,8 @@ def options():
     return st.builds(
         lambda pairs, limit, output, others: {
             **pairs,
-            # The smallest envelope needs more than the smallest limit of a text.
-            **({} if limit is None else {"--token-limit": str(limit + (output != "text") * 150)}),
+            # The smallest envelope, and a count, need more than the smallest limit of a text.
+            **({} if limit is None else {"--token-limit": str(limit + least(output, others))}),
             "--output": output,
             **dict.fromkeys(sorted(others), ""),
         },
@@ -256,7 +260,7 @@ class Held:
         assert self.ran.status in expected, (self.ran.status, expected, self.ran.err)
 
     def check_cap(self):
-        if self.limit and "--token-count" not in self.options:
+        if self.limit:
             counted = self.count(self.ran.out)
             if self.stderr_mode == "separate":
                 counted += self.count(self.shown_err)
@@ -291,6 +295,8 @@ class Held:
             is_shown = is_shown and self.shown_err == self.complaint
         if self.output != "text":
             is_shown = not self.withheld()
+        # Who asks for a count has no use for the output.
+        is_shown = is_shown or "--token-count" in self.options
         if is_shown and spill != "always":
             return
         if spill == "never":

@@ -238,8 +238,7 @@ def plan_of(call: Call) -> Through:
     if request.token_limit is None:
         return HeldStdout()
     if request.token_count:
-        # In a session even a count has a limit, which stderr must not break.
-        return Held() if call.paying else HeldStdout()
+        return Held()
     return HeldAndLive() if MODES[request.mode].shows_payload else Held()
 
 

@@ -142,17 +142,22 @@ class Bill(Record):
 
 
 def check_limit(view: View, tokenizer: Tokenizer) -> None:
-    """Refuse a limit that is lower than the smallest envelope."""
+    """Refuse a limit that is lower than the smallest envelope, or than a count."""
     form, limit = FORMS[view.output], view.token_limit
-    if limit is None or not form.has_envelope:
+    if limit is None:
         return
-    from tokcap.steps.continuation import option_words
+    if form.has_envelope:
+        from tokcap.steps.continuation import option_words
 
-    way = ("show", f"{SMALLEST.meta.handle}@{LARGE_NUMBER}", *option_words(view, None))
-    meta = SMALLEST.meta.replace(tokenizer=tokenizer.name, continue_=way)
-    if view.session:
-        meta = meta.replace(session=view.session, budget_remaining=LARGE_NUMBER)
-    sample = form.write(SMALLEST.replace(meta=meta))
+        way = ("show", f"{SMALLEST.meta.handle}@{LARGE_NUMBER}", *option_words(view, None))
+        meta = SMALLEST.meta.replace(tokenizer=tokenizer.name, continue_=way)
+        if view.session:
+            meta = meta.replace(session=view.session, budget_remaining=LARGE_NUMBER)
+        asked, sample = f"--output {view.output}", form.write(SMALLEST.replace(meta=meta))
+    elif view.token_count:
+        asked, sample = "--token-count", form.compose_count(LARGE_NUMBER) or b""
+    else:
+        return
     # A token has at least one byte, so most limits need no count.
     if limit >= len(sample):
         return
@@ -163,7 +168,7 @@ def check_limit(view: View, tokenizer: Tokenizer) -> None:
         return
     if limit < least:
         raise UsageError(
-            f"--token-limit {limit} is too small for --output {view.output}: the limit covers the whole"
+            f"--token-limit {limit} is too small for {asked}: the limit covers the whole"
             f" answer, and the smallest one needs {least}; use --token-limit {least} or more"
         )
 
