@@ -142,7 +142,7 @@ def test_a_rule_that_passes_lifts_the_limit_but_not_that_of_a_flag(config, insid
     [
         ("rule = 1", "rule: expected tables of the form [[rule]]"),
         ("[rule]\nmatch = 'a'", "rule: expected tables of the form [[rule]]"),
-        ("[[rules]]\nmatch = 'a'", "unknown key 'rules'; did you mean [[rule]]?"),
+        ("[[rules]]\nmatch = 'a'", "unknown key 'rules'; did you mean rule?"),
         ("[[rule]]\nlimit = 5", "rule 1: match: expected a pattern"),
         ("[[rule]]\nmatch = ' '", "rule 1: match: expected a pattern"),
         ("[[rule]]\nmatch = ['a', 1]", "rule 1: match: expected a pattern"),

@@ -20,6 +20,8 @@ from tokcap.startup.record import Record
 from tokcap.tokens.models import Model
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tokcap.cli.kinds import Kind, Value
     from tokcap.environment import Environment
 
@@ -37,6 +39,8 @@ RULE_KEYS = {
 # With `pass = true` the output is passed on whole.
 PASS: dict[str, Value] = {"token_limit": None, "fields": "", "mode": "raw"}
 SECTIONS = tuple(sorted({option.section for option in OPTIONS if option.section}))
+KNOWN = [f"{option.section}.{option.key}".lstrip(".") for option in OPTIONS if option.ambient]
+KNOWN += [*SECTIONS, MODELS, RULE]
 
 
 class Contents(Record):
@@ -128,7 +132,7 @@ def values_in(entries: dict[str, object], section: str, problems: list[str]) -> 
         name = f"{section}.{key}" if section else key
         option = BY_KEY.get(key)
         if option is None or not option.ambient or option.section != section:
-            problems.append(f"unknown key {shortened(name)}{advice(key, section)}")
+            problems.append(unknown(name, KNOWN))
             continue
         if value == "" and option.default is None:
             # Not set, as an empty variable: TOML has no other way to write that there is no value.
@@ -175,9 +179,7 @@ def models_in(table: object, problems: list[str]) -> dict[str, Model]:
                 except ValueError as error:
                     problems.append(f"{where}.{key}: {error}")
             else:
-                near = nearest(key, MODEL_KINDS)
-                hint = f"did you mean {near}?" if near else f"the keys are {' and '.join(MODEL_KINDS)}"
-                problems.append(f"unknown key {shortened(f'{where}.{key}')}; {hint}")
+                problems.append(unknown(f"{where}.{key}", MODEL_KINDS))
         found[name] = Model(**{**dict.fromkeys(MODEL_KINDS), **known})
     return found
 
@@ -205,9 +207,7 @@ def rule_in(table: dict[str, object], number: int, problems: list[str]) -> Rule:
         if key in ("match", "pass"):
             continue
         if key not in RULE_KEYS:
-            near = nearest(key.lower().replace("-", "_"), ("match", "pass", *RULE_KEYS))
-            hint = f"did you mean {near}?" if near else f"the keys are match, pass, {', '.join(RULE_KEYS)}"
-            problems.append(f"{where}: unknown key {shortened(key)}; {hint}")
+            problems.append(f"{where}: {unknown(key, ('match', 'pass', *RULE_KEYS))}")
         elif passes is True:
             problems.append(f"{where}: {key}: has no effect with pass = true; remove one of them")
         else:
@@ -223,18 +223,8 @@ def rule_in(table: dict[str, object], number: int, problems: list[str]) -> Rule:
     return Rule(number, patterns, PASS if passes is True else values)
 
 
-def advice(key: str, section: str) -> str:
-    """Return a hint for an unknown key."""
-    option = BY_KEY.get(key)
-    if option and not option.ambient:
-        return f"; {option.flag} cannot be configured: it is for one output"
-    if option:
-        return f"; it belongs in [{option.section}]" if option.section else "; it belongs before all tables"
-    known = {each.key: each.section for each in OPTIONS if each.ambient}
-    tables = () if section else (*SECTIONS, MODELS, RULE)
-    near = nearest(key.lower().replace("-", "_"), [*known, *tables])
-    if not near:
-        return "; see man tokcap"
-    if near in tables:
-        return f"; did you mean [[{near}]]?" if near == RULE else f"; did you mean [{near}]?"
-    return f"; did you mean {near}{f' in [{known[near]}]' if known[near] not in ('', section) else ''}?"
+def unknown(name: str, known: Iterable[str]) -> str:
+    """Return what is wrong with a key that is not known: the key that was probably meant may be elsewhere."""
+    own = {one.rpartition(".")[2]: one for one in known}
+    near = nearest(name.rpartition(".")[2].lower().replace("-", "_"), own)
+    return f"unknown key {shortened(name)}; {f'did you mean {own[near]}?' if near else 'see man tokcap'}"
