@@ -27,7 +27,6 @@ from tokcap.system.shortage import free_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Protocol
 
     from tokcap.core.payload import Source, Spool
     from tokcap.core.request import Request, ShowRequest, View, WaitRequest
@@ -40,11 +39,6 @@ if TYPE_CHECKING:
     from tokcap.steps.capture import Input, RunInput
     from tokcap.steps.rescue import Attempt
     from tokcap.steps.stored_input import ShowCall
-
-    class HasStages(Protocol):
-        """Has kept what stages of pipelines have read (see `steps.stages`)."""
-
-        def notices(self, call: Call, out: Spool | None) -> tuple[Notice, ...]: ...
 
 
 class Done(Record):
@@ -60,7 +54,7 @@ def run(
     asked: Request,
     env: Environment,
     open_source: Callable[[Request, Environment], Source] = open_source,
-    stages: HasStages | None = None,
+    more_notices: Callable[[Call, Spool | None], tuple[Notice, ...]] | None = None,
 ) -> Done:
     """Run a command or read another source, and answer. Refusals are raised before anything runs."""
     with Closing() as closing:
@@ -77,8 +71,8 @@ def run(
             return unread(captured.ending)
         has_error = FORMS[call.request.output].has_envelope
         notices = destinations.notices + call.notices + captured.notices(has_error=has_error)
-        if stages:
-            notices += stages.notices(call, destinations.out.spool)
+        if more_notices:
+            notices += more_notices(call, destinations.out.spool)
         if destinations.out.is_out:
             # There is nothing left to answer.
             response = report_passed_output(call, destinations, captured, notices)

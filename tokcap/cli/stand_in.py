@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokcap.core.payload import Source, Spool
     from tokcap.core.request import Request, Value
     from tokcap.core.response import Notice
-    from tokcap.pipeline import Done, HasStages
+    from tokcap.pipeline import Done
     from tokcap.source.command import Command
     from tokcap.steps.opening import Call
 
@@ -157,7 +157,7 @@ class StandingIn:
         if request.stderr == "merge":
             # Some agents show one stream only, so tokcap's own words belong to it too.
             env = env.replace(stderr=env.stdout)
-        self._done = run_tolerantly(with_total(request, env), env, self._open, self)
+        self._done = run_tolerantly(with_total(request, env), env, self._open, self._notices)
         status = self._done.status
         if env.frame and env.frame.tells_status and status:
             env.write_stdout(b"[exit status %d]\n" % status)
@@ -187,7 +187,7 @@ class StandingIn:
         self._command = open_command(request, env, shell)
         return self._command
 
-    def notices(self, call: Call, out: Spool | None) -> tuple[Notice, ...]:
+    def _notices(self, call: Call, out: Spool | None) -> tuple[Notice, ...]:
         """Return what is to be said about pipelines of the shell."""
         return self._pipelines.stages.notices(call, out) if self._pipelines else ()
 
@@ -245,7 +245,7 @@ def run_tolerantly(
     request: Request,
     env: Environment,
     open_source: Callable[[Request, Environment], Source],
-    stages: HasStages | None = None,
+    more_notices: Callable[[Call, Spool | None], tuple[Notice, ...]] | None = None,
 ) -> Done:
     """Run a request; if its settings make that impossible, run it without them."""
     from tokcap.pipeline import run
@@ -260,14 +260,14 @@ def run_tolerantly(
         if request.session:
             # A session would pay for the refusal, and nothing would run.
             open_tokenizer(request.tokenizer)
-        return run(request, env, open_once, stages)
+        return run(request, env, open_once, more_notices)
     except TokcapError as error:
         from tokcap.cli.tolerance import without_what_failed
 
         workable = None if opened else without_what_failed(request, error, env)
         if workable is None:
             raise
-    return run_tolerantly(workable, env, open_source, stages)
+    return run_tolerantly(workable, env, open_source, more_notices)
 
 
 def writes_one_file(env: Environment) -> bool:

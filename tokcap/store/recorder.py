@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokcap.core.request import Request, Stream
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.store.base import Caller, Draft, Store, StoredRecord, Ticket
-    from tokcap.store.running import Announced, Running
+    from tokcap.store.running import Announced
 
     class Checkpoints(Protocol):
         @property
@@ -48,8 +48,8 @@ class RecorderSettings(Record):
     window_bytes: int
     retention_days: int
     retention_bytes: int
-    # What others learn about the output while it is running, given the time; None: nothing.
-    running: Callable[[float], Running] | None = None
+    # What others learn about while it is running; None: nothing.
+    request: Request | None = None
 
 
 def settings_of(request: Request, tokenizer: Tokenizer) -> RecorderSettings:
@@ -59,16 +59,8 @@ def settings_of(request: Request, tokenizer: Tokenizer) -> RecorderSettings:
         window_bytes=(window_tokens + 1) * tokenizer.longest_token_bytes,
         retention_days=request.spill_days,
         retention_bytes=request.spill_total,
-        running=lambda now: running_of(request, now),
+        request=request,
     )
-
-
-def running_of(request: Request, now: float) -> Running:
-    """Return what others learn about the output of a request while it is running."""
-    from tokcap.store.running import Running
-
-    command = request.command if request.record_arguments and not request.redact else ()
-    return Running(request.running, now, command, request.token_limit, request.max_bytes)
 
 
 class HashedSpool(Spool):
@@ -163,10 +155,15 @@ class Recorder:
 
     def announce(self) -> None:
         """Let others read the output while it is running, under a name of its own, if there is a store."""
-        if self._announced or self.failure or not self._settings.running:
+        request = self._settings.request
+        if self._announced or self.failure or not request:
             return
+        from tokcap.store.running import Running
+
+        command = request.command if request.record_arguments and not request.redact else ()
+        running = Running(request.running, self._now(), command, request.token_limit, request.max_bytes)
         try:
-            self._announced = self._open()[1].announce(self._settings.running(self._now()))
+            self._announced = self._open()[1].announce(running)
         except StoreError:
             # Storing reports it, if that is needed.
             return
