@@ -89,14 +89,13 @@ def capper(limit: int, **changes: object) -> Capper:
 
 def said(result: dict, key: str) -> str:
     """What a model reads of a result, without blanks. A block of any kind may become a text with its JSON."""
-    blocks = [
-        item["content"] if key == "messages" and isinstance(item, dict) else item for item in result[key]
-    ]
+    items = [item if isinstance(item, dict) else {"": item} for item in result[key]]
+    blocks = [item["content"] if isinstance(item.get("content"), dict) else item for item in items]
     structured = [result["structuredContent"]] if "structuredContent" in result else []
     texts = [
         block["text"]
-        if isinstance(block, dict) and isinstance(block.get("text"), str)
-        else json.dumps(block, ensure_ascii=False)
+        if isinstance(block.get("text"), str)
+        else json.dumps(block.get("", block), ensure_ascii=False)
         for block in (*blocks, *structured)
     ]
     return re.sub(r"\s+", "", "".join(texts))
