@@ -23,17 +23,13 @@ if TYPE_CHECKING:
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
 
-    # The count of a file, or why it could not be counted.
-    Counted = tuple[str, "FileCount | str"]
-
 STANDARD_INPUT = "-"
 READ_BYTES = 1 << 20
 # The longest name that a system allows.
 LONGEST_NAME = 4096
 # What decides how tokens are counted, and what they are compared with.
 VIEW_KEYS = ("tokenizer", "model", "tokenizer_match", "context_window")
-# Why a file in a directory has no number. Like git, look for a zero byte in the beginning.
-BINARY = "binary"
+# Whether a file in a directory is binary: like git, look for a zero byte in the beginning.
 BINARY_BYTES = 8000
 
 
@@ -62,19 +58,19 @@ def count(
 
             rows += tree_of(path, opened, env)
         else:
-            rows += (Row(*counted) for counted in count_all((path,), opened, env))
+            rows.append(count_file(path, opened, env))
     files = [row for row in rows if row.files is None]
-    failed = [row for row in files if row.has_failed]
-    total = sum(row.tokens for row in files)
+    failed = [row for row in files if row.problem]
+    total = sum(row.tokens or 0 for row in files)
     if top is not None:
-        largest = sorted(files, key=lambda row: (-row.tokens, row.path))
-        rows = [row.replace(depth=0) for row in largest if not isinstance(row.found, str)][:top] + failed
+        largest = sorted(files, key=lambda row: (-(row.tokens or 0), row.path))
+        rows = [row.replace(depth=0) for row in largest if row.tokens is not None][:top] + failed
     status = exits.NO if failed else exits.OK
     if reply.is_text:
         for row in failed:
-            env.tell(f"count: {name_of(row.path)}: {row.found}")
+            env.tell(f"count: {name_of(row.path)}: {row.problem}")
         has_total = len(paths) > 1 or top is not None
-        counted = [row for row in rows if not row.has_failed]
+        counted = [row for row in rows if not row.problem]
         reply.say(table(counted, total if has_total else None, named=bool(paths)))
         if window:
             reply.say(answer(total, window, exact=is_exact))
@@ -148,45 +144,48 @@ def notices_of(view: View, tokenizer: Tokenizer) -> tuple[Notice, ...]:
 
 
 class Row(Record):
-    """A file or a directory, and its count, or why there is none."""
+    """A file or a directory, and what was counted."""
 
     path: str
-    found: FileCount | str
+    # None: it is binary, or could not be counted.
+    tokens: int | None = None
+    size_bytes: int = 0
+    valid_utf8: bool = True
+    # Why it could not be counted.
+    problem: str = ""
     # How many directories are above it in the tree that is shown.
     depth: int = 0
     # How many files are below a directory; None for a file.
     files: int | None = None
 
-    @property
-    def tokens(self) -> int:
-        return 0 if isinstance(self.found, str) else self.found.tokens
 
-    @property
-    def has_failed(self) -> bool:
-        return isinstance(self.found, str) and self.found != BINARY
+def count_file(path: str, tokenizer: Tokenizer, env: Environment, *, skips_binary: bool = False) -> Row:
+    """Count a file, or say why that is not possible."""
+    try:
+        if path == STANDARD_INPUT:
+            from tokcap.source.given import StandardInput
 
-
-def count_all(
-    files: Sequence[str], tokenizer: Tokenizer, env: Environment, *, skips_binary: bool = False
-) -> Iterator[Counted]:
-    """Count the files one after the other."""
-    for path in files:
+            return count_blocks(path, (block for _, block in StandardInput(env).blocks()), tokenizer)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            found = count_file(path, tokenizer, env, skips_binary=skips_binary)
-        except OSError as error:
-            from tokcap.system.shortage import shortage_of
+            if skips_binary and b"\0" in os.pread(descriptor, BINARY_BYTES, 0):
+                return Row(path)
+            return count_blocks(path, blocks_of(descriptor), tokenizer)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        from tokcap.system.shortage import shortage_of
 
-            if shortage_of(error):
-                raise
-            found = error.strerror or str(error)
-        except TokcapError as error:
-            found = str(error)
-        yield path, found
+        if shortage_of(error):
+            raise
+        return Row(path, problem=error.strerror or str(error))
+    except TokcapError as error:
+        return Row(path, problem=str(error))
 
 
 def table(rows: Sequence[Row], total: int | None, *, named: bool) -> str:
     """Return a line for each row, and the total of several."""
-    lines = [("-" if isinstance(row.found, str) else str(row.tokens), shown_name(row)) for row in rows]
+    lines = [("-" if row.tokens is None else str(row.tokens), shown_name(row)) for row in rows]
     if not named:
         return "".join(f"{tokens}\n" for tokens, _ in lines)
     if total is not None:
@@ -198,7 +197,7 @@ def table(rows: Sequence[Row], total: int | None, *, named: bool) -> str:
 def shown_name(row: Row) -> str:
     name = os.path.basename(row.path) if row.depth else row.path
     ending = "/" if row.files is not None and not name.endswith("/") else ""
-    return f"{'  ' * row.depth}{name_of(name)}{ending}{f' ({BINARY})' if row.found == BINARY else ''}"
+    return f"{'  ' * row.depth}{name_of(name)}{ending}{' (binary)' if row.tokens is None else ''}"
 
 
 def answer(tokens: int, window: int, *, exact: bool) -> str:
@@ -211,43 +210,22 @@ def record_of(row: Row) -> dict[str, object]:
     """Return a file or a directory for programs."""
     from tokcap.steps.continuation import readable
 
-    path, found = readable(row.path), row.found
-    if isinstance(found, str):
-        return {"path": path, "error": found} if row.has_failed else {"path": path, "binary": True}
-    record: dict[str, object] = {"path": path, "tokens": found.tokens, "bytes": found.size_bytes}
+    path = readable(row.path)
+    if row.problem:
+        return {"path": path, "error": row.problem}
+    if row.tokens is None:
+        return {"path": path, "binary": True}
+    record: dict[str, object] = {"path": path, "tokens": row.tokens, "bytes": row.size_bytes}
     if row.files is not None:
         return {**record, "files": row.files}
-    return record if found.valid_utf8 else {**record, "binary": True}
+    return record if row.valid_utf8 else {**record, "binary": True}
 
 
 def name_of(path: str) -> str:
     return printable(path, LONGEST_NAME)
 
 
-class FileCount(Record):
-    """What was counted."""
-
-    tokens: int
-    size_bytes: int
-    valid_utf8: bool
-
-
-def count_file(path: str, tokenizer: Tokenizer, env: Environment, *, skips_binary: bool) -> FileCount | str:
-    """Count a file; `OSError` or `TokcapError` if it cannot be read."""
-    if path == STANDARD_INPUT:
-        from tokcap.source.given import StandardInput
-
-        return count_blocks((block for _, block in StandardInput(env).blocks()), tokenizer)
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        if skips_binary and b"\0" in os.pread(descriptor, BINARY_BYTES, 0):
-            return BINARY
-        return count_blocks(blocks_of(descriptor), tokenizer)
-    finally:
-        os.close(descriptor)
-
-
-def count_blocks(blocks: Iterable[bytes], tokenizer: Tokenizer) -> FileCount:
+def count_blocks(path: str, blocks: Iterable[bytes], tokenizer: Tokenizer) -> Row:
     units = size_bytes = 0
     valid_utf8 = True
     chunks = Chunks(iter(blocks), tokenizer)
@@ -255,7 +233,7 @@ def count_blocks(blocks: Iterable[bytes], tokenizer: Tokenizer) -> FileCount:
         units += chunks.tokenizer.units(as_text(chunk))
         size_bytes += len(chunk)
         valid_utf8 = valid_utf8 and is_utf8(chunk)
-    return FileCount(tokens_of(units, tokenizer), size_bytes, valid_utf8)
+    return Row(path, tokens_of(units, tokenizer), size_bytes, valid_utf8)
 
 
 def blocks_of(descriptor: int) -> Iterator[bytes]:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, cast
 
 from pathspec import GitIgnoreSpec
 
-from tokcap.cli.commands.count import FileCount, Row, count_all
+from tokcap.cli.commands.count import Row, count_file
 from tokcap.errors import TokcapError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
-    from tokcap.cli.commands.count import Counted
     from tokcap.core.tokenizer import Tokenizer
     from tokcap.environment import Environment
 
@@ -38,7 +37,7 @@ def tree_of(root: str, tokenizer: Tokenizer, env: Environment) -> list[Row]:
     if is_ignored(os.path.abspath(root), rules, is_directory=True):
         # It was asked for all the same.
         rules = ()
-    counted: list[Counted] = []
+    counted: list[Row] = []
     found = sorted(files_below(root, rules, counted), key=lambda file: -file[1])
     bar = Bar(env, len(found))
     for results in counted_batches(batches_of(found), tokenizer, env):
@@ -48,36 +47,36 @@ def tree_of(root: str, tokenizer: Tokenizer, env: Environment) -> list[Row]:
     return in_order(root, counted)
 
 
-def in_order(root: str, counted: Sequence[Counted]) -> list[Row]:
+def in_order(root: str, counted: Sequence[Row]) -> list[Row]:
     """Return a row for each file, and for each directory with the sums of what is below it."""
     sums: dict[str, list[int]] = {root: [0, 0, 0]}
     # Each path with all directories above it, from the root on.
     places = {root: [root]}
-    for path, found in counted:
-        directories = [path]
+    for row in counted:
+        directories = [row.path]
         while directories[0] != root:
             directories.insert(0, os.path.dirname(directories[0]))
-        places[path] = directories
+        places[row.path] = directories
         for depth, directory in enumerate(directories[:-1]):
             places[directory] = directories[: depth + 1]
             tokens, size_bytes, files = sums.setdefault(directory, [0, 0, 0])
-            if isinstance(found, FileCount):
-                sums[directory] = [tokens + found.tokens, size_bytes + found.size_bytes, files + 1]
-    rows = {path: Row(path, found) for path, found in counted}
+            if row.tokens is not None:
+                sums[directory] = [tokens + row.tokens, size_bytes + row.size_bytes, files + 1]
+    rows = {row.path: row for row in counted}
     for directory, (tokens, size_bytes, files) in sums.items():
         # A directory that cannot be read has its row already.
-        rows.setdefault(directory, Row(directory, FileCount(tokens, size_bytes, True), files=files))
-    ordered = sorted(places, key=lambda path: [(-rows[part].tokens, part) for part in places[path]])
+        rows.setdefault(directory, Row(directory, tokens, size_bytes, files=files))
+    ordered = sorted(places, key=lambda path: [(-(rows[part].tokens or 0), part) for part in places[path]])
     return [rows[path].replace(depth=len(places[path]) - 1) for path in ordered]
 
 
 def counted_batches(
     batches: Sequence[Sequence[str]], tokenizer: Tokenizer, env: Environment
-) -> Iterator[list[Counted]]:
+) -> Iterator[list[Row]]:
     """Count batches of files, in several processes if there are several batches."""
     workers = min(len(batches), os.cpu_count() or 1)
     if workers < 2:
-        yield from ([*count_all(batch, tokenizer, env, skips_binary=True)] for batch in batches)
+        yield from (count_batch(batch, tokenizer, env) for batch in batches)
         return
     # Not threads: files are read and split by Python. A forked process has the tokenizer already.
     context = get_context("fork")
@@ -105,7 +104,11 @@ def count_in_process(
     batches: Sequence[Sequence[str]], tokenizer: Tokenizer, env: Environment, results: Connection
 ) -> None:
     for batch in batches:
-        results.send([*count_all(batch, tokenizer, env, skips_binary=True)])
+        results.send(count_batch(batch, tokenizer, env))
+
+
+def count_batch(batch: Sequence[str], tokenizer: Tokenizer, env: Environment) -> list[Row]:
+    return [count_file(path, tokenizer, env, skips_binary=True) for path in batch]
 
 
 def batches_of(found: Iterable[tuple[str, int]]) -> list[list[str]]:
@@ -122,7 +125,7 @@ def batches_of(found: Iterable[tuple[str, int]]) -> list[list[str]]:
     return batches
 
 
-def files_below(root: str, rules: Rules, problems: list[Counted]) -> Iterator[tuple[str, int]]:
+def files_below(root: str, rules: Rules, problems: list[Row]) -> Iterator[tuple[str, int]]:
     """Yield the path and the size of each file that is not ignored. Links are not followed.
 
     Directories that cannot be read are added to `problems`.
@@ -144,7 +147,7 @@ def files_below(root: str, rules: Rules, problems: list[Counted]) -> Iterator[tu
                     elif entry.is_file(follow_symlinks=False):
                         yield entry.path, entry.stat(follow_symlinks=False).st_size
         except OSError as error:
-            problems.append((directory, error.strerror or str(error)))
+            problems.append(Row(directory, problem=error.strerror or str(error)))
 
 
 def is_ignored(path: str, rules: Rules, is_directory: bool) -> bool:
