@@ -13,7 +13,7 @@ from tokcap.api.captured_environment import CapturedEnvironment, cap_captured
 from tokcap.api.charged_session import hold_in
 from tokcap.api.keywords import build_run_request
 from tokcap.api.show_tool import ShowTool, show_tool
-from tokcap.api.values import as_json, is_structure, is_typed, longest_text, with_part
+from tokcap.api.values import as_json, is_structure, is_typed, strings_in, with_part
 from tokcap.budget import open_ledger
 from tokcap.budget.arithmetic import Settings, Window, result_share, tokens_of
 from tokcap.cli.rules import rule_for
@@ -44,6 +44,8 @@ SENTINEL = View.sentinel
 SAMPLE_BYTES, SPARE_SHARE = 8192, 0.03
 # Below this a structure shows nothing that text does not show better.
 LEAST_LIMIT_TOKENS = 8
+# In more parts than this no long string is looked for.
+MOST_PARTS = 500
 # Count at most this far beyond the limit.
 SURPLUS = 1000
 # These change a value that fits, too.
@@ -196,7 +198,8 @@ class ResultCut:
         Return None if the other members are too large.
         """
         document = json.loads(source)
-        path, text = longest_text(document)
+        strings = strings_in(document, MOST_PARTS)
+        path, text = max(strings, key=lambda found: len(found[1]), default=((), ""))
         if 2 * len(text) < len(source) or 2 * self._cost(with_part(document, path, "")) > self._limit:
             return None
         tokens, attempts = self._limit, 0

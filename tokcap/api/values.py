@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
-
-# Among more parts than this no string is looked for.
-MOST_PARTS = 500
 
 
 def is_structure(value: object) -> bool:
@@ -60,21 +58,17 @@ def to_json_type(value: Any) -> object:
     return value.value if isinstance(value, Enum) else str(value)
 
 
-def longest_text(value: Any) -> tuple[tuple[Any, ...], str]:
-    """Return the longest string in a JSON value of few parts, and the keys and positions that lead to it."""
-    found: tuple[tuple[Any, ...], str] = ((), "")
+def strings_in(value: Any, most_parts: int = sys.maxsize) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield the strings in this many parts of a JSON value, and the keys and positions that lead to them."""
     parts: list[tuple[tuple[Any, ...], Any]] = [((), value)]
-    for _ in range(MOST_PARTS):
-        if not parts:
-            break
+    while parts and most_parts:
+        most_parts -= 1
         path, part = parts.pop()
-        if isinstance(part, str) and len(part) > len(found[1]):
-            found = path, part
-        elif isinstance(part, dict):
-            parts += (((*path, key), each) for key, each in part.items())
-        elif isinstance(part, list):
-            parts += (((*path, place), each) for place, each in enumerate(part))
-    return found
+        if isinstance(part, str):
+            yield path, part
+        elif isinstance(part, dict | list):
+            members = part.items() if isinstance(part, dict) else enumerate(part)
+            parts += (((*path, place), each) for place, each in members)
 
 
 def with_part(value: Any, path: Sequence[Any], part: object) -> Any:

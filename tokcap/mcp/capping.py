@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tokcap.api.calls import cap, encoded
-from tokcap.api.values import with_part
+from tokcap.api.values import strings_in, with_part
 from tokcap.core.payload import TextPayload
 from tokcap.mcp.media import blobs_in, media_in
 from tokcap.mcp.structured import shortened
@@ -20,7 +20,7 @@ from tokcap.startup.record import Record
 from tokcap.tokens import open_index, open_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tokcap.api.charged_session import Hold
     from tokcap.environment import Reader
@@ -280,12 +280,13 @@ def folded(
     """
     value = value_in(text)
     is_json = isinstance(value, dict | list)
-    strings = strings_in(value) if is_json else [("", text)]
-    found = [(place, string, blob) for place, string in strings for blob in blobs_in(string, tokenizer)]
+    strings = strings_in(value) if is_json else [((), text)]
+    found = [(path, string, blob) for path, string in strings for blob in blobs_in(string, tokenizer)]
     lines: dict[str, str] = {}
     if not found or not (handle := stored(text)):
         return text, lines
-    for pointer, string, (blob, media) in found:
+    for path, string, (blob, media) in found:
+        pointer = "".join(f"/{as_step(str(name))}" for name in path)
         call = reader.call(handle, (("pointer", pointer),) if is_json else ())
         line = f"[base64 of {media.words()}; {call}]"
         lines[string] = lines.get(string, string).replace(blob, line)
@@ -330,15 +331,6 @@ def value_at(value: Any, place: Sequence[str]) -> Any:
 
 def without(value: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: each for name, each in value.items() if name not in names}
-
-
-def strings_in(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the strings of a JSON value, each with its pointer."""
-    if isinstance(value, str):
-        yield pointer, value
-    elif isinstance(value, dict | list):
-        for name, member in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from strings_in(member, f"{pointer}/{as_step(str(name))}")
 
 
 def shares_of(costs: Sequence[int], limit: int) -> list[int]:
