@@ -337,7 +337,8 @@ class TestLongCommands:
         # Shows the beginning of what a command writes earlier than others do.
         shell.write_text(
             f"import sys\nsys.path.insert(0, {str(PACKAGE.parent)!r})\nfrom tokcap.cli import stand_in\n"
-            "stand_in.SHOW_AFTER_SECONDS = 0.5\nstand_in.stand_in('bash', sys.argv[1:])\n"
+            "from tokcap.source import command\ncommand.SHOW_AFTER_SECONDS = 0.5\n"
+            "stand_in.stand_in('bash', sys.argv[1:])\n"
         )
 
         def start_in_background(string):

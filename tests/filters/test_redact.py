@@ -12,7 +12,7 @@ from tests.support.secret_lines import HARMLESS, SECRETS
 from tests.support.secret_samples import BODY, GITHUB, JWT, TOKENS, pem
 from tests.support.tiers import some_everyday
 from tokcap.filters import kinds, redact
-from tokcap.filters.redact import WINDOW_BYTES, Redactor, summary_of
+from tokcap.filters.redact import WINDOW_BYTES, Redactor
 from tokcap.filters.search import PIVOT, landmarks_in
 
 MASK = b"[REDACTED]"
@@ -199,10 +199,10 @@ def test_a_secret_that_matches_two_kinds_is_counted_once_by_the_first():
 
 def test_a_warning_says_how_many_of_which_kind():
     _, counts = masked(f"{GITHUB} {GITHUB}\n" + pem("PRIVATE KEY"))
-    assert summary_of(counts) == "masked 3 secrets: 2 github tokens, 1 private key"
-    assert summary_of({"url credentials": 2}) == "masked 2 secrets: 2 url credentials"
-    assert summary_of({"password hash": 2}) == "masked 2 secrets: 2 password hashes"
-    assert summary_of({"jwt": 1}) == "masked 1 secret: 1 jwt"
+    assert Redactor.notice(counts).message == "masked 3 secrets: 2 github tokens, 1 private key"
+    assert Redactor.notice({"url credentials": 2}).message == "masked 2 secrets: 2 url credentials"
+    assert Redactor.notice({"password hash": 2}).message == "masked 2 secrets: 2 password hashes"
+    assert Redactor.notice({"jwt": 1}).message == "masked 1 secret: 1 jwt"
 
 
 # Text that is rich in beginnings and ends of secrets.

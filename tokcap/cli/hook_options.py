@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcap.cli.stand_in import program_for, request_for, run_tolerantly, with_total
 from tokcap.environment import OWN_WORDS, ShellReader
 from tokcap.errors import BudgetExhausted
 from tokcap.hooks.base import OF_AGENT
@@ -24,8 +25,6 @@ def world_of(agent: Agent, wanted: Installation, env: Environment) -> Environmen
 
 def request_of(agent: Agent, wanted: Installation, env: Environment) -> Request:
     """Return what applies to the results of an installed hook."""
-    from tokcap.cli.stand_in import request_for
-
     return request_for((), world_of(agent, wanted, env), {})
 
 
@@ -36,10 +35,10 @@ def cap_for(
     world = world_of(agent, wanted, env)
     if session and wanted.option("--session") == OF_AGENT:
         world = world.replace(variables={**world.variables, "TOKCAP_SESSION": session})
+    # The mark must name a command that works in the agent's shell.
+    world = world.replace(reader=ShellReader(program_for((), world, wanted.program)))
 
     def cap(text: str, **changes: object) -> str:
-        from tokcap.cli.stand_in import request_for, with_total
-
         kind = changes.pop("media", None)
         request = request_for(tuple(subject), world, {}).replace(command=(), as_shell=False, **changes)
         if kind:
@@ -58,10 +57,6 @@ def cap_for(
             shown = b"\n".join([shown.rstrip(b"\n"), *marks, b""])
         return shown.decode("utf-8", "replace")
 
-    # The mark must name a command that works in the agent's shell.
-    from tokcap.cli.stand_in import program_for
-
-    world = world.replace(reader=ShellReader(program_for((), world, wanted.program)))
     return cap
 
 
@@ -71,7 +66,6 @@ def encoded(text: str) -> bytes:
 
 def answered(data: bytes, request: Request, env: Environment) -> tuple[bytes, bytes, Done]:
     """Return what is written about an output: the answer, and tokcap's own words."""
-    from tokcap.cli.stand_in import run_tolerantly
     from tokcap.source.given import GivenBytes
 
     shown, words = bytearray(), bytearray()

@@ -47,9 +47,6 @@ RULES_SEE = "TOKCAP_COMMAND"
 # The name of the variable that has the session of the agent, whose commands are charged to it.
 SESSION_FROM = "TOKCAP_SESSION_FROM"
 
-# If a command runs longer than this, its caller may look at what there is, or give it up.
-SHOW_AFTER_SECONDS = 5.0
-
 # The name of the variable that has the total of that session.
 SESSION_TOTAL = "TOKCAP_SESSION_TOTAL"
 
@@ -181,7 +178,7 @@ class StandingIn:
         self._request = request
         self._pipelines = self._watch_pipelines(request, env)
         inside = Inside(request.token_limit or 0, program=env.reader.program)
-        shell = StandIn(self._shell.path, inside, SHOW_AFTER_SECONDS)
+        shell = StandIn(self._shell.path, inside)
         if self._pipelines:
             shell = shell.replace(variables=self._pipelines.variables, pipes=self._pipelines.pipes)
         self._command = open_command(request, env, shell)

@@ -32,9 +32,8 @@ def examine_rules(line: str, env: Environment) -> Iterator[Finding]:
             if one
             else "no rule matches"
         )
-        yield Finding(
-            " ".join(words).replace("\0", "a line that cannot be divided"), "fact" if rule else "note", why
-        )
+        name = " ".join(words).replace("\0", "a line that cannot be divided")
+        yield Finding(name, "fact" if rule else "note", why)
     if rule is None:
         if len(found) != 1:
             why = "its commands have different rules" if found else "it shows the output of no command"

@@ -259,7 +259,9 @@ class Redactor:
 
     @staticmethod
     def notice(counts: dict[str, int]) -> Notice:
-        return Notice("SECRETS_MASKED", summary_of(counts))
+        """Return the warning: `masked 3 secrets: 2 github tokens, 1 private key`."""
+        kinds = ", ".join(numbered(count, name) for name, count in counts.items())
+        return Notice("SECRETS_MASKED", f"masked {numbered(sum(counts.values()), 'secret')}: {kinds}")
 
 
 def same(text: bytes) -> tuple[bytes, bytes]:
@@ -301,13 +303,6 @@ def redacted_words(words: Sequence[str], variables: Mapping[str, str]) -> tuple[
     redactor = Redactor(variables)
     masked = redactor.feed(line) + redactor.flush()
     return tuple(masked.decode("utf-8", "surrogateescape").split(" ")) if redactor.found else tuple(words)
-
-
-def summary_of(counts: dict[str, int]) -> str:
-    """Return the text of a warning: `masked 3 secrets: 2 github tokens, 1 private key`."""
-    total = sum(counts.values())
-    kinds = ", ".join(numbered(count, name) for name, count in counts.items())
-    return f"masked {numbered(total, 'secret')}: {kinds}"
 
 
 def numbered(count: int, name: str) -> str:

@@ -37,6 +37,9 @@ KILL_AFTER_SECONDS = 5.0
 # A command that runs longer gets a name. Most have ended by then, and are not slowed down.
 NAMED_AFTER_SECONDS = 0.3
 
+# If a shell runs longer than this, its caller may look at what there is, or give it up.
+SHOW_AFTER_SECONDS = 5.0
+
 # When to check after output whether the command waits for input. The time doubles with each check.
 FIRST_CHECK_SECONDS = 0.05
 LAST_CHECK_SECONDS = 1.0
@@ -53,8 +56,6 @@ class StandIn(Record):
 
     path: str
     inside: Inside
-    # After this time the sinks are asked to show what there is.
-    show_after_seconds: float
     # Variables for its start-up file, and what answers that; None if there is none.
     variables: Mapping[str, str | None] = {}  # never changed
     pipes: StagePipes | None = None
@@ -92,7 +93,7 @@ class Command:
         started = time.monotonic()
         self._moments = [(started + named_after_seconds, RUNS_ON)]
         if stand_in:
-            self._moments.append((started + stand_in.show_after_seconds, RUNS_LONG))
+            self._moments.append((started + SHOW_AFTER_SECONDS, RUNS_LONG))
         self._reader = reader
         self._env = env
         self._left_open = self._unread = False
