@@ -291,6 +291,8 @@ def test_a_draft_without_an_output_leaves_nothing(tmp_path):
     root = tmp_path / "data" / "spill"
     root.mkdir(parents=True, mode=0o700)
     draft = LocalStore(str(tmp_path / "data"), str(tmp_path / "spare")).draft()
+    assert os.listdir(root) == []
+    os.close(draft.open_file("out"))
     assert len(os.listdir(root)) == 1
     draft.close()
     assert os.listdir(root) == []

@@ -73,15 +73,14 @@ class LocalStore:
         return None
 
     def draft(self, caller: Caller = ANYBODY) -> Draft:
-        probe = self._target.make_probe() if self._spare else ""
-        if probe is None and self._spare:
+        if self._spare and self._target.is_forbidden():
             try:
                 private.make_directory(self._spare.data_dir)
                 self._target = self._spare
             except StoreError:
                 # The reason why the data directory cannot be written is reported.
                 pass
-        return LocalDraft(self._target, caller, probe or "")
+        return LocalDraft(self._target, caller)
 
     def handle_for(self, digest: str) -> str:
         return shortest_handle(digest, self._target.digest_at)

@@ -54,30 +54,27 @@ class Layout:
         self.is_shared = is_shared
         self.root = os.path.join(data_dir, SPILL)
 
-    def make_probe(self) -> str | None:
-        """Make a directory for a draft, which shows that outputs can be added; None if the system forbids it.
+    def is_forbidden(self) -> bool:
+        """Return whether the system forbids to add outputs. Other obstacles are reported when they are met.
 
         Only trying shows what a sandbox forbids: permissions may allow it. If the root is missing, the
-        nearest directory above it is tried, and nothing stays there. Then, and after any other failure,
-        return "": other obstacles are reported when they are met.
+        nearest directory above it is tried.
         """
         for path in (self.data_dir, self.root):
             if os.path.lexists(path) and not private.is_own_directory(path):
-                return ""
+                return False
         existing = self.root
         while not os.path.lexists(existing) and os.path.dirname(existing) != existing:
             existing = os.path.dirname(existing)
-        probe = os.path.join(existing, private.temporary_name())
+        tried = os.path.join(existing, private.temporary_name())
         try:
-            private.make_one_directory(probe)
-            if existing == self.root:
-                return probe
-            os.rmdir(probe)
+            private.make_one_directory(tried)
+            os.rmdir(tried)
         except OSError as error:
             from errno import EACCES, EPERM, EROFS
 
-            return None if error.errno in (EACCES, EPERM, EROFS) else ""
-        return ""
+            return error.errno in (EACCES, EPERM, EROFS)
+        return False
 
     def check_owner(self) -> None:
         """Refuse to read where another user could have put files; `StoreError`."""
@@ -204,12 +201,8 @@ class LocalDraft:
 
     not_shared = ""
 
-    def __init__(self, layout: Layout, caller: Caller, probe: str = "") -> None:
-        """`probe` is a directory that was made to find out whether that is allowed. It becomes the
-        directory of the draft: to remove it and make another one takes about 0.2 ms.
-        """
+    def __init__(self, layout: Layout, caller: Caller) -> None:
         self._layout = layout
-        self._probe = probe
         self._caller = caller
         self._directory = ""
         self._lock = -1
@@ -222,9 +215,9 @@ class LocalDraft:
             # Each level is checked: a symlink in the path would lead elsewhere.
             private.make_directory(self._layout.data_dir, restrict=not self._layout.is_shared)
             private.make_directory(self._layout.root)
-            directory = self._probe or os.path.join(self._layout.root, private.temporary_name())
+            directory = os.path.join(self._layout.root, private.temporary_name())
             private.make_directory(directory)
-            self._directory, self._probe = directory, ""
+            self._directory = directory
             self._lock = lock_directory(directory)
         return self._directory
 
@@ -261,10 +254,9 @@ class LocalDraft:
         self._publish(target, record, files)
 
     def close(self) -> None:
-        for directory in (self._probe, self._directory):
-            if directory:
-                remove_all(directory)
-        self._probe = self._directory = ""
+        if self._directory:
+            remove_all(self._directory)
+        self._directory = ""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
