@@ -68,7 +68,7 @@ def test_stored_positions_are_those_of_the_profile_that_counted(inside, with_sto
 def test_a_damaged_profile_is_refused_in_one_line(inside, tmp_path, damage):
     place = tmp_path / "data" / "profiles"
     place.mkdir(parents=True, mode=0o700)
-    (place / "mine.profile").write_bytes(damage)
+    (place / "mine").write_bytes(damage)
     ran = inside("--tokenizer", "mine", "--", "true", env={"TOKCAP_DATA_DIR": str(place.parent)})
     assert ran.status == 125
     assert b"'mine' is damaged or of another version" in ran.err

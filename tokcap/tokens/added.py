@@ -285,10 +285,10 @@ def place_of(env: Environment | None, room: str = "tokenizers") -> str:
     return os.path.join(env.data_dir(), room)
 
 
-def names(env: Environment) -> Sequence[str]:
-    """Return the names of all added tokenizers."""
+def names(env: Environment, room: str = "tokenizers") -> Sequence[str]:
+    """Return the names of all added tokenizers, or of what is in another directory of `place_of`."""
     try:
-        return sorted(filter(is_name, os.listdir(place_of(env))))
+        return sorted(filter(is_name, os.listdir(place_of(env, room))))
     except (FileNotFoundError, NotADirectoryError):
         return ()
 

@@ -30,7 +30,6 @@ UNITS_PER_TOKEN = 1000
 # A factor beyond these is not that of a tokenizer.
 LEAST_FACTOR, LARGEST_FACTOR = 100, 20_000
 FORMAT = "tokcap profile 2"
-SUFFIX = ".profile"
 # A directory in the data directory.
 PROFILES = "profiles"
 
@@ -269,17 +268,7 @@ def find(name: str, env: Environment | None) -> Profile | None:
 
 
 def path_of(name: str, env: Environment | None) -> str:
-    return os.path.join(place_of(env, PROFILES), name + SUFFIX)
-
-
-def own_names(env: Environment) -> Sequence[str]:
-    """Return the names of the profiles that the user has calibrated."""
-    try:
-        return sorted(
-            name.removesuffix(SUFFIX) for name in os.listdir(place_of(env, PROFILES)) if name.endswith(SUFFIX)
-        )
-    except (FileNotFoundError, NotADirectoryError):
-        return ()
+    return os.path.join(place_of(env, PROFILES), name)
 
 
 def save(profile: Profile, env: Environment) -> None:

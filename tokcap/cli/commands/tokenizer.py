@@ -82,7 +82,7 @@ def list_added(context: typer.Context, output: Output = None) -> int:
     """
     env: Environment = context.obj
     reply = Reply(env, output)
-    found = [*names(env), *sorted({*profiles.SHIPPED, *profiles.own_names(env)})]
+    found = [*names(env), *sorted({*profiles.SHIPPED, *names(env, profiles.PROFILES)})]
     records = [record_or_problem(name, env) for name in found]
     if not reply.is_text:
         return reply.give(records)
@@ -194,7 +194,7 @@ def record_of(name: str, env: Environment) -> dict[str, Any]:
             "factor": profile.factor / 1000,
             "mean_error_percent": profile.mean_error / 10,
             "most_above_percent": profile.most_above / 10,
-            "calibrated_here": name in profiles.own_names(env),
+            "calibrated_here": name in names(env, profiles.PROFILES),
             "source": profile.source,
         }
     one = described(name, env)
