@@ -113,3 +113,16 @@ def test_the_text_that_says_why_gets_the_larger_part():
         for text, ranges in zip(texts, choose_from(texts, 500, GAP_TOKENS), strict=True)
     ]
     assert tokens[1] > tokens[0] > 0
+
+
+def test_the_middle_of_a_log_is_shown_by_examples_that_are_spread_over_it():
+    """Once the ends have their share, each template is shown in several parts of the text."""
+    verbs = ("opened", "closed", "renewed", "moved", "checked", "locked", "copied", "merged", "split", "sent")
+    lines = [f"{verbs[n * n % 53 % 10]} the session of client {n} after {n * 7} ms" for n in range(1500)]
+    cost, limit = cost_of(lines), 2000
+    ranges = choose(survey(lines, failed=False), limit, cost, GAP_TOKENS)
+    assert (ranges[0][0], ranges[-1][1]) == (0, len(lines))
+    assert cost(*ranges[0]) + cost(*ranges[-1]) <= 0.5 * limit
+    shown = [line for first, end in ranges[1:-1] for line in range(first, end)]
+    assert {line * 4 // len(lines) for line in shown} == {0, 1, 2, 3}
+    assert {lines[line].split()[0] for line in shown} == set(verbs)

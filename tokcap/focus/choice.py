@@ -47,8 +47,9 @@ AFTER_SHARE, BEFORE_SHARE, DISTANCE_LOSS = 0.18, 0.2, 0.2
 FARTHEST_LINES = 50
 # A gap that hides at most this many times what it costs can be filled, and what that is worth.
 SMALL_GAPS, FILL_VALUE = 3, 1.0
-# How much of the limit the first and the last line may take together.
-ENDS_SHARE = 0.25
+# How much of the limit the first and the last line may take together. Once the ends have it, more of them is
+# worth this share, unless the text is prose, which has no templates to show examples of.
+ENDS_SHARE, LATE_SHARE, PROSE_SAMENESS = 0.25, 0.01, 0.25
 
 
 class Text(Record):
@@ -157,6 +158,8 @@ class Choice:
         self._gap = gap_tokens
         self._texts = [TextChoice(text, gap_tokens) for text in texts]
         self._tokens = sum(gap_tokens for text in self._texts if text.shown.total_lines)
+        # How many of them are at the ends.
+        self._end_tokens = 0
         self._kinds: Counter[str] = Counter()
         self._repeats: Counter[int] = Counter()
         # Entries: minus the density, a number for the order of equal ones, and the offer.
@@ -201,7 +204,11 @@ class Choice:
     def _grow(self, end: GrowingEnd, *, single: bool = False) -> None:
         offer = end.next_offer(single=single)
         if offer:
-            heappush(self._heap, (-end.density_of(offer), next(self._order), offer))
+            density = end.density_of(offer)
+            is_late = self._end_tokens > self._limit * ENDS_SHARE
+            if is_late and offer.text.findings.sameness > PROSE_SAMENESS:
+                density *= LATE_SHARE
+            heappush(self._heap, (-density, next(self._order), offer))
 
     def _take_end(self, offer: Offer, end: GrowingEnd) -> None:
         """Show the next lines of an end, if they are still hidden and affordable."""
@@ -211,6 +218,7 @@ class Choice:
             if self._tokens + price <= self._limit:
                 self._show(offer.text, offer.first, offer.end, price)
                 end.spent_tokens += max(price, 0)
+                self._end_tokens += max(price, 0)
             elif offer.end - offer.first > 1:
                 self._grow(end, single=True)
                 return

@@ -29,6 +29,7 @@ WEIGHTS = {
     "hunk": (0.25, 1.4),
     "outlier": (0.8, 8.0),
     "example": (3.0, 4.5),
+    "sample": (1.0, 1.0),
 }
 
 # Kinds whose value does not depend on how many others are like them.
@@ -108,6 +109,8 @@ def units_of(drafts: Sequence[Draft], facts: Facts) -> list[Unit]:
             value = values.get(draft.explains, 0.0) * EXPLAINING[kind] * draft.strength
         elif kind == "example":
             value *= facts.sameness**2 / (1 if draft.is_novel else count**EXAMPLE_RARITY)
+        elif kind == "sample":
+            value /= count**EXAMPLE_RARITY
         elif kind == "summary":
             # Results stand at the end, and there are not many.
             value *= (0.6 + 0.4 * part_before**2) / count**0.3

@@ -65,8 +65,9 @@ MOST_INTERESTING = 200
 MOST_SINGLE, MOST_REPEATED = 1000, 40
 # Messages are compared up to this size, and this many messages are remembered.
 MESSAGE_BYTES, MOST_MESSAGES = 400, 20_000
-# All lines of a kind are examples if there are no more of them.
-RARE_LINES = 3
+# All lines of a kind are examples if there are no more of them; else this many more of each kind and about
+# this many of a block are, and the closer they are to each other, the less they are worth.
+RARE_LINES, SAMPLES, MOST_SAMPLES, SAMPLE_LOSS = 3, 16, 500, 0.3
 # At most this many failures of a block are explained. A line is common if its group has more lines.
 MOST_EXPLAINED, COMMON_LINES = 200, 8
 # A heading of at least this strength says where the failures below it happened.
@@ -116,7 +117,8 @@ def read_through(blocks: Iterable[bytes], reading: Reading, failed: bool | None)
         reading.add(place, block)
     reading.finish()
     examination = reading.examination
-    units = units_of(reading.drafts, examination.facts(failed=failed, total_lines=reading.lines))
+    facts = examination.facts(failed=failed, total_lines=reading.lines)
+    units = units_of(reading.drafts, facts)
     ranked = sorted((unit for unit in units if unit.kind in REPORTED), key=lambda u: (-u.value, u.first_line))
     return Findings(
         total_lines=reading.lines,
@@ -125,6 +127,8 @@ def read_through(blocks: Iterable[bytes], reading: Reading, failed: bool | None)
         failed=failed,
         repeats=tuple(reading.repeats),
         begins=reading.begins,
+        # The latest commits are the first ones, so a list of them is read from its beginning.
+        sameness=0.0 if examination.commits else facts.sameness,
     )
 
 
@@ -288,7 +292,7 @@ class Examination:
         self._is_diff = False
         # How many lines of the block are a list of commits, whether it goes on, and how many were in it.
         self._history_lines, self._is_history = 0, False
-        self._commits = 0
+        self.commits = 0
         self._judged: dict[bytes, str] = {}
         # Headings, as they are and without digits.
         self._headings: set[bytes] = set()
@@ -415,8 +419,8 @@ class Examination:
         yield from headings_above(explained, titles)
         known = {draft.line for draft in failures}
         if self._history_lines:
-            for n, subject, strength in commits(block, self._history_lines, self._commits):
-                self._commits += 1
+            for n, subject, strength in commits(block, self._history_lines, self.commits):
+                self.commits += 1
                 known.add(number + n)
                 yield Draft(number + n, "commit", groups[n], strength)
                 if subject > n:
@@ -435,21 +439,32 @@ class Examination:
         return SAME_HEADING if is_known else LIKE_HEADING if is_like_known else 1.0
 
     def _examples(self, block: Block, groups: Sequence[int], novel: dict[int, int]) -> Iterator[Draft]:
-        """Yield the first line of each group, all lines of rare groups, and lines that are like no other."""
-        first: set[int] = set()
-        single, rare = [], []
-        counts, number = self._groups.counts, block.numbers[0]
+        """Yield examples of each group, and lines that are like no other.
+
+        They are the first line, all lines of rare groups, and some of the others, spread over the block.
+        """
+        by_group: dict[int, list[int]] = {}
         for n, group in enumerate(groups):
-            if not group:
-                single.append(n)
-            elif group not in first:
-                first.add(group)
-                yield Draft(number + n, "example", group)
-            elif counts[group] <= RARE_LINES:
-                rare.append(n)
+            by_group.setdefault(group, []).append(n)
+        counts, number = self._groups.counts, block.numbers[0]
+        single = by_group.pop(0, [])
         self._single_lines += len(single)
-        for n in rare[:MOST_SINGLE]:
-            yield Draft(number + n, "example", groups[n])
+        rare_left, samples_left = MOST_SINGLE, MOST_SAMPLES
+        for group, places in sorted(by_group.items(), key=lambda item: len(item[1])):
+            yield Draft(number + places[0], "example", group)
+            if counts[group] <= RARE_LINES:
+                for n in places[1 : rare_left + 1]:
+                    yield Draft(number + n, "example", group)
+                rare_left = max(rare_left - len(places) + 1, 0)
+            elif samples_left > 0:
+                last = len(places) - 1
+                spread = {places[last * n // SAMPLES]: n for n in range(1, SAMPLES + 1)}
+                samples_left -= len(spread)
+                for place, n in spread.items():
+                    if has_words(block.plain[place]):
+                        # The last one is worth most, then the one in the middle, then those between.
+                        strength = 1 / (1 + SAMPLE_LOSS * SAMPLES / (n & -n))
+                        yield Draft(number + place, "sample", group, strength)
         for n in single[:MOST_SINGLE]:
             if has_words(block.plain[n]):
                 yield Draft(number + n, "example", 0)

@@ -30,6 +30,7 @@ PROMISE = {
     "trouble": 4.0,
     "outlier": 3.0,
     "warning": 2.0,
+    "sample": 0.5,
 }
 
 # Lines after and before a failure that can explain it, and how long a trace can be.
@@ -119,6 +120,8 @@ class Findings(Record):
     repeats: tuple[tuple[int, int], ...]
     # Some lines and the bytes where they begin, in order.
     begins: Mapping[int, int]
+    # From 0 for prose, where every line is of its own kind, to 1 for logs.
+    sameness: float
 
     def are_similar(self, first: int, end: int) -> bool:
         """Return whether these lines differ from the line before them only in numbers and hashes."""
