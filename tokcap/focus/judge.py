@@ -130,7 +130,13 @@ def table_of_words() -> dict[bytes, tuple[int, ...]]:
 
 BY_WORD = table_of_words()
 # `*error` is every word that ends so.
-ENDINGS = {word[1:]: numbers for word, numbers in BY_WORD.items() if word[:1] == b"*" != word[1:2]}
+ENDINGS = {
+    word[1:]: numbers for word, numbers in BY_WORD.items() if word[:1] == b"*" not in word[1:2] + word[-1:]
+}
+# `*错误*` is every word that contains it; `***` is a word.
+PARTS = {
+    word.strip(b"*"): numbers for word, numbers in BY_WORD.items() if word[-1:] == b"*" and word.strip(b"*")
+}
 # The patterns of rules that were needed so far.
 PATTERNS: dict[int, re.Pattern[bytes]] = {}
 
@@ -153,6 +159,10 @@ def rules_for(words: Collection[bytes]) -> dict[bytes, tuple[int, ...]]:
             for word in words:
                 if word.endswith(ending) and len(word) > len(ending):
                     found[word] = (*found.get(word, ()), *numbers)
+    if not joined.isascii():
+        for part, numbers in PARTS.items():
+            if joined.find(part) >= 0:
+                found |= {word: (*found.get(word, ()), *numbers) for word in words if word.find(part) >= 0}
     codes = [word for word in words if word[0] in CODE_LETTERS and word[-1] in DIGITS and is_code(word)]
     return found | dict.fromkeys(codes, BY_WORD[b"{code}"])
 

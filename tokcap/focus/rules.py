@@ -18,6 +18,40 @@ CRASH, SUMMARY, ERROR, FAILED, TROUBLE, WARNING = "crash", "summary", "error", "
 KINDS = (CRASH, SUMMARY, ERROR, FAILED, TROUBLE, WARNING)
 
 
+# What tools say in the languages of their users: a failure and a warning in one word, as tools write it. `*`
+# stands for the rest of a word, which may be a whole sentence in Chinese, Japanese and Korean.
+FAILURES_ABROAD = """
+fehler fehlgeschlagen ungültig ungültige ungültiger verweigert abgebrochen unbekannte unbekannter
+schreibfehler
+erreur erreurs échec échoué échouée refusée refusé impossible introuvable inconnu inconnue invalide
+errores fallo falló fallaron fallado denegado inválido inválida imposible desconocido
+erro erros falha falhou falharam negada negado impossível Impossível desconhecido
+errore errori fallito fallita fallimento negato negata impossibile sconosciuto
+fout fouten mislukt geweigerd onbekend onbekende ongeldig ongeldige
+błąd Błąd błędy błędów niepowodzenie odmowa nieprawidłowy nieznany nieznana
+ошибка Ошибка ошибки Ошибки ошибок отказано Отказано невозможно Невозможно неверный Неверный
+неизвестный сбой Сбой
+помилка Помилка помилки помилок відмовлено Відмовлено неможливо Неможливо невідомий
+hata hatası hatalar başarısız reddedildi geçersiz bulunamadı açılamadı açılamıyor erişilemedi alınamıyor
+fel skrivfel misslyckades nekad nekas ogiltig okänd fejl skrivefejl mislykkedes nægtet ugyldig ukendt
+virhe epäonnistui evätty estetty virheellinen chyba chyby selhalo selhal odepřen neplatný neznámý nelze Nelze
+hiba sikertelen megtagadva meghiúsult érvénytelen ismeretlen
+*错误* *錯誤* *失败* *失敗* *无法* *無法* *找不到* *没有那个文件* *权限不够* *拒绝* *拒絕* *エラー*
+*できません* *見つかりません* *ありません* *拒否* *오류* *실패* *없습니다* *거부*
+""".encode()
+WARNINGS_ABROAD = """
+warnung achtung avertissement advertencia atención aviso avviso attenzione waarschuwing ostrzeżenie
+предупреждение Предупреждение попередження Попередження
+uyarı varning advarsel varoitus varování figyelmeztetés *警告* *경고*
+""".encode()
+# Lines that do not count zero: `0 Fehler`, `0 ошибок`, `Fehler: 0`.
+COUNTED_ABROAD = (
+    rb"^(?!.*(?:\b(?:0|[Kk]eine|[Aa]ucune|[Ss]in|[Ss]em|[Nn]essun|[Gg]een|[Ii]nga|[Ii]ngen"
+    rb"|[Bb]ez) (?:[EFWAVCHefwavch]"
+    rb"|[\x80-\xff])|[A-Za-z\x80-\xff] ?: ?0\b))"
+)
+
+
 # The rules of each kind: name, words and pattern. Lines that have one of the words and match the pattern are
 # of this kind. Words are in lower case; `*error` is every word that ends so, `{code}` a code like `F821`. An
 # empty pattern matches every line.
@@ -299,6 +333,18 @@ ROWS = {
             b"timed reset authentication",
             rb"(?i:timed out|reset by|authentication fail)",
         ),
+        ("failure in another language", FAILURES_ABROAD, COUNTED_ABROAD),
+        (
+            "not in another language",
+            "nicht niet pas no non não nie не Не нет Нет немає inte ikke ei nem".encode(),
+            "(?i:k(?:ann|onnten?) .*nicht|nicht gefunden|kan .*niet|kon .*niet|niet gevonden|aucun fichier"
+            "|n'est pas |no se (?:puede|pudo|pudieron|encontr|ha podido)|no existe|non (?:trovat"
+            "|valid|riusc|esist)"
+            "|não (?:foi poss|encontrad|existe|é poss|pode)|nie (?:można|znaleziono|ma takiego|udało)"
+            "|(?:kan|kunde) inte|inte hitta|(?:kan|kunne) ikke|ei (?:voi|löydy|onnistu)"
+            "|nem (?:található|lehet|sikerült))"
+            "|[Нн]е (?:удал|найден|вдал|знайден|можу)|[Нн]ет (?:такого|доступа)|немає".encode(),
+        ),
         ("call without an answer", b"connect", rb"\bconnect\(\d+, \{sa_family=AF_INET6?,.* = -1 E"),
     ),
     # What may go wrong later.
@@ -308,6 +354,7 @@ ROWS = {
             b"warning warnings warn deprecated deprecation deprecationwarning *warning wrn caution",
             b"",
         ),
+        ("warning in another language", WARNINGS_ABROAD, COUNTED_ABROAD),
         ("code of a warning", b"{code}", rb"(?::\d+|^\S+): [WCR]\d{4}[: ]|\((?:info|style|note)\)"),
     ),
 }
