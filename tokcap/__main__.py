@@ -114,7 +114,7 @@ def dispatch(invocation: Invocation, env: Environment) -> int:
     if isinstance(invocation, ShowRequest):
         from tokcap.pipeline import show
 
-        return show(invocation, env).status
+        return show(invocation, env.for_pages()).status
     if isinstance(invocation, HelpWanted):
         from tokcap.cli.help import help_of_run, show_help
 

@@ -252,9 +252,16 @@ class Environment(Record):
             except OSError:
                 closed.add(descriptor)
                 os.open(os.devnull, os.O_RDWR)
-        reader = ShellReader(own_name(os.environ))
-        env = cls(variables=os.environ, closed=frozenset(closed), reader=reader)
+        env = cls(variables=os.environ, closed=frozenset(closed))
         return env.replace(**env._surroundings()) if os.environ.get(INSIDE) else env
+
+    def for_pages(self) -> Environment:
+        """Return what applies to `show`: its reader calls tokcap as it was called, by a path if it has to.
+
+        The first mark is made without a path, or by a hook that knows what its reader can call.
+        """
+        is_usual = self.reader.name == PROGRAM
+        return self.replace(reader=ShellReader(own_name(self.variables))) if is_usual else self
 
     def _surroundings(self) -> dict[str, object]:
         """Return what a surrounding tokcap means for this call, if it reads the output of this one."""

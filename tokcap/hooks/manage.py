@@ -296,7 +296,9 @@ def by_shell(agent: Agent, path: str, place: Place) -> tuple[str, str]:
         check=False,
     )
     problem = "" if done.returncode == STATUS else f"the exit status was {done.returncode}, not {STATUS}"
-    return problem, done.stdout.decode("utf-8", "replace")
+    text = done.stdout.decode("utf-8", "replace")
+    # The frame has room for this line.
+    return problem, text.removesuffix(f"[exit status {STATUS}]\n") if agent.frame.tells_status else text
 
 
 def by_event(agent: Agent, found: Installation, cap: Cap) -> tuple[str, str]:
