@@ -1,6 +1,7 @@
 """The plug-in of Hermes, called as Hermes calls it."""
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -46,13 +47,11 @@ def plugin(tmp_path, with_store, monkeypatch):
 def test_an_output_is_capped_as_json_and_its_pages_too(plugin):
     capped = plugin(PROGRAM)
     text = capped(command="make", output=LINES, returncode=2, task_id="", env_type="local")
-    import json
-
-    assert 150 < recount(json.dumps(text).encode()) <= 300
+    assert 150 < recount(json.dumps(text, ensure_ascii=False).encode()) <= 300, "as Hermes writes it"
     page = text.split("; ")[-1]
     shown = subprocess.run(page, shell=True, capture_output=True, text=True).stdout
     again = capped(command=page, output=shown, returncode=0)
-    assert recount(json.dumps(again).encode()) <= 300
+    assert recount(json.dumps(again, ensure_ascii=False).encode()) <= 300
     assert again.splitlines()[0] in LINES
     assert again.splitlines()[0] not in text.splitlines()
 

@@ -122,7 +122,7 @@ class ToolBudget(Record):
     >>> budget.allowance, budget.compact_first
     (1000, False)
     >>> budget.apply("".join(f"line {number}\n" for number in range(1000))).splitlines()[-1]
-    '[TRUNCATED] 964/4000 tokens; …N lines: --gaps; tokcap show extr221521846@512'
+    '[TRUNCATED] 912/4000 tokens; …N lines: --gaps; tokcap show extr221521846@460'
     """
 
     context_window: int
