@@ -65,7 +65,7 @@ COMMANDS = (
 
 
 def least(output, switches):
-    return 150 if output != "text" else 12 if "--token-count" in switches else 0
+    return 170 if output != "text" else 12 if "--token-count" in switches else 0
 
 
 def options():
