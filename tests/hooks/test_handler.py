@@ -366,7 +366,7 @@ class TestRules:
         shown = json.loads(handled(event, "copilot")[1])["modifiedResult"]["textResultForLlm"]
         assert shown.endswith("line 2999")
         assert recount(shown.encode()) <= 50
-        shown = json.loads(handled(event, "copilot", "-n", "200", "--keep", "head")[1])
+        shown = json.loads(handled(event, "copilot", "--token-limit", "200", "--keep", "head")[1])
         assert "line 1\n" in shown["modifiedResult"]["textResultForLlm"]
 
     def test_leave_the_lines_of_a_file_in_their_form(self):
