@@ -366,8 +366,9 @@ class TestRules:
         shown = json.loads(handled(event, "copilot")[1])["modifiedResult"]["textResultForLlm"]
         assert shown.endswith("line 2999")
         assert recount(shown.encode()) <= 50
-        shown = json.loads(handled(event, "copilot", "--token-limit", "200", "--keep", "head")[1])
-        assert "line 1\n" in shown["modifiedResult"]["textResultForLlm"]
+        for limit in (["-n", "200"], ["-n200"], ["--token-limit=200"], ["--token-limit", "200"]):
+            shown = json.loads(handled(event, "copilot", *limit, "--keep", "head")[1])
+            assert 50 < recount(shown["modifiedResult"]["textResultForLlm"].encode()) <= 200
 
     def test_leave_the_lines_of_a_file_in_their_form(self):
         file = {"file": {"content": LINES, "startLine": 1, "numLines": 3000}}

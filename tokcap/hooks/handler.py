@@ -15,7 +15,7 @@ from tokcap.startup.plainjson import loads
 from tokcap.startup.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from tokcap.environment import Environment
@@ -43,11 +43,23 @@ def answer(arguments: Sequence[str], event: bytes, cap_for: CapFor) -> bytes:
     given = loads(event.decode())
     if not arguments or arguments[0] not in AGENTS or not isinstance(given, dict):
         return b""
-    agent, wanted = AGENTS[arguments[0]], Installation(own_path(sys.argv[0]), tuple(arguments[1:]))
+    agent, options = AGENTS[arguments[0]], tuple(spelled_out(arguments[1:]))
+    wanted = Installation(own_path(sys.argv[0]), options)
     session = str(given.get("session_id") or "")
     cap, ask = cap_for(agent, wanted, subject_of(given), session), description_of(given)
     found = agent.answer(given, wanted, lambda text, **changes: cap(text, **{"ask": ask, **changes}))
     return b"" if found is None else dumped(found) + b"\n"
+
+
+def spelled_out(words: Sequence[str]) -> Iterator[str]:
+    """Yield options as an installation writes them; `-n500` and `--keep=tail` may be written by hand."""
+    for word in words:
+        if word.startswith("-n"):
+            yield from filter(None, ("--token-limit", word[2:]))
+        elif word.startswith("--"):
+            yield from word.split("=", 1)
+        else:
+            yield word
 
 
 def description_of(event: Mapping[str, Any]) -> str:
